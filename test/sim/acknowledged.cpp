@@ -8,10 +8,8 @@ using namespace iwarp::test;  // NOLINT
 
 TEST_CASE(
     "a Write completes when the peer has placed it, not when it has left [RDMAP-41] [VRB-45]") {
-  Pair pair(acknowledged(), {}, {.seed = 5, .max_segment = 700});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(5000, kEverything);
-  Region* theirs = pair.b->memory(5000, kEverything);
+  Connected pair(acknowledged(), {}, {.seed = 5, .max_segment = 700});
+  const auto [mine, theirs] = regions(pair, 5000);
   fill_pattern(mine);
   post_write(*pair.a, 1, sge(mine, 0, 5000), remote(theirs));
   std::vector<WorkCompletion> done;
@@ -25,10 +23,8 @@ TEST_CASE(
 }
 
 TEST_CASE("a Send completes when the peer has delivered it, so not while the stream is held") {
-  Pair pair(acknowledged(), holding(5s));
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* inbox = pair.b->memory(64, kEverything);
+  Connected pair(acknowledged(), holding(5s));
+  const auto [mine, inbox] = regions(pair, 64);
   post_send(*pair.a, 1, sge(mine, 0, 10));
   pair.run();
   CHECK(pair.a->completions().empty());
@@ -39,10 +35,8 @@ TEST_CASE("a Send completes when the peer has delivered it, so not while the str
 }
 
 TEST_CASE("one Read of ours serves all that gathered in front of it") {
-  Pair pair(acknowledged(), {});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair(acknowledged(), {});
+  const auto [mine, theirs] = regions(pair, 64);
   SUBCASE("a list with one signalled request") {
     for (std::uint64_t id = 1; id <= 8; ++id) {
       post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs),
@@ -71,10 +65,8 @@ TEST_CASE("one Read of ours serves all that gathered in front of it") {
 
 TEST_CASE("large Writes are acknowledged in parts, so that they never come to a stop") {
   constexpr std::size_t kSize = 64 * 1024;
-  Pair pair(acknowledged(), acknowledged());
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(kSize, kEverything);
-  Region* theirs = pair.b->memory(kSize, kEverything);
+  Connected pair(acknowledged(), acknowledged());
+  const auto [mine, theirs] = regions(pair, kSize);
   for (std::uint64_t id = 0; id < 16; ++id)
     post_write(*pair.a, id, sge(mine, 0, kSize), remote(theirs));
   // No answer is carried back yet.
@@ -97,10 +89,8 @@ TEST_CASE("large Writes are acknowledged in parts, so that they never come to a 
 }
 
 TEST_CASE("a Read or an atomic of the program's acknowledges what is in front of it") {
-  Pair pair(acknowledged(), {});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair(acknowledged(), {});
+  const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   post_read(*pair.a, 2, sge(mine, 8, 8), remote(theirs));
   post_write(*pair.a, 3, sge(mine, 0, 8), remote(theirs));
@@ -121,8 +111,7 @@ TEST_CASE("where the peer answers no more than the program asked for, Reads of b
   Pair pair(acknowledged(4), {});
   REQUIRE(pair.establish(1, 1));
   CHECK(pair.a->qp->query().ord == 1);
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  const auto [mine, theirs] = regions(pair, 64);
   for (std::uint64_t id = 0; id < 40; id += 4) {
     post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));
     post_read(*pair.a, id + 1, sge(mine, 8, 8), remote(theirs));
@@ -141,8 +130,7 @@ TEST_CASE("revision 1 says no ORD: not one Read more than the program allows [RD
   options.startup.revision = 1;
   Pair pair(options, {});
   REQUIRE(pair.establish(1, 1));
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  const auto [mine, theirs] = regions(pair, 64);
   for (std::uint64_t id = 1; id <= 8; ++id) {
     post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));
     post_read(*pair.a, id, sge(mine, 8, 8), remote(theirs));
@@ -155,8 +143,7 @@ TEST_CASE("revision 1 says no ORD: not one Read more than the program allows [RD
 TEST_CASE("a peer that answers no Reads cannot be asked: complete when sent") {
   Pair pair(acknowledged(), {});
   REQUIRE(pair.establish(0, 0));
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   pair.run();
   CHECK(text(pair.a->completions()) == "1 success");
@@ -183,8 +170,7 @@ TEST_CASE("two ends that acknowledge do so where neither program wants Reads at 
 TEST_CASE(
     "a local request completes behind the Writes in front of it; a fence waits for them [VRB-50]") {
   for (const auto fence : {SendFlags::kNone, SendFlags::kLocalFence}) {
-    Pair pair(acknowledged(), {});
-    REQUIRE(pair.establish());
+    Connected pair(acknowledged(), {});
     Region* mine = pair.a->memory(64, kEverything);
     Region* window = pair.a->memory(64, kEverything, true);
     Region* theirs = pair.b->memory(64, kEverything);
@@ -198,10 +184,8 @@ TEST_CASE(
 
 TEST_CASE("unsignalled requests do not keep a connection from closing in order [DDP-56]") {
   for (const bool ours : {true, false}) {
-    Pair pair(acknowledged(), {});
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(64, kEverything);
-    Region* theirs = pair.b->memory(64, kEverything);
+    Connected pair(acknowledged(), {});
+    const auto [mine, theirs] = regions(pair, 64);
     post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
     post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
     if (!ours) pair.run();
@@ -214,10 +198,8 @@ TEST_CASE("unsignalled requests do not keep a connection from closing in order [
 }
 
 TEST_CASE("the same queue pairs go on with a new connection in either mode") {
-  Pair pair(acknowledged(), {});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair(acknowledged(), {});
+  const auto [mine, theirs] = regions(pair, 64);
   for (const bool again : {true, false, true}) {
     post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
     post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
@@ -235,8 +217,7 @@ TEST_CASE("a full queue with every mix of requests comes back in order, whatever
   for (std::uint32_t seed = 1; seed <= 8; ++seed) {
     Pair pair(acknowledged(3), acknowledged(3), {.seed = seed, .max_segment = 300});
     REQUIRE(pair.establish(2, 2));
-    Region* mine = pair.a->memory(4096, kEverything);
-    Region* theirs = pair.b->memory(4096, kEverything);
+    const auto [mine, theirs] = regions(pair, 4096);
     std::uint64_t posted = 0;
     std::uint64_t done = 0;
     for (int lap = 0; lap < 4; ++lap) {

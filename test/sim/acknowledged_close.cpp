@@ -84,8 +84,7 @@ TEST_CASE("the end that has taken an RTR alone closes at once [EMPA-38]") {
     CAPTURE(static_cast<int>(rtr));
     auto options = acknowledged();
     options.startup.rtr = rtr;
-    Pair pair(options, options);
-    REQUIRE(pair.establish());
+    Connected pair(options, options);
     CHECK_FALSE(pair.b->connection->awaits_ack_request(pair.b->now));
     REQUIRE(!pair.b->qp->disconnect());
     pair.run();

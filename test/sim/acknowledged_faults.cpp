@@ -20,10 +20,8 @@ void check_second_fails(Pair& pair, Region* mine, Region* theirs, RemoteAddress 
 }  // namespace
 
 TEST_CASE("a Write that is refused fails itself, whoever stands next to it [RDMAP-20] [VRB-54]") {
-  Pair pair(acknowledged(), {});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair(acknowledged(), {});
+  const auto [mine, theirs] = regions(pair, 64);
   RemoteAddress wrong = remote(theirs);
   SUBCASE("an STag that is none") { wrong.rkey.value ^= 0x100; }
   SUBCASE("one octet too far") { ++wrong.to; }
@@ -36,10 +34,8 @@ TEST_CASE("a Write that is refused fails itself, whoever stands next to it [RDMA
 TEST_CASE("the segment that overruns names its Write, also unsignalled, and in the middle of it") {
   ConnectionOptions options = acknowledged();
   options.max_ulpdu = 128;
-  Pair pair(options, {});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(5000, kEverything);
-  Region* theirs = pair.b->memory(4999, kEverything);
+  Connected pair(options, {});
+  const auto [mine, theirs] = regions(pair, 5000, 4999);
   post_write(*pair.a, 1, sge(mine, 0, 100), remote(theirs), SendFlags::kNone);
   post_write(*pair.a, 2, sge(mine, 0, 5000), remote(theirs), SendFlags::kNone);
   post_write(*pair.a, 3, sge(mine, 0, 100), remote(theirs));
@@ -48,10 +44,8 @@ TEST_CASE("the segment that overruns names its Write, also unsignalled, and in t
 }
 
 TEST_CASE("a Write refused behind an answered one leaves that one its success") {
-  Pair pair(acknowledged(), {});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair(acknowledged(), {});
+  const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 64), remote(theirs));
   pair.run();
   CHECK(text(pair.a->completions()) == "1 success");
@@ -63,10 +57,8 @@ TEST_CASE("a Send without a receive is that Send's, known by its MSN [DDP-31] [R
     CAPTURE(static_cast<int>(rtr));
     ConnectionOptions options = acknowledged();
     options.startup.rtr = rtr;
-    Pair pair(options, {});
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(64, kEverything);
-    Region* theirs = pair.b->memory(64, kEverything);
+    Connected pair(options, {});
+    const auto [mine, theirs] = regions(pair, 64);
     for (const std::uint64_t id : {10U, 11U, 12U}) post_recv(*pair.b, id, sge(theirs, 0, 64));
     post_send(*pair.a, 1, sge(mine, 0, 8));
     post_write_immediate(*pair.a, 2, sge(mine, 0, 8), remote(theirs), 5);
@@ -83,10 +75,8 @@ TEST_CASE("a Send without a receive is that Send's, known by its MSN [DDP-31] [R
 }
 
 TEST_CASE("a Write with an Immediate that finds no receive fails as one") {
-  Pair pair(acknowledged(), {});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair(acknowledged(), {});
+  const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   post_write_immediate(*pair.a, 2, sge(mine, 0, 8), remote(theirs), 5);
   post_send(*pair.a, 3, sge(mine, 0, 8));
@@ -95,10 +85,8 @@ TEST_CASE("a Write with an Immediate that finds no receive fails as one") {
 }
 
 TEST_CASE("a Send that is too long is an invalid request [DDP-71]") {
-  Pair pair(acknowledged(), {});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair(acknowledged(), {});
+  const auto [mine, theirs] = regions(pair, 64);
   post_recv(*pair.b, 10, sge(theirs, 0, 64));
   post_recv(*pair.b, 11, sge(theirs, 0, 31));
   post_send(*pair.a, 1, sge(mine, 0, 32));
@@ -109,10 +97,8 @@ TEST_CASE("a Send that is too long is an invalid request [DDP-71]") {
 }
 
 TEST_CASE("a Send that may not invalidate is an access error [RDMAP-99]") {
-  Pair pair(acknowledged(), {});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair(acknowledged(), {});
+  const auto [mine, theirs] = regions(pair, 64);
   post_recv(*pair.b, 10, sge(theirs, 0, 64));
   post_recv(*pair.b, 11, sge(theirs, 0, 64));
   post_send(*pair.a, 1, sge(mine, 0, 8));
@@ -122,8 +108,7 @@ TEST_CASE("a Send that may not invalidate is an access error [RDMAP-99]") {
 }
 
 TEST_CASE("a Read that is refused: the Writes in front of it are placed [VRB-45]") {
-  Pair pair(acknowledged(), {});
-  REQUIRE(pair.establish());
+  Connected pair(acknowledged(), {});
   Region* mine = pair.a->memory(64, kEverything);
   Region* theirs = pair.b->memory(64, Access::kLocalWrite | Access::kRemoteWrite);
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
@@ -135,10 +120,8 @@ TEST_CASE("a Read that is refused: the Writes in front of it are placed [VRB-45]
 
 TEST_CASE(
     "an atomic whose target is not aligned is an invalid request [EXT-10] [EXT-17] [VRB-54]") {
-  Pair pair(acknowledged(), {});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair(acknowledged(), {});
+  const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   post_fetch_add(*pair.a, 2, sge(mine, 0, 8), remote(theirs), 1);
   pair.run();
@@ -160,10 +143,8 @@ TEST_CASE("of several Reads and atomics the one that the Terminate names fails [
       CAPTURE(atomic_fails);
       ConnectionOptions options = acknowledged();
       options.startup.rtr = rtr;
-      Pair pair(options, {});
-      REQUIRE(pair.establish());
-      Region* mine = pair.a->memory(64, kEverything);
-      Region* theirs = pair.b->memory(64, kEverything);
+      Connected pair(options, {});
+      const auto [mine, theirs] = regions(pair, 64);
       const auto ask = [&](std::uint64_t id, std::size_t at) {
         if (atomic_fails)
           return post_fetch_add(*pair.a, id, sge(mine, 0, 8), remote(theirs, at), 1);
@@ -187,8 +168,7 @@ TEST_CASE("of several Reads and atomics the one that the Terminate names fails [
 }
 
 TEST_CASE("a peer that gives up without naming a request: the oldest fails") {
-  Pair pair(acknowledged(), holding(60s));
-  REQUIRE(pair.establish());
+  Connected pair(acknowledged(), holding(60s));
   Region* mine = pair.a->memory(64, kEverything);
   post_send(*pair.a, 1, sge(mine, 0, 8));
   post_send(*pair.a, 2, sge(mine, 0, 8));
@@ -200,10 +180,8 @@ TEST_CASE("a peer that gives up without naming a request: the oldest fails") {
 
 TEST_CASE("a peer that is gone: the oldest that it has not acknowledged fails") {
   for (const bool reset : {true, false}) {
-    Pair pair(acknowledged(), holding(60s));
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(64, kEverything);
-    Region* theirs = pair.b->memory(64, kEverything);
+    Connected pair(acknowledged(), holding(60s));
+    const auto [mine, theirs] = regions(pair, 64);
     post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
     pair.run();
     post_send(*pair.a, 2, sge(mine, 0, 8), SendFlags::kNone);
@@ -219,8 +197,7 @@ TEST_CASE("a peer that is gone: the oldest that it has not acknowledged fails") 
 }
 
 TEST_CASE("an end of our own flushes: nothing has failed") {
-  Pair pair(acknowledged(), holding(60s));
-  REQUIRE(pair.establish());
+  Connected pair(acknowledged(), holding(60s));
   Region* mine = pair.a->memory(64, kEverything);
   post_send(*pair.a, 1, sge(mine, 0, 8));
   pair.run();
@@ -229,10 +206,8 @@ TEST_CASE("an end of our own flushes: nothing has failed") {
 }
 
 TEST_CASE("nobody waits for unsignalled requests, so a peer that goes has failed none of them") {
-  Pair pair(acknowledged(), {});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair(acknowledged(), {});
+  const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
   pair.run();
   pair.a->connection->lost(pair.a->now);
@@ -240,8 +215,7 @@ TEST_CASE("nobody waits for unsignalled requests, so a peer that goes has failed
 }
 
 TEST_CASE("a peer that gives no sign of life is given up in time, and not before") {
-  Pair pair(acknowledged(), holding(60s));
-  REQUIRE(pair.establish());
+  Connected pair(acknowledged(), holding(60s));
   pair.a->qp->set_peer_timeouts({.answer = 2s});
   CHECK_FALSE(pair.a->connection->timeout().has_value());
   Region* mine = pair.a->memory(64, kEverything);
@@ -260,10 +234,8 @@ TEST_CASE("a peer that gives no sign of life is given up in time, and not before
 }
 
 TEST_CASE("the receiver's limit holds the stream: for so long, not at all, for ever [DDP-68]") {
-  Pair pair(acknowledged(), acknowledged());
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* inbox = pair.b->memory(64, kEverything);
+  Connected pair(acknowledged(), acknowledged());
+  const auto [mine, inbox] = regions(pair, 64);
   SUBCASE("so long") {
     pair.b->qp->set_peer_timeouts({.receive_hold = 3s});
     post_send(*pair.a, 1, sge(mine, 0, 8));
@@ -296,8 +268,7 @@ TEST_CASE("a peer that has no room for our Read has taken what is in front of it
   options.startup.revision = 1;  // carries no IRD
   Pair pair(options, {});
   REQUIRE(pair.establish(0, 0));
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
   pair.run();

@@ -36,8 +36,7 @@ TEST_CASE("a Send that waits for its receive holds back no completion of those i
     for (std::uint64_t receives = 0; receives <= 16; ++receives) {
       // The receiver's own completions may be as in RFC 5040.
       const auto receiver = receives % 2 == 0 ? acknowledging() : waiting({});
-      Pair pair(acknowledging(), receiver, {.seed = 7, .max_segment = segment});
-      REQUIRE(pair.establish());
+      Connected pair(acknowledging(), receiver, {.seed = 7, .max_segment = segment});
       const Memories m(pair);
       post_receives(pair, m, receives);
       for (std::uint64_t id = 0; id < 17; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
@@ -53,8 +52,7 @@ TEST_CASE("a Send that waits for its receive holds back no completion of those i
 }
 
 TEST_CASE("each receive that is posted while Sends wait completes one more of them") {
-  Pair pair(acknowledging(), acknowledging());
-  REQUIRE(pair.establish());
+  Connected pair(acknowledging(), acknowledging());
   const Memories m(pair);
   for (std::uint64_t id = 0; id < 8; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
   for (std::uint64_t id = 0; id < 8; ++id) {
@@ -65,8 +63,7 @@ TEST_CASE("each receive that is posted while Sends wait completes one more of th
 }
 
 TEST_CASE("requests of every kind in front of a Send that waits complete, none behind it") {
-  Pair pair(acknowledging(), acknowledging());
-  REQUIRE(pair.establish());
+  Connected pair(acknowledging(), acknowledging());
   const Memories m(pair);
   const Sge from = sge(m.mine, 0, 8);
   post_receives(pair, m, 4);
@@ -92,8 +89,7 @@ TEST_CASE("requests of every kind in front of a Send that waits complete, none b
 }
 
 TEST_CASE("nothing is said when a Send waits behind nothing that is unacknowledged") {
-  Pair pair(acknowledging(), acknowledging());
-  REQUIRE(pair.establish());
+  Connected pair(acknowledging(), acknowledging());
   const Memories m(pair);
   post_receives(pair, m, 1);
   post_send(*pair.a, 0, sge(m.mine, 0, 64));
@@ -107,8 +103,7 @@ TEST_CASE("nothing is said when a Send waits behind nothing that is unacknowledg
 // The peer may have ended: data that its kernel has not read would reset the connection while it
 // still sends.
 TEST_CASE("a peer whose requests complete when they have left is told nothing") {
-  Pair pair(waiting({}), acknowledging());
-  REQUIRE(pair.establish());
+  Connected pair(waiting({}), acknowledging());
   const Memories m(pair);
   post_receives(pair, m, 3);
   for (std::uint64_t id = 0; id < 4; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
@@ -119,8 +114,7 @@ TEST_CASE("a peer whose requests complete when they have left is told nothing") 
 
 TEST_CASE("a peer that does not know the extension is told nothing, and loses nothing") {
   for (const bool ours : {true, false}) {
-    Pair pair(acknowledging(ours), acknowledging(!ours));
-    REQUIRE(pair.establish());
+    Connected pair(acknowledging(ours), acknowledging(!ours));
     const Memories m(pair);
     post_receives(pair, m, 3);
     for (std::uint64_t id = 0; id < 4; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
@@ -136,8 +130,7 @@ TEST_CASE("the acknowledgement of what was delivered does not part an Immediate 
   auto options = acknowledging();
   options.max_ulpdu = 512;
   options.transmit_batch = 1;
-  Pair pair(options, options);
-  REQUIRE(pair.establish());
+  Connected pair(options, options);
   const Memories m(pair);
   Region* const inbox = pair.a->memory(4096, kEverything);
   post_receives(pair, m, 3);
@@ -164,8 +157,7 @@ TEST_CASE("the acknowledgement of what was delivered does not part an Immediate 
 }
 
 TEST_CASE("an acknowledgement of what was never sent, or is done, completes nothing") {
-  Pair pair(acknowledging(), acknowledging());
-  REQUIRE(pair.establish());
+  Connected pair(acknowledging(), acknowledging());
   const Memories m(pair);
   post_receives(pair, m, 2);
   post_send(*pair.a, 0, sge(m.mine, 0, 64));
@@ -185,8 +177,7 @@ TEST_CASE("an acknowledgement of what was never sent, or is done, completes noth
 
 TEST_CASE("a connection with a Send that waits closes in order, and says nothing behind its FIN") {
   for (const bool ours : {true, false}) {
-    Pair pair(acknowledging(), acknowledging());
-    REQUIRE(pair.establish());
+    Connected pair(acknowledging(), acknowledging());
     const Memories m(pair);
     post_receives(pair, m, 1);
     for (std::uint64_t id = 0; id < 2; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));

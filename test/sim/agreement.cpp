@@ -15,8 +15,7 @@ TEST_CASE("two connections with default options agree on RFC 7306, each may refu
       ConnectionOptions b;
       if (!a_wants) a.startup.extensions = false;
       if (!b_wants) b.startup.extensions = false;
-      Pair pair(a, b);
-      REQUIRE(pair.establish());
+      Connected pair(a, b);
       CHECK(agreed(*pair.a) == (a_wants && b_wants));
       CHECK(agreed(*pair.b) == (a_wants && b_wants));
     }

@@ -106,8 +106,7 @@ TEST_CASE(
     for (const bool swap : {false, true}) {
       CAPTURE(c.name);
       CAPTURE(swap);
-      Pair pair;
-      REQUIRE(pair.establish());
+      Connected pair;
       Region* mine = pair.a->memory(16, Access::kLocalWrite);
       const auto at = c.aim(*pair.b);
       if (swap) {
@@ -140,8 +139,7 @@ TEST_CASE(
 TEST_CASE("a queue pair that allows no inbound atomics refuses them all [EXT-67] [VRB-30]") {
   verbs::QpInit init;
   init.inbound = Access::kRemoteRead | Access::kRemoteWrite;
-  Pair pair({}, {}, {}, {}, init);
-  REQUIRE(pair.establish());
+  Connected pair({}, {}, {}, {}, init);
   Region* mine = pair.a->memory(8, Access::kLocalWrite);
   Region* theirs = pair.b->memory(8, kEverything);
   post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
@@ -152,8 +150,7 @@ TEST_CASE("a queue pair that allows no inbound atomics refuses them all [EXT-67]
 
 TEST_CASE("a window opens words to atomics, if its region may be written [EXT-67] [VRB-35]") {
   for (const bool writable : {true, false}) {
-    Pair pair;
-    REQUIRE(pair.establish());
+    Connected pair;
     Region* mine = pair.a->memory(8, Access::kLocalWrite);
     Region* region =
         pair.b->memory(64, Access::kBindWindow | (writable ? Access::kLocalWrite : Access::kNone));
@@ -185,8 +182,7 @@ TEST_CASE("a window opens words to atomics, if its region may be written [EXT-67
 TEST_CASE(
     "an atomic that cannot be created ends the stream with 0/0/00 and no headers [EXT-60] "
     "[VRB-28] [VRB-54]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* readable = pair.a->memory(8, Access::kNone);  // the original value cannot be placed there
   Region* theirs = pair.b->memory(8, kEverything);
   post_fetch_add(*pair.a, 1, sge(readable, 0, 8), remote(theirs), 1);
@@ -200,13 +196,11 @@ TEST_CASE(
 
 TEST_CASE("with a peer that did not agree nothing of RFC 7306 can be posted or sent [EXT-1]") {
   for (const bool a_knows : {true, false}) {
-    Pair pair(a_knows ? ConnectionOptions{} : without_extensions(),
-              a_knows ? without_extensions() : ConnectionOptions{});
-    REQUIRE(pair.establish());
+    Connected pair(a_knows ? ConnectionOptions{} : without_extensions(),
+                   a_knows ? without_extensions() : ConnectionOptions{});
     CHECK_FALSE(pair.a->qp->query().extensions);
     CHECK_FALSE(pair.b->qp->query().extensions);
-    Region* mine = pair.a->memory(8, kEverything);
-    Region* theirs = pair.b->memory(8, kEverything);
+    const auto [mine, theirs] = regions(pair, 8);
     const Sge local = sge(mine, 0, 8);
     for (const auto opcode : {WrOpcode::kFetchAdd, WrOpcode::kCmpSwap, WrOpcode::kWriteImmediate}) {
       CHECK(
@@ -226,8 +220,7 @@ TEST_CASE("what was posted in Idle for a peer that did not agree fails, and is n
        {WrOpcode::kFetchAdd, WrOpcode::kCmpSwap, WrOpcode::kImmediate, WrOpcode::kWriteImmediate}) {
     for (const bool agreed : {true, false}) {
       Pair pair({}, agreed ? ConnectionOptions{} : without_extensions());
-      Region* mine = pair.a->memory(8, kEverything);
-      Region* theirs = pair.b->memory(8, kEverything);
+      const auto [mine, theirs] = regions(pair, 8);
       post_recv(*pair.b, 9, sge(theirs, 0, 8));
       const Sge local = sge(mine, 0, 8);
       post_write(*pair.a, 1, local, remote(theirs));
@@ -253,8 +246,7 @@ TEST_CASE("what was posted in Idle for a peer that did not agree fails, and is n
 TEST_CASE(
     "agreement belongs to the connection: the next one of the same queue pair has its own "
     "[EXT-1]") {
-  Pair pair({}, without_extensions());
-  REQUIRE(pair.establish());
+  Connected pair({}, without_extensions());
   CHECK_FALSE(pair.a->qp->query().extensions);
   CHECK(!pair.a->qp->disconnect());
   pair.run();
@@ -263,8 +255,7 @@ TEST_CASE(
   pair.renew({}, {});
   REQUIRE(pair.establish());
   CHECK(pair.a->qp->query().extensions);
-  Region* mine = pair.a->memory(8, kEverything);
-  Region* theirs = pair.b->memory(8, kEverything);
+  const auto [mine, theirs] = regions(pair, 8);
   post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
   pair.run();
   CHECK(text(pair.a->completions()) == "1 success");
@@ -273,10 +264,8 @@ TEST_CASE(
 TEST_CASE(
     "the local word of an atomic under way goes away: one protection error, then flushes "
     "[VRB-37]") {
-  Pair pair;
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(16, kEverything);
-  Region* theirs = pair.b->memory(8, kEverything);
+  Connected pair;
+  const auto [mine, theirs] = regions(pair, 16, 8);
   post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 7);
   post_fetch_add(*pair.a, 2, sge(mine, 8, 8), remote(theirs), 7);
   pair.a->connection->transmit_plan(64, pair.a->now);
@@ -292,10 +281,8 @@ TEST_CASE(
 TEST_CASE(
     "the target of atomics goes away: those behind are 0/1/00, and nothing waits for them "
     "[EXT-67] [VRB-37]") {
-  Pair pair;
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(16, kEverything);
-  Region* theirs = pair.b->memory(8, kEverything);
+  Connected pair;
+  const auto [mine, theirs] = regions(pair, 16, 8);
   post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 7);
   pair.run();
   post_fetch_add(*pair.a, 2, sge(mine, 8, 8), remote(theirs), 7);
@@ -311,10 +298,8 @@ TEST_CASE(
 
 TEST_CASE("the peer's Terminate about an atomic is not a Read's, nor the reverse [VRB-54]") {
   for (const bool atomic_fails : {true, false}) {
-    Pair pair;
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(32, kEverything);
-    Region* theirs = pair.b->memory(8, kEverything);
+    Connected pair;
+    const auto [mine, theirs] = regions(pair, 32, 8);
     const auto good = remote(theirs);
     const auto bad = remote(theirs, 8);
     const auto read = [&](std::uint64_t id, RemoteAddress at) {
@@ -342,10 +327,8 @@ TEST_CASE(
       CAPTURE(is_atomic);
       ConnectionOptions options;
       options.startup.rtr = rtr;
-      Pair pair(options);
-      REQUIRE(pair.establish());
-      Region* mine = pair.a->memory(32, kEverything);
-      Region* theirs = pair.b->memory(16, kEverything);
+      Connected pair(options);
+      const auto [mine, theirs] = regions(pair, 32, 16);
       const auto ask = [&](std::uint64_t id, RemoteAddress at) {
         if (is_atomic) return post_fetch_add(*pair.a, id, sge(mine, 0, 8), at, 1);
         post_read(*pair.a, id, sge(mine, 0, 8), at);

@@ -19,8 +19,7 @@ ConnectionOptions with_ord(std::uint16_t ord) {
 TEST_CASE(
     "FetchAdd and CmpSwap bring the old value as a number of this host, and change one word "
     "[EXT-6] [EXT-13] [EXT-14] [EXT-36]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   CHECK(pair.a->qp->query().extensions);
   CHECK(pair.b->qp->query().extensions);
   Region* old = pair.a->memory(64, Access::kLocalWrite);
@@ -54,8 +53,7 @@ TEST_CASE(
 TEST_CASE(
     "masks go along: fields are added to by themselves, and bits swapped by themselves "
     "[EXT-12] [EXT-14] [EXT-23]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* old = pair.a->memory(64, Access::kLocalWrite);
   Region* theirs = pair.b->memory(16, kEverything);
   set_word(theirs, 0x00000001FFFFFFFF);
@@ -94,9 +92,8 @@ TEST_CASE(
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
     std::mt19937 random(seed);
-    Pair pair(with_ord(static_cast<std::uint16_t>(1 + seed % 7)), {},
-              {.seed = seed, .max_segment = seed % 2 == 0 ? 97U : 5000U});
-    REQUIRE(pair.establish());
+    Connected pair(with_ord(static_cast<std::uint16_t>(1 + seed % 7)), {},
+                   {.seed = seed, .max_segment = seed % 2 == 0 ? 97U : 5000U});
     constexpr std::size_t kCount = 60;
     Region* old = pair.a->memory(kCount * 8, Access::kLocalWrite);
     Region* theirs = pair.b->memory(8, kEverything);
@@ -137,10 +134,8 @@ TEST_CASE(
 
 TEST_CASE(
     "an atomic finds what the Writes and Sends before it brought [EXT-43] [EXT-45] [EXT-58]") {
-  Pair pair({}, {}, {.seed = 3, .max_segment = 50});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair({}, {}, {.seed = 3, .max_segment = 50});
+  const auto [mine, theirs] = regions(pair, 64);
   set_word(mine, 1000);
   post_recv(*pair.b, 10, sge(theirs, 8, 8));
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
@@ -159,10 +154,8 @@ TEST_CASE(
 }
 
 TEST_CASE("an atomic is complete when its response is there, not before [EXT-41] [EXT-47]") {
-  Pair pair({}, {}, {.seed = 1, .max_segment = 1});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(8, kEverything);
-  Region* theirs = pair.b->memory(8, kEverything);
+  Connected pair({}, {}, {.seed = 1, .max_segment = 1});
+  const auto [mine, theirs] = regions(pair, 8);
   set_word(theirs, 5);
   post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
   std::vector<WorkCompletion> done;
@@ -177,10 +170,8 @@ TEST_CASE("an atomic is complete when its response is there, not before [EXT-41]
 
 TEST_CASE("a fenced Send waits for the atomics before it [VRB-50]") {
   for (const bool fence : {true, false}) {
-    Pair pair;
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(8, kEverything);
-    Region* theirs = pair.b->memory(16, kEverything);
+    Connected pair;
+    const auto [mine, theirs] = regions(pair, 8, 16);
     set_word(theirs, 42);
     post_recv(*pair.b, 10, sge(theirs, 8, 8));
     post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
@@ -195,10 +186,8 @@ TEST_CASE("a fenced Send waits for the atomics before it [VRB-50]") {
 }
 
 TEST_CASE("an atomic waits behind a fence, and for a local fence as any request does [VRB-50]") {
-  Pair pair;
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(16, kEverything);
-  Region* theirs = pair.b->memory(8, kEverything);
+  Connected pair;
+  const auto [mine, theirs] = regions(pair, 16, 8);
   post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   post_fetch_add(*pair.a, 2, sge(mine, 8, 8), remote(theirs), 1,
                  SendFlags::kSignaled | SendFlags::kFence);
@@ -212,10 +201,8 @@ TEST_CASE("an atomic waits behind a fence, and for a local fence as any request 
 
 TEST_CASE("ORD bounds Reads and atomics together, and so many are in flight [EXT-35] [VRB-23]") {
   for (const std::uint16_t ord : {std::uint16_t{1}, std::uint16_t{2}, std::uint16_t{5}}) {
-    Pair pair(with_ord(ord), {});
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(800, kEverything);
-    Region* theirs = pair.b->memory(8, kEverything);
+    Connected pair(with_ord(ord), {});
+    const auto [mine, theirs] = regions(pair, 800, 8);
     for (std::uint64_t id = 0; id < 100; ++id) {
       if (id % 3 == 0) {
         post_read(*pair.a, id, sge(mine, id * 8, 8), remote(theirs));
@@ -232,10 +219,8 @@ TEST_CASE("ORD bounds Reads and atomics together, and so many are in flight [EXT
 }
 
 TEST_CASE("without ORD an atomic is an error of the request [VRB-46]") {
-  Pair pair(with_ord(0), {});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(8, kEverything);
-  Region* theirs = pair.b->memory(8, kEverything);
+  Connected pair(with_ord(0), {});
+  const auto [mine, theirs] = regions(pair, 8);
   post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
   pair.run();
   check_refused(pair, *pair.a, "0/0/00");
@@ -250,8 +235,7 @@ TEST_CASE("as many Reads and atomics as IRD are answered, one more is 1/2/02 [EX
     plain.startup.ord = 8;
     Pair pair(plain, plain);
     REQUIRE(pair.establish(4, 4));
-    Region* mine = pair.a->memory(64, kEverything);
-    Region* theirs = pair.b->memory(8, kEverything);
+    const auto [mine, theirs] = regions(pair, 64, 8);
     for (std::uint64_t id = 0; id < count; ++id) {
       if (id % 2 == 0) {
         post_fetch_add(*pair.a, id, sge(mine, id * 8, 8), remote(theirs), 1);
@@ -270,10 +254,8 @@ TEST_CASE("as many Reads and atomics as IRD are answered, one more is 1/2/02 [EX
 }
 
 TEST_CASE("atomics in both directions at once, with Reads and Writes between them [EXT-44]") {
-  Pair pair(with_ord(3), with_ord(3), {.seed = 8, .max_segment = 300});
-  REQUIRE(pair.establish());
-  Region* a_mem = pair.a->memory(2000, kEverything);
-  Region* b_mem = pair.b->memory(2000, kEverything);
+  Connected pair(with_ord(3), with_ord(3), {.seed = 8, .max_segment = 300});
+  const auto [a_mem, b_mem] = regions(pair, 2000);
   for (std::uint64_t id = 0; id < 200; ++id) {
     post_fetch_add(*pair.a, id, sge(a_mem, 8, 8), remote(b_mem), 1);
     post_fetch_add(*pair.b, id, sge(b_mem, 8, 8), remote(a_mem), 2);

@@ -48,10 +48,8 @@ void send_while_it_changes(const Case& how) {
   options.startup.crc = how.crc;
   options.startup.markers = how.markers;
   options.max_ulpdu = mpa::kMaxMulpdu;
-  Pair pair(options, options, {.seed = 3, .max_segment = how.segment});
-  REQUIRE(pair.establish());
-  Region* source = pair.a->memory(kLargest, kEverything);
-  Region* sink = pair.b->memory(kLargest, kEverything);
+  Connected pair(options, options, {.seed = 3, .max_segment = how.segment});
+  const auto [source, sink] = regions(pair, kLargest);
   pair.on_plan = [source] { change(source); };
   post_request(*pair.a, *pair.b, how, source, sink);
   pair.run();

@@ -36,8 +36,7 @@ TEST_CASE(
     "[VRB-18] [DDP-59] [DDP-60] [RDMAP-88] [RDMAP-90]") {
   for (const int who : {0, 1, 2}) {
     CAPTURE(who);
-    Pair pair;
-    REQUIRE(pair.establish());
+    Connected pair;
     Region* inbox = pair.a->memory(64, Access::kLocalWrite);
     post_recv(*pair.a, 10, sge(inbox, 0, 64));
     // The responder may send only after a first FPDU. [MPA-93]
@@ -54,16 +53,14 @@ TEST_CASE(
 }
 
 TEST_CASE("a responder may close before it has heard anything") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   CHECK(!pair.b->qp->disconnect());
   pair.run();
   check_clean_close(pair);
 }
 
 TEST_CASE("a close gives up when what was posted before can never be sent") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* mine = pair.b->memory(100, kEverything);
   post_send(*pair.b, 1, sge(mine, 0, 100));  // a responder that never received an FPDU [MPA-93]
   CHECK(!pair.b->qp->disconnect());
@@ -79,10 +76,8 @@ TEST_CASE("a close gives up when what was posted before can never be sent") {
 
 TEST_CASE("what was posted before the close is sent first [DDP-56] [RDMAP-88]") {
   for (const std::uint32_t seed : {1U, 2U, 3U}) {
-    Pair pair({}, {}, {.seed = seed, .max_segment = 3000});
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(100'000, kEverything);
-    Region* theirs = pair.b->memory(100'000, kEverything);
+    Connected pair({}, {}, {.seed = seed, .max_segment = 3000});
+    const auto [mine, theirs] = regions(pair, 100'000);
     Region* back = pair.a->memory(100'000, Access::kLocalWrite);
     fill_pattern(mine);
     post_write(*pair.a, 1, sge(mine, 0, 100'000), remote(theirs));
@@ -99,10 +94,8 @@ TEST_CASE("what was posted before the close is sent first [DDP-56] [RDMAP-88]") 
 TEST_CASE(
     "a close by the peer while work is under way ends in Terminate 2/0/01 and Error "
     "[VRB-8] [MPA-108]") {
-  Pair pair({}, {}, {.seed = 1, .max_segment = 500});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(50'000, kEverything);
-  Region* theirs = pair.b->memory(50'000, kEverything);
+  Connected pair({}, {}, {.seed = 1, .max_segment = 500});
+  const auto [mine, theirs] = regions(pair, 50'000);
   post_read(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
   for (int i = 0; i < 20; ++i) pair.step();
   pair.a->connection->peer_closed(pair.a->now);  // FIN in the middle of the response
@@ -119,10 +112,8 @@ TEST_CASE("a FIN inside a Send is no close in order, between two of its segments
   int cuts = 0;
   for (int steps = 1;; ++steps) {
     CAPTURE(steps);
-    Pair pair({.max_ulpdu = 128}, {}, {.seed = 1, .max_segment = 1});
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(300, kEverything);
-    Region* inbox = pair.b->memory(300, kEverything);
+    Connected pair({.max_ulpdu = 128}, {}, {.seed = 1, .max_segment = 1});
+    const auto [mine, inbox] = regions(pair, 300);
     post_recv(*pair.b, 10, sge(inbox, 0, 300));
     const auto before = pair.b->connection->counters().fpdus_received;
     post_send(*pair.a, 1, sge(mine, 0, 300));
@@ -141,8 +132,7 @@ TEST_CASE("a FIN inside a Send is no close in order, between two of its segments
 }
 
 TEST_CASE("a Send that arrives after our FIN is still delivered [DDP-61]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* mine = pair.b->memory(64, kEverything);
   Region* inbox = pair.a->memory(64, Access::kLocalWrite);
   post_write(*pair.a, 1, sge(inbox, 0, 0), {}, SendFlags::kNone);
@@ -162,8 +152,7 @@ TEST_CASE(
     "[VRB-17] [VRB-16]") {
   for (const int kind : {0, 1, 2, 3}) {
     CAPTURE(kind);
-    Pair pair;
-    REQUIRE(pair.establish());
+    Connected pair;
     Region* mine = pair.b->memory(64, kEverything);
     Region* memory = pair.a->memory(64, kEverything);
     post_write(*pair.a, 1, sge(memory, 0, 0), {}, SendFlags::kNone);
@@ -198,8 +187,7 @@ TEST_CASE(
 TEST_CASE(
     "a Terminate that arrives after our FIN leaves the queue pair free for reuse "
     "[VRB-16] [VRB-17]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* memory = pair.a->memory(64, kEverything);
   post_write(*pair.a, 1, sge(memory, 0, 0), {}, SendFlags::kNone);
   pair.run();
@@ -215,8 +203,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Sends posted while closing are flushed, not sent [VRB-13] [VRB-17] [DDP-57]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* mine = pair.a->memory(64, kEverything);
   half_close(pair);
   const auto sent = pair.to_b.log.size();
@@ -236,8 +223,7 @@ TEST_CASE(
     CAPTURE(terminate);
     ConnectionOptions options;
     options.close_timeout = 3s;
-    Pair pair(options, {});
-    REQUIRE(pair.establish());
+    Connected pair(options, {});
     if (terminate) {
       CHECK(!pair.a->qp->terminate());
       pair.a->connection->transmit_plan(64, pair.a->now);
@@ -257,10 +243,8 @@ TEST_CASE(
 }
 
 TEST_CASE("abort resets the connection and flushes everything at both ends [VRB-11]") {
-  Pair pair({}, {}, {.seed = 3, .max_segment = 400});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(50'000, kEverything);
-  Region* theirs = pair.b->memory(50'000, kEverything);
+  Connected pair({}, {}, {.seed = 3, .max_segment = 400});
+  const auto [mine, theirs] = regions(pair, 50'000);
   Region* inbox = pair.b->memory(8, kEverything);
   post_recv(*pair.b, 10, sge(inbox, 0, 8));
   post_write(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
@@ -291,8 +275,7 @@ TEST_CASE(
     CAPTURE(round);
     if (round != 0) pair.renew({}, {});
     REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(64, kEverything);
-    Region* inbox = pair.b->memory(64, kEverything);
+    const auto [mine, inbox] = regions(pair, 64);
     fill_pattern(mine);
     post_recv(*pair.b, 10, sge(inbox, 0, 64));
     post_send(*pair.a, 1, sge(mine, 0, 64));
@@ -311,8 +294,7 @@ TEST_CASE(
 }
 
 TEST_CASE("after an error the queue pairs connect again once they are reset [VRB-16]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   CHECK(pair.a->qp->reset() == verbs::Errc::kWrongState);
   Region* mine = pair.a->memory(64, kEverything);
   post_send(*pair.a, 1, sge(mine, 0, 64));  // no receive: 1/2/02
@@ -337,10 +319,8 @@ TEST_CASE(
     CAPTURE(in_order);
     verbs::QpInit init;
     init.limits.max_send_wr = 3;
-    Pair pair({}, {}, {}, init);
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(64, kEverything);
-    Region* theirs = pair.b->memory(64, kEverything);
+    Connected pair({}, {}, {}, init);
+    const auto [mine, theirs] = regions(pair, 64);
     post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
     for (std::uint64_t id = 2; id <= 3; ++id) {
       post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include "sim_pair.hpp"
+#include "support.hpp"
 
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT
@@ -101,8 +101,7 @@ TEST_CASE("each inline payload of a full queue is its own, lap after lap [VRB-42
   constexpr std::uint32_t kDepth = 100;
   verbs::QpInit init;
   init.limits = {.max_send_wr = kDepth, .max_recv_wr = kDepth, .max_inline = 8};
-  Pair pair({}, {}, {}, init, init);
-  REQUIRE(pair.establish());
+  Connected pair({}, {}, {}, init, init);
   auto* inbox = pair.b->memory(8 * kDepth, Access::kLocalWrite);
   for (std::uint64_t lap = 0; lap < 4; ++lap) {
     for (std::uint64_t i = 0; i < kDepth; ++i) {
@@ -135,8 +134,7 @@ TEST_CASE(
       CAPTURE(v.markers_a);
       CAPTURE(v.markers_b);
       CAPTURE(static_cast<int>(v.rtr));
-      Pair pair(options(v, true), options(v, false), {.seed = 3, .max_segment = 700});
-      REQUIRE(pair.establish());
+      Connected pair(options(v, true), options(v, false), {.seed = 3, .max_segment = 700});
       exchange(pair, size);
     }
   }
@@ -151,8 +149,7 @@ TEST_CASE("large messages cross in FPDUs of every size [MPA-50] [DDP-37]") {
         o.placement = placement;
         o.startup.crc = crc;
         o.startup.markers = true;
-        Pair pair(o, o, {.seed = 5, .max_segment = 40'000});
-        REQUIRE(pair.establish());
+        Connected pair(o, o, {.seed = 5, .max_segment = 40'000});
         exchange(pair, 300'000);
       }
     }
@@ -162,7 +159,6 @@ TEST_CASE("large messages cross in FPDUs of every size [MPA-50] [DDP-37]") {
 TEST_CASE("octets one at a time make no difference [MPA-56] [MPA-117]") {
   verbs::ConnectionOptions o;
   o.startup.markers = true;
-  Pair pair(o, o, {.seed = 1, .max_segment = 1});
-  REQUIRE(pair.establish());
+  Connected pair(o, o, {.seed = 1, .max_segment = 1});
   exchange(pair, 3000);
 }

@@ -15,11 +15,9 @@ ConnectionOptions with_time(mpa::Rtr rtr = mpa::Rtr::kNone) {
 }
 
 TEST_CASE("an initiator told to wait sends nothing behind the Reply until its time has come") {
-  Pair pair(with_time());
-  REQUIRE(pair.establish());
+  Connected pair(with_time());
   CHECK(pair.a->event() == ConnectionEventType::kEstablished);  // requests may be posted
-  Region* source = pair.a->memory(1000, kEverything);
-  Region* sink = pair.b->memory(1000, kEverything);
+  const auto [source, sink] = regions(pair, 1000);
   fill_pattern(source);
   post_write(*pair.a, 1, sge(source, 0, 1000), remote(sink));
   pair.run();
@@ -35,12 +33,10 @@ TEST_CASE("an initiator told to wait sends nothing behind the Reply until its ti
 }
 
 TEST_CASE("without a delay there is no timer, and a responder has none in any case") {
-  Pair pair({}, with_time());
-  REQUIRE(pair.establish());
+  Connected pair({}, with_time());
   CHECK_FALSE(pair.a->connection->timeout());
   CHECK_FALSE(pair.b->connection->timeout());
-  Region* source = pair.a->memory(8, kEverything);
-  Region* sink = pair.b->memory(8, kEverything);
+  const auto [source, sink] = regions(pair, 8);
   post_write(*pair.a, 1, sge(source, 0, 8), remote(sink));
   post_read(*pair.b, 2, sge(sink, 0, 8), remote(source));
   pair.run();
@@ -50,8 +46,7 @@ TEST_CASE("without a delay there is no timer, and a responder has none in any ca
 
 TEST_CASE("an RTR waits too, and is still the first [EMPA-38]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
-    Pair pair(with_time(rtr));
-    REQUIRE(pair.establish());
+    Connected pair(with_time(rtr));
     CHECK_FALSE(saw(*pair.b, ConnectionEventType::kEstablished));
     CHECK(pair.to_b.log.size() == kEnhancedFrame);
     pair.advance(100ms);
@@ -62,8 +57,7 @@ TEST_CASE("an RTR waits too, and is still the first [EMPA-38]") {
 }
 
 TEST_CASE("a close that is asked for meanwhile follows the RTR") {
-  Pair pair(with_time(mpa::Rtr::kWrite));
-  REQUIRE(pair.establish());
+  Connected pair(with_time(mpa::Rtr::kWrite));
   pair.a->connection->disconnect(pair.a->now);
   pair.run();
   CHECK_FALSE(pair.to_b.fin);
@@ -77,8 +71,7 @@ TEST_CASE("a close that is asked for meanwhile follows the RTR") {
 }
 
 TEST_CASE("a Terminate that is asked for meanwhile leaves when the time has come [VRB-9]") {
-  Pair pair(with_time());
-  REQUIRE(pair.establish());
+  Connected pair(with_time());
   pair.a->connection->terminate(rdmap::kLocalCatastrophic, pair.a->now);
   pair.run();
   CHECK(pair.to_b.log.size() == kEnhancedFrame);
@@ -117,8 +110,7 @@ TEST_CASE("so does the Terminate of an initiator that cannot live with the Reply
 }
 
 TEST_CASE("a connection that is lost meanwhile is over, and no timer is left") {
-  Pair pair(with_time());
-  REQUIRE(pair.establish());
+  Connected pair(with_time());
   Region* source = pair.a->memory(8, kEverything);
   post_send(*pair.a, 1, sge(source, 0, 8));
   pair.run();
@@ -129,8 +121,7 @@ TEST_CASE("a connection that is lost meanwhile is over, and no timer is left") {
 }
 
 TEST_CASE("a peer that closes meanwhile is answered when the time has come") {
-  Pair pair(with_time());
-  REQUIRE(pair.establish());
+  Connected pair(with_time());
   pair.b->connection->disconnect(pair.b->now);
   pair.run();
   CHECK(pair.to_a.fin);

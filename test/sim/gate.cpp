@@ -72,8 +72,7 @@ TEST_CASE("the RTR is the first FPDU, whatever was posted before [EMPA-1] [EMPA-
   for (const Row& row :
        {Row{mpa::Rtr::kWrite, 0}, Row{mpa::Rtr::kRead, 1}, Row{mpa::Rtr::kSend, 3}}) {
     Pair pair(asking_for(row.rtr), {});
-    Region* mine = pair.a->memory(64, kEverything);
-    Region* inbox = pair.b->memory(64, kEverything);
+    const auto [mine, inbox] = regions(pair, 64);
     post_recv(*pair.b, 10, sge(inbox, 0, 64));
     post_send(*pair.a, 1, sge(mine, 0, 33));
     REQUIRE(pair.establish());
@@ -137,8 +136,7 @@ TEST_CASE(
 
 TEST_CASE("an RTR that comes ends the set-up timeout [MPA-102]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
-    Pair pair(asking_for(rtr), {});
-    REQUIRE(pair.establish());
+    Connected pair(asking_for(rtr), {});
     CHECK_FALSE(pair.b->connection->timeout());
   }
 }

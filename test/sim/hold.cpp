@@ -21,10 +21,8 @@ TEST_CASE("a held stream reads nothing, and goes on with the receive that is pos
       ConnectionOptions options = holding(5s);
       options.startup.crc = crc;
       options.max_ulpdu = 64768;
-      Pair pair(options, options, {.seed = 2, .max_segment = 30'000});
-      REQUIRE(pair.establish());
-      Region* mine = pair.a->memory(size, kEverything);
-      Region* inbox = pair.b->memory(size, kEverything);
+      Connected pair(options, options, {.seed = 2, .max_segment = 30'000});
+      const auto [mine, inbox] = regions(pair, size);
       Region* target = pair.b->memory(8, kEverything);
       fill_pattern(mine);
       post_write(*pair.a, 1, sge(mine, 0, 0), {}, SendFlags::kNone);
@@ -50,8 +48,7 @@ TEST_CASE("a held stream reads nothing, and goes on with the receive that is pos
 }
 
 TEST_CASE("a stream held for too long ends in 1/2/02, exactly then [DDP-68] [DDP-69]") {
-  Pair pair({}, holding(5s));
-  REQUIRE(pair.establish());
+  Connected pair({}, holding(5s));
   Region* mine = pair.a->memory(64, kEverything);
   post_send(*pair.a, 1, sge(mine, 0, 10));
   pair.run();
@@ -68,8 +65,7 @@ TEST_CASE("a stream held for too long ends in 1/2/02, exactly then [DDP-68] [DDP
 }
 
 TEST_CASE("posting a receive to an SRQ-less queue pair that holds nothing changes nothing") {
-  Pair pair({}, holding(5s));
-  REQUIRE(pair.establish());
+  Connected pair({}, holding(5s));
   Region* inbox = pair.b->memory(64, kEverything);
   post_recv(*pair.b, 10, sge(inbox, 0, 64));
   pair.run();
@@ -80,8 +76,7 @@ TEST_CASE("posting a receive to an SRQ-less queue pair that holds nothing change
 TEST_CASE("a FIN, a reset, or an end of ours releases a held stream") {
   for (const int kind : {0, 1, 2}) {
     CAPTURE(kind);
-    Pair pair({}, holding(5s));
-    REQUIRE(pair.establish());
+    Connected pair({}, holding(5s));
     Region* mine = pair.a->memory(64, kEverything);
     post_send(*pair.a, 1, sge(mine, 0, 10));
     pair.run();

@@ -8,8 +8,7 @@ using namespace iwarp::test;  // NOLINT
 TEST_CASE(
     "an Immediate arrives in the completion of a receive and touches no buffer [EXT-49] [EXT-50] "
     "[EXT-52]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* inbox = pair.b->memory(64, Access::kLocalWrite);
   post_recv(*pair.b, 10, sge(inbox, 0, 64));
   REQUIRE(!pair.b->qp->post_recv({.wr_id = 11, .sgl = {}}));  // no buffer is needed
@@ -32,8 +31,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a solicited Immediate wakes who waits for solicited events, another does not [EXT-55]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   REQUIRE(!pair.b->qp->post_recv({.wr_id = 1, .sgl = {}}));
   REQUIRE(!pair.b->qp->post_recv({.wr_id = 2, .sgl = {}}));
   pair.b->cq.arm(verbs::Notify::kSolicited);
@@ -47,12 +45,10 @@ TEST_CASE("a solicited Immediate wakes who waits for solicited events, another d
 
 TEST_CASE("Sends and Immediates take receives in the order sent [EXT-51] [EXT-53] [EXT-55]") {
   for (std::uint32_t seed = 1; seed <= 10; ++seed) {
-    Pair pair({}, {}, {.seed = seed, .max_segment = seed % 2 == 0 ? 60U : 4000U});
-    REQUIRE(pair.establish());
+    Connected pair({}, {}, {.seed = seed, .max_segment = seed % 2 == 0 ? 60U : 4000U});
     std::mt19937 random(seed);
     constexpr std::uint64_t kCount = 50;
-    Region* mine = pair.a->memory(kCount * 8, kEverything);
-    Region* inbox = pair.b->memory(kCount * 8, kEverything);
+    const auto [mine, inbox] = regions(pair, kCount * 8);
     std::string kinds;
     for (std::uint64_t id = 0; id < kCount; ++id) {
       set_word(mine, id + 1, id * 8);
@@ -88,10 +84,8 @@ TEST_CASE(
       ConnectionOptions options;
       options.startup.crc = crc;
       options.max_ulpdu = 1024;
-      Pair pair(options, options, {.seed = 5, .max_segment = 700});
-      REQUIRE(pair.establish());
-      Region* mine = pair.a->memory(40'000, kEverything);
-      Region* theirs = pair.b->memory(40'000, kEverything);
+      Connected pair(options, options, {.seed = 5, .max_segment = 700});
+      const auto [mine, theirs] = regions(pair, 40'000);
       fill_pattern(mine);
       REQUIRE(!pair.b->qp->post_recv({.wr_id = 10, .sgl = {}}));
       post_write_immediate(*pair.a, 1, sge(mine, 0, size), remote(theirs), 77);
@@ -116,10 +110,8 @@ TEST_CASE(
 }
 
 TEST_CASE("an Immediate comes with how much was written right in front of it, whatever it says") {
-  Pair pair;
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(40'000, kEverything);
-  Region* theirs = pair.b->memory(40'000, kEverything);
+  Connected pair;
+  const auto [mine, theirs] = regions(pair, 40'000);
   const auto write = [&](std::size_t at, std::size_t size) {
     post_write(*pair.a, 1, sge(mine, at, size), remote(theirs, at), SendFlags::kNone);
   };
@@ -151,10 +143,8 @@ TEST_CASE("an Immediate comes with how much was written right in front of it, wh
 TEST_CASE("nothing of ours comes between a Write and its Immediate; answers may [EXT-53]") {
   ConnectionOptions options;
   options.max_ulpdu = 256;
-  Pair pair(options, options, {.seed = 6, .max_segment = 500});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(4000, kEverything);
-  Region* theirs = pair.b->memory(4000, kEverything);
+  Connected pair(options, options, {.seed = 6, .max_segment = 500});
+  const auto [mine, theirs] = regions(pair, 4000);
   for (std::uint64_t id = 0; id < 40; ++id) {
     REQUIRE(!pair.b->qp->post_recv({.wr_id = id, .sgl = {}}));
     post_write_immediate(*pair.a, id, sge(mine, 0, 100 + id * 10), remote(theirs), id,
@@ -181,8 +171,7 @@ TEST_CASE("nothing of ours comes between a Write and its Immediate; answers may 
 }
 
 TEST_CASE("inline payload works for a Write with its Immediate") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   std::array<std::byte, 5> local{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4},
                                  std::byte{5}};
   Region* theirs = pair.b->memory(5, kEverything);
@@ -203,8 +192,7 @@ TEST_CASE("an Immediate without a receive is 1/2/02, or waits for one [EXT-50]")
   for (const bool hold : {false, true}) {
     ConnectionOptions options;
     if (hold) options.receive_hold = 1s;
-    Pair pair({}, options);
-    REQUIRE(pair.establish());
+    Connected pair({}, options);
     post_immediate(*pair.a, 1, 5);
     pair.run();
     if (!hold) {
@@ -222,8 +210,7 @@ TEST_CASE("an Immediate takes a receive of the shared queue [EXT-50]") {
   verbs::SharedReceiveQueue srq(1, {}, nullptr);
   verbs::QpInit init;
   init.srq = &srq;
-  Pair pair({}, {}, {}, {}, init);
-  REQUIRE(pair.establish());
+  Connected pair({}, {}, {}, {}, init);
   REQUIRE(!srq.post_recv({.wr_id = 31, .sgl = {}}));
   post_immediate(*pair.a, 1, 9);
   pair.run();
@@ -233,10 +220,8 @@ TEST_CASE("an Immediate takes a receive of the shared queue [EXT-50]") {
 }
 
 TEST_CASE("the source of a Write goes away while its Immediate waits: both are sent as they were") {
-  Pair pair({}, {}, {.seed = 1, .max_segment = 10});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair({}, {}, {.seed = 1, .max_segment = 10});
+  const auto [mine, theirs] = regions(pair, 64);
   Region* copy = pair.b->memory(64, kEverything);
   fill_pattern(mine);
   fill_pattern(copy);

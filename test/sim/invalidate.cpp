@@ -50,8 +50,7 @@ void post_bind(End& end, std::uint64_t id, const Region* what, std::uint8_t key,
 }  // namespace
 
 TEST_CASE("a Write and the Send that invalidates its STag, at once: nothing waits for a pin") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* mine = pair.a->memory(100, kEverything);
   Region* theirs = pair.b->memory(100, kEverything, true);
   Region* inbox = pair.b->memory(100, kEverything);
@@ -77,8 +76,7 @@ TEST_CASE(
     "Write, Read back, Send with Invalidate, and a Write to the dead STag: 1/1/00 "
     "[RDMAP-57] [RDMAP-58] [RDMAP-110] [RDMAP-112] [DDP-89] [DDP-96] [DDP-91] [VRB-47] [SEC-13]") {
   for (const bool tied_to_qp : {true, false}) {
-    Pair pair;
-    REQUIRE(pair.establish());
+    Connected pair;
     Region* mine = pair.a->memory(100, kEverything);
     Region* back = pair.a->memory(100, kEverything);
     Region* theirs = pair.b->memory(
@@ -110,8 +108,7 @@ TEST_CASE(
 TEST_CASE(
     "a Send with Invalidate of memory in use completes when the last use has ended "
     "[SEC-14] [VRB-47] [DDP-98]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* mine = pair.a->memory(100, kEverything);
   Region* theirs = pair.b->memory(100, kEverything, true);
   Region* inbox = pair.b->memory(100, kEverything);
@@ -140,10 +137,8 @@ TEST_CASE(
     CAPTURE(static_cast<int>(completions));
     ConnectionOptions options;
     options.completions = completions;
-    Pair pair(options, options, {.seed = 2, .max_segment = 5000});
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(kLong, kEverything);
-    Region* first = pair.b->memory(kLong, kEverything);
+    Connected pair(options, options, {.seed = 2, .max_segment = 5000});
+    const auto [mine, first] = regions(pair, kLong);
     Region* sink = pair.b->memory(8, kEverything, true);
     Region* inbox = pair.b->memory(8, kEverything);
     post_recv(*pair.b, 10, sge(inbox, 0, 8));
@@ -166,10 +161,8 @@ TEST_CASE(
 TEST_CASE(
     "a local invalidate takes effect before the next request, and for the peer at once "
     "[VRB-34] [VRB-49] [DDP-88]") {
-  Pair pair;
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair;
+  const auto [mine, theirs] = regions(pair, 64);
   post_local_invalidate(*pair.b, 1, stag_of(theirs));
   post_write(*pair.a, 2, sge(mine, 0, 0), {}, SendFlags::kNone);  // lets the responder send
   pair.run();
@@ -182,10 +175,8 @@ TEST_CASE(
 TEST_CASE(
     "a Read with Invalidate completes with data, and its sink is dead before that "
     "[VRB-48]") {
-  Pair pair({}, {}, {.seed = 3, .max_segment = 900});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(5000, kEverything);
-  Region* theirs = pair.b->memory(5000, kEverything);
+  Connected pair({}, {}, {.seed = 3, .max_segment = 900});
+  const auto [mine, theirs] = regions(pair, 5000);
   fill_pattern(theirs);
   const Sge sink = sge(mine, 0, 5000);
   post(*pair.a, {.wr_id = 1,
@@ -209,10 +200,8 @@ TEST_CASE(
 TEST_CASE(
     "a fast region is registered, used, invalidated, and registered again with another key; "
     "the old STag stays dead [VRB-26] [VRB-49] [RDMAP-111] [DDP-97]") {
-  Pair pair;
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair;
+  const auto [mine, theirs] = regions(pair, 64);
   Region* fast = fast_region(*pair.b);
   fill_pattern(mine);
   post_write(*pair.a, 1, sge(mine, 0, 0), {}, SendFlags::kNone);
@@ -240,10 +229,8 @@ TEST_CASE(
 TEST_CASE(
     "a registration posted in front of the Send that advertises it is in force when the "
     "Send arrives [VRB-49]") {
-  Pair pair;
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair;
+  const auto [mine, theirs] = regions(pair, 64);
   Region* inbox = pair.b->memory(64, kEverything);
   Region* fast = fast_region(*pair.a);
   fill_pattern(mine);
@@ -267,8 +254,7 @@ TEST_CASE(
   };
   for (const Row& row : {Row{0, 100, "none"}, Row{99, 1, "none"}, Row{1, 100, "1/1/01"},
                          Row{SIZE_MAX, 1, "1/1/01"}}) {
-    Pair pair;
-    REQUIRE(pair.establish());
+    Connected pair;
     Region* mine = pair.a->memory(200, kEverything);
     Region* theirs = pair.b->memory(300, Access::kLocalWrite | Access::kBindWindow);
     Region* opened = window(*pair.b);
@@ -291,8 +277,7 @@ TEST_CASE(
 TEST_CASE(
     "the peer's Send with Invalidate ends a window of its stream; the region lives on "
     "[VRB-34] [VRB-36] [RDMAP-58]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* mine = pair.a->memory(64, kEverything);
   Region* theirs = pair.b->memory(64, kEverything | Access::kBindWindow);
   Region* inbox = pair.b->memory(64, kEverything);
@@ -324,10 +309,8 @@ TEST_CASE("an invalidate in the middle of a Read ends it with an access error [V
   ConnectionOptions small;
   small.max_ulpdu = 512;
   small.transmit_batch = 1024;
-  Pair pair(small, small, {.seed = 3, .max_segment = 600});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(50'000, kEverything);
-  Region* theirs = pair.b->memory(50'000, kEverything);
+  Connected pair(small, small, {.seed = 3, .max_segment = 600});
+  const auto [mine, theirs] = regions(pair, 50'000);
   fill_pattern(theirs);
   post_read(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
   for (int i = 0; i < 20; ++i) pair.step();
@@ -352,10 +335,8 @@ TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invali
   for (const bool crc : {true, false}) {
     direct.startup.crc = crc;
     direct.placement = verbs::Placement::kDirect;
-    Pair pair(direct, direct, {.seed = 3, .max_segment = 2000});
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(50'000, kEverything);
-    Region* theirs = pair.b->memory(50'000, kEverything);
+    Connected pair(direct, direct, {.seed = 3, .max_segment = 2000});
+    const auto [mine, theirs] = regions(pair, 50'000);
     Region* other = pair.b->memory(8, kEverything);
     // The very first FPDU is not placed early.
     post_write(*pair.a, 0, sge(mine, 0, 8), remote(other), SendFlags::kNone);
@@ -389,10 +370,8 @@ TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invali
 }
 
 TEST_CASE("an invalidate waits for what this end itself does with the memory [VRB-43] [VRB-49]") {
-  Pair pair({}, {}, {.seed = 3, .max_segment = 2000});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(50'000, kEverything);
-  Region* theirs = pair.b->memory(50'000, kEverything);
+  Connected pair({}, {}, {.seed = 3, .max_segment = 2000});
+  const auto [mine, theirs] = regions(pair, 50'000);
   fill_pattern(theirs);
   post_write(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
   fill_pattern(mine, 7);

@@ -58,8 +58,7 @@ TEST_CASE(
   for (const BadSource& bad : kBadSources) {
     for (const WrOpcode opcode : {WrOpcode::kSend, WrOpcode::kWrite}) {
       CAPTURE(bad.name);
-      Pair pair;
-      REQUIRE(pair.establish());
+      Connected pair;
       Region* theirs = pair.b->memory(64, kEverything);
       Region* mine = pair.a->memory(64, kEverything);
       const Sge source = bad.make(*pair.a);
@@ -76,8 +75,7 @@ TEST_CASE("a local error that departs sends a FIN and nothing else") {
   departs.local_errors = verbs::LocalErrors::kDepart;
   for (const BadSource& bad : kBadSources) {
     CAPTURE(bad.name);
-    Pair pair(departs, {});
-    REQUIRE(pair.establish());
+    Connected pair(departs, {});
     Region* inbox = pair.b->memory(64, kEverything);
     post_recv(*pair.b, 10, sge(inbox, 0, 64));
     const Sge source = bad.make(*pair.a);
@@ -99,10 +97,8 @@ TEST_CASE("a local error that departs sends a FIN and nothing else") {
 }
 
 TEST_CASE("the second element of a list is judged like the first [VRB-28] [VRB-40]") {
-  Pair pair;
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair;
+  const auto [mine, theirs] = regions(pair, 64);
   const std::array list{sge(mine, 0, 8), sge(mine, 60, 8)};
   post(*pair.a, {.wr_id = 1, .opcode = WrOpcode::kWrite, .sgl = list, .remote = remote(theirs)});
   post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
@@ -114,10 +110,8 @@ TEST_CASE(
     "nothing is begun behind a request that failed, also while the peer's Reads are answered "
     "[VRB-14] [VRB-43] [VRB-54]") {
   for (const bool second_is_bad : {false, true}) {
-    Pair pair;
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(4096, kEverything);
-    Region* theirs = pair.b->memory(4096, kEverything);
+    Connected pair;
+    const auto [mine, theirs] = regions(pair, 4096);
     fill_pattern(mine);
     for (std::uint64_t id = 1; id <= 2; ++id) {
       post_read(*pair.b, id, sge(theirs, 0, 2000), remote(mine));
@@ -144,8 +138,7 @@ TEST_CASE(
 }
 
 TEST_CASE("the sink of a Read must be locally writable [VRB-30] [VRB-54]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* mine = pair.a->memory(64, Access::kNone);
   Region* theirs = pair.b->memory(64, kEverything);
   post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
@@ -156,11 +149,9 @@ TEST_CASE("the sink of a Read must be locally writable [VRB-30] [VRB-54]") {
 TEST_CASE("with ORD 0 a Read completes in error instead of stalling for ever [VRB-46]") {
   ConnectionOptions none;
   none.startup.ord = 0;
-  Pair pair(none, {});
-  REQUIRE(pair.establish());
+  Connected pair(none, {});
   CHECK(pair.a->qp->query().ord == 0);
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  const auto [mine, theirs] = regions(pair, 64);
   post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   post_read(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
   check_local_failure(pair, WcStatus::kLocalQpOperation);
@@ -170,8 +161,7 @@ TEST_CASE(
     "a receive into memory that may not be written is a local protection error, and the "
     "peer hears 1/0/00 [VRB-28] [VRB-54]") {
   for (const bool writable : {true, false}) {
-    Pair pair;
-    REQUIRE(pair.establish());
+    Connected pair;
     Region* mine = pair.a->memory(64, Access::kNone);
     Region* inbox = pair.b->memory(64, writable ? Access::kLocalWrite : Access::kNone);
     post_recv(*pair.b, 10, sge(inbox, 0, 64));
@@ -188,8 +178,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a window that cannot be bound is a bind error [VRB-35] [VRB-54]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* region = pair.a->memory(64, kEverything);  // lacks the right to be bound to
   auto window = pair.a->stags.create({.kind = Region::Kind::kWindow, .pd = 1});
   post(*pair.a, {.wr_id = 1,
@@ -209,8 +198,7 @@ TEST_CASE(
     "fast registration of an STag that is in use, and a local invalidate of a stranger's, "
     "are errors of the request [VRB-34] [VRB-54]") {
   for (const bool registration : {true, false}) {
-    Pair pair;
-    REQUIRE(pair.establish());
+    Connected pair;
     Region* region = pair.a->memory(64, kEverything);
     auto foreign = pair.a->stags.create({.kind = Region::Kind::kRegion,
                                          .pd = 2,
@@ -235,8 +223,7 @@ TEST_CASE(
 }
 
 TEST_CASE("the consumer may end the stream: 0/0/00, Error at both ends [VRB-9] [VRB-55]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* inbox = pair.a->memory(64, Access::kLocalWrite);
   post_recv(*pair.a, 10, sge(inbox, 0, 64));
   CHECK(!pair.a->qp->terminate());
@@ -268,8 +255,7 @@ TEST_CASE(
   REQUIRE(other.b->connection->accept(*other.b->qp, {}, 16, 16, other.b->now));
   other.run();
 
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  const auto [mine, theirs] = regions(pair, 64);
   Region* elsewhere = other.b->memory(64, kEverything);
   for (std::uint64_t id = 1; id <= 20; ++id) {
     post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));

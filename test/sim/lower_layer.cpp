@@ -51,10 +51,8 @@ TEST_CASE(
   constexpr std::size_t kSize = 40'000;
   ConnectionOptions options;
   options.transmit_batch = 4096;
-  Pair pair(options, {}, {.seed = 1, .max_segment = 2000});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(kSize, kEverything);
-  Region* theirs = pair.b->memory(kSize, kEverything);
+  Connected pair(options, {}, {.seed = 1, .max_segment = 2000});
+  const auto [mine, theirs] = regions(pair, kSize);
   fill_pattern(mine);
   pair.a->connection->set_emss(1460);
   CHECK(pair.a->connection->mulpdu() == mpa::Mulpdu{1454});
@@ -161,10 +159,8 @@ TEST_CASE("a Terminate waits for the segment half out, not for those queued behi
   constexpr std::size_t kSize = 200'000;  // all of it is framed at once
   ConnectionOptions options;
   options.max_ulpdu = 1000;
-  Pair pair(options, {}, {.seed = 3, .max_segment = 700});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(kSize, kEverything);
-  Region* theirs = pair.b->memory(kSize, kEverything);
+  Connected pair(options, {}, {.seed = 3, .max_segment = 700});
+  const auto [mine, theirs] = regions(pair, kSize);
   post_write(*pair.a, 1, sge(mine, 0, kSize), remote(theirs));
   while (pair.to_b.log.size() < kSize / 4) pair.step();
   const auto before = pair.to_b.log.size();

@@ -28,8 +28,7 @@ std::string ids(const std::vector<WorkCompletion>& list) {
 TEST_CASE(
     "forty Reads over an ORD of four are all accepted, stall, and complete in order "
     "[VRB-23] [RDMAP-82] [RDMAP-83] [RDMAP-68] [RDMAP-73] [RDMAP-78]") {
-  Pair pair(limited_to_ord(4), {}, {.seed = 9, .max_segment = 300});
-  REQUIRE(pair.establish());
+  Connected pair(limited_to_ord(4), {}, {.seed = 9, .max_segment = 300});
   Region* mine = pair.a->memory(40 * 100, Access::kLocalWrite);
   Region* theirs = pair.b->memory(40 * 100, Access::kRemoteRead);
   fill_pattern(theirs);
@@ -53,8 +52,7 @@ TEST_CASE(
     "Reads and Writes mixed complete in the order posted, and a Read sees the Writes before "
     "it [VRB-43] [VRB-45] [RDMAP-69] [RDMAP-73]") {
   for (const std::uint32_t seed : {1U, 2U, 3U, 4U, 5U}) {
-    Pair pair(limited_to_ord(2), {}, {.seed = seed, .max_segment = 500});
-    REQUIRE(pair.establish());
+    Connected pair(limited_to_ord(2), {}, {.seed = seed, .max_segment = 500});
     Region* from = pair.a->memory(3000, Access::kNone);
     Region* back = pair.a->memory(3000, Access::kLocalWrite);
     Region* theirs = pair.b->memory(3000, kEverything);
@@ -75,10 +73,8 @@ TEST_CASE(
 }
 
 TEST_CASE("Reads in both directions at once do not starve each other [RDMAP-78]") {
-  Pair pair(limited_to_ord(2), limited_to_ord(2), {.seed = 2, .max_segment = 2000});
-  REQUIRE(pair.establish());
-  Region* a_mem = pair.a->memory(20'000, kEverything);
-  Region* b_mem = pair.b->memory(20'000, kEverything);
+  Connected pair(limited_to_ord(2), limited_to_ord(2), {.seed = 2, .max_segment = 2000});
+  const auto [a_mem, b_mem] = regions(pair, 20'000);
   fill_pattern(a_mem, 3);
   fill_pattern(b_mem, 7);
   Region* a_sink = pair.a->memory(20'000, Access::kLocalWrite);
@@ -97,10 +93,8 @@ TEST_CASE("Reads in both directions at once do not starve each other [RDMAP-78]"
 TEST_CASE("a fenced Send starts only when the Reads before it are complete [VRB-50]") {
   for (const bool fence : {true, false}) {
     CAPTURE(fence);
-    Pair pair;
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(64, kEverything);
-    Region* theirs = pair.b->memory(64, kEverything);
+    Connected pair;
+    const auto [mine, theirs] = regions(pair, 64);
     Region* inbox = pair.b->memory(64, Access::kLocalWrite);
     post_recv(*pair.b, 10, sge(inbox, 0, 64));
     theirs->address[0] = std::byte{42};
@@ -121,11 +115,9 @@ TEST_CASE("a fenced Send starts only when the Reads before it are complete [VRB-
 }
 
 TEST_CASE("a local fence waits for everything before it [VRB-50]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* mine = pair.a->memory(64, kEverything);
-  Region* other = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  const auto [other, theirs] = regions(pair, 64);
   post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   post_local_invalidate(*pair.a, 2, stag_of(other), SendFlags::kSignaled | SendFlags::kLocalFence);
   pair.a->connection->transmit_plan(64, pair.a->now);
@@ -138,10 +130,8 @@ TEST_CASE("a local fence waits for everything before it [VRB-50]") {
 TEST_CASE(
     "unsignalled requests complete without a word, and errors always speak "
     "[VRB-39] [VRB-51]") {
-  Pair pair;
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair;
+  const auto [mine, theirs] = regions(pair, 64);
   for (std::uint64_t id = 1; id < 10; ++id) {
     post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
   }
@@ -154,8 +144,7 @@ TEST_CASE(
 }
 
 TEST_CASE("inline payload is what it was while posting, and needs no registration") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* theirs = pair.b->memory(256, kEverything);
   std::array<std::byte, 200> local;
   local.fill(std::byte{1});
@@ -179,8 +168,7 @@ TEST_CASE("lists of sixteen elements gather and scatter octet for octet [VRB-40]
   verbs::QpInit init;
   init.limits.max_send_sge = 16;
   init.limits.max_recv_sge = 16;
-  Pair pair({}, {}, {.seed = 8, .max_segment = 333}, init, init);
-  REQUIRE(pair.establish());
+  Connected pair({}, {}, {.seed = 8, .max_segment = 333}, init, init);
   Region* from = pair.a->memory(5000, Access::kNone);
   Region* to = pair.b->memory(5000, Access::kLocalWrite);
   fill_pattern(from);
@@ -211,8 +199,7 @@ TEST_CASE("lists of sixteen elements gather and scatter octet for octet [VRB-40]
 TEST_CASE(
     "everything of length zero works, and looks at no STag "
     "[RDMAP-28] [RDMAP-38] [RDMAP-40] [RDMAP-41] [RDMAP-56] [DDP-46] [SEC-19] [VRB-33]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   const RemoteAddress nowhere{.rkey = Stag{0}, .to = UINT64_MAX};
   REQUIRE(!pair.b->qp->post_recv({.wr_id = 10, .sgl = {}}));
   REQUIRE(!pair.b->qp->post_recv({.wr_id = 11, .sgl = {}}));
@@ -252,8 +239,7 @@ TEST_CASE("requests posted before the connection exists wait for it [VRB-6]") {
 }
 
 TEST_CASE("a solicited Send and its completion say so; notifications follow [RDMAP-53] [VRB-52]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* mine = pair.a->memory(64, kEverything);
   Region* inbox = pair.b->memory(64, Access::kLocalWrite);
   post_recv(*pair.b, 10, sge(inbox, 0, 8));
@@ -272,10 +258,8 @@ TEST_CASE("a solicited Send and its completion say so; notifications follow [RDM
 }
 
 TEST_CASE("a receive completes after every Write before its Send [VRB-44] [RDMAP-74]") {
-  Pair pair({}, {}, {.seed = 6, .max_segment = 97});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(5000, kEverything);
-  Region* theirs = pair.b->memory(5000, kEverything);
+  Connected pair({}, {}, {.seed = 6, .max_segment = 97});
+  const auto [mine, theirs] = regions(pair, 5000);
   Region* inbox = pair.b->memory(8, Access::kLocalWrite);
   fill_pattern(mine);
   post_recv(*pair.b, 10, sge(inbox, 0, 8));

@@ -101,8 +101,7 @@ TEST_CASE(
     "[DDP-85] [RDMAP-93] [RDMAP-107] [RDMAP-108] [RDMAP-109] [VRB-22] [VRB-32]") {
   for (const Case& c : kCases) {
     CAPTURE(c.name);
-    Pair pair;
-    REQUIRE(pair.establish());
+    Connected pair;
     Region* source = pair.a->memory(kSize, Access::kNone);
     fill_pattern(source);
     Region* inbox = pair.b->memory(kSize, Access::kLocalWrite);
@@ -127,8 +126,7 @@ TEST_CASE(
     "[RDMAP-39] [RDMAP-94] [RDMAP-101] [RDMAP-102] [RDMAP-103] [RDMAP-104] [RDMAP-105] [VRB-32]") {
   for (const Case& c : kCases) {
     CAPTURE(c.name);
-    Pair pair;
-    REQUIRE(pair.establish());
+    Connected pair;
     Region* sink = pair.a->memory(kSize, Access::kLocalWrite);
     Region* inbox = pair.b->memory(8, Access::kLocalWrite);
     post_recv(*pair.b, 50, sge(inbox, 0, 8));  // inbound Sends may overtake Reads [RDMAP-76]
@@ -156,8 +154,7 @@ TEST_CASE("a queue pair that allows no inbound Writes or Reads refuses them all 
   for (const bool write : {true, false}) {
     verbs::QpInit init;
     init.inbound = write ? Access::kRemoteRead : Access::kRemoteWrite;
-    Pair pair({}, {}, {}, {}, init);
-    REQUIRE(pair.establish());
+    Connected pair({}, {}, {}, {}, init);
     Region* mine = pair.a->memory(kSize, Access::kLocalWrite);
     Region* theirs = pair.b->memory(kSize, kAll);
     if (write) {
@@ -172,8 +169,7 @@ TEST_CASE("a queue pair that allows no inbound Writes or Reads refuses them all 
 }
 
 TEST_CASE("a Send that finds no receive ends in 1/2/02 [DDP-68] [RDMAP-49] [VRB-38]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* source = pair.a->memory(kSize, Access::kNone);
   post_send(*pair.a, 1, sge(source, 0, kSize));
   pair.run();
@@ -186,8 +182,7 @@ TEST_CASE(
     "[DDP-71] [RDMAP-51] [VRB-38]") {
   for (const std::size_t length : {std::size_t{100}, std::size_t{101}}) {
     CAPTURE(length);
-    Pair pair;
-    REQUIRE(pair.establish());
+    Connected pair;
     Region* source = pair.a->memory(kSize, Access::kNone);
     Region* inbox = pair.b->memory(kSize, Access::kLocalWrite);
     fill_pattern(source);
@@ -212,8 +207,7 @@ TEST_CASE(
     "a receive that fails can be polled when the queue pair has left RTS, not before [VRB-38]") {
   for (const bool too_long : {false, true}) {
     CAPTURE(too_long);
-    Pair pair;
-    REQUIRE(pair.establish());
+    Connected pair;
     Region* source = pair.a->memory(kSize, Access::kNone);
     Region* inbox = pair.b->memory(kSize, Access::kLocalWrite);
     post_recv(*pair.b, 10, sge(inbox, 0, 100));
@@ -237,8 +231,7 @@ TEST_CASE(
     "a long Send in many segments that overruns its buffer touches only the buffer [DDP-71]") {
   ConnectionOptions options;
   options.max_ulpdu = 128;
-  Pair pair(options, options);
-  REQUIRE(pair.establish());
+  Connected pair(options, options);
   Region* source = pair.a->memory(5000, Access::kNone);
   fill_pattern(source);
   Region* inbox = pair.b->memory(4999, Access::kLocalWrite);
@@ -254,8 +247,7 @@ TEST_CASE(
     "lives on [RDMAP-58] [RDMAP-99] [RDMAP-100] [RDMAP-113] [SEC-28]") {
   for (const int kind : {0, 1, 2, 3}) {
     CAPTURE(kind);
-    Pair pair;
-    REQUIRE(pair.establish());
+    Connected pair;
     Region* source = pair.a->memory(kSize, Access::kNone);
     Region* inbox = pair.b->memory(kSize, Access::kLocalWrite);
     post_recv(*pair.b, 10, sge(inbox, 0, kSize));
@@ -296,8 +288,7 @@ TEST_CASE(
 }
 
 TEST_CASE("requests posted behind the one that was refused are flushed in order [VRB-14]") {
-  Pair pair({}, {}, {.seed = 4, .max_segment = 200});
-  REQUIRE(pair.establish());
+  Connected pair({}, {}, {.seed = 4, .max_segment = 200});
   Region* sink = pair.a->memory(4096, Access::kLocalWrite);
   Region* theirs = pair.b->memory(4096, Access::kRemoteWrite | Access::kLocalWrite);
   Region* inbox = pair.a->memory(64, Access::kLocalWrite);

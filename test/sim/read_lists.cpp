@@ -195,8 +195,7 @@ TEST_CASE("ORD that is lowered to 0 while a Read's list is under way fails the R
 }
 
 TEST_CASE("the sink of a Read with Invalidate is one buffer") {
-  Pair pair({}, {}, {}, with_lists());
-  REQUIRE(pair.establish());
+  Connected pair({}, {}, {}, with_lists());
   Region* const source = pair.b->memory(64, kEverything);
   std::vector<Region*> regions;
   const Sink sink = make_sink(*pair.a, 2, regions);

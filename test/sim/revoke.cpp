@@ -38,11 +38,9 @@ TEST_CASE(
     "the source of a Write half sent: the segment under way stays whole, the rest is not "
     "sent [VRB-20] [VRB-37] [SEC-14]") {
   for (const bool crc : {true, false}) {
-    Pair pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
-    REQUIRE(pair.establish());
+    Connected pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
     const std::size_t size = 3'000'000;
-    Region* mine = pair.a->memory(size, kEverything);
-    Region* theirs = pair.b->memory(size, kEverything);
+    const auto [mine, theirs] = regions(pair, size);
     fill_pattern(mine);
     const std::vector<std::byte> kept(mine->address, mine->address + size);
     post_write(*pair.a, 1, sge(mine, 0, size), remote(theirs));
@@ -67,11 +65,9 @@ TEST_CASE(
     "what is flushed while it is half sent is the consumer's: nothing reads it any more [VRB-14] "
     "[VRB-20]") {
   for (const bool by_terminate : {false, true}) {
-    Pair pair(large(false), large(false), {.seed = 2, .max_segment = 5000});
-    REQUIRE(pair.establish());
+    Connected pair(large(false), large(false), {.seed = 2, .max_segment = 5000});
     const std::size_t size = 3'000'000;
-    Region* mine = pair.a->memory(size, kEverything);
-    Region* theirs = pair.b->memory(size, kEverything);
+    const auto [mine, theirs] = regions(pair, size);
     const std::vector<std::byte> others(16, std::byte{0xDD});
     pair.a->on_notify = [&] { std::fill_n(mine->address, size, others[0]); };
     pair.a->cq.arm(verbs::Notify::kNext);
@@ -91,10 +87,8 @@ TEST_CASE(
 }
 
 TEST_CASE("the source of a Write that is framed to its end: it completes with what it was") {
-  Pair pair(large(true), large(true), {.seed = 2, .max_segment = 900});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(20'000, kEverything);
-  Region* theirs = pair.b->memory(20'000, kEverything);
+  Connected pair(large(true), large(true), {.seed = 2, .max_segment = 900});
+  const auto [mine, theirs] = regions(pair, 20'000);
   Region* copy = pair.b->memory(20'000, kEverything);
   fill_pattern(mine);
   fill_pattern(copy);
@@ -110,10 +104,8 @@ TEST_CASE("the source of a Write that is framed to its end: it completes with wh
 
 TEST_CASE("the sink of Reads under way: one protection error, then flushes [VRB-14] [VRB-37]") {
   for (const bool crc : {true, false}) {
-    Pair pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(400'000, kEverything);
-    Region* theirs = pair.b->memory(400'000, kEverything);
+    Connected pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
+    const auto [mine, theirs] = regions(pair, 400'000);
     fill_pattern(theirs);
     for (std::uint64_t id = 1; id < 5; ++id) {
       post_read(*pair.a, id, sge(mine, (id - 1) * 100'000, 100'000), remote(theirs));
@@ -135,10 +127,8 @@ TEST_CASE(
     "[RDMAP-112]") {
   for (const bool crc : {true, false}) {
     for (const std::size_t size : {std::size_t{59'000}, std::size_t{2'000'000}}) {
-      Pair pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
-      REQUIRE(pair.establish());
-      Region* mine = pair.a->memory(size, kEverything);
-      Region* theirs = pair.b->memory(size, kEverything);
+      Connected pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
+      const auto [mine, theirs] = regions(pair, size);
       fill_pattern(mine);
       post_write(*pair.a, 1, sge(mine, 0, 0), {}, SendFlags::kNone);
       pair.run();
@@ -162,10 +152,8 @@ TEST_CASE(
     for (const std::size_t size : {std::size_t{59'000}, std::size_t{500'000}}) {
       CAPTURE(crc);
       CAPTURE(size);
-      Pair pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
-      REQUIRE(pair.establish());
-      Region* mine = pair.a->memory(size, kEverything);
-      Region* inbox = pair.b->memory(size, kEverything);
+      Connected pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
+      const auto [mine, inbox] = regions(pair, size);
       fill_pattern(mine);
       post_recv(*pair.b, 10, sge(inbox, 0, size));
       post_write(*pair.a, 1, sge(mine, 0, 0), {}, SendFlags::kNone);
@@ -189,10 +177,8 @@ TEST_CASE(
 }
 
 TEST_CASE("a region that no request uses may go at any time") {
-  Pair pair(large(true), large(true), {.seed = 2, .max_segment = 5000});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(100'000, kEverything);
-  Region* theirs = pair.b->memory(100'000, kEverything);
+  Connected pair(large(true), large(true), {.seed = 2, .max_segment = 5000});
+  const auto [mine, theirs] = regions(pair, 100'000);
   Region* idle = pair.a->memory(100'000, kEverything);
   fill_pattern(mine);
   post_write(*pair.a, 1, sge(mine, 0, 100'000), remote(theirs));
@@ -207,10 +193,8 @@ TEST_CASE("a region that no request uses may go at any time") {
 TEST_CASE(
     "a request that was flushed may have its memory back, though half a segment of it is "
     "still to leave [VRB-14] [VRB-20]") {
-  Pair pair(large(true), large(true), {.seed = 2, .max_segment = 3000});
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(59'000, kEverything);
-  Region* theirs = pair.b->memory(59'000, kEverything);
+  Connected pair(large(true), large(true), {.seed = 2, .max_segment = 3000});
+  const auto [mine, theirs] = regions(pair, 59'000);
   Region* copy = pair.b->memory(59'000, kEverything);
   fill_pattern(mine);
   fill_pattern(copy);

@@ -32,12 +32,10 @@ TEST_CASE("a Send with Immediate is one completion at both ends, of any length")
       options.startup.crc = crc;
       options.startup.markers = crc;
       options.max_ulpdu = 512;
-      Pair pair(options, options, {.seed = 3, .max_segment = 900});
-      REQUIRE(pair.establish());
+      Connected pair(options, options, {.seed = 3, .max_segment = 900});
       CHECK(pair.a->qp->query().send_immediate);
       CHECK(pair.b->qp->query().send_immediate);
-      Region* mine = pair.a->memory(30'000, kEverything);
-      Region* inbox = pair.b->memory(30'000, kEverything);
+      const auto [mine, inbox] = regions(pair, 30'000);
       fill_pattern(mine);
       post_recv(*pair.b, 10, sge(inbox, 0, 30'000));
       const Sge from = sge(mine, 0, size);
@@ -57,10 +55,8 @@ TEST_CASE("a Send with Immediate is one completion at both ends, of any length")
 }
 
 TEST_CASE("lists at both ends, inline payload, no payload, and a solicited event") {
-  Pair pair(together(), together());
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* inbox = pair.b->memory(64, kEverything);
+  Connected pair(together(), together());
+  const auto [mine, inbox] = regions(pair, 64);
   fill_pattern(mine);
   const std::array to{sge(inbox, 0, 3), sge(inbox, 32, 29)};
   for (std::uint64_t id = 10; id < 13; ++id) {
@@ -101,13 +97,11 @@ TEST_CASE("all kinds that take receives take them in order, Reads of both ends b
     CAPTURE(seed);
     auto options = together();
     options.max_ulpdu = 256;
-    Pair pair(options, options, {.seed = seed, .max_segment = seed % 2 == 0 ? 60U : 4000U});
-    REQUIRE(pair.establish());
+    Connected pair(options, options, {.seed = seed, .max_segment = seed % 2 == 0 ? 60U : 4000U});
     std::mt19937 random(seed);
     constexpr std::uint32_t kCount = 60;
     constexpr std::size_t kEach = 600;
-    Region* mine = pair.a->memory(kCount * kEach, kEverything);
-    Region* inbox = pair.b->memory(kCount * kEach, kEverything);
+    const auto [mine, inbox] = regions(pair, kCount * kEach);
     Region* target = pair.b->memory(kEach, kEverything);
     fill_pattern(mine);
     std::vector<WrOpcode> kinds;
@@ -153,10 +147,8 @@ TEST_CASE("each takes one receive of a shared queue") {
   verbs::SharedReceiveQueue srq(1, {}, nullptr);
   verbs::QpInit init;
   init.srq = &srq;
-  Pair pair(together(), together(), {}, {}, init);
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(16, kEverything);
-  Region* inbox = pair.b->memory(32, kEverything);
+  Connected pair(together(), together(), {}, {}, init);
+  const auto [mine, inbox] = regions(pair, 16, 32);
   fill_pattern(mine);
   for (std::uint64_t id = 0; id < 2; ++id) {
     const Sge to = sge(inbox, id * 16, 16);
@@ -174,10 +166,8 @@ TEST_CASE("each takes one receive of a shared queue") {
 }
 
 TEST_CASE("a fenced one waits for the Read in front of it") {
-  Pair pair(together(), together());
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything);
+  Connected pair(together(), together());
+  const auto [mine, theirs] = regions(pair, 64);
   fill_pattern(theirs);
   post_recv(*pair.b, 10, sge(theirs, 32, 32));
   post_read(*pair.a, 1, sge(mine, 0, 32), remote(theirs));
@@ -193,8 +183,7 @@ TEST_CASE("who did not agree to it, or to RFC 7306, cannot be sent one [EXT-1]")
   nothing.startup.extensions = false;
   for (const auto& other : {ConnectionOptions{}, nothing}) {
     for (const bool a_knows : {true, false}) {
-      Pair pair(a_knows ? together() : other, a_knows ? other : together());
-      REQUIRE(pair.establish());
+      Connected pair(a_knows ? together() : other, a_knows ? other : together());
       CHECK_FALSE(pair.a->qp->query().send_immediate);
       CHECK_FALSE(pair.b->qp->query().send_immediate);
       Region* mine = pair.a->memory(8, kEverything);
@@ -211,8 +200,7 @@ TEST_CASE("who did not agree to it, or to RFC 7306, cannot be sent one [EXT-1]")
 }
 
 TEST_CASE("without the agreement an Immediate is the program's, whatever its octets [EXT-52]") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   for (std::uint64_t id = 0; id < 2; ++id) REQUIRE(!pair.b->qp->post_recv({.wr_id = id}));
   post_immediate(*pair.a, 1, rdmap::kOfNextSend);
   post_immediate(*pair.a, 2, 5);
@@ -223,8 +211,7 @@ TEST_CASE("without the agreement an Immediate is the program's, whatever its oct
 }
 
 TEST_CASE("an Immediate that would announce a Send is refused, and so are more than 4 octets") {
-  Pair pair(together(), together());
-  REQUIRE(pair.establish());
+  Connected pair(together(), together());
   const std::uint64_t announcing = upper(5) | rdmap::kOfNextSend;
   for (const auto opcode : {WrOpcode::kImmediate, WrOpcode::kWriteImmediate}) {
     CHECK(pair.a->qp->post_send({.opcode = opcode, .immediate = announcing}) ==
@@ -257,8 +244,7 @@ TEST_CASE("posted in Idle it is sent if the peer agrees, and fails if not") {
 }
 
 TEST_CASE("a local buffer that may not be sent fails it before its Immediate has left") {
-  Pair pair(together(), together());
-  REQUIRE(pair.establish());
+  Connected pair(together(), together());
   const Sge nobodys{
       .address = pair.a->memory(8, kEverything)->address, .length = 8, .lkey = Stag{0x12345600}};
   post_recv(*pair.b, 9, sge(pair.b->memory(8, kEverything), 0, 8));
@@ -271,10 +257,8 @@ TEST_CASE("a local buffer that may not be sent fails it before its Immediate has
 }
 
 TEST_CASE("longer than its receive it is that receive's error, and no octet is placed [VRB-38]") {
-  Pair pair(together(), together());
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(16, kEverything);
-  Region* inbox = pair.b->memory(16, kEverything);
+  Connected pair(together(), together());
+  const auto [mine, inbox] = regions(pair, 16);
   fill_pattern(mine);
   post_recv(*pair.b, 9, sge(inbox, 0, 15));
   const Sge from = sge(mine, 0, 16);
@@ -289,8 +273,7 @@ TEST_CASE("without a receive it is 1/2/02, or waits for one") {
   for (const bool hold : {false, true}) {
     auto options = together();
     if (hold) options.receive_hold = 1s;
-    Pair pair(together(), options);
-    REQUIRE(pair.establish());
+    Connected pair(together(), options);
     Region* inbox = pair.b->memory(16, kEverything);
     const Sge from = sge(pair.a->memory(16, kEverything), 0, 16);
     post_send_immediate(*pair.a, 1, {&from, 1}, 7);

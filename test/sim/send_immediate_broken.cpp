@@ -152,10 +152,8 @@ TEST_CASE("a Write or a Read where the Send should be is 0/2/06, and nothing is 
 TEST_CASE("its source goes away while the Send waits behind its Immediate: it is not sent") {
   auto one_by_one = agreed_without_crc();
   one_by_one.transmit_batch = 1;  // the Send is not framed before the Immediate has been sent
-  Pair pair(one_by_one, agreed_without_crc());
-  REQUIRE(pair.establish());
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* inbox = pair.b->memory(64, kEverything);
+  Connected pair(one_by_one, agreed_without_crc());
+  const auto [mine, inbox] = regions(pair, 64);
   fill_pattern(mine);
   post_recv(*pair.b, 9, sge(inbox, 0, 64));
   const Sge from = sge(mine, 0, 64);
@@ -176,8 +174,7 @@ TEST_CASE("a reset at every octet: it is complete at the receiver whole, or not 
     auto options = agreed_without_crc();
     options.max_ulpdu = 128;
     Pair pair(options, options, {.seed = 2, .max_segment = 61, .reset_at = at});
-    Region* mine = pair.a->memory(300, kEverything);
-    Region* inbox = pair.b->memory(600, kEverything);
+    const auto [mine, inbox] = regions(pair, 300, 600);
     fill_pattern(mine);
     const Sge from = sge(mine, 0, 300);
     for (std::uint64_t id = 0; id < 2; ++id) {

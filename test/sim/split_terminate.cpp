@@ -118,10 +118,8 @@ TEST_CASE("of two atomics the one with the MSN fails; where none has it, the old
       auto options = Blocked::options();
       options.completions = completions;
       options.startup.rtr = mpa::Rtr::kWrite;
-      Pair pair(options, Blocked::options());
-      REQUIRE(pair.establish());
-      Region* mine = pair.a->memory(8, kEverything);
-      Region* theirs = pair.b->memory(8, kEverything);
+      Connected pair(options, Blocked::options());
+      const auto [mine, theirs] = regions(pair, 8);
       for (const std::uint64_t id : {1U, 2U}) {
         post_fetch_add(*pair.a, id, sge(mine, 0, 8), remote(theirs), 1);
       }

@@ -29,8 +29,7 @@ TEST_CASE("who was shown one STag finds no other by counting on from it [SEC-10]
         CAPTURE(step);
         CAPTURE(distance);
         CAPTURE(up);
-        Pair pair;
-        REQUIRE(pair.establish());
+        Connected pair;
         Region* shown = pair.b->memory(kSize, kEverything);
         std::vector<Region*> others;
         for (int i = 0; i < 16; ++i) others.push_back(pair.b->memory(kSize, kEverything));
@@ -47,8 +46,7 @@ TEST_CASE(
     "who remembers the STag of memory that was deregistered never gets at it again [SEC-11]") {
   for (const int registrations : {0, 1, 2, 100}) {
     CAPTURE(registrations);
-    Pair pair;
-    REQUIRE(pair.establish());
+    Connected pair;
     Region* shown = pair.b->memory(kSize, kEverything);
     const auto again = verbs::StagTable::NewRegion{.kind = Region::Kind::kRegion,
                                                    .pd = 1,

@@ -33,10 +33,8 @@ std::vector<ConnectionOptions> kinds() {
 
 TEST_CASE("a Send without a receive names the Send at one end and the advice at both") {
   for (const auto& options : kinds()) {
-    Pair pair(options, options);
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(kBytes, kEverything);
-    Region* inbox = pair.b->memory(kBytes, kEverything);
+    Connected pair(options, options);
+    const auto [mine, inbox] = regions(pair, kBytes);
     post_recv(*pair.b, 100, sge(inbox, 0, kBytes));
     post_send(*pair.a, 1, sge(mine, 0, 8));
     post_send(*pair.a, 2, sge(mine, 0, 10));
@@ -55,8 +53,7 @@ TEST_CASE("a Send without a receive names the Send at one end and the advice at 
 
 TEST_CASE("a close while a Send waits for its receive refuses the Send") {
   const auto options = holding(1s);
-  Pair pair(options, options);
-  REQUIRE(pair.establish());
+  Connected pair(options, options);
   Region* mine = pair.a->memory(kBytes, kEverything);
   post_send(*pair.a, 1, sge(mine, 0, 10));
   pair.run();
@@ -71,8 +68,7 @@ TEST_CASE("a close while a Send waits for its receive refuses the Send") {
 
 TEST_CASE("an end with acknowledged completions that closes while a Send waits is told") {
   const auto options = holding(1s, acknowledged());
-  Pair pair(options, options);
-  REQUIRE(pair.establish());
+  Connected pair(options, options);
   Region* mine = pair.a->memory(kBytes, kEverything);
   post_send(*pair.a, 1, sge(mine, 0, 10));
   pair.run();
@@ -89,8 +85,7 @@ TEST_CASE("an end with acknowledged completions that closes while a Send waits i
 
 TEST_CASE("a Write with a wrong rkey names the key, the address and the bytes") {
   for (const auto& options : kinds()) {
-    Pair pair(options, options);
-    REQUIRE(pair.establish());
+    Connected pair(options, options);
     Region* mine = pair.a->memory(kBytes, kEverything);
     RemoteAddress at = remote(pair.b->memory(kBytes, kEverything));
     at.rkey.value ^= 0x100;
@@ -109,8 +104,7 @@ TEST_CASE("a Write with a wrong rkey names the key, the address and the bytes") 
 
 TEST_CASE("a Read without the right names the right") {
   for (const auto& options : kinds()) {
-    Pair pair(options, options);
-    REQUIRE(pair.establish());
+    Connected pair(options, options);
     Region* mine = pair.a->memory(kBytes, kEverything);
     const RemoteAddress at = remote(pair.b->memory(kBytes, Access::kRemoteWrite));
     post_read(*pair.a, 3, sge(mine, 0, kBytes), at);
@@ -129,10 +123,8 @@ TEST_CASE("a Read without the right names the right") {
 
 TEST_CASE("a message that is too long names the receive and its size") {
   for (const auto& options : kinds()) {
-    Pair pair(options, options);
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(kBytes, kEverything);
-    Region* inbox = pair.b->memory(kBytes, kEverything);
+    Connected pair(options, options);
+    const auto [mine, inbox] = regions(pair, kBytes);
     post_recv(*pair.b, 9, sge(inbox, 0, 16));
     post_send(*pair.a, 4, sge(mine, 0, kBytes));
     pair.run();
@@ -148,10 +140,8 @@ TEST_CASE("a message that is too long names the receive and its size") {
 
 TEST_CASE("a request with a bad lkey names the lkey, and its peer is told to look at this end") {
   for (const auto& options : kinds()) {
-    Pair pair(options, options);
-    REQUIRE(pair.establish());
-    Region* mine = pair.a->memory(kBytes, kEverything);
-    Region* inbox = pair.b->memory(kBytes, kEverything);
+    Connected pair(options, options);
+    const auto [mine, inbox] = regions(pair, kBytes);
     post_recv(*pair.b, 9, sge(inbox, 0, kBytes));
     Sge bad = sge(mine, 0, kBytes);
     bad.lkey.value ^= 0x100;
@@ -169,8 +159,7 @@ TEST_CASE("a request with a bad lkey names the lkey, and its peer is told to loo
 }
 
 TEST_CASE("a receive into memory that is not registered is named at its end") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* mine = pair.a->memory(kBytes, kEverything);
   Sge bad = sge(pair.b->memory(kBytes, kEverything), 0, kBytes);
   bad.lkey.value ^= 0x100;
@@ -189,8 +178,7 @@ TEST_CASE("a completion queue that overflows is named") {
     verbs::CompletionQueue tiny(2, nullptr);
     verbs::QpInit init;
     init.send_cq = &tiny;
-    Pair pair(options, options, {}, init);
-    REQUIRE(pair.establish());
+    Connected pair(options, options, {}, init);
     Region* mine = pair.a->memory(kBytes, kEverything);
     const RemoteAddress at = remote(pair.b->memory(kBytes, kEverything));
     for (std::uint64_t i = 0; i < 3; ++i) post_write(*pair.a, i, sge(mine, 0, 8), at);
@@ -203,8 +191,7 @@ TEST_CASE("a completion queue that overflows is named") {
 }
 
 TEST_CASE("a peer that is lost leaves the count of what was outstanding, and the oldest request") {
-  Pair pair(acknowledged(), acknowledged());
-  REQUIRE(pair.establish());
+  Connected pair(acknowledged(), acknowledged());
   Region* mine = pair.a->memory(kBytes, kEverything);
   post_send(*pair.a, 6, sge(mine, 0, 8));
   post_send(*pair.a, 7, sge(mine, 0, 8));
@@ -224,8 +211,7 @@ TEST_CASE("a peer that is lost leaves the count of what was outstanding, and the
 }
 
 TEST_CASE("without work under way a close, a reset and an abort are orderly") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   CHECK(pair.a->connection->end().cause == Cause::kNone);
   SUBCASE("closed") {
     pair.a->connection->disconnect(pair.a->now);
@@ -244,8 +230,7 @@ TEST_CASE("without work under way a close, a reset and an abort are orderly") {
 }
 
 TEST_CASE("what ended an earlier connection of a queue pair is not said of the next") {
-  Pair pair;
-  REQUIRE(pair.establish());
+  Connected pair;
   Region* mine = pair.a->memory(kBytes, kEverything);
   RemoteAddress wrong = remote(pair.b->memory(kBytes, kEverything));
   wrong.rkey.value ^= 0x100;

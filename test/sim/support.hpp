@@ -33,6 +33,26 @@ using ConnectionEventType = verbs::ConnectionEvent::Type;
 inline constexpr Access kEverything =
     Access::kLocalWrite | Access::kRemoteWrite | Access::kRemoteRead | Access::kRemoteAtomic;
 
+/// A pair that is in RTS.
+struct Connected : Pair {
+  explicit Connected(const ConnectionOptions& initiator = {},
+                     const ConnectionOptions& responder = {}, const LinkOptions& link = {},
+                     verbs::QpInit init_a = {}, verbs::QpInit init_b = {})
+      : Pair(initiator, responder, link, init_a, init_b) {
+    REQUIRE(establish());
+  }
+};
+
+struct Regions {
+  Region* mine;
+  Region* theirs;
+};
+/// One at each end with all rights, of as many octets; 0: `theirs` is as large as `mine`.
+inline Regions regions(Pair& pair, std::size_t mine, std::size_t theirs = 0) {
+  return {pair.a->memory(mine, kEverything),
+          pair.b->memory(theirs != 0 ? theirs : mine, kEverything)};
+}
+
 inline Stag stag_of(const Region* region) { return Stag{region->stag.load()}; }
 
 inline void post(End& end, const SendWr& wr) { REQUIRE(!end.qp->post_send(wr)); }
