@@ -53,11 +53,7 @@ struct Client {
         b(to, 64),
         region(must(
             to.register_memory(*b.pd, std::span<std::byte>(word.octets), Access::kRemoteAtomic))) {
-    auto listener = must(to.listen({"127.0.0.1", 0}, {}, *b.cm));
-    REQUIRE_FALSE(from.connect(*a.qp, listener->local(), {}, *a.cm));
-    REQUIRE_FALSE(expect(*b.cm, Type::kConnectRequest).request->accept(*b.qp));
-    expect(*a.cm, Type::kEstablished);
-    expect(*b.cm, Type::kEstablished);
+    join(a, b);
     REQUIRE(a.qp->query().extensions);
   }
 

@@ -216,11 +216,7 @@ TEST_CASE("many connections on one channel wake one sleeper, each for itself") {
   for (std::size_t i = 0; i < kConnections; ++i) {
     here.push_back(client.make_qp());
     there.push_back(server.make_qp());
-    REQUIRE_FALSE(rnic->connect(*here.back(), listener->local(), {}, *client.cm));
-    REQUIRE_FALSE(
-        expect(*server.cm, CmEvent::Type::kConnectRequest).request->accept(*there.back()));
-    expect(*client.cm, CmEvent::Type::kEstablished);
-    expect(*server.cm, CmEvent::Type::kEstablished);
+    join(client, *here.back(), server, *there.back(), listener->local());
   }
   const Epoll of_client(*client.channel);
   for (int round = 0; round < 50; ++round) {
@@ -250,11 +246,7 @@ TEST_CASE("two queues of one connection share a channel") {
   auto sends = must(rnic->create_cq(64, b.channel.get()));
   b.qp = must(
       rnic->create_qp(*b.pd, {.send_cq = sends.get(), .recv_cq = b.cq.get(), .signal_all = true}));
-  auto listener = must(rnic->listen({"127.0.0.1", 0}, {}, *b.cm));
-  REQUIRE_FALSE(rnic->connect(*a.qp, listener->local(), {}, *a.cm));
-  REQUIRE_FALSE(expect(*b.cm, CmEvent::Type::kConnectRequest).request->accept(*b.qp));
-  expect(*a.cm, CmEvent::Type::kEstablished);
-  expect(*b.cm, CmEvent::Type::kEstablished);
+  join(a, b);
   const Epoll of_b(*b.channel);
   for (int i = 0; i < 500; ++i) {
     b.post_recv(0, 64);
@@ -444,11 +436,7 @@ TEST_CASE("a connection whose queues are on two channels leaves neither readable
   const auto sends = must(rnic->create_cq(64, channel.get()));
   b.qp = must(
       rnic->create_qp(*b.pd, {.send_cq = sends.get(), .recv_cq = b.cq.get(), .signal_all = true}));
-  const auto listener = must(rnic->listen({"127.0.0.1", 0}, {}, *b.cm));
-  REQUIRE_FALSE(rnic->connect(*a.qp, listener->local(), {}, *a.cm));
-  REQUIRE_FALSE(expect(*b.cm, CmEvent::Type::kConnectRequest).request->accept(*b.qp));
-  expect(*a.cm, CmEvent::Type::kEstablished);
-  expect(*b.cm, CmEvent::Type::kEstablished);
+  join(a, b);
   const Epoll of_b(*b.channel);
   const Epoll of_sends(*channel);
   for (int i = 0; i < 500; ++i) {

@@ -129,10 +129,7 @@ TEST_CASE("what was complete when its queue pair was destroyed still arrives") {
   {
     auto near = open_rnic();
     End a(*near, kMessage, 1);
-    REQUIRE_FALSE(near->connect(*a.qp, pair.listener->local(), {}, *a.cm));
-    REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
-    expect(*a.cm, Type::kEstablished);
-    expect(*pair.b.cm, Type::kEstablished);
+    join(a, *a.qp, pair.b, *pair.b.qp, pair.listener->local());
     for (std::size_t i = 0; i < kMessages; ++i) {
       REQUIRE_FALSE(a.post(WrOpcode::kSend, 0, kMessage));
       a.expect_success();

@@ -151,11 +151,7 @@ TEST_CASE("a request is accepted on a queue that is polled all the time") {
   for (int i = 0; i < 20; ++i) {
     here.push_back(client.make_qp());
     there.push_back(server.make_qp());
-    REQUIRE_FALSE(rnic->connect(*here.back(), listener->local(), {}, *client.cm));
-    REQUIRE_FALSE(
-        expect(*server.cm, CmEvent::Type::kConnectRequest).request->accept(*there.back()));
-    expect(*client.cm, CmEvent::Type::kEstablished);
-    expect(*server.cm, CmEvent::Type::kEstablished);
+    join(client, *here.back(), server, *there.back(), listener->local());
   }
   stop = true;
 }
@@ -188,11 +184,7 @@ TEST_CASE("of two queues of a connection that are polled in turns one asks the s
   End b(*rnic);
   const auto sends = must(rnic->create_cq(64));
   b.qp = must(rnic->create_qp(*b.pd, {.send_cq = sends.get(), .recv_cq = b.cq.get()}));
-  const auto listener = must(rnic->listen({"127.0.0.1", 0}, {}, *b.cm));
-  REQUIRE_FALSE(rnic->connect(*a.qp, listener->local(), {}, *a.cm));
-  REQUIRE_FALSE(expect(*b.cm, CmEvent::Type::kConnectRequest).request->accept(*b.qp));
-  expect(*a.cm, CmEvent::Type::kEstablished);
-  expect(*b.cm, CmEvent::Type::kEstablished);
+  join(a, b);
   const auto calls_of = [&](auto polls) {
     constexpr int kRounds = 100;
     const auto before = rnic->counters(*b.qp).receive_calls;
@@ -236,11 +228,7 @@ TEST_CASE("more connections on one queue than a poll looks at are served all the
   for (int i = 0; i < 12; ++i) {
     here.push_back(client.make_qp());
     there.push_back(server.make_qp());
-    REQUIRE_FALSE(rnic->connect(*here.back(), listener->local(), {}, *client.cm));
-    REQUIRE_FALSE(
-        expect(*server.cm, CmEvent::Type::kConnectRequest).request->accept(*there.back()));
-    expect(*client.cm, CmEvent::Type::kEstablished);
-    expect(*server.cm, CmEvent::Type::kEstablished);
+    join(client, *here.back(), server, *there.back(), listener->local());
   }
   for (int round = 0; round < 20; ++round) {
     for (std::size_t i = 0; i < here.size(); ++i) {

@@ -137,6 +137,22 @@ struct End {
   QpHandle qp;
 };
 
+/// Connects `of_a` to `of_b`, which the channel of `b` accepts; it hears of requests to `at`.
+template <typename Qp>
+void join(End& a, Qp& of_a, End& b, Qp& of_b, const Address& at,
+          const ConnectOptions& options = {}) {
+  REQUIRE_FALSE(a.rnic.connect(of_a, at, options, *a.cm));
+  auto request = expect(*b.cm, CmEvent::Type::kConnectRequest);
+  REQUIRE_FALSE(request.request->accept(of_b));
+  expect(*a.cm, CmEvent::Type::kEstablished);
+  // Without an RTR the passive side is established at once, with one when it has come.
+  expect(*b.cm, CmEvent::Type::kEstablished);
+}
+inline void join(End& a, End& b) {
+  const auto listener = must(b.rnic.listen({"127.0.0.1", 0}, {}, *b.cm));
+  join(a, *a.qp, b, *b.qp, listener->local());
+}
+
 /// Two ends of one device, the second listening.
 struct Pair {
   explicit Pair(std::size_t size = 1 << 16, const RnicOptions& options = {},
@@ -148,12 +164,7 @@ struct Pair {
 
   /// Connects a to b.
   void connect(const ConnectOptions& options = {}) {
-    start(options);
-    auto request = expect(*b.cm, CmEvent::Type::kConnectRequest);
-    REQUIRE_FALSE(request.request->accept(*b.qp));
-    expect(*a.cm, CmEvent::Type::kEstablished);
-    // Without an RTR the passive side is established at once, with one when it has come.
-    expect(*b.cm, CmEvent::Type::kEstablished);
+    join(a, *a.qp, b, *b.qp, listener->local(), options);
   }
   void start(const ConnectOptions& options = {}) {
     REQUIRE_FALSE(rnic->connect(*a.qp, listener->local(), options, *a.cm));

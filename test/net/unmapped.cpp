@@ -119,11 +119,7 @@ struct Two {
         beside_b(*pair.rnic, 64, 4) {
     lines.clear();
     pair.connect({.connection = how});
-    auto listener = must(pair.rnic->listen({"127.0.0.1", 0}, {}, *beside_b.cm));
-    REQUIRE_FALSE(pair.rnic->connect(*beside_a.qp, listener->local(), {}, *beside_a.cm));
-    REQUIRE_FALSE(expect(*beside_b.cm, Type::kConnectRequest).request->accept(*beside_b.qp));
-    expect(*beside_a.cm, Type::kEstablished);
-    expect(*beside_b.cm, Type::kEstablished);
+    join(beside_a, beside_b);
   }
 
   /// The connection is over, `teller` has said why, and all else is as it was.
