@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads whose sink is a list of buffers: one Read Request for each, one completion for all, and
 // never more of them outstanding than ORD allows.
-#include "acknowledged.hpp"
+#include "acknowledged/acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT

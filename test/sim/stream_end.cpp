@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "acknowledged.hpp"
+#include "acknowledged/acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests that complete when the peer has placed them: what makes an end ask, which requests that
-// completes, and in which order. For the peer's verdicts see acknowledged_faults.cpp.
+// completes, and in which order. For the peer's verdicts see faults.cpp.
 #include "acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
