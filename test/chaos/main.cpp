@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "describe.hpp"
+#include "plans/describe.hpp"
 #include "trial.hpp"
 
 namespace {

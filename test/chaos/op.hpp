@@ -7,7 +7,7 @@
 
 #include "blocks.hpp"
 #include "iwarp/verbs/work_completion.hpp"
-#include "plan.hpp"
+#include "plans/plan.hpp"
 
 namespace iwarp::chaos {
 

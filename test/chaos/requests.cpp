@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "program.hpp"
+#include "plans/program.hpp"
 
 namespace iwarp::chaos {
 namespace {

@@ -2,7 +2,7 @@
 // Connections from start to end, and what must hold at their end.
 #include <algorithm>
 
-#include "program.hpp"
+#include "plans/program.hpp"
 
 namespace iwarp::chaos {
 namespace {

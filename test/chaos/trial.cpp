@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "program.hpp"
+#include "plans/program.hpp"
 
 namespace iwarp::chaos {
 namespace {

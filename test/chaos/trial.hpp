@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plan.hpp"
+#include "plans/plan.hpp"
 #include "violation.hpp"
 
 namespace iwarp::chaos {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "iwarp/bytes/view.hpp"
-#include "plan.hpp"
+#include "plans/plan.hpp"
 #include "random.hpp"
 
 namespace iwarp::chaos {
