@@ -89,7 +89,7 @@ def tried_in(path):
 
 def rows_of(tests):
     """rdma-core's own first, then by the program's name."""
-    rows = [row for path in sorted(tests.glob("test_*.py")) for row in tried_in(path)]
+    rows = [row for path in sorted(tests.rglob("test_*.py"), key=lambda path: path.name) for row in tried_in(path)]
     own = {"rdmacm-utils", "ibverbs-utils"}
     return sorted(rows, key=lambda row: (not set(row.packages) <= own, row.program.lower()))
 

@@ -31,7 +31,7 @@ in_chroot "$root" "$source" -- bash -ec '
 
 tests=("$@")
 if [ ${#tests[@]} = 0 ]; then
-  for file in "$source"/test/rdma_core/test_*.py; do
+  for file in "$source"/test/rdma_core/{,foreign/}test_*.py; do
     name=${file##*/test_}
     tests+=("${name%.py}")
   done
@@ -44,9 +44,10 @@ for name in "${tests[@]}"; do
   status=0
   in_chroot "$root" "$source" "$build" "$scratch" -- /usr/bin/env IWARP="$iwarp" \
     IWARP_RESULTS="$results" IWARP_PROGRAMS="$build/test/rdma_core/programs" \
+    PYTHONPATH="$source/test/rdma_core:$source/test/rdma_core/foreign" \
     PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp \
     sh -c 'mount -t sysfs sysfs /sys; mount -t tmpfs tmpfs /dev/shm; cd /tmp; exec timeout 900 "$@"' run \
-    python3 "$source/test/rdma_core/test_$name.py" 2>&1 || status=$?
+    python3 "$(find "$source/test/rdma_core" -name "test_$name.py")" 2>&1 || status=$?
   case $status in
     0) passed+=("$name") ;;
     77) skipped+=("$name") ;;

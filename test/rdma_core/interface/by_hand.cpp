@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "datagrams.hpp"
+#include "datagrams/datagrams.hpp"
 
 namespace {
 

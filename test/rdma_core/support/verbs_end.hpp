@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-#include "../rc_steps.hpp"
+#include "rc_steps.hpp"
 
 namespace rdma_core_test {
 

@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "../endpoint.hpp"
 #include "captured_stderr.hpp"
 #include "cm/sidr_message.hpp"
-#include "endpoint.hpp"
 
 namespace {
 

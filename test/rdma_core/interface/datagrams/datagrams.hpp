@@ -11,8 +11,8 @@
 #include <cstring>
 #include <optional>
 
-#include "../support/verbs_end.hpp"
-#include "endpoint.hpp"
+#include "../../support/verbs_end.hpp"
+#include "../endpoint.hpp"
 
 namespace rdma_core_test {
 

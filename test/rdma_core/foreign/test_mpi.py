@@ -16,8 +16,8 @@ from tried import tried
 import ucx
 
 ADDRESSES = ("10.99.8.1", "10.99.8.2")
-PAYLOAD = pathlib.Path(__file__).parent / "programs/mpi_payload.py"
-MPICH_PAYLOAD = pathlib.Path(__file__).parent / "programs/mpich_payload.c"
+PAYLOAD = pathlib.Path(__file__).parents[1] / "programs/mpi_payload.py"
+MPICH_PAYLOAD = pathlib.Path(__file__).parents[1] / "programs/mpich_payload.c"
 ROUNDS = 20 if LONG else 2
 COMPONENTS = {"pml": "cm", "mtl": "ofi", "mtl_ofi_provider_include": "verbs;ofi_rxm"}
 # UCX finds peers by datagrams.

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "endpoint.hpp"
+#include "../endpoint.hpp"
 
 namespace {
 

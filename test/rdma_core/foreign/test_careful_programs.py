@@ -13,6 +13,7 @@ import unittest
 from support import IWARP, LONG, SANITIZER, Case
 
 HERE = pathlib.Path(__file__).parent
+TESTS = {path.stem.removeprefix("test_"): path for path in HERE.parent.rglob("test_*.py")}
 QUICK = ("devices", "rping", "cm_programs", "pingpong", "one_port", "datagrams", "rsockets", "migration")
 SLOW = ("fio", "iser", "libfabric", "mpi", "perftest", "perftest_plain", "persona", "qperf", "rpma", "ucx")
 SECONDS = 600  # for one file of tests
@@ -41,7 +42,7 @@ def is_expected(one):
 
 class Table(Case):
     def test_nothing_is_missing(self):
-        having = {path.stem.removeprefix("test_") for path in HERE.glob("test_*.py")
+        having = {name for name, path in TESTS.items()
                   if re.search(r"(?m)^@tried\(", path.read_text())}
         self.assertEqual(having, set(QUICK + SLOW))
 
@@ -60,7 +61,7 @@ class Table(Case):
                            CAREFUL_IWARP=str(pathlib.Path(IWARP).resolve()))
         for name_of_other in ("IWARP_RESULTS", "IWARP_LONG"):  # What is in the table was tried without.
             environment.pop(name_of_other, None)
-        ran = subprocess.run([sys.executable, HERE / f"test_{name}.py"], env=environment, capture_output=True,
+        ran = subprocess.run([sys.executable, TESTS[name]], env=environment, capture_output=True,
                              text=True, timeout=SECONDS)
         self.assertIn(ran.returncode, (0, 77), ran.stdout[-4000:] + ran.stderr[-20000:])
         if ran.returncode == 77:
