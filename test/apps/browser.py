@@ -45,6 +45,6 @@ def look(script, browser, page, pictures, *arguments):
     folder = BUILD / pictures
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
-        return subprocess.run(["node", HERE / script, *browser, page, folder, *arguments],
+        return subprocess.run(["node", HERE / "pages" / script, *browser, page, folder, *arguments],
                               capture_output=True, text=True, timeout=300,
                               env={**os.environ, "HOME": home})

@@ -85,7 +85,7 @@ class Sources(Case):
                               "[a-z0-9-]+ for node is missing")):
             with self.subTest(why=why):
                 result = subprocess.run(
-                    ["cmake", *options, f"-DOUT={self.scratch}/page.js", "-P", HERE / "without_page.cmake"],
+                    ["cmake", *options, f"-DOUT={self.scratch}/page.js", "-P", HERE / "pages/without_page.cmake"],
                     capture_output=True, text=True, timeout=60, check=False)
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertRegex(

@@ -59,7 +59,7 @@ class With(Case):
         if not shutil.which("node"):
             self.skipTest("no node: nobody compares the module with the native build")
         native = output(os.environ["LAB_DIGEST"], SEED, SESSIONS)
-        module = output("node", HERE / "lab_digest.mjs", MODULE, SEED, SESSIONS)
+        module = output("node", HERE / "programs/lab_digest.mjs", MODULE, SEED, SESSIONS)
         self.assertEqual(native, module, f"{SESSIONS} sessions from seed {SEED}")
         print(f"{SESSIONS} sessions from seed {SEED}: {native} of both builds")
 

@@ -143,11 +143,11 @@ MAY_SLEEP = ("test/bench",)  # they measure
 MAY_WAIT_BRIEFLY = {  # what is tested is that a wait ends, or a tool reports at intervals
     "test/net/channel.cpp": ("wait(1ms)",),
     # A program that stays away from its queue for a while, and one that arms it again and again.
-    "test/net/drive_modes.cpp": ("wait(2ms)", "wait(10ms)"),
+    "test/net/driving/drive_modes.cpp": ("wait(2ms)", "wait(10ms)"),
     "test/rdma_core/rsockets/readiness.cpp": ("rpoll(waiting.data(), waiting.size(), 5)",),
     "test/load/load.cpp": ("poll(&end, 1, 5)",),
     "test/load/ends.cpp": ("wait_for(end.cm->fd(), end.channel->fd(), milliseconds(50))",),
-    "test/apps/perf.cpp": ("wait(EPOLLIN, std::chrono::milliseconds(1))",),
+    "test/apps/units/perf.cpp": ("wait(EPOLLIN, std::chrono::milliseconds(1))",),
 }
 # In a script: where no event can be waited for, a loop looks again and again until a condition holds.
 SCRIPT_SLEEPS = {".py": re.compile(r"^.*\btime\.sleep\(.*$", re.MULTILINE),

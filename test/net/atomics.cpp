@@ -14,7 +14,7 @@
 #include "iwarp/mpa/framer.hpp"
 #include "iwarp/rdmap/message_header.hpp"
 #include "raw_peer.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 #include "vectors.hpp"
 
 using namespace iwarp;

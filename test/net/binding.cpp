@@ -8,7 +8,7 @@
 
 #include "iwarp/net/bound_socket.hpp"
 #include "raw_peer.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;

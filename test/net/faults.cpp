@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "iwarp/net/socket_ops.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;

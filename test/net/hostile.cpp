@@ -12,7 +12,7 @@
 
 #include "iwarp/verbs/wire_tap.hpp"
 #include "raw_peer.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;

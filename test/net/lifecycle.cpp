@@ -12,8 +12,8 @@
 
 #include "iwarp/verbs/wire_tap.hpp"
 #include "raw_peer.hpp"
+#include "socket_pair.hpp"
 #include "sockets/sockets.hpp"
-#include "support.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;

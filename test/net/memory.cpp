@@ -6,7 +6,7 @@
 #include <ostream>
 #include <thread>
 
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;

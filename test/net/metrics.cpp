@@ -15,7 +15,7 @@
 
 #include "metrics/scrape.hpp"
 #include "raw_peer.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "replaced_socket_ops.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "driver/drive_lock.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;

@@ -15,7 +15,7 @@
 
 #include "raw_peer.hpp"
 #include "replaced_socket_ops.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 using namespace iwarp;       // NOLINT
 using namespace iwarp::net;  // NOLINT

@@ -11,7 +11,7 @@
 #include "iwarp/net/bound_socket.hpp"
 #include "raw_peer.hpp"
 #include "replaced_socket_ops.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "raw_peer.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "iwarp/mpa/fpdu.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;

@@ -12,7 +12,7 @@
 #include "iwarp/mpa/startup_frame.hpp"
 #include "iwarp/tls/tls.hpp"
 #include "raw_peer.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 namespace iwarp::tls {
 

@@ -3,7 +3,8 @@
 // word. A thread that finds the lock taken adds its work to the word and returns, so posting never
 // waits. The holder can unlock in two ways only: leave() fails while the word has work that the
 // holder has not taken, and hand_over() sends a successor that takes all of it. So no work is
-// overlooked. test/net/drive_lock.cpp runs this code through every interleaving of its threads.
+// overlooked. test/net/driving/drive_lock.cpp runs this code through every interleaving of its
+// threads.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datagrams that pass through the kernel as one, and those that must not: each arrives as it was.
-#include "iwarp/net/datagram_socket.hpp"
-
 #include <doctest/doctest.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -14,9 +12,10 @@
 #include <ostream>
 #include <vector>
 
+#include "iwarp/net/datagram_socket.hpp"
 #include "iwarp/verbs/datagram.hpp"
 #include "replaced_socket_ops.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;

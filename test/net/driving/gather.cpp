@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "driver/driven_connection.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;

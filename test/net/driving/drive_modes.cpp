@@ -21,7 +21,7 @@
 
 #include "driver/drive_mode.hpp"
 #include "replaced_socket_ops.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -D... -P: what is said when a page cannot be bundled, and that it is left out.
-include(${CMAKE_CURRENT_LIST_DIR}/../../.cmake/bundle.cmake)
-iwarp_bundle(script "iwarp explain --html" ${CMAKE_CURRENT_LIST_DIR}/../../apps/explain/page/main.tsx
+include(${CMAKE_CURRENT_LIST_DIR}/../../../.cmake/bundle.cmake)
+iwarp_bundle(script "iwarp explain --html" ${CMAKE_CURRENT_LIST_DIR}/../../../apps/explain/page/main.tsx
   ${OUT})
 if(NOT script STREQUAL "")
   message(FATAL_ERROR "there is a page")

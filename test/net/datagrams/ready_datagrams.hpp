@@ -12,7 +12,7 @@
 
 #include "iwarp/net/datagram_qp.hpp"
 #include "iwarp/verbs/datagram.hpp"
-#include "support.hpp"
+#include "socket_pair.hpp"
 
 namespace iwarp::net {
 
