@@ -35,6 +35,14 @@ class WireScript {
         near_({.markers = options.far_markers, .crc = options.crc}),
         far_({.markers = options.near_markers, .crc = options.crc}) {}
 
+  /// Behind a Request and a Reply.
+  static WireScript started(const Options& options = {false, false, true}) {
+    WireScript out(options);
+    out.request();
+    out.reply();
+    return out;
+  }
+
   void request(bytes::View private_data = {}) {
     startup({.kind = mpa::FrameKind::kRequest,
              .markers = options_.near_markers,

@@ -86,9 +86,7 @@ TEST_CASE("tshark reads the marked direction of a connection that has markers on
 }
 
 TEST_CASE("tshark reads FPDUs of every size up to the largest") {
-  WireScript script({});
-  script.request();
-  script.reply();
+  auto script = WireScript::started();
   std::uint64_t to = 0;
   std::size_t fpdus = 0;
   for (const std::size_t size : {16U, 1000U, 1440U, 8900U, 30000U, 64754U}) {

@@ -163,9 +163,7 @@ TEST_CASE(
 TEST_CASE("a hole that is not acknowledged keeps the other stream for a bounded time") {
   Wire wire;
   wire.open();
-  WireScript script({});
-  script.request();
-  script.reply();
+  auto script = WireScript::started();
   wire.script(script);
   wire.seq[1] += 50;  // a hole
   const auto acknowledged = wire.seq[1] - 50;

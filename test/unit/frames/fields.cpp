@@ -168,9 +168,7 @@ TEST_CASE("each field has a name, a layer, a section and a reason") {
 }
 
 TEST_CASE("what was not captured is in no field") {
-  WireScript script({});
-  script.request();
-  script.reply();
+  auto script = WireScript::started();
   script.send(kByNear, 1, counting(100));
   frames::Session session;
   std::vector<frames::FieldAt> fields;
@@ -214,9 +212,7 @@ TEST_CASE("frames say what they do to their receiver's memory") {
 }
 
 TEST_CASE("memory that is used after an invalidation is known to be, and TOs at the end hold") {
-  WireScript script({});
-  script.request();
-  script.reply();
+  auto script = WireScript::started();
   script.tagged(kByNear, Opcode::kWrite, 7, ~std::uint64_t{0} - 3, counting(40));
   script.send(kByNear, 1, counting(4), Opcode::kSendInvalidate, 7);
   script.tagged(kByNear, Opcode::kWrite, 7, 16, counting(4));
@@ -249,9 +245,7 @@ TEST_CASE("both ends follow the tables from startup to the close [MPA-86] [RDMAP
 }
 
 TEST_CASE("an orderly close, a reset, a rejection, and a capture from the middle") {
-  WireScript whole({});
-  whole.request();
-  whole.reply();
+  auto whole = WireScript::started();
   for (const auto how : {frames::Closing::kFin, frames::Closing::kReset}) {
     frames::Ends ends;
     explain_each(whole, [&](const frames::Explained& e) { ends.see(e); });

@@ -85,9 +85,7 @@ constexpr rdmap::ReadRequest kNothing{.sink_stag = {1}, .size = 0, .source_stag 
 constexpr rdmap::ReadRequest kSomething{.sink_stag = {1}, .size = 4, .source_stag = {1}};
 
 WireScript started() {
-  WireScript script({});
-  script.request();
-  script.reply();
+  auto script = WireScript::started();
   return script;
 }
 

@@ -274,9 +274,7 @@ TEST_CASE("headers that no sender may write [DDP-20] [RDMAP-5] [RDMAP-6] [RDMAP-
 
 TEST_CASE("octets that MPA must not send [MPA-7] [MPA-15] [MPA-27] [MPA-46] [DDP-18]") {
   const auto one = [](bool markers, std::size_t payload, std::size_t at, bool crc) {
-    WireScript script({.far_markers = markers, .crc = crc});
-    script.request();
-    script.reply();
+    auto script = WireScript::started({.far_markers = markers, .crc = crc});
     script.tagged(kNear, Opcode::kWrite, 7, 0, counting(payload));
     auto& octets = script.sent.back().octets;
     octets[at < octets.size() ? at : octets.size() - 5] ^= std::byte{0x04};
@@ -288,9 +286,7 @@ TEST_CASE("octets that MPA must not send [MPA-7] [MPA-15] [MPA-27] [MPA-46] [DDP
   CHECK(one(true, 5, SIZE_MAX, false) == Rules{Rule::kPad});
   CHECK(one(true, 600, 515, true) == Rules{});  // such a stream has no boundaries any more
   // Longer than the project's own framer makes them.
-  WireScript script({});
-  script.request();
-  script.reply();
+  auto script = WireScript::started();
   constexpr std::uint16_t kLength = mpa::kMaxMulpdu + 1;
   std::vector<std::byte> fpdu(mpa::fpdu_size(kLength));
   bytes::Writer writer(fpdu);
@@ -432,9 +428,7 @@ TEST_CASE("startup frames that contradict themselves or each other [EMPA-4] [EMP
 }
 
 TEST_CASE("who may send first, and what [MPA-93] [EMPA-38] [RDMAP-83]") {
-  WireScript early({});
-  early.request();
-  early.reply();
+  auto early = WireScript::started();
   early.send(kFar, 1, counting(4));
   CHECK(broken(early) == Rules{Rule::kResponderFirst});
 

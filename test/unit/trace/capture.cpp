@@ -154,9 +154,7 @@ TEST_CASE("a frame that fits just goes into one segment, the next larger one int
 }
 
 TEST_CASE("the largest FPDU there can be stays whole") {
-  WireScript script({false, true, true});
-  script.request();
-  script.reply();
+  auto script = WireScript::started({false, true, true});
   script.tagged(true, rdmap::Opcode::kWrite, 1, 0, counting(mpa::kMaxMulpdu - 14));
   const auto packets = captured(script, kV4);
   CHECK(packets[5].payload == script.sent[2].octets);
@@ -207,9 +205,7 @@ TEST_CASE("connections on several threads share one file") {
   const auto capture = create(file);
   const auto run = [&capture](std::uint16_t n) {
     CaptureTap tap(capture, {{"10.0.0.1", static_cast<std::uint16_t>(40000 + n)}, {"10.0.0.2", 1}});
-    WireScript script({});
-    script.request();
-    script.reply();
+    auto script = WireScript::started();
     for (std::uint32_t i = 1; i <= kSends; ++i) script.send(true, i, counting(i));
     for (const auto& sent : script.sent) tap.octets(sent.outbound, sent.octets, later(0));
   };
@@ -237,9 +233,7 @@ TEST_CASE("a file that cannot grow any more ends the capture with a message, and
   const TemporaryFile file;
   const auto capture = create(file);
   CaptureTap tap(capture, kV4);
-  WireScript script({});
-  script.request();
-  script.reply();
+  auto script = WireScript::started();
   for (std::uint32_t i = 1; i <= 20; ++i) script.send(true, i, counting(1000));
 
   rlimit before{};

@@ -111,9 +111,7 @@ TEST_CASE("with CRC off, markers that point elsewhere tell that boundaries are l
 }
 
 TEST_CASE("a marker that points elsewhere in an FPDU with a good CRC is shown, and no more") {
-  WireScript script({false, true, true});
-  script.request();
-  script.reply();
+  auto script = WireScript::started({false, true, true});
   // An FPDU with a good CRC over a leading marker of 8: the CRC below covers it.
   Octets fpdu = *bytes::from_hex("00000008 000ec140 00000001 00000000 00000000");
   const std::uint32_t crc = crc32c::compute(fpdu);
@@ -215,9 +213,7 @@ TEST_CASE("a side that ends without a startup frame frees what waits for it") {
 
 TEST_CASE("the largest FPDU there can be, marked, is one frame [MPA-3]") {
   for (const std::size_t payload : {mpa::kMaxMulpdu - 14, mpa::kMaxMulpdu - 15}) {
-    WireScript script({false, true, true});
-    script.request();
-    script.reply();
+    auto script = WireScript::started({false, true, true});
     script.tagged(true, rdmap::Opcode::kWrite, 1, 0, counting(payload));
     Observer observer;
     observer.see(script);

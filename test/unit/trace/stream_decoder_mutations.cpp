@@ -19,9 +19,7 @@ using trace::Side;
 /// One vector as the near end's stream, after matching startup frames. A vector from the middle of
 /// a marked stream is preceded by an FPDU of suitable size.
 WireScript around(const Vector& vector) {
-  WireScript script({false, vector.position.has_value(), true});
-  script.request();
-  script.reply();
+  auto script = WireScript::started({false, vector.position.has_value(), true});
   if (vector.position.value_or(0) != 0) {
     // Leading marker, length, header, trailer; position 492 and 512 are both multiples of 4.
     const std::size_t overhead = 4 + 2 + 14 + 4;

@@ -20,9 +20,7 @@ using trace::Side;
 
 /// Many FPDUs of one side, with sizes that shift through the marker interval.
 WireScript long_stream(const WireScript::Options& options, bool near = true) {
-  WireScript script(options);
-  script.request();
-  script.reply();
+  auto script = WireScript::started(options);
   for (std::uint32_t i = 0; i < 40; ++i) {
     script.send(near, 1 + 2 * i, counting(20 + 37 * i));
     script.tagged(near, rdmap::Opcode::kWrite, 0x11223344, 0x1000 * i, counting(11 * i));
@@ -114,9 +112,7 @@ TEST_CASE("a hole anywhere costs the FPDUs that it touches, and no other") {
 }
 
 TEST_CASE("an FPDU whose payload was not captured still says where the next one begins") {
-  WireScript script({});
-  script.request();
-  script.reply();
+  auto script = WireScript::started();
   script.tagged(true, rdmap::Opcode::kWrite, 7, 0, counting(1000));
   script.send(true, 1, counting(8));
   Observer seen{DecoderOptions{.search = true}};
@@ -215,9 +211,7 @@ Octets with_late_markers(const WireScript& script, std::size_t first, bool littl
 TEST_CASE("markers of a sender that counts no CRC fields are found where they stand [MPA-25]") {
   for (std::size_t size = 0; size < 600; size += 4) {
     CAPTURE(size);
-    WireScript script({.near_markers = false, .far_markers = false, .crc = false});
-    script.request();
-    script.reply();
+    auto script = WireScript::started({.near_markers = false, .far_markers = false, .crc = false});
     script.send(true, 1, counting(size));
     for (std::uint32_t i = 0; i < 30; ++i) {
       script.read_request(true, 1 + i, {.sink_stag = {1}, .size = 1024, .source_stag = {1}});
@@ -246,9 +240,7 @@ TEST_CASE("markers of a sender that counts no CRC fields are found where they st
 }
 
 TEST_CASE("markers that stand where they are due are not late, in any byte order [MPA-25]") {
-  WireScript script({.near_markers = false, .far_markers = true, .crc = false});
-  script.request();
-  script.reply();
+  auto script = WireScript::started({.near_markers = false, .far_markers = true, .crc = false});
   for (std::uint32_t i = 0; i < 300; ++i) {
     script.tagged(true, rdmap::Opcode::kWrite, 1, 0, counting(1380));
   }
@@ -271,9 +263,7 @@ TEST_CASE("whatever stands where FPDUs may begin, each octet is told once") {
   std::mt19937 random(27);
   for (int round = 0; round < 400; ++round) {
     const bool markers = round % 2 == 0;
-    WireScript script({.far_markers = markers, .crc = round % 4 < 2});
-    script.request();
-    script.reply();
+    auto script = WireScript::started({.far_markers = markers, .crc = round % 4 < 2});
     Octets stream(1 + random() % 6000);
     for (std::size_t at = 0; at + 4 <= stream.size(); at += 4) {
       const std::array<std::uint32_t, 5> words{0, 0x000EC140, 0x00124143, 0x004A4143,
@@ -304,9 +294,7 @@ TEST_CASE("whatever stands where FPDUs may begin, each octet is told once") {
 
 TEST_CASE("without CRCs, FPDUs of a stream that begins anywhere are unsure, and none is made up") {
   // Read Requests that markers interrupt now and then; the markers contain only invalid values.
-  WireScript script({.far_markers = true, .crc = false});
-  script.request();
-  script.reply();
+  auto script = WireScript::started({.far_markers = true, .crc = false});
   for (std::uint32_t i = 1; i <= 60; ++i)
     script.read_request(true, i, {.sink_stag = {1}, .size = 4});
   auto stream = without_startup(script);

@@ -36,9 +36,7 @@ std::vector<std::string> printed(const WireScript& script, PrinterOptions option
 std::string printed_vector(const std::string& file, const std::string& name,
                            const PrinterOptions& options = {}) {
   const auto vector = load_vector(file, name);
-  WireScript script({false, vector.position.has_value(), true});
-  script.request();
-  script.reply();
+  auto script = WireScript::started({false, vector.position.has_value(), true});
   script.sent.push_back({true, vector.octets});
   return printed(script, options).back();
 }
@@ -147,9 +145,7 @@ TEST_CASE("the messages of RFC 7306 are said with all that is in them") {
 
 TEST_CASE("messages of RFC 7306 that are wrong are said to be so") {
   const auto printed_altered = [](const char* name, std::size_t at, std::byte value) {
-    WireScript script({false, false, false});
-    script.request();
-    script.reply();
+    auto script = WireScript::started({false, false, false});
     auto octets = load_vector("extensions.hex", name).octets;
     octets[at] = value;
     script.sent.push_back({true, octets});
@@ -166,9 +162,7 @@ TEST_CASE("segments of one message say which part they are") {
   const auto texts = printed(short_session({}));
   CHECK(contains(texts[4], "one part of an RDMA Write: 700 octets"));
   CHECK(contains(texts[6], "RDMA Write of 33 octets"));
-  WireScript script({});
-  script.request();
-  script.reply();
+  auto script = WireScript::started();
   const ddp::SegmentHeader first{.rsvd_ulp = rdmap::control_octet(rdmap::Opcode::kSend)};
   auto last = first;
   last.last = true;
