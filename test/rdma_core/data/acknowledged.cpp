@@ -113,8 +113,7 @@ TEST_CASE("an atomic whose target is not aligned is an invalid request") {
 }
 
 TEST_CASE("of two atomics posted at once the one whose target is not aligned fails") {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   std::array<ibv_sge, 2> sges{};
   std::array<ibv_send_wr, 2> wrs{};
   for (std::size_t i = 0; i < wrs.size(); ++i) {
@@ -265,8 +264,7 @@ TEST_CASE("rnr_retry of the receiver: none, and for ever") {
 }
 
 TEST_CASE("the program's own depth of Reads is what it asked for") {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   ibv_qp_attr attr{};
   ibv_qp_init_attr init{};
   REQUIRE_EQ(ibv_query_qp(pair.a.qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC, &init), 0);

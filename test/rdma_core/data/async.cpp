@@ -26,8 +26,7 @@ ibv_event_type event_about(End& end) {
 
 TEST_CASE("a Read of memory that is not the peer's to read ends the stream at both ends") {
   const iwarp::test::CapturedStderr said;
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   ibv_send_wr wr{.wr_id = 6, .opcode = IBV_WR_RDMA_READ};
   wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey ^ 0x100};
   REQUIRE_EQ(pair.a.post(wr, 0, 8), 0);
@@ -58,8 +57,7 @@ TEST_CASE("an overflow of the completion queue is told") {
   const iwarp::test::CapturedStderr said;
   Options small;
   small.cqe = 1;
-  Pair pair({}, small);
-  pair.settle();
+  SettledPair pair({}, small);
   const int events = 4;
   for (std::uint64_t i = 0; i < events; ++i) REQUIRE_EQ(pair.b.post_recv(i, 0, 8), 0);
   for (int i = 0; i < events; ++i) {
@@ -86,8 +84,7 @@ TEST_CASE("the descriptor of asynchronous events may be non-blocking") {
 }
 
 TEST_CASE("an event may be acknowledged when its object has not waited so long") {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   ibv_send_wr wr{.opcode = IBV_WR_RDMA_READ};
   wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey ^ 0x100};
   REQUIRE_EQ(pair.a.post(wr, 0, 8), 0);
@@ -107,8 +104,7 @@ TEST_CASE("a device may be closed with objects alive, about which events still c
 }
 
 TEST_CASE("events of a destroyed queue pair are gone, taken or not") {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   ibv_send_wr wr{.opcode = IBV_WR_RDMA_READ};
   wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey ^ 0x100};
   REQUIRE_EQ(pair.a.post(wr, 0, 8), 0);

@@ -83,8 +83,7 @@ int as_child(Pair& pair) {
 
 TEST_CASE("a child cannot use what it inherited, and destroys it without harm to the parent" *
           doctest::skip(kThreadSanitizer)) {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   const pid_t child = fork();
   if (child == 0) {
     alarm(static_cast<unsigned>(std::chrono::seconds(kLimit).count()));

@@ -162,8 +162,7 @@ TEST_CASE("attributes are checked and can be read back") {
 }
 
 TEST_CASE("once connected it tells what the connection allows") {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   ibv_qp_attr now{};
   ibv_qp_init_attr init{};
   REQUIRE_EQ(ibv_query_qp(pair.a.qp, &now, IBV_QP_STATE, &init), 0);
@@ -191,8 +190,7 @@ TEST_CASE("in ERR everything posted is flushed, and what is posted then too") {
 }
 
 TEST_CASE("the peer of a queue pair in ERR is in ERR as well") {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
   REQUIRE_EQ(pair.a.modify(IBV_QPS_ERR), 0);
   CHECK_EQ(next(pair.b.cq).status, IBV_WC_WR_FLUSH_ERR);
@@ -245,8 +243,7 @@ TEST_CASE("what arrived can be polled when the queue pair is gone") {
 }
 
 TEST_CASE("a peer may do what the queue pair and the region both allow") {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   ibv_qp_attr attr{};
   attr.qp_access_flags = IBV_ACCESS_REMOTE_READ;
   REQUIRE_EQ(ibv_modify_qp(pair.b.qp, &attr, IBV_QP_ACCESS_FLAGS), 0);
@@ -287,8 +284,7 @@ TEST_CASE("Sends need no rights, and neither has the connection to begin with a 
 }
 
 TEST_CASE("a destroyed queue pair ends its peer's connection") {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
   REQUIRE_EQ(ibv_destroy_qp(pair.a.qp), 0);
   pair.a.qp = nullptr;

@@ -83,8 +83,7 @@ TEST_CASE("one event tells that fewer receives than the limit are left") {
 }
 
 TEST_CASE("a queue pair in error takes no more from the shared queue, and says so once") {
-  Pair pair({}, shared());
-  pair.settle();
+  SettledPair pair({}, shared());
   REQUIRE_EQ(pair.b.post_recv(1, 0, 16), 0);
   SUBCASE("its own doing") { REQUIRE_EQ(pair.b.modify(IBV_QPS_ERR), 0); }
   SUBCASE("the peer's") { REQUIRE_EQ(pair.a.modify(IBV_QPS_ERR), 0); }

@@ -154,4 +154,9 @@ struct Pair {
   End b;
 };
 
+struct SettledPair : Pair {
+  explicit SettledPair(const Options& options = {}) : SettledPair(options, options) {}
+  SettledPair(const Options& of_a, const Options& of_b) : Pair(of_a, of_b) { settle(); }
+};
+
 }  // namespace data

@@ -32,8 +32,7 @@ TEST_CASE("a completion has the status that was asked for, and its queue pair fa
   Options options;
   SUBCASE("polled as ever") {}
   SUBCASE("polled by calls") { options.extended_cq = true; }
-  Pair pair(options);
-  pair.settle();
+  SettledPair pair(options);
   rule("after 3 completions status RETRY_EXC_ERR");
   for (int i = 0; i < 4; ++i) {
     write(pair.a, pair.b);
@@ -49,8 +48,7 @@ TEST_CASE("a completion has the status that was asked for, and its queue pair fa
 }
 
 TEST_CASE("behind a completion that failed nothing of its kind succeeds, and a reset forgives") {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   for (int i = 0; i < 3; ++i) write(pair.a, pair.b);
   rule("after 1 completion status REM_ACCESS_ERR");
   CHECK_EQ(next(pair.a.cq).status, IBV_WC_REM_ACCESS_ERR);
@@ -65,8 +63,7 @@ TEST_CASE("behind a completion that failed nothing of its kind succeeds, and a r
 }
 
 TEST_CASE("the nth request of a list is not taken, and those in front of it are") {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   rule("after 2 sends fail ENOMEM");
   std::array<ibv_sge, 3> sges{};
   std::array<ibv_send_wr, 3> wrs{};
@@ -94,8 +91,7 @@ TEST_CASE("requests built call by call, receives and shared receives can fail, t
   Options options;
   options.extended = true;
   SUBCASE("built") {
-    Pair pair(options);
-    pair.settle();
+    SettledPair pair(options);
     rule("after 1 send fail EINVAL");
     ibv_qp_ex* qp = ibv_qp_to_qp_ex(pair.a.qp);
     ibv_wr_start(qp);
@@ -122,8 +118,7 @@ TEST_CASE("requests built call by call, receives and shared receives can fail, t
 }
 
 TEST_CASE("a queue pair goes to error with its event, and its peer loses the connection") {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   REQUIRE_EQ(pair.a.post_recv(1, 0, 8), 0);
   REQUIRE_EQ(pair.b.post_recv(2, 0, 8), 0);
   rule("after 1 send error");
@@ -140,8 +135,7 @@ TEST_CASE("a queue pair without receives is as if none were posted") {
   SUBCASE("its own") {}
   SUBCASE("shared") { options.shared_receives = true; }
   SUBCASE("for longer than the sender bears") {
-    Pair pair;
-    pair.settle();
+    SettledPair pair;
     REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
     rule("after 1 send rnr 3600s");
     REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, 0, 8), 0);
@@ -153,8 +147,7 @@ TEST_CASE("a queue pair without receives is as if none were posted") {
     CHECK_EQ(next(pair.a.cq).status, IBV_WC_RNR_RETRY_EXC_ERR);
     return;
   }
-  Pair pair(options);
-  pair.settle();
+  SettledPair pair(options);
   REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
   REQUIRE_EQ(pair.b.post_recv(2, 8, 8), 0);
   ibv_qp_attr attr{};
@@ -176,8 +169,7 @@ TEST_CASE("a queue pair without receives is as if none were posted") {
 }
 
 TEST_CASE("a port that is down says so, nothing passes, and all goes on when it is up again") {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   CHECK_EQ(port_state(pair.a), IBV_PORT_ACTIVE);
   rule("now port down");
   CHECK_EQ(next_event(pair.a), IBV_EVENT_PORT_ERR);
@@ -197,8 +189,7 @@ TEST_CASE("a port that is down says so, nothing passes, and all goes on when it 
 }
 
 TEST_CASE("a port that is down for a while comes up by itself") {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   rule("after 1 send port down 1ms");
   write(pair.a, pair.b);
   CHECK_EQ(next_event(pair.a), IBV_EVENT_PORT_ERR);

@@ -25,8 +25,7 @@ extern "C" int accept4(int fd, sockaddr* address, socklen_t* length, int flags) 
 }
 
 TEST_CASE("a connection that is reset is lost at both ends") {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   REQUIRE_EQ(pair.a.post_recv(1, 0, 8), 0);
   REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
   SUBCASE("at once") { rule("now connection any reset"); }
@@ -67,8 +66,7 @@ TEST_CASE("a process without descriptors looks for one now and then, and then li
 }
 
 TEST_CASE("a device that is removed tells everybody, refuses what is new, and can be let go of") {
-  Pair pair;
-  pair.settle();
+  SettledPair pair;
   rdma_event_channel* channel = must(rdma_create_event_channel());
   rdma_cm_id* listener = nullptr;
   REQUIRE_EQ(rdma_create_id(channel, &listener, nullptr, RDMA_PS_TCP), 0);
