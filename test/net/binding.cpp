@@ -69,8 +69,7 @@ TEST_CASE("what cannot be bound is said at once") {
 }
 
 TEST_CASE("a port is bound again while its former connections are open or in TIME_WAIT") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   const Address at = pair.listener->local();
   CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));  // somebody listens
   pair.listener.reset();

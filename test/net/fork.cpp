@@ -64,8 +64,7 @@ class Child {
 }  // namespace
 
 TEST_CASE("a connection goes on in the parent of a fork, and ends there while the child lives") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   const auto bound = must(bind_tcp({"127.0.0.1", 0}));
   const Child child(
       {pair.a.cm->fd(), pair.a.channel->fd(), pair.rnic->async_events().fd(), bound.fd()});

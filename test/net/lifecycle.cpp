@@ -55,8 +55,7 @@ TEST_CASE(
 }
 
 TEST_CASE("what was posted before an orderly close still arrives") {
-  Pair pair(1 << 20);
-  pair.connect();
+  Established pair(1 << 20);
   pair.b.post_recv(0, 1 << 20);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 1 << 20));
   REQUIRE_FALSE(pair.a.qp->disconnect());
@@ -68,8 +67,7 @@ TEST_CASE("what was posted before an orderly close still arrives") {
 }
 
 TEST_CASE("an abort resets: both queue pairs are in error and flushed [VRB-11] [VRB-14]") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   pair.a.post_recv(0, 64, 5);
   pair.b.post_recv(0, 64, 6);
   REQUIRE_FALSE(pair.a.qp->abort());
@@ -86,8 +84,7 @@ TEST_CASE("an abort resets: both queue pairs are in error and flushed [VRB-11] [
 }
 
 TEST_CASE("the consumer's Terminate reaches the peer [VRB-9] [RDMAP-88]") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   REQUIRE_FALSE(pair.a.qp->terminate());
   expect(*pair.a.cm, Type::kDisconnected);
   expect(*pair.b.cm, Type::kDisconnected);
@@ -97,8 +94,7 @@ TEST_CASE("the consumer's Terminate reaches the peer [VRB-9] [RDMAP-88]") {
 }
 
 TEST_CASE("a Write to an unknown STag is refused with a Terminate, and no octet moves [SEC-8]") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   const auto before = pair.b.buffer;
   auto to = pair.b.remote(0);
   to.rkey.value ^= 0x5500;
@@ -111,8 +107,7 @@ TEST_CASE("a Write to an unknown STag is refused with a Terminate, and no octet 
 }
 
 TEST_CASE("destroying a connected queue pair closes its connection and takes its events along") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   pair.a.qp.reset();
   expect(*pair.b.cm, Type::kDisconnected);
   expect_async(*pair.rnic, pair.b.qp->num(), AsyncEventType::kLlpCloseComplete);
@@ -194,8 +189,7 @@ TEST_CASE("a rejection arrives although the device ends with it") {
 
 TEST_CASE("a queue pair that is destroyed under traffic leaves nothing behind") {
   for (int round = 0; round < 20; ++round) {
-    Pair pair;
-    pair.connect();
+    Established pair;
     for (int i = 0; i < 50; ++i) {
       const auto error = pair.a.post(WrOpcode::kWrite, 0, 32768, pair.b.remote(0));
       REQUIRE_FALSE(error);

@@ -150,8 +150,7 @@ TEST_CASE("after deregistering no octet changes, however hard the peer writes [S
 }
 
 TEST_CASE("a region with a bound window stays until the window is gone [VRB-34]") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   auto memory = must(pair.rnic->register_memory(*pair.a.pd, std::span(pair.a.buffer),
                                                 Access::kLocalWrite | Access::kBindWindow));
   auto window = must(pair.rnic->allocate_window(*pair.a.pd));

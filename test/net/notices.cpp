@@ -42,8 +42,7 @@ class SendsBeforeNotice {
 }  // namespace
 
 TEST_CASE("a program that sleeps in wait() gets no event of an empty queue") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   const auto receive = [&] {
     REQUIRE(pair.b.channel->wait(kLimit).has_value());
     pair.b.cq->arm(verbs::Notify::kNext);

@@ -24,26 +24,22 @@ void poll_empty(End& end, int times) {
 }  // namespace
 
 TEST_CASE("two pollers exchange messages") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   ping_pong(pair, 2000, [](End& end) { return end.spin(); });
 }
 
 TEST_CASE("two sleepers exchange messages, and no wake-up is lost [VRB-52]") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   ping_pong(pair, 2000, [](End& end) { return end.completion(); });
 }
 
 TEST_CASE("a poller and a sleeper exchange messages") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   ping_pong(pair, 1000, [&](End& end) { return &end == &pair.a ? end.spin() : end.completion(); });
 }
 
 TEST_CASE("who polls now and then sleeps is woken each time") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   for (int i = 0; i < 50; ++i) {
     poll_empty(pair.b, 200);  // long enough for the worker to be sent to sleep
     pair.b.post_recv(0, 64);
@@ -55,8 +51,7 @@ TEST_CASE("who polls now and then sleeps is woken each time") {
 }
 
 TEST_CASE("a target whose program has stopped polling is served by the worker") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   for (int i = 0; i < 50; ++i) {
     poll_empty(pair.b, 200);
     REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
@@ -66,8 +61,7 @@ TEST_CASE("a target whose program has stopped polling is served by the worker") 
 
 TEST_CASE(
     "a target that placed large Writes as it polled, and stays away, is served by the worker") {
-  Pair pair(1 << 17);
-  pair.connect();
+  Established pair(1 << 17);
   for (int i = 0; i < 20; ++i) {
     for (int j = 0; j < 32; ++j) {
       REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, 1 << 16, pair.b.remote(0)));
@@ -81,8 +75,7 @@ TEST_CASE(
 
 TEST_CASE(
     "a target whose program slept often and briefly, and stays away, is served by the worker") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   for (int i = 0; i < 20; ++i) {
     ping_pong(pair, 50, [](End& end) { return end.completion(); });
     REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
@@ -95,8 +88,7 @@ TEST_CASE(
 }
 
 TEST_CASE("two threads sleep on one channel, and both are woken") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   ping_pong(pair, 100, [](End& end) { return end.completion(); });
   constexpr int kMessages = 200;
   constexpr std::uint64_t kLast = 1;  // One message for each thread, which ends with it.
@@ -121,8 +113,7 @@ TEST_CASE("two threads sleep on one channel, and both are woken") {
 }
 
 TEST_CASE("a message posted on an idle stream is one system call, at 64 octets and at 64 KiB") {
-  Pair pair(1 << 17);
-  pair.connect();
+  Established pair(1 << 17);
   for (const std::size_t size : {64U, 65536U}) {
     for (int i = 0; i < 10; ++i) {
       const auto before = pair.rnic->counters(*pair.a.qp).send_calls;
@@ -160,8 +151,7 @@ TEST_CASE("a request is accepted on a queue that is polled all the time") {
 constexpr std::uint64_t kBegun = 2;
 
 TEST_CASE("a poll that finds a message asks the socket once") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   const test::HeldClock clock;  // The worker comes in between if nobody polls for a while.
   poll_empty(pair.b, 200);      // so that it counts as a poller
   const auto before = pair.rnic->counters(*pair.b.qp).receive_calls;
@@ -205,8 +195,7 @@ TEST_CASE("of two queues of a connection that are polled in turns one asks the s
 }
 
 TEST_CASE("requests posted together are one system call") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   const auto one = pair.a.sge(0, 64);
   const verbs::SendWr write{
       .opcode = WrOpcode::kWrite, .sgl = std::span(&one, 1), .remote = pair.b.remote(0)};
@@ -243,8 +232,7 @@ TEST_CASE("more connections on one queue than a poll looks at are served all the
 }
 
 TEST_CASE("at rest nobody is woken") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   poll_empty(pair.b, 500);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
   pair.a.expect_success();
@@ -265,8 +253,7 @@ TEST_CASE("at rest nobody is woken") {
 TEST_CASE("a stream held for want of a receive goes on when one is posted") {
   ListenOptions listen;
   listen.connection.receive_hold = kLimit;
-  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
-  pair.connect();
+  Established pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
   for (int i = 0; i < 100; ++i) {
     REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 512));
     pair.a.expect_success();
@@ -298,8 +285,7 @@ TEST_CASE("a held stream ends when its peer resets it") {
   listen.connection.receive_hold = std::chrono::hours(1);
   for (const bool polled : {false, true}) {
     CAPTURE(polled);
-    Pair pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
-    pair.connect();
+    Established pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
     REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 512));
     pair.a.expect_success();
     if (polled) poll_empty(pair.b, 500);

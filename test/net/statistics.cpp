@@ -60,8 +60,7 @@ ListenOptions with_short_limits() {
 }  // namespace
 
 TEST_CASE("a connection is counted at both sides, and listed while it is open") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kWrite, 0, 5000, pair.b.remote(0)));
   pair.a.expect_success();
   const auto open = pair.rnic->statistics();
@@ -163,8 +162,7 @@ TEST_CASE("requests that the program does not take fill its backlog, which is co
 
 TEST_CASE("a Terminate is counted by its code, at either end") {
   const bytes::Fault dead{bytes::Layer::kDdp, 1, 0x00};
-  Pair pair;
-  pair.connect();
+  Established pair;
   auto target = pair.b.remote(0);
   target.rkey.value ^= 0x100;  // nobody's
   REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kWrite, 0, 64, target));
@@ -180,8 +178,7 @@ TEST_CASE("a Terminate is counted by its code, at either end") {
 TEST_CASE("a Send without a receive is counted as a hold, once") {
   ListenOptions options;
   options.connection.receive_hold = kLimit;
-  Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
-  pair.connect();
+  Established pair(1 << 12, {}, {"127.0.0.1", 0}, options);
   CHECK_FALSE(pair.b.qp->receive_awaited_since());
   REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 64));
   wait_for([&] { return pair.rnic->statistics().receive_holds == 1; });

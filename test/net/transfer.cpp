@@ -125,8 +125,7 @@ TEST_CASE("what is posted before the connection is sent once it stands [VRB-6]")
 }
 
 TEST_CASE("a target serves Writes and Reads while its program does nothing") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   for (int i = 0; i < 200; ++i) {
     REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, 4096, pair.b.remote(0)));
     REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 8192, 4096, pair.b.remote(0)));
@@ -178,8 +177,7 @@ TEST_CASE("many connections at once from several threads, on two workers") {
 TEST_CASE("threads that post on one queue pair neither wait nor lose work") {
   constexpr std::size_t kThreads = 3;
   constexpr std::size_t kEach = 400;
-  Pair pair;
-  pair.connect();
+  Established pair;
   std::atomic<std::size_t> completed{0};
   std::vector<std::jthread> threads;
   for (std::size_t t = 0; t < kThreads; ++t) {

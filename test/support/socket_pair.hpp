@@ -176,6 +176,15 @@ struct Pair {
   std::unique_ptr<Listener> listener;
 };
 
+/// A pair that is connected.
+struct Established : Pair {
+  explicit Established(std::size_t size = 1 << 16, const RnicOptions& options = {},
+                       const Address& at = {"127.0.0.1", 0}, const ListenOptions& listen = {})
+      : Pair(size, options, at, listen) {
+    connect();
+  }
+};
+
 /// `rounds` Sends there and back; `wait` is how an end awaits a completion.
 template <typename Wait>
 void ping_pong(Pair& pair, int rounds, Wait wait) {

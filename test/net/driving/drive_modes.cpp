@@ -146,8 +146,7 @@ TEST_CASE(
 TEST_CASE("two ends asleep in an epoll of their own exchange messages [VRB-52]") {
   for (const std::uint32_t events : std::array<std::uint32_t, 2>{EPOLLIN, EPOLLIN | EPOLLET}) {
     CAPTURE(events);
-    Pair pair;
-    pair.connect();
+    Established pair;
     const Epoll of_a(*pair.a.channel, events);
     const Epoll of_b(*pair.b.channel, events);
     ping_pong(pair, 2000, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
@@ -155,8 +154,7 @@ TEST_CASE("two ends asleep in an epoll of their own exchange messages [VRB-52]")
 }
 
 TEST_CASE("one end asleep in its epoll, the other in wait(), or polling") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   const Epoll of_a(*pair.a.channel);
   ping_pong(pair, 1000,
             [&](End& end) { return &end == &pair.a ? asleep_in(of_a, end) : end.completion(); });
@@ -165,8 +163,7 @@ TEST_CASE("one end asleep in its epoll, the other in wait(), or polling") {
 }
 
 TEST_CASE("a message in pieces gives its sleeper one completion") {
-  Pair pair(1 << 21);
-  pair.connect();
+  Established pair(1 << 21);
   const Epoll of_b(*pair.b.channel);
   const Epoll of_a(*pair.a.channel);
   ping_pong(pair, 50, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
@@ -189,8 +186,7 @@ TEST_CASE("a message in pieces gives its sleeper one completion") {
 }
 
 TEST_CASE("who slept in its epoll often and briefly, and stays away, is served by the worker") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   const Epoll of_a(*pair.a.channel);
   const Epoll of_b(*pair.b.channel);
   for (int i = 0; i < 20; ++i) {
@@ -268,8 +264,7 @@ TEST_CASE("two queues of one connection share a channel") {
 TEST_CASE("a stream that is held while its program sleeps on the socket goes on") {
   ListenOptions listen;
   listen.connection.receive_hold = kLimit;
-  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
-  pair.connect();
+  Established pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
   const Epoll of_b(*pair.b.channel);
   for (int i = 0; i < 300; ++i) {
     REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 512));
@@ -281,8 +276,7 @@ TEST_CASE("a stream that is held while its program sleeps on the socket goes on"
 }
 
 TEST_CASE("at rest a program asleep in its epoll is woken by nobody") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   const Epoll of_a(*pair.a.channel);
   const Epoll of_b(*pair.b.channel);
   ping_pong(pair, 100, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
@@ -310,8 +304,7 @@ TEST_CASE("at rest a program asleep in its epoll is woken by nobody") {
 
 TEST_CASE("pollers, sleepers and posters change roles, and no wake-up is lost") {
   const int changes = is_long() ? kManyChanges : kChanges;
-  Pair pair;
-  pair.connect();
+  Established pair;
   const Epoll of_a(*pair.a.channel);
   const Epoll of_b(*pair.b.channel);
   std::atomic<bool> stop{false};
@@ -390,8 +383,7 @@ TEST_CASE("a readable descriptor has an event, level-triggered and edge-triggere
 
 TEST_CASE("a message in pieces never leaves a readable descriptor without an event") {
   constexpr std::uint32_t kSize = 1 << 21;
-  Pair pair(kSize);
-  pair.connect();
+  Established pair(kSize);
   const Epoll of_a(*pair.a.channel);
   const Epoll of_b(*pair.b.channel);
   const auto wait = [&](End& end) { return told_once(&end == &pair.a ? of_a : of_b, end, false); };
@@ -411,8 +403,7 @@ TEST_CASE("a message in pieces never leaves a readable descriptor without an eve
 }
 
 TEST_CASE("a readable descriptor has an event although another thread polls the queue") {
-  Pair pair;
-  pair.connect();
+  Established pair;
   const Epoll of_a(*pair.a.channel);
   const Epoll of_b(*pair.b.channel);
   std::atomic<bool> stop{false};
@@ -460,8 +451,7 @@ TEST_CASE("a connection whose queues are on two channels leaves neither readable
 
 TEST_CASE("a poller that lets go during a turn that leaves work is followed by the worker") {
   constexpr std::size_t kSize = 4 << 20;  // more than a turn sends
-  Pair pair(kSize);
-  pair.connect();
+  Established pair(kSize);
   for (int i = 0; i < 5; ++i) {
     pair.b.post_recv(0, kSize);
     verbs::WorkCompletion wc;
