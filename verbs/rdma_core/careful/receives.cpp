@@ -9,7 +9,6 @@
 #include "careful/checker.hpp"
 #include "careful/requests.hpp"
 #include "process/core.hpp"
-#include "process/settings.hpp"
 #include "qp/peer_timeouts.hpp"
 #include "qp/rc.hpp"
 
@@ -29,7 +28,7 @@ struct Patience {
 Patience patience_of(RcQp& qp) {
   constexpr int kBoth = IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER;
   const std::lock_guard lock(qp.mutex);
-  if (qp.cm_rnr_retry && settings().persona == Persona::kIwarp) return {};
+  if (qp.cm_rnr_retry && qp.context.persona == Persona::kIwarp) return {};
   ibv_qp_attr attr = qp.attributes;
   if (qp.cm_rnr_retry) attr.rnr_retry = *qp.cm_rnr_retry;
   const int said = qp.cm_rnr_retry ? kBoth : qp.said;

@@ -72,9 +72,9 @@ int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
   const CallSite here(__builtin_return_address(0));
   CompChannel& self = CompChannel::of(channel);
-  if (!self.context.core.alive()) return minus_one(EIO);
+  if (!self.context.alive()) return minus_one(EIO);
   const Visit visit(self);
-  Hooks* const hooks = self.context.core.hooks();
+  Hooks* const hooks = self.context.hooks;
   if (hooks != nullptr) hooks->sleeping(self);
   Cq* found = nullptr;
   while (found == nullptr) {

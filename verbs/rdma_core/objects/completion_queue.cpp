@@ -62,12 +62,12 @@ std::uint32_t capacity_for(std::uint32_t cqe) {
 Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
               std::uint32_t comp_vector) {
   const std::uint32_t capacity = capacity_for(cqe);
-  if (comp_vector >= kCompVectors || !context.core.alive()) {
+  if (comp_vector >= kCompVectors || !context.alive()) {
     throw std::system_error(EINVAL, std::generic_category());
   }
-  if (Hooks* const hooks = context.core.hooks()) hooks->creating();
+  if (Hooks* const hooks = context.hooks) hooks->creating();
   auto cq = std::make_unique<Cq>(context);
-  auto core = context.core.rnic().create_cq(
+  auto core = context.rnic.create_cq(
       capacity, channel != nullptr ? &CompChannel::of(channel).events : nullptr);
   if (!core) throw std::system_error(core.error());
   cq->core = std::move(*core);
@@ -78,7 +78,7 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   cq->abi.handle = add_handle(cq.get(), cq->abi.context);
   init_acks(cq->abi.mutex, cq->abi.cond);
   context.core.add(cq->core.get(), cq.get());
-  if (Hooks* const hooks = context.core.hooks()) hooks->sized(*cq, capacity);
+  if (Hooks* const hooks = context.hooks) hooks->sized(*cq, capacity);
   if (channel != nullptr) {
     retain(*channel);
   }
@@ -100,7 +100,7 @@ void tell_watcher(Cq& cq) {
 
 int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
   Cq& self = Cq::of(cq);
-  if (!self.context.core.alive()) return 0;
+  if (!self.context.alive()) return 0;
   const int got = count == 1 ? poll_batches<1>(self, count, wc) : poll_batches<16>(self, count, wc);
   yield_after_poll(got != 0);
   if (self.is_watched.load(std::memory_order_relaxed)) tell_watcher(self);
@@ -109,7 +109,7 @@ int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
 
 int req_notify_cq(ibv_cq* cq, int solicited_only) {
   Cq& self = Cq::of(cq);
-  if (!self.context.core.alive()) return EIO;
+  if (!self.context.alive()) return EIO;
   self.core->arm(solicited_only != 0 ? verbs::Notify::kSolicited : verbs::Notify::kNext);
   return 0;
 }
@@ -136,11 +136,11 @@ ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_
 int ibv_resize_cq(ibv_cq* cq, int cqe) {
   return guarded_call([&] {
     Cq& self = Cq::of(known(cq));
-    if (!self.context.core.alive()) return EIO;
+    if (!self.context.alive()) return EIO;
     const auto capacity = capacity_for(static_cast<std::uint32_t>(std::max(cqe, 0)));
     if (const auto error = self.core->resize(capacity)) return to_errno(error);
     cq->cqe = static_cast<int>(capacity);
-    if (Hooks* const hooks = self.context.core.hooks()) hooks->sized(self, capacity);
+    if (Hooks* const hooks = self.context.hooks) hooks->sized(self, capacity);
     return 0;
   });
 }
@@ -151,9 +151,9 @@ int ibv_destroy_cq(ibv_cq* cq) {
     Cq& self = Cq::of(known(cq));
     if (self.users.load() != 0) return EBUSY;
     remove_handle(&self);
-    if (Hooks* const hooks = self.context.core.hooks()) hooks->destroying(self);
+    if (Hooks* const hooks = self.context.hooks) hooks->destroying(self);
     bool settled = true;
-    if (self.context.core.alive()) {
+    if (self.context.alive()) {
       self.context.core.remove(self.core.get());
       self.context.core.await_dispatcher();
       settled = settle_events(self);

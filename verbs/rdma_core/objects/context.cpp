@@ -14,7 +14,8 @@ constexpr int kNoCommandDescriptor = -1;
 
 }  // namespace
 
-Context::Context(Core& core_of_process) : core(core_of_process) {
+Context::Context(Core& core_of_process)
+    : core(core_of_process), rnic(core.rnic()), hooks(core.hooks()), persona(settings().persona) {
   fill_calls(*this);
   ibv_context& context = abi.context;
   context.device = the_device();
@@ -23,11 +24,11 @@ Context::Context(Core& core_of_process) : core(core_of_process) {
   context.num_comp_vectors = kCompVectors;
   context.abi_compat = __VERBS_ABI_IS_EXTENDED;
   pthread_mutex_init(&context.mutex, nullptr);
-  if (Hooks* const hooks = core.hooks()) hooks->opened(*this);
+  if (hooks != nullptr) hooks->opened(*this);
 }
 
 Context::~Context() {
-  if (Hooks* const hooks = core.hooks()) hooks->closed(*this);
+  if (hooks != nullptr) hooks->closed(*this);
   pthread_mutex_destroy(&abi.context.mutex);
 }
 

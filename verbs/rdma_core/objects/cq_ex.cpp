@@ -49,7 +49,7 @@ void fill_calls(ibv_cq_ex& cq) {
 
 int next_poll(ibv_cq_ex* handle) {
   Cq& cq = Cq::of(handle);
-  const bool found = cq.context.core.alive() && cq.core->poll(std::span(&cq.wc, 1)) == 1;
+  const bool found = cq.context.alive() && cq.core->poll(std::span(&cq.wc, 1)) == 1;
   yield_after_poll(found);
   if (cq.is_watched.load(std::memory_order_relaxed)) tell_watcher(cq);
   if (!found) return ENOENT;
@@ -79,7 +79,7 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
     Cq* cq = create_cq(Context::of(context), attr->cqe, attr->cq_context, attr->channel,
                        attr->comp_vector);
     fill_calls(cq->abi);
-    if (Hooks* const hooks = cq->context.core.hooks()) hooks->made_extended(*cq);
+    if (Hooks* const hooks = cq->context.hooks) hooks->made_extended(*cq);
     return &cq->abi;
   });
 }

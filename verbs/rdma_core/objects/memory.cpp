@@ -54,7 +54,7 @@ Access to_access(unsigned flags) {
 
 /// Not what a parent has made, in its child.
 void check_alive(const Context& context) {
-  if (!context.core.alive()) fail(EIO);
+  if (!context.alive()) fail(EIO);
 }
 
 /// What the kernel says of memory that the program does not have, or may not write.
@@ -69,10 +69,10 @@ int why_not_registered(const std::error_code& error, const void* address, std::s
 net::Memory register_region(Pd& pd, void* address, std::size_t length, std::uint64_t iova,
                             unsigned access) {
   check_alive(pd.context);
-  if (Hooks* const hooks = pd.context.core.hooks()) hooks->registering();
+  if (Hooks* const hooks = pd.context.hooks) hooks->registering();
   const std::span octets(static_cast<std::byte*>(address), length);
-  auto memory = pd.context.core.rnic().register_memory(*pd.core, octets, to_access(access),
-                                                       net::MemoryOptions{.iova = iova});
+  auto memory = pd.context.rnic.register_memory(*pd.core, octets, to_access(access),
+                                                net::MemoryOptions{.iova = iova});
   if (!memory) fail(why_not_registered(memory.error(), address, length, iova));
   return std::move(*memory);
 }
@@ -96,7 +96,7 @@ ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::
                .lkey = mr->core.stag().value,
                .rkey = mr->core.stag().value};
     ++pd.users;
-    if (Hooks* const hooks = pd.context.core.hooks()) hooks->registered(*mr);
+    if (Hooks* const hooks = pd.context.hooks) hooks->registered(*mr);
     return &mr.release()->abi;
   });
 }
@@ -104,21 +104,21 @@ ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::
 /// Other rights, or another domain, for a region that stays where it is: its key stays as well.
 void change_region(Mr& mr, Pd& pd, unsigned access) {
   check_alive(pd.context);
-  if (Hooks* const hooks = pd.context.core.hooks()) hooks->registering();
+  if (Hooks* const hooks = pd.context.hooks) hooks->registering();
   const auto error = mr.core.change(*pd.core, to_access(access));
   if (error) fail(why_not_registered(error, mr.abi.addr, mr.abi.length, mr.iova));
 }
 
 /// Adapters have fetched what was posted before; here it may wait for its connection.
-void await_posted(Core& core) {
-  for (const auto& service : core.services()) service->await_posted();
+void await_posted(const Context& context) {
+  for (const auto& service : context.core.services()) service->await_posted();
 }
 
 /// Registers anew before the old registration ends: when it cannot be, that stays as it is.
 int move_region(Mr& mr, Pd& pd, void* address, std::size_t length, std::uint64_t iova,
                 unsigned access) {
   auto memory = register_region(pd, address, length, iova, access);
-  if (Hooks* const hooks = pd.context.core.hooks()) hooks->deregistering(mr);
+  if (Hooks* const hooks = pd.context.hooks) hooks->deregistering(mr);
   if (const auto error = mr.core.deregister()) return to_errno(error);
   mr.core = std::move(memory);
   return 0;
@@ -139,8 +139,8 @@ ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) {
   return guarded_pointer<ibv_mw>([&] {
     Pd& pd = Pd::of(known(handle));
     check_alive(pd.context);
-    if (Hooks* const hooks = pd.context.core.hooks()) hooks->creating();
-    auto memory = pd.context.core.rnic().allocate_window(*pd.core);
+    if (Hooks* const hooks = pd.context.hooks) hooks->creating();
+    auto memory = pd.context.rnic.allocate_window(*pd.core);
     if (!memory) throw std::system_error(memory.error());
     auto mw = std::make_unique<Mw>(Mw{.pd = pd, .core = std::move(*memory)});
     mw->abi = {.context = handle->context,
@@ -156,7 +156,7 @@ ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) {
 int dealloc_mw(ibv_mw* handle) {
   return guarded_call([&] {
     Mw& mw = Mw::of(known(handle));
-    if (mw.pd.context.core.alive()) {
+    if (mw.pd.context.alive()) {
       if (const auto error = mw.core.deregister()) return to_errno(error);
       --mw.pd.users;
       remove_handle(&mw);
@@ -176,8 +176,8 @@ ibv_pd* ibv_alloc_pd(ibv_context* handle) {
   return guarded_pointer<ibv_pd>([&] {
     Context& context = Context::of(handle);
     check_alive(context);
-    if (Hooks* const hooks = context.core.hooks()) hooks->creating();
-    auto core = context.core.rnic().alloc_pd();
+    if (Hooks* const hooks = context.hooks) hooks->creating();
+    auto core = context.rnic.alloc_pd();
     if (!core) throw std::system_error(core.error());
     std::unique_ptr<Pd> pd(new Pd{.context = context, .core = std::move(*core)});
     pd->abi = {.context = handle, .handle = add_handle(pd.get(), handle)};
@@ -188,7 +188,7 @@ ibv_pd* ibv_alloc_pd(ibv_context* handle) {
 int ibv_dealloc_pd(ibv_pd* handle) {
   return guarded_call([&] {
     Pd& pd = Pd::of(known(handle));
-    if (!pd.context.core.alive()) return 0;
+    if (!pd.context.alive()) return 0;
     if (pd.users.load() != 0) return EBUSY;
     remove_handle(&pd);
     delete &pd;
@@ -246,7 +246,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const int code = guarded([&] {
     if (flags == 0) return EINVAL;  // which libibverbs leaves to the kernel
     if (const int bad = check_access(bits)) return bad;
-    await_posted(pd.context.core);
+    await_posted(pd.context);
     if (moves) return move_region(mr, pd, at, octets, iova, bits);
     change_region(mr, pd, bits);
     return 0;
@@ -265,7 +265,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   handle->length = octets;
   handle->lkey = mr.core.stag().value;
   handle->rkey = handle->lkey;
-  if (Hooks* const hooks = pd.context.core.hooks()) hooks->registered(mr);
+  if (Hooks* const hooks = pd.context.hooks) hooks->registered(mr);
   return 0;
 }
 
@@ -273,10 +273,10 @@ int ibv_dereg_mr(ibv_mr* handle) {
   const CallSite here(__builtin_return_address(0));
   return guarded_call([&] {
     Mr& mr = Mr::of(known(handle));
-    if (!mr.pd->context.core.alive()) return 0;
-    Core& core = mr.pd->context.core;
-    if (Hooks* const hooks = core.hooks()) hooks->deregistering(mr);
-    await_posted(core);
+    Context& context = mr.pd->context;
+    if (!context.alive()) return 0;
+    if (Hooks* const hooks = context.hooks) hooks->deregistering(mr);
+    await_posted(context);
     if (const auto error = mr.core.deregister()) return to_errno(error);
     --mr.pd->users;
     remove_handle(&mr);

@@ -19,12 +19,14 @@
 
 #include "process/core.hpp"
 #include "process/event_queue.hpp"
+#include "process/settings.hpp"
 #include "process/turn.hpp"
 #include "process/visit.hpp"
 
 namespace iwarp::rdma_core {
 
-/// An open device. All contexts of a process share one Core; what one made, the other may use.
+/// An open device. All contexts of a process share one Core; what one made, the other may use. Its
+/// objects find here what they use of the process.
 struct Context {
   explicit Context(Core& core_of_process);
   ~Context();
@@ -35,9 +37,15 @@ struct Context {
     return *reinterpret_cast<Context*>(its_end - offsetof(verbs_context, context));
   }
   ibv_context* handle() { return &abi.context; }
+  /// Returns false in the child of a fork for a context of the parent, whose objects are dead
+  /// there.
+  bool alive() const { return core.alive(); }
 
   verbs_context abi{};  ///< first
   Core& core;
+  net::Rnic& rnic;        ///< of the Core
+  Hooks* const hooks;     ///< of the Core; null: nothing observes or intercepts
+  const Persona persona;  ///< what kind of device the program sees
   EventQueue<ibv_async_event> async;
   std::atomic<int> users{0};  ///< domains, channels, completion queues
   Visits visits;              ///< of threads that wait for its events

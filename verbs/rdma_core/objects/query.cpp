@@ -122,7 +122,7 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std
   if (port != kPortNumber) return EINVAL;
   return guarded([&] {
     ibv_port_attr out = port_attributes();
-    if (Hooks* const hooks = Context::of(context).core.hooks()) hooks->show_port(out);
+    if (Hooks* const hooks = Context::of(context).hooks) hooks->show_port(out);
     give(out, attr, length);
     return 0;
   });

@@ -14,15 +14,14 @@ namespace iwarp::rdma_core {
 namespace {
 
 Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
-  if (attr.max_wr == 0 || attr.max_wr > kMaxWr || attr.max_sge > kMaxSge ||
-      !pd.context.core.alive()) {
+  if (attr.max_wr == 0 || attr.max_wr > kMaxWr || attr.max_sge > kMaxSge || !pd.context.alive()) {
     fail(EINVAL);
   }
-  if (Hooks* const hooks = pd.context.core.hooks()) hooks->creating();
+  if (Hooks* const hooks = pd.context.hooks) hooks->creating();
   auto srq = std::make_unique<Srq>(pd);
   attr.max_sge = std::max(attr.max_sge, std::uint32_t{1});
   auto core =
-      pd.context.core.rnic().create_srq(*pd.core, {.max_wr = attr.max_wr, .max_sge = attr.max_sge});
+      pd.context.rnic.create_srq(*pd.core, {.max_wr = attr.max_wr, .max_sge = attr.max_sge});
   if (!core) throw std::system_error(core.error());
   srq->core = std::move(*core);
   srq->abi.context = pd.context.handle();
@@ -77,9 +76,9 @@ int ibv_destroy_srq(ibv_srq* srq) {
     if (self.users.load() != 0) return EBUSY;
     remove_handle(&self);
     bool settled = true;
-    if (self.pd.context.core.alive()) {
+    if (self.pd.context.alive()) {
       self.pd.context.core.remove(self.core.get());
-      if (Hooks* const hooks = self.pd.context.core.hooks()) hooks->destroying(self);
+      if (Hooks* const hooks = self.pd.context.hooks) hooks->destroying(self);
       self.pd.context.core.await_dispatcher();
       settled = settle_events(self);
       self.core.reset();
@@ -95,7 +94,7 @@ int ibv_destroy_srq(ibv_srq* srq) {
 int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) {
   return guarded_call([&] {
     Srq& self = Srq::of(known(srq));
-    if (!self.pd.context.core.alive()) return EIO;
+    if (!self.pd.context.alive()) return EIO;
     if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) return EINVAL;
     if ((mask & IBV_SRQ_MAX_WR) != 0) {
       return refused("changing the size of a shared receive queue",
@@ -109,7 +108,7 @@ int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) {
 int ibv_query_srq(ibv_srq* srq, ibv_srq_attr* attr) {
   return guarded_call([&] {
     Srq& self = Srq::of(known(srq));
-    if (!self.pd.context.core.alive()) return EIO;
+    if (!self.pd.context.alive()) return EIO;
     const auto& limits = self.core->limits();
     *attr = {.max_wr = static_cast<std::uint32_t>(limits.max_wr),
              .max_sge = static_cast<std::uint32_t>(limits.max_sge),

@@ -220,7 +220,7 @@ int post_requests(Queue& qp, std::vector<Wr>& ready, Make make) {
     if (const int code = make(out, request.wr, sges)) return code;
   }
   const std::span<const Wr> wrs(ready);
-  Hooks* const hooks = qp.context.core.hooks();
+  Hooks* const hooks = qp.context.hooks;
   const int code = hooks != nullptr ? hooks->post_built(qp, wrs) : post_built(qp, wrs);
   if (code != 0) return code;
   for (const Request& request : s.requests) was_posted(request.wr);
@@ -230,7 +230,7 @@ int post_requests(Queue& qp, std::vector<Wr>& ready, Make make) {
 int commit(Qp& qp) {
   Qp::Staged& s = *qp.staged;
   if (s.error != 0) return s.error;
-  if (!qp.context.core.alive()) return EIO;
+  if (!qp.context.alive()) return EIO;
   return qp.post_staged();
 }
 

@@ -11,7 +11,7 @@
 namespace iwarp::rdma_core {
 namespace {
 
-Hooks& hooks_of(const Context& context) { return *context.core.hooks(); }
+Hooks& hooks_of(const Context& context) { return *context.hooks; }
 Hooks& hooks_of(ibv_cq* cq) { return hooks_of(Cq::of(cq).context); }
 Hooks& hooks_of(ibv_cq_ex* cq) { return hooks_of(Cq::of(cq).context); }
 

@@ -70,7 +70,7 @@ int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs) {
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   Qp& self = Qp::of(qp);
   int code = EIO;
-  if (self.context.core.alive()) {
+  if (self.context.alive()) {
     code = guarded([&] { return self.post(wr); });
   }
   if (code != 0) *bad_wr = wr;
@@ -80,7 +80,7 @@ int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   Qp& self = Qp::of(qp);
   int code = EIO;
-  if (self.context.core.alive()) {
+  if (self.context.alive()) {
     code = guarded([&] { return self.receive(wr); });
   }
   if (code != 0) *bad_wr = wr;
@@ -90,7 +90,7 @@ int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
 int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   Srq& self = Srq::of(srq);
   int code = EIO;
-  if (self.pd.context.core.alive()) {
+  if (self.pd.context.alive()) {
     code = guarded([&] { return post_receives(*self.core, wr); });
   }
   if (code != 0) *bad_wr = wr;
@@ -99,7 +99,7 @@ int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
 
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
   Qp& self = Qp::of(qp);
-  if (!self.context.core.alive()) return EIO;
+  if (!self.context.alive()) return EIO;
   return guarded_call([&] { return self.bind(*mw, *bind); });
 }
 

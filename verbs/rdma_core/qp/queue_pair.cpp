@@ -14,7 +14,6 @@
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
 #include "process/refusal.hpp"
-#include "process/settings.hpp"
 #include "qp/calls.hpp"
 #include "qp/rc.hpp"
 #include "qp/ud.hpp"
@@ -22,7 +21,7 @@
 namespace iwarp::rdma_core {
 namespace {
 
-void check_type(ibv_qp_type type) {
+void check_type(ibv_qp_type type, Persona persona) {
   switch (type) {
     case IBV_QPT_RC:
       return;
@@ -30,7 +29,7 @@ void check_type(ibv_qp_type type) {
       if (const char* const why = why_no_datagrams()) fail(refused("a queue pair of type UD", why));
       return;
     case IBV_QPT_UC:
-      if (settings().persona == Persona::kRoce) return;
+      if (persona == Persona::kRoce) return;
       fail(refused("a queue pair of type UC", "all connections of iWARP are reliable"));
     case IBV_QPT_RAW_PACKET:
       fail(refused("a queue pair of type RAW_PACKET",
@@ -91,10 +90,10 @@ std::unique_ptr<Qp> make_qp(ibv_qp_type type, Context& context) {
 }
 
 Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
-  check_type(attr.qp_type);
+  check_type(attr.qp_type, context.persona);
   const bool complete = attr.send_cq != nullptr && attr.recv_cq != nullptr;
-  if (!complete || !within_limits(attr.cap) || !pd.context.core.alive()) fail(EINVAL);
-  Hooks* const hooks = context.core.hooks();
+  if (!complete || !within_limits(attr.cap) || !pd.context.alive()) fail(EINVAL);
+  Hooks* const hooks = context.hooks;
   if (hooks != nullptr) hooks->creating();
   auto qp = make_qp(attr.qp_type, context);
   qp->pd = &pd;
@@ -115,7 +114,7 @@ Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
 constexpr std::uint64_t kAnswered = IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
                                     IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 
-void check_extensions(const ibv_qp_init_attr_ex& attr) {
+void check_extensions(const ibv_qp_init_attr_ex& attr, Persona persona) {
   constexpr std::uint32_t kKnown =
       IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   constexpr std::uint64_t kOperations =
@@ -123,7 +122,7 @@ void check_extensions(const ibv_qp_init_attr_ex& attr) {
       IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW |
       IBV_QP_EX_WITH_SEND_WITH_INV | kAnswered;
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0) fail(EINVAL);
-  check_type(attr.qp_type);
+  check_type(attr.qp_type, persona);
   if ((attr.comp_mask & ~kKnown) != 0) {
     fail(refused("an extended attribute of a queue pair",
                  "there are no hashes, offloads or shared connections"));
@@ -156,11 +155,12 @@ bool is_about(const ibv_async_event& event, const Qp& qp) {
 
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
   return guarded_pointer<ibv_qp>([&]() -> ibv_qp* {
-    check_extensions(*attr);
+    Context& self = Context::of(context);
+    check_extensions(*attr, self.persona);
     // The one begins with the fields of the other.
     auto* basic = reinterpret_cast<ibv_qp_init_attr*>(attr);
     const bool builders = (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
-    return create_qp(Context::of(context), Pd::of(known(attr->pd)), *basic, builders)->handle();
+    return create_qp(self, Pd::of(known(attr->pd)), *basic, builders)->handle();
   });
 }
 
@@ -204,8 +204,8 @@ int ibv_destroy_qp(ibv_qp* qp) {
     Qp& self = Qp::of(known(qp));
     remove_handle(qp);
     bool settled = true;
-    if (self.context.core.alive()) {
-      if (Hooks* const hooks = self.context.core.hooks()) hooks->destroying(self);
+    if (self.context.alive()) {
+      if (Hooks* const hooks = self.context.hooks) hooks->destroying(self);
       settled = self.end();
     } else {
       self.abandon();

@@ -39,7 +39,7 @@ verbs::QpNum RcQp::make_core() {
                                       .max_inline = cap.max_inline_data},
                            .signal_all = signal_all,
                            .drop_failed = true};
-  auto made = context.core.rnic().create_qp(*pd->core, init);
+  auto made = context.rnic.create_qp(*pd->core, init);
   if (!made) throw std::system_error(made.error());
   number.keep();
   core = std::move(*made);

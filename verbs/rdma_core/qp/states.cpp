@@ -12,7 +12,6 @@
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
 #include "process/refusal.hpp"
-#include "process/settings.hpp"
 #include "qp/bring_up.hpp"
 #include "qp/peer_timeouts.hpp"
 #include "qp/rc.hpp"
@@ -73,27 +72,27 @@ ibv_qp_state state_of(const RcQp& qp) {
   const auto has_ended = [&](const verbs::QueuePair* end) { return ended(end->query()); };
   if (std::ranges::any_of(qp.ends(), has_ended)) return IBV_QPS_ERR;
   const bool closes = by_cm && core.state == verbs::QpState::kClosing;
-  return closes && settings().persona == Persona::kIwarp ? IBV_QPS_SQD : stored;
+  return closes && qp.context.persona == Persona::kIwarp ? IBV_QPS_SQD : stored;
 }
 
 /// RNICs have no RESET: their new queue pair takes receives, which is INIT.
-ibv_qp_state reported(ibv_qp_state state) {
-  const bool is_rnic = settings().persona == Persona::kIwarp;
+ibv_qp_state reported(const RcQp& qp, ibv_qp_state state) {
+  const bool is_rnic = qp.context.persona == Persona::kIwarp;
   return is_rnic && state == IBV_QPS_RESET ? IBV_QPS_INIT : state;
 }
 
 /// Not the one that the CM connects, or has connected.
-bool names_peer(const ibv_qp_attr& attr, int mask) {
-  const bool is_of_cm = settings().persona == Persona::kRoce && attr.dest_qp_num == kQpOfTheCm;
+bool names_peer(const RcQp& qp, const ibv_qp_attr& attr, int mask) {
+  const bool is_of_cm = qp.context.persona == Persona::kRoce && attr.dest_qp_num == kQpOfTheCm;
   return (mask & (IBV_QP_AV | IBV_QP_DEST_QPN)) != 0 && !is_of_cm;
 }
 
 QpRules rules_of(const RcQp& qp, const ibv_qp_attr& attr, int mask) {
   const bool is_uc = qp.abi.qp_base.qp_type == IBV_QPT_UC;
-  if (settings().persona == Persona::kRoce) return is_uc ? QpRules::kUc : QpRules::kRc;
+  if (qp.context.persona == Persona::kRoce) return is_uc ? QpRules::kUc : QpRules::kRc;
   const bool to_rtr = (mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_RTR;
-  return qp.is_by_hand() || (to_rtr && names_peer(attr, mask)) ? QpRules::kRnicByHand
-                                                               : QpRules::kRnic;
+  return qp.is_by_hand() || (to_rtr && names_peer(qp, attr, mask)) ? QpRules::kRnicByHand
+                                                                   : QpRules::kRnic;
 }
 
 /// The state that a queue pair leaves for this one on its way up.
@@ -115,7 +114,7 @@ int check_step(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   const QpRules rules = rules_of(qp, attr, mask);
   const auto allows = [&](ibv_qp_state from) {
     const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? attr.qp_state : from;
-    const bool is_there = (mask & IBV_QP_CUR_STATE) == 0 || attr.cur_qp_state == reported(from);
+    const bool is_there = (mask & IBV_QP_CUR_STATE) == 0 || attr.cur_qp_state == reported(qp, from);
     return is_there && is_step(from, to, rules, mask);
   };
   if (allows(state_of(qp))) return 0;
@@ -198,10 +197,11 @@ int reset(RcQp& qp) {
     if (!qp.unlinked.wait_until(lock, until, [&] { return !qp.is_connected(); })) return EBUSY;
   }
   bring_up_of(qp).end_wait(qp.core->num());
-  qp.context.core.await_dispatcher();
+  Core& core = qp.context.core;
+  core.await_dispatcher();
   if (qp.core->reset()) return EBUSY;  // abort() has ended the connection, if there was one.
-  for (const auto& service : qp.context.core.services()) service->qp_reset(qp.num());
-  if (Hooks* const hooks = qp.context.core.hooks()) hooks->reset(qp);
+  for (const auto& service : core.services()) service->qp_reset(qp.num());
+  if (Hooks* const hooks = qp.context.hooks) hooks->reset(qp);
   const std::lock_guard lock(qp.mutex);
   qp.attributes = {};
   qp.said = 0;
@@ -223,19 +223,18 @@ int change_state(RcQp& qp, const ibv_qp_attr& attr, int mask) {
     qp.abi.qp_base.state = to;
     return qp.to_error();
   }
-  BringUp& bring_up = bring_up_of(qp);
-  const bool awaits = to == IBV_QPS_RTR && names_peer(attr, mask);
+  const bool awaits = to == IBV_QPS_RTR && names_peer(qp, attr, mask);
   if (awaits && !is_connected(qp) && !is_brought_up(qp)) {
-    if (const int code = bring_up.ready_to_receive(qp, attr)) return code;
+    if (const int code = bring_up_of(qp).ready_to_receive(qp, attr)) return code;
   }
   limit_reads(qp, attr, mask);
   if (to == IBV_QPS_RTS && qp.state.load() == IBV_QPS_RTR && is_brought_up(qp)) {
-    if (const int code = bring_up.ready_to_send(qp, attr.sq_psn)) return code;
+    if (const int code = bring_up_of(qp).ready_to_send(qp, attr.sq_psn)) return code;
   }
   const std::lock_guard lock(qp.mutex);
   if (may_change(qp.state.load(), to)) set_shown_state(qp, to);
   if (to == IBV_QPS_RTS && qp.link == LinkState::kAwaited) {
-    bring_up.limit_wait(qp.num(), peer_timeouts(attr, mask).answer);
+    bring_up_of(qp).limit_wait(qp.num(), peer_timeouts(attr, mask).answer);
   }
   return 0;
 }
@@ -280,7 +279,7 @@ int RcQp::modify(const ibv_qp_attr& attr, int mask) {
 
 ibv_qp_state RcQp::describe(ibv_qp_attr& attr) const {
   const ibv_qp_state known = state_of(*this);
-  attr.qp_state = reported(known);
+  attr.qp_state = reported(*this, known);
   const auto now = core->query();
   if (now.state == verbs::QpState::kRts) {
     const auto ord = sender().query().ord;
@@ -292,7 +291,7 @@ ibv_qp_state RcQp::describe(ibv_qp_attr& attr) const {
 }
 
 bool close_connection(RcQp& qp, bool flush) {
-  const bool is_rnic = settings().persona == Persona::kIwarp;
+  const bool is_rnic = qp.context.persona == Persona::kIwarp;
   {
     const std::lock_guard lock(qp.mutex);
     if (qp.state.load() == IBV_QPS_RTS || !is_rnic) {
@@ -375,9 +374,9 @@ extern "C" {
 int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
-    Hooks* const hooks = self.context.core.hooks();
+    Hooks* const hooks = self.context.hooks;
     const bool is_removed = hooks != nullptr && hooks->is_device_removed();
-    if (!self.context.core.alive() || is_removed) return EIO;
+    if (!self.context.alive() || is_removed) return EIO;
     if (hooks != nullptr) hooks->changing_state();
     if (is_drain(*attr, mask)) {
       refuse("IBV_QPS_SQD", "a send queue does not stop and go on; completions say what is done");
@@ -390,7 +389,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
 int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init_attr) {
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
-    if (!self.context.core.alive()) return EIO;
+    if (!self.context.alive()) return EIO;
     const std::lock_guard lock(self.mutex);
     *attr = self.attributes;
     const ibv_qp_state state = self.describe(*attr);

@@ -51,7 +51,7 @@ int change_datagram_state(UdQp& qp, const ibv_qp_attr& attr) {
 
 // Not under its mutex: who looks at it may wait for that, and have theirs.
 void tell_begun_anew(UdQp& qp, ibv_qp_state from, ibv_qp_state to) {
-  Hooks* const hooks = qp.context.core.hooks();
+  Hooks* const hooks = qp.context.hooks;
   if (hooks == nullptr) return;
   if (to == IBV_QPS_RESET) hooks->reset(qp);
   if (from == IBV_QPS_SQE && to == IBV_QPS_RTS) hooks->recovered(qp);
@@ -94,7 +94,7 @@ verbs::QpNum UdQp::make_core() {
                                                 .max_payload = max_datagram()},
                                        .ports = port_range(),
                                        .tap = datagram_tap()};
-  auto made = pd->context.core.rnic().create_datagram_qp(*pd->core, options);
+  auto made = pd->context.rnic.create_datagram_qp(*pd->core, options);
   if (!made) throw std::system_error(made.error());
   core = std::move(*made);
   return core->num();
@@ -156,7 +156,7 @@ bool UdQp::end() {
   context.core.remove_datagrams(num());
   const bool settled = settle_events(*this);
   core.reset();
-  if (Hooks* const hooks = context.core.hooks()) hooks->silenced(*this);
+  if (Hooks* const hooks = context.hooks) hooks->silenced(*this);
   return settled;
 }
 
@@ -171,7 +171,7 @@ extern "C" {
 int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t /*lid*/) {
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
-    if (!self.context.core.alive()) return EIO;
+    if (!self.context.alive()) return EIO;
     const auto group = to_ip(*gid);
     if (!iwarp::net::is_multicast(group)) return EINVAL;
     return self.attach(group, interfaces_of_groups(look_at_port(), iwarp::net::is_ipv4(group)));
@@ -181,7 +181,7 @@ int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t /*lid*/) {
 int ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t /*lid*/) {
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
-    if (!self.context.core.alive()) return EIO;
+    if (!self.context.alive()) return EIO;
     return self.detach(to_ip(*gid));
   });
 }
