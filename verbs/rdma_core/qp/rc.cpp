@@ -26,8 +26,10 @@ class Number {
 
 }  // namespace
 
+RcQp::RcQp(Context& its_context) : Qp(its_context), bring_up(its_context.core.service<BringUp>()) {}
+
 verbs::QpNum RcQp::make_core() {
-  Number number(context.core.service<BringUp>());
+  Number number(bring_up);
   const verbs::QpInit init{.num = number.value(),
                            .send_cq = send_cq->core.get(),
                            .recv_cq = recv_cq->core.get(),
@@ -59,7 +61,7 @@ bool RcQp::end() {
   to_itself.reset();
   core.reset();
   device.await_dispatcher();
-  device.service<BringUp>().release_number(number);
+  bring_up.release_number(number);
   return settled;
 }
 

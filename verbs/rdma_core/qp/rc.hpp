@@ -11,13 +11,16 @@
 
 namespace iwarp::rdma_core {
 
+class BringUp;
+
 /// What rdma_init_qp_attr() gives for the peer's queue pair, whose number no iWARP peer tells: a
 /// connection of the CM is meant. No queue pair has it.
 inline constexpr verbs::QpNum kQpOfTheCm = 0;
 
 struct RcQp final : Qp {
-  using Qp::Qp;
+  explicit RcQp(Context& its_context);
 
+  BringUp& bring_up;                  ///< of the process; used without rdma_cm, and for the number
   LinkState link = LinkState::kNone;  ///< under the mutex; link_step() changes it
   bool end_told = false;  ///< the log has said why the connection ended; under Core's lock
   std::condition_variable unlinked;                 ///< `link` is kNone again

@@ -24,8 +24,6 @@ using namespace std::chrono_literals;
 
 constexpr int kPort = 1;
 
-BringUp& bring_up_of(const RcQp& qp) { return qp.context.core.service<BringUp>(); }
-
 void set_state(RcQp& qp, ibv_qp_state state) {
   qp.state.store(state);
   if (state != IBV_QPS_ERR) qp.last_wqe_told = false;
@@ -172,7 +170,7 @@ bool is_brought_up(RcQp& qp) {
 
 void give_up(RcQp& qp) {
   if (!is_brought_up(qp) && !qp.is_to_itself()) return;
-  bring_up_of(qp).give_up(qp);
+  qp.bring_up.give_up(qp);
   const std::lock_guard lock(qp.mutex);
   qp.link_step(LinkEvent::kOver);
 }
@@ -196,7 +194,7 @@ int reset(RcQp& qp) {
     std::unique_lock lock(qp.mutex);
     if (!qp.unlinked.wait_until(lock, until, [&] { return !qp.is_connected(); })) return EBUSY;
   }
-  bring_up_of(qp).end_wait(qp.core->num());
+  qp.bring_up.end_wait(qp.core->num());
   Core& core = qp.context.core;
   core.await_dispatcher();
   if (qp.core->reset()) return EBUSY;  // abort() has ended the connection, if there was one.
@@ -225,16 +223,16 @@ int change_state(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   }
   const bool awaits = to == IBV_QPS_RTR && names_peer(qp, attr, mask);
   if (awaits && !is_connected(qp) && !is_brought_up(qp)) {
-    if (const int code = bring_up_of(qp).ready_to_receive(qp, attr)) return code;
+    if (const int code = qp.bring_up.ready_to_receive(qp, attr)) return code;
   }
   limit_reads(qp, attr, mask);
   if (to == IBV_QPS_RTS && qp.state.load() == IBV_QPS_RTR && is_brought_up(qp)) {
-    if (const int code = bring_up_of(qp).ready_to_send(qp, attr.sq_psn)) return code;
+    if (const int code = qp.bring_up.ready_to_send(qp, attr.sq_psn)) return code;
   }
   const std::lock_guard lock(qp.mutex);
   if (may_change(qp.state.load(), to)) set_shown_state(qp, to);
   if (to == IBV_QPS_RTS && qp.link == LinkState::kAwaited) {
-    bring_up_of(qp).limit_wait(qp.num(), peer_timeouts(attr, mask).answer);
+    qp.bring_up.limit_wait(qp.num(), peer_timeouts(attr, mask).answer);
   }
   return 0;
 }
@@ -253,7 +251,7 @@ int RcQp::to_error() {
   }
   // Whoever gives it up may have no interest in events.
   core->announce(verbs::Announce::kAll);
-  bring_up_of(*this).end_wait(core->num());
+  bring_up.end_wait(core->num());
   abort(*this);
   if (!rdma_core::is_connected(*this)) give_up(*this);
   // A connected one tells when the end of the connection is told.
@@ -361,7 +359,7 @@ void qp_announce(RcQp& qp, verbs::Announce which) {
   if (qp.state.load() != IBV_QPS_ERR) return;
   qp.core->announce(verbs::Announce::kAll);
   if (is_connected(qp)) return;
-  bring_up_of(qp).end_wait(qp.core->num());
+  qp.bring_up.end_wait(qp.core->num());
   tell_last_wqe(qp);
 }
 
