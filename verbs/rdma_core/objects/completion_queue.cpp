@@ -155,7 +155,6 @@ int ibv_destroy_cq(ibv_cq* cq) {
     bool settled = true;
     if (self.context.alive()) {
       self.context.core.remove(self.core.get());
-      self.context.core.await_dispatcher();
       settled = settle_events(self);
       self.core.reset();
     } else {

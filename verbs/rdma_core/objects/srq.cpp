@@ -77,9 +77,8 @@ int ibv_destroy_srq(ibv_srq* srq) {
     remove_handle(&self);
     bool settled = true;
     if (self.pd.context.alive()) {
-      self.pd.context.core.remove(self.core.get());
       if (Hooks* const hooks = self.pd.context.hooks) hooks->destroying(self);
-      self.pd.context.core.await_dispatcher();
+      self.pd.context.core.remove(self.core.get());
       settled = settle_events(self);
       self.core.reset();
     } else {

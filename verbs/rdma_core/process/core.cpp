@@ -215,8 +215,11 @@ void Core::add(const void* core_object, void* object) {
 }
 
 void Core::remove(const void* core_object) {
-  const std::lock_guard lock(objects_mutex_);
-  objects_.erase(core_object);
+  {
+    const std::lock_guard lock(objects_mutex_);
+    objects_.erase(core_object);
+  }
+  await_dispatcher();
 }
 
 }  // namespace iwarp::rdma_core

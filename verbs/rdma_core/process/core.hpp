@@ -97,6 +97,7 @@ class Core {
 
   // Completion and shared receive queues by what the core calls them, for events.
   void add(const void* core_object, void* object);
+  /// Events do not find it any more. Returns when none that was taken before is being dispatched.
   void remove(const void* core_object);
   /// As with_qp(), with what was added.
   template <typename Function>
