@@ -12,38 +12,38 @@ using namespace iwarp::rdma_core;
 TEST_CASE("without an offset each port is its own TCP port") {
   for (const unsigned number : {0U, 1U, 7471U, 65535U}) {
     const auto port = static_cast<std::uint16_t>(number);
-    CHECK(has_tcp_port(port, 0));
-    CHECK(tcp_port(port, 0) == port);
-    CHECK(program_port(port, 0) == port);
+    CHECK(PortMap(0).has_tcp(port));
+    CHECK(PortMap(0).tcp(port) == port);
+    CHECK(PortMap(0).program(port) == port);
   }
 }
 
 TEST_CASE("an offset is added to the program's port, and any port stays any port") {
-  CHECK(tcp_port(7471, 1000) == 8471);
-  CHECK(program_port(8471, 1000) == 7471);
-  CHECK(tcp_port(0, 1000) == 0);
-  CHECK(program_port(0, 1000) == 0);
+  CHECK(PortMap(1000).tcp(7471) == 8471);
+  CHECK(PortMap(1000).program(8471) == 7471);
+  CHECK(PortMap(1000).tcp(0) == 0);
+  CHECK(PortMap(1000).program(0) == 0);
 }
 
 TEST_CASE("the last port that an offset leaves in range has a TCP port, the next has none") {
-  CHECK(has_tcp_port(64535, 1000));
-  CHECK_FALSE(has_tcp_port(64536, 1000));
-  CHECK(has_tcp_port(1024, kMaxPortOffset));
-  CHECK_FALSE(has_tcp_port(1025, kMaxPortOffset));
-  CHECK(has_tcp_port(0, kMaxPortOffset));
+  CHECK(PortMap(1000).has_tcp(64535));
+  CHECK_FALSE(PortMap(1000).has_tcp(64536));
+  CHECK(PortMap(kMaxPortOffset).has_tcp(1024));
+  CHECK_FALSE(PortMap(kMaxPortOffset).has_tcp(1025));
+  CHECK(PortMap(kMaxPortOffset).has_tcp(0));
 }
 
 TEST_CASE("each TCP port has a number of its own that leads back, whatever the offset") {
   for (const unsigned number : {0U, 1U, 1000U, 32768U, unsigned{kMaxPortOffset}}) {
     CAPTURE(number);
     const auto offset = static_cast<std::uint16_t>(number);
+    const PortMap ports(offset);
     std::vector<bool> seen(65536);
     for (std::uint32_t tcp = 1; tcp < seen.size(); ++tcp) {
-      const auto shown = program_port(static_cast<std::uint16_t>(tcp), offset);
+      const auto shown = ports.program(static_cast<std::uint16_t>(tcp));
       const bool fresh = shown != 0 && !seen[shown];
       seen[shown] = true;
-      if (!fresh || tcp_port(shown, offset) != tcp ||
-          has_tcp_port(shown, offset) != (tcp > offset)) {
+      if (!fresh || ports.tcp(shown) != tcp || ports.has_tcp(shown) != (tcp > offset)) {
         FAIL("TCP port ", tcp, " is shown as ", shown);
       }
     }
@@ -53,7 +53,7 @@ TEST_CASE("each TCP port has a number of its own that leads back, whatever the o
 TEST_CASE("a port left to us has a number that needs no root, however large the offset") {
   for (const std::uint16_t offset : {std::uint16_t{1000}, std::uint16_t{60000}, kMaxPortOffset}) {
     CAPTURE(offset);
-    const auto bound = bind_above(offset, {.host = "127.0.0.1"}, {});
+    const auto bound = PortMap(offset).bind({.host = "127.0.0.1"}, {});
     REQUIRE(bound);
     CHECK(bound->local().port - offset >= 1024);
   }
@@ -61,11 +61,11 @@ TEST_CASE("a port left to us has a number that needs no root, however large the 
 
 TEST_CASE("a range is of TCP ports, and what is not above the offset is left out of it") {
   const iwarp::net::Address any{.host = "127.0.0.1"};
-  const auto bound = bind_above(30000, any, {.first = 29000, .last = 30200});
+  const auto bound = PortMap(30000).bind(any, {.first = 29000, .last = 30200});
   REQUIRE(bound);
   CHECK(bound->local().port > 30000);
   CHECK(bound->local().port <= 30200);
-  const auto none = bind_above(30000, any, {.first = 29000, .last = 30000});
+  const auto none = PortMap(30000).bind(any, {.first = 29000, .last = 30000});
   REQUIRE_FALSE(none);
   CHECK(none.error() == std::errc::address_not_available);
 }

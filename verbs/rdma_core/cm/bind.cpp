@@ -10,10 +10,8 @@
 #include "cm/datagrams.hpp"
 #include "cm/ib_attr.hpp"
 #include "cm/id.hpp"
-#include "cm/ports.hpp"
 #include "process/connection_options.hpp"
 #include "process/refusal.hpp"
-#include "process/settings.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -72,7 +70,7 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
   const sockaddr* const from = pointer_to(plain_from);
   const sockaddr* const to = pointer_to(plain_to);
   if (!id.life.allows(IdEvent::kResolveAddress)) return EINVAL;
-  if (const int code = check_port(*to)) return code;
+  if (const int code = cm().ports.check(*to)) return code;
   id.abi.route.addr.dst_storage = destination_of(*to);
   if (const int code = choose_source(id, from, id.destination())) {
     // The program's mistakes are said at once, those of the network in an event.
@@ -88,7 +86,7 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
 
 int resolve_route(CmId& id) {
   if (!id.life.allows(IdEvent::kResolveRoute)) return EINVAL;
-  if (settings().persona == Persona::kRoce) show_path_as_ib(id);
+  if (cm().persona == Persona::kRoce) show_path_as_ib(id);
   (void)id.life.step(IdEvent::kResolveRoute);
   queue_outcome(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
   return wait_for_event(id);
@@ -106,7 +104,7 @@ int listen(CmId& id, int backlog) {
     if (const int code = bind_anywhere(id)) return code;
   }
   if (!id.life.allows(IdEvent::kListen)) return EINVAL;
-  if (id.core == nullptr) id.core = &Core::get();
+  use_core(id);
   auto options = listen_options();
   options.backlog = backlog > 0 ? std::min(backlog, kMaxBacklog) : kMaxBacklog;
   // Under the lock, so that the first request finds the id.
@@ -118,7 +116,7 @@ int listen(CmId& id, int backlog) {
   id.backlog = options.backlog;
   (void)id.life.step(IdEvent::kListen);
   cm().listening.push_back(&id);
-  const std::string at = describe(to_tcp(id.source()));
+  const std::string at = cm().ports.describe(cm().ports.to_tcp(id.source()));
   log_connection("listening", "listens on " + at, {{"local", at}});
   return 0;
 }
@@ -127,18 +125,18 @@ int listen(CmId& id, int backlog) {
 
 int bind_to(CmId& id, const sockaddr& address) {
   if (!id.life.allows(IdEvent::kBind)) return EINVAL;
-  if (const int code = check_port(address)) return code;
+  if (const int code = cm().ports.check(address)) return code;
   if (is_datagram(id)) return bind_datagrams(id, address);
   const bool any = is_any(address);
-  net::Address at = to_tcp(address);
+  net::Address at = cm().ports.to_tcp(address);
   // No address at all means IPv6 and IPv4.
   if (any && address.sa_family == AF_INET6 && !id.v6_only) at.host.clear();
   // Some programs (qperf) tell their peer the port before they listen. Opening the device takes
   // long enough for a peer that already has one to connect, and be refused.
   if (any) Core::get();
-  auto bound = bind_above(settings().port_offset, at, port_range());
+  auto bound = cm().ports.bind(at, port_range());
   if (!bound) return to_errno(bound.error());
-  const sockaddr_storage local = from_tcp(bound->local());
+  const sockaddr_storage local = cm().ports.from_tcp(bound->local());
   id.abi.route.addr.src_storage = any ? copy_of(address) : local;
   set_port(id.source(), port_of(reinterpret_cast<const sockaddr&>(local)));
   id.bound = std::move(*bound);

@@ -9,7 +9,6 @@
 #include "cm/address.hpp"
 #include "cm/datagrams.hpp"
 #include "cm/id.hpp"
-#include "cm/ports.hpp"
 #include "device/limits.hpp"
 #include "process/connection_options.hpp"
 #include "process/refusal.hpp"
@@ -111,7 +110,7 @@ net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param) {
   out.connection.startup.ird = reads(param, &rdma_conn_param::responder_resources);
   out.connection.startup.ord = reads(param, &rdma_conn_param::initiator_depth);
   out.private_data = private_data(param);
-  if (id.bound) out.local = to_tcp(id.source());
+  if (id.bound) out.local = cm().ports.to_tcp(id.source());
   return out;
 }
 
@@ -122,8 +121,8 @@ int connect(CmId& id, const rdma_conn_param* param) {
   const auto options = options_for(id, param);
   if (!start(id, num, IdEvent::kConnect)) return EINVAL;
   const int code = begin(id, num, param, [&](verbs::QueuePair& qp) {
-    return to_errno(
-        id.core->rnic().connect(qp, to_tcp(id.destination()), options, id.core->cm_channel()));
+    return to_errno(id.core->rnic().connect(qp, cm().ports.to_tcp(id.destination()), options,
+                                            id.core->cm_channel()));
   });
   if (code != 0) {
     undo(id, IdEvent::kConnectFailed);
@@ -161,8 +160,8 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
     if (!id.life.step(IdEvent::kReject)) return EINVAL;
     request = std::move(id.request);
   }
-  log_connection("rejected", "rejected " + describe(request->peer()),
-                 {{"peer", describe(request->peer())}});
+  log_connection("rejected", "rejected " + cm().ports.describe(request->peer()),
+                 {{"peer", cm().ports.describe(request->peer())}});
   // That the peer has gone is no concern of who does not want it.
   (void)request->reject(data != nullptr ? private_data(data, length) : PrivateData{});
   return 0;

@@ -10,12 +10,10 @@
 
 #include "cm/address.hpp"
 #include "cm/ib_attr.hpp"
-#include "cm/ports.hpp"
 #include "device/port.hpp"
 #include "objects/address_handle.hpp"
 #include "objects/objects.hpp"
 #include "process/connection_options.hpp"
-#include "process/settings.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -41,7 +39,7 @@ sockaddr_storage to_sockaddr(const verbs::IpAddress& ip, std::uint16_t port) {
   v6.sin6_family = AF_INET6;
   std::ranges::copy(ip, v6.sin6_addr.s6_addr);
   out = unmapped(out);
-  set_port(reinterpret_cast<sockaddr&>(out), program_port(port, settings().port_offset));
+  set_port(reinterpret_cast<sockaddr&>(out), cm().ports.program(port));
   return out;
 }
 
@@ -57,7 +55,7 @@ int open_any(CmId& id) {
   if (id.sidr != nullptr) return 0;
   auto socket = net::DatagramSocket::open(0, port_range());
   if (!socket) return to_errno(socket.error());
-  set_port(id.source(), program_port(socket->port(), settings().port_offset));
+  set_port(id.source(), cm().ports.program(socket->port()));
   id.sidr = std::make_shared<SidrEnd>(std::move(*socket));
   return 0;
 }
@@ -140,12 +138,12 @@ unsigned interface_of(const CmId& id) {
 
 int bind_datagrams(CmId& id, const sockaddr& address) {
   const bool any = is_any(address);
-  const std::uint16_t port = tcp_port(port_of(address), settings().port_offset);
+  const std::uint16_t port = cm().ports.tcp(port_of(address));
   auto socket = any ? net::DatagramSocket::open(port, port_range())
                     : net::DatagramSocket::open_at(to_ip(gid_of(address)), 0, port);
   if (!socket) return to_errno(socket.error());
   id.abi.route.addr.src_storage = copy_of(address);
-  set_port(id.source(), program_port(socket->port(), settings().port_offset));
+  set_port(id.source(), cm().ports.program(socket->port()));
   id.sidr = std::make_shared<SidrEnd>(std::move(*socket));
   (void)id.life.step(IdEvent::kBind);
   if (!any && !is_loopback(address)) use_device(id);
@@ -160,7 +158,7 @@ int listen_datagrams(CmId& id, int backlog) {
     }
   }
   if (!id.life.allows(IdEvent::kListen)) return EINVAL;
-  if (id.core == nullptr) id.core = &Core::get();
+  use_core(id);
   const std::lock_guard lock(cm().mutex);
   id.backlog = backlog > 0 ? std::min(backlog, kMaxRequests) : kMaxRequests;
   (void)id.life.step(IdEvent::kListen);
@@ -181,7 +179,7 @@ int connect_datagrams(CmId& id, const rdma_conn_param* param) {
     const SidrEnd::Peer to{.path = {.own = to_ip(gid_of(id.source())),
                                     .peer = to_ip(gid_of(id.destination())),
                                     .interface = interface_of(id)},
-                           .port = tcp_port(port_of(id.destination()), settings().port_offset),
+                           .port = cm().ports.tcp(port_of(id.destination())),
                            .request = request.id};
     id.core->service<Sidr>().add(id.sidr, id);
     (void)id.life.step(IdEvent::kConnect);

@@ -24,12 +24,10 @@
 #include "cm/ib_attr.hpp"
 #include "cm/id.hpp"
 #include "cm/outcome.hpp"
-#include "cm/ports.hpp"
 #include "device/limits.hpp"
 #include "iwarp/net/event_fd.hpp"
 #include "iwarp/net/insist.hpp"
 #include "process/refusal.hpp"
-#include "process/settings.hpp"
 #include "qp/peer_timeouts.hpp"
 #include "qp/rc.hpp"
 
@@ -71,12 +69,12 @@ std::unique_ptr<CmId> make_child(CmId& listener, std::unique_ptr<net::ConnectReq
   child->abi.ps = listener.abi.ps;
   child->abi.qp_type = listener.abi.qp_type;
   child->abi.channel = listener.abi.channel;
-  child->abi.route.addr.src_storage = from_tcp(request->local());
-  child->abi.route.addr.dst_storage = from_tcp(request->peer());
+  child->abi.route.addr.src_storage = cm().ports.from_tcp(request->local());
+  child->abi.route.addr.dst_storage = cm().ports.from_tcp(request->peer());
   (void)child->life.step(IdEvent::kRequest);
   child->passive = true;
   use_device(*child);
-  if (settings().persona == Persona::kRoce) show_path_as_ib(*child);
+  if (cm().persona == Persona::kRoce) show_path_as_ib(*child);
   child->request = std::move(request);
   return child;
 }
@@ -91,24 +89,25 @@ void queue_request(std::unique_ptr<CmEventRecord> event, std::uint16_t port) {
   }
 }
 
+/// `text` is about the listener's address and the peer's.
+void drop(net::ConnectRequest& request, const char* event,
+          fmt::format_string<const std::string&, const std::string&> text) {
+  const std::string at = cm().ports.describe(request.local());
+  const std::string peer = cm().ports.describe(request.peer());
+  log_connection(event, fmt::format(text, at, peer), {{"peer", peer}});
+  request.drop();
+}
+
 void requested(net::CmEvent& event) {
-  const sockaddr_storage local = from_tcp(event.request->local());
+  const sockaddr_storage local = cm().ports.from_tcp(event.request->local());
   const std::lock_guard lock(cm().mutex);
   CmId* const listener = listener_of(reinterpret_cast<const sockaddr&>(local));
   if (listener == nullptr) {
-    log_connection("request_dropped",
-                   fmt::format("nobody listens at {} any more for {}",
-                               describe(event.request->local()), describe(event.request->peer())),
-                   {{"peer", describe(event.request->peer())}});
-    event.request->drop();
+    drop(*event.request, "request_dropped", "nobody listens at {} any more for {}");
     return;
   }
   if (listener->waiting_requests.load() >= listener->backlog) {
-    log_connection("backlog_full",
-                   fmt::format("the backlog of {} is full: no room for {}",
-                               describe(event.request->local()), describe(event.request->peer())),
-                   {{"peer", describe(event.request->peer())}});
-    event.request->drop();
+    drop(*event.request, "backlog_full", "the backlog of {} is full: no room for {}");
     return;
   }
   auto record = make_event(*listener, RDMA_CM_EVENT_CONNECT_REQUEST);
@@ -119,7 +118,7 @@ void requested(net::CmEvent& event) {
   conn.responder_resources = reads_of(offer.enhanced ? offer.ord : kMaxReads);
   conn.initiator_depth = reads_of(offer.enhanced ? offer.ird : kMaxReads);
   // No Request tells them; these are of who connects without parameters.
-  if (settings().persona == Persona::kRoce) conn.retry_count = conn.rnr_retry_count = kRnrForEver;
+  if (cm().persona == Persona::kRoce) conn.retry_count = conn.rnr_retry_count = kRnrForEver;
   record->child = make_child(*listener, std::move(event.request));
   record->abi.id = &record->child->abi;
   record->abi.listen_id = &listener->abi;
@@ -164,7 +163,7 @@ void describe_connection(CmId& id, const RcQp& qp, const net::CmEvent& event,
   record.abi.param.conn.initiator_depth = reads_of(now.ord);
   if (event.local.port == 0) return;  // There was no memory for the addresses.
   record.connected = event.qp_num;
-  record.source = from_tcp(event.local);
+  record.source = cm().ports.from_tcp(event.local);
   id.own_port = port_of(reinterpret_cast<const sockaddr&>(*record.source));
 }
 

@@ -160,7 +160,7 @@ CmId::~CmId() = default;
 // A fork finds the lock free, and the child none of the parent's connections.
 Cm& cm() {
   static Cm* const kCm = [] {
-    static Cm* made = new Cm;
+    static Cm* made = new Cm(settings());
     const int failed = pthread_atfork([] { made->mutex.lock(); }, [] { made->mutex.unlock(); },
                                       [] {
                                         made->listening.clear();
@@ -176,8 +176,12 @@ Cm& cm() {
   return *kCm;
 }
 
+void use_core(CmId& id) {
+  if (id.core == nullptr) id.core = &Core::get();
+}
+
 void use_device(CmId& id) {
-  if (settings().persona == Persona::kRoce) show_addresses_as_ib(id);
+  if (cm().persona == Persona::kRoce) show_addresses_as_ib(id);
   if (id.abi.verbs != nullptr) return;
   ibv_context* const verbs = default_context();
   id.core = &Context::of(verbs).core;

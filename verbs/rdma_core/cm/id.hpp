@@ -20,10 +20,12 @@
 #include <vector>
 
 #include "cm/id_fsm.hpp"
+#include "cm/ports.hpp"
 #include "cm/sidr.hpp"
 #include "process/core.hpp"
 #include "process/errno_table.hpp"
 #include "process/event_queue.hpp"
+#include "process/settings.hpp"
 
 namespace iwarp::rdma_core {
 
@@ -112,6 +114,10 @@ struct CmEnding {
 
 /// What all ids share.
 struct Cm {
+  explicit Cm(const Settings& settings) : persona(settings.persona), ports(settings.port_offset) {}
+
+  const Persona persona;  ///< what kind of device the program sees
+  const PortMap ports;
   std::mutex mutex;
   std::condition_variable acknowledged;
   std::vector<CmId*> listening;
@@ -123,6 +129,8 @@ struct Cm {
 };
 Cm& cm();
 
+/// Gives the id the Core of the process, which is made if it has none. Throws std::system_error.
+void use_core(CmId& id);
 /// Makes the id one of the process's device: verbs, pd, port_num.
 void use_device(CmId& id);
 /// The protection domain of ids whose program brings none.

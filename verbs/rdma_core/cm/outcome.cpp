@@ -6,10 +6,8 @@
 #include <cerrno>
 
 #include "cm/address.hpp"
-#include "cm/ports.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
-#include "process/settings.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -35,7 +33,7 @@ const char* name_of(Type type) {
 }
 
 void log_figures(CmId& id, const RcQp& qp, const std::string& peer) {
-  if (settings().log < verbs::LogLevel::kDebug) return;
+  if (!is_logged(verbs::LogLevel::kDebug)) return;
   const verbs::Counters c = id.core->rnic().counters(*qp.core);
   log_event(
       {.level = verbs::LogLevel::kDebug,
@@ -57,7 +55,7 @@ bool ended_before_rtr(const CmId& id, const net::CmEvent& event) {
 }
 
 Outcome outcome_of(const net::CmEvent& event, const CmId& id) {
-  const bool as_ib = settings().persona == Persona::kRoce;
+  const bool as_ib = cm().persona == Persona::kRoce;
   if (event.type == Type::kEstablished) {
     const bool awaited = as_ib && !id.passive && !id.has_qp;
     return {awaited ? RDMA_CM_EVENT_CONNECT_RESPONSE : RDMA_CM_EVENT_ESTABLISHED, 0};
@@ -77,13 +75,13 @@ Outcome outcome_of(const net::CmEvent& event, const CmId& id) {
 }
 
 void log_outcome(CmId& id, const RcQp& qp, const net::CmEvent& event) {
-  const std::string peer = describe(to_tcp(id.destination()));
+  const std::string peer = cm().ports.describe(cm().ports.to_tcp(id.destination()));
   std::vector<verbs::LogField> fields{{"peer", peer}, {"qp", std::to_string(qp.core->num())}};
   if (event.type != Type::kEstablished) {
     const bool by_carrier = event.error == Errc::kCarrierFailed;
     // A carrier's words do not name the peer, others do by its TCP port.
     const bool has_carrier = id.core->carriers().connecting() != nullptr;
-    const bool says_peer = !(by_carrier && has_carrier) && settings().port_offset == 0;
+    const bool says_peer = !(by_carrier && has_carrier) && cm().ports.is_plain();
     const std::string message = says_peer ? event.why : fmt::format("{}: {}", peer, event.why);
     if (event.end) {
       // The message that gives an rsocket's peer credit may be under way when that peer closes in

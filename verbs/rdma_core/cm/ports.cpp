@@ -20,61 +20,55 @@ static_assert(kMaxPortOffset + kFirstUnprivileged == kLastPort);
 
 }  // namespace
 
-bool has_tcp_port(std::uint16_t program_port, std::uint16_t offset) {
-  return program_port <= kLastPort - offset;
-}
+bool PortMap::has_tcp(std::uint16_t program) const { return program <= kLastPort - offset_; }
 
-std::uint16_t tcp_port(std::uint16_t program_port, std::uint16_t offset) {
-  if (program_port == 0) return 0;
-  const int port = program_port + offset;
+std::uint16_t PortMap::tcp(std::uint16_t program) const {
+  if (program == 0) return 0;
+  const int port = program + offset_;
   return static_cast<std::uint16_t>(port <= kLastPort ? port : port - kLastPort);
 }
 
-std::uint16_t program_port(std::uint16_t tcp_port, std::uint16_t offset) {
-  if (tcp_port == 0) return 0;
-  const int port = tcp_port - offset;
+std::uint16_t PortMap::program(std::uint16_t tcp) const {
+  if (tcp == 0) return 0;
+  const int port = tcp - offset_;
   return static_cast<std::uint16_t>(port > 0 ? port : port + kLastPort);
 }
 
-int check_port(const sockaddr& program_address) {
-  const auto offset = settings().port_offset;
-  const auto port = port_of(program_address);
-  if (has_tcp_port(port, offset)) return 0;
-  log_refusal(fmt::format("port {} with IWARP_PORT_OFFSET={} is no TCP port", port, offset));
+int PortMap::check(const sockaddr& program) const {
+  const auto port = port_of(program);
+  if (has_tcp(port)) return 0;
+  log_refusal(fmt::format("port {} with IWARP_PORT_OFFSET={} is no TCP port", port, offset_));
   return EADDRNOTAVAIL;
 }
 
-net::Address to_tcp(const sockaddr& program_address) {
-  auto out = to_net(program_address);
-  out.port = tcp_port(out.port, settings().port_offset);
+net::Address PortMap::to_tcp(const sockaddr& program) const {
+  auto out = to_net(program);
+  out.port = tcp(out.port);
   return out;
 }
 
-sockaddr_storage from_tcp(const net::Address& address) {
-  return from_net(
-      {.host = address.host, .port = program_port(address.port, settings().port_offset)});
+sockaddr_storage PortMap::from_tcp(const net::Address& tcp) const {
+  return from_net({.host = tcp.host, .port = program(tcp.port)});
 }
 
-std::expected<net::BoundSocket, std::error_code> bind_above(std::uint16_t offset,
-                                                            const net::Address& at,
-                                                            net::PortRange range) {
-  if (at.port != 0 || offset == 0) return net::bind_tcp(at, range);
+std::expected<net::BoundSocket, std::error_code> PortMap::bind(const net::Address& at,
+                                                               net::PortRange range) const {
+  if (at.port != 0 || is_plain()) return net::bind_tcp(at, range);
   if (range.last != 0) {
-    range.first = std::max<std::uint16_t>(range.first, offset + 1);
+    range.first = std::max<std::uint16_t>(range.first, offset_ + 1);
     if (range.first <= range.last) return net::bind_tcp(at, range);
-    log_refusal(fmt::format("no port of IWARP_PORT_RANGE is above IWARP_PORT_OFFSET={}", offset));
+    log_refusal(fmt::format("no port of IWARP_PORT_RANGE is above IWARP_PORT_OFFSET={}", offset_));
     return std::unexpected(std::make_error_code(std::errc::address_not_available));
   }
-  const auto first = static_cast<std::uint16_t>(offset + kFirstUnprivileged);
+  const auto first = static_cast<std::uint16_t>(offset_ + kFirstUnprivileged);
   auto bound = net::bind_tcp(at);
   if (!bound || bound->local().port >= first) return bound;
   return net::bind_tcp(at, {.first = first, .last = kLastPort});
 }
 
-std::string describe(const net::Address& tcp) {
-  const auto offset = settings().port_offset;
-  if (offset == 0) return to_string(tcp);
-  const net::Address shown{.host = tcp.host, .port = program_port(tcp.port, offset)};
+std::string PortMap::describe(const net::Address& tcp) const {
+  if (is_plain()) return to_string(tcp);
+  const net::Address shown{.host = tcp.host, .port = program(tcp.port)};
   return fmt::format("{} (TCP port {})", to_string(shown), tcp.port);
 }
 

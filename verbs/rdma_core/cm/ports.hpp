@@ -18,26 +18,36 @@
 
 namespace iwarp::rdma_core {
 
-/// The offset leaves `program_port` within 1 to 65535. 0, any port, always is.
-bool has_tcp_port(std::uint16_t program_port, std::uint16_t offset);
-/// Inverse of each other; 0 stays 0. They wrap: TCP gives active sides any port, even one that is
-/// no more than the offset, and each must look different, and alike to both sides.
-std::uint16_t tcp_port(std::uint16_t program_port, std::uint16_t offset);
-std::uint16_t program_port(std::uint16_t tcp_port, std::uint16_t offset);
+/// Either number of a port from the other, for one offset.
+class PortMap {
+ public:
+  explicit constexpr PortMap(std::uint16_t offset) : offset_(offset) {}
 
-/// 0, or EADDRNOTAVAIL and a line on standard error: the offset takes this port out of range.
-int check_port(const sockaddr& program_address);
-net::Address to_tcp(const sockaddr& program_address);
-/// `address` is numeric; family 0: it is not.
-sockaddr_storage from_tcp(const net::Address& address);
+  /// Returns true if both numbers of each port are the same.
+  bool is_plain() const { return offset_ == 0; }
+  /// The offset leaves `program` within 1 to 65535. 0, any port, always is.
+  bool has_tcp(std::uint16_t program) const;
+  /// Inverse of each other; 0 stays 0. They wrap: TCP gives active sides any port, even one that is
+  /// no more than the offset, and each must look different, and alike to both sides.
+  std::uint16_t tcp(std::uint16_t program) const;
+  std::uint16_t program(std::uint16_t tcp) const;
 
-/// bind_tcp(), but a port that is left to us is above the offset, so that the program can be told
-/// its number and peers reach it by that.
-std::expected<net::BoundSocket, std::error_code> bind_above(std::uint16_t offset,
-                                                            const net::Address& at,
-                                                            net::PortRange range);
+  /// 0, or EADDRNOTAVAIL and a line on standard error: the offset takes this port out of range.
+  int check(const sockaddr& program) const;
+  net::Address to_tcp(const sockaddr& program) const;
+  /// `tcp` is numeric; family 0: it is not.
+  sockaddr_storage from_tcp(const net::Address& tcp) const;
 
-/// For the log: the address as the program has it, and the TCP port where that differs.
-std::string describe(const net::Address& tcp);
+  /// net::bind_tcp(), but a port that is left to us is above the offset, so that the program can be
+  /// told its number and peers reach it by that.
+  std::expected<net::BoundSocket, std::error_code> bind(const net::Address& at,
+                                                        net::PortRange range) const;
+
+  /// For the log: the address as the program has it, and the TCP port where that differs.
+  std::string describe(const net::Address& tcp) const;
+
+ private:
+  std::uint16_t offset_;
+};
 
 }  // namespace iwarp::rdma_core

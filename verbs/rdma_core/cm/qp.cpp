@@ -12,7 +12,6 @@
 #include "objects/calls.hpp"
 #include "objects/objects.hpp"
 #include "process/call_site.hpp"
-#include "process/settings.hpp"
 #include "qp/calls.hpp"
 #include "qp/peer_timeouts.hpp"
 
@@ -236,8 +235,10 @@ int rdma_init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attr, int* mask) {
   if (is_datagram(CmId::of(id))) {
     return cm_result([&] { return init_attr_of_datagrams(CmId::of(id), *attr, *mask); });
   }
-  const auto answer = settings().persona == Persona::kRoce ? init_attr_as_ib : init_attr;
-  return cm_result([&] { return answer(CmId::of(id), *attr, *mask); });
+  return cm_result([&] {
+    const auto answer = cm().persona == Persona::kRoce ? init_attr_as_ib : init_attr;
+    return answer(CmId::of(id), *attr, *mask);
+  });
 }
 
 int rdma_set_option(rdma_cm_id* id, int level, int name, void* value, std::size_t size) {

@@ -15,8 +15,6 @@
 namespace iwarp::rdma_core {
 namespace {
 
-bool says(verbs::LogLevel level) { return level <= settings().log; }
-
 void say(const verbs::LogRecord& record) {
   const std::string line = line_of(record, settings().log_format);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
@@ -31,8 +29,10 @@ bool first_time(const char* what) {
 
 }  // namespace
 
+bool is_logged(verbs::LogLevel level) { return level <= settings().log; }
+
 void refuse(const char* what, const char* why) {
-  if (!says(verbs::LogLevel::kWarning) || !first_time(what)) return;
+  if (!is_logged(verbs::LogLevel::kWarning) || !first_time(what)) return;
   say({.level = verbs::LogLevel::kWarning,
        .event = "not_supported",
        .message = std::string(what) + " is not supported: " + why,
@@ -47,7 +47,7 @@ int refused(const char* what, const char* why) {
 void fail(int code) { throw std::system_error(code, std::generic_category()); }
 
 void log_event(const verbs::LogRecord& record) {
-  if (says(record.level)) say(record);
+  if (is_logged(record.level)) say(record);
 }
 
 void log_refusal(const std::string& line) {

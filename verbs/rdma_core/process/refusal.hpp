@@ -17,7 +17,9 @@ void refuse(const char* what, const char* why);
 int refused(const char* what, const char* why);
 /// Throws std::system_error with this errno, which the C interface turns back into one.
 [[noreturn]] void fail(int code);
-/// One line on standard error, if IWARP_LOG asks for that level.
+/// Returns true if IWARP_LOG asks for that level.
+bool is_logged(verbs::LogLevel level);
+/// One line on standard error, if is_logged().
 void log_event(const verbs::LogRecord& record);
 /// Why a call failed that names nothing unsupported: a warning.
 void log_refusal(const std::string& line);
