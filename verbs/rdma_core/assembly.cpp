@@ -20,21 +20,22 @@
 namespace iwarp::rdma_core {
 namespace {
 
-std::vector<std::unique_ptr<Service>> make_services(Core& core) {
+std::vector<std::unique_ptr<Service>> make_services(Core& core, const Settings& chosen) {
   std::vector<std::unique_ptr<Service>> out;
   out.push_back(make_cm_events(core));
-  out.push_back(make_async_events(core));
-  out.push_back(std::make_unique<OutOfBand>(core));
+  out.push_back(make_async_events(core, chosen.persona));
+  out.push_back(std::make_unique<OutOfBand>(core, chosen));
   out.push_back(std::make_unique<Sidr>(sidr_calls()));
   return out;
 }
 
 /// Careful mode stands in front of faults: it sees what the program sees.
-std::unique_ptr<Hooks> make_hooks(Core& core, std::optional<fault::Plan>& plan) {
-  if (!plan && !settings().careful) return nullptr;
+std::unique_ptr<Hooks> make_hooks(Core& core, const Settings& chosen,
+                                  std::optional<fault::Demand>& faults) {
+  if (!faults && !chosen.careful) return nullptr;
   auto hooks = make_library_hooks();
-  if (plan) hooks = fault::make_hooks(core, std::move(*plan), std::move(hooks));
-  if (settings().careful) hooks = careful::make_hooks(core, std::move(hooks));
+  if (faults) hooks = fault::make_hooks(core, std::move(*faults), std::move(hooks));
+  if (chosen.careful) hooks = careful::make_hooks(core, chosen, std::move(hooks));
   return hooks;
 }
 
@@ -73,10 +74,12 @@ void fill_slots(ibv_context_ops& ops) {
 
 // A plan of faults that is wrong is told before the device is opened.
 Core* Core::make() {
-  auto plan = fault::plan_of_settings();
-  return make(
-      TlsCarriers(settings().tls),
-      {.services = make_services, .hooks = [&plan](Core& core) { return make_hooks(core, plan); }});
+  const Settings& chosen = settings();
+  auto faults = fault::demand_of(chosen);
+  return make(TlsCarriers(chosen.tls),
+              {.services = [&](Core& core) { return make_services(core, chosen); },
+               .hooks = [&](Core& core) { return make_hooks(core, chosen, faults); },
+               .metrics = chosen.metrics});
 }
 
 void fill_calls(Context& context) {

@@ -13,7 +13,6 @@
 #include "process/connection_options.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
-#include "process/settings.hpp"
 #include "qp/rc.hpp"
 
 namespace iwarp::rdma_core {
@@ -84,13 +83,12 @@ bool may_come(const std::error_code& error) {
 // Numbers -----------------------------------------------------------------------------------------
 
 std::uint32_t OutOfBand::take_number() {
-  const auto peers = settings().out_of_band;
-  if (peers == OutOfBandPeers::kOff) return 0;
+  if (peers_ == OutOfBandPeers::kOff) return 0;
   const std::lock_guard lock(mutex_);
-  return numbers_.take([peers] {
+  return numbers_.take([this] {
     const Port own = look_at_port();
     if (own.error != 0) fail(own.error);
-    return addresses_of(own, peers);
+    return addresses_of(own, peers_);
   });
 }
 
@@ -129,8 +127,7 @@ int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
 }
 
 int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, Wanting& out) const {
-  const auto peers = settings().out_of_band;
-  if (peers == OutOfBandPeers::kOff) {
+  if (peers_ == OutOfBandPeers::kOff) {
     return refused(kBringUp, "IWARP_OOB=off; the program may know rdma_cm (perftest: -R)");
   }
   const Port own = look_at_port();
@@ -139,9 +136,9 @@ int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, Wanting&
                             std::generic_category().message(own.error)));
     return own.error;
   }
-  const auto route = route_of(attr.ah_attr, own, peers);
+  const auto route = route_of(attr.ah_attr, own, peers_);
   if (!route || QpNumbers::port_of(attr.dest_qp_num) == 0) return EINVAL;
-  if (peers == OutOfBandPeers::kLoopback && !is_on_this_host(route->peer, own)) {
+  if (peers_ == OutOfBandPeers::kLoopback && !is_on_this_host(route->peer, own)) {
     return refused(kBringUp,
                    "the peer is on another host. Use rdma_cm (perftest: -R), or say IWARP_OOB=on "
                    "on both sides when both run on this layer");

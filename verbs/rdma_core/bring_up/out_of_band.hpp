@@ -38,7 +38,10 @@ struct RcQp;
 
 class OutOfBand final : public BringUp {
  public:
-  explicit OutOfBand(Core& core) : core_(core), unanswered_(core, *this) {}
+  OutOfBand(Core& core, const Settings& settings)
+      : core_(core),
+        peers_(settings.out_of_band),
+        unanswered_(core, *this, settings.connection.completions) {}
 
   std::uint32_t take_number() override;
   void release_number(std::uint32_t number) override;
@@ -103,6 +106,7 @@ class OutOfBand final : public BringUp {
   std::vector<std::pair<std::uint32_t, Clock::time_point>> coming_up();
 
   Core& core_;
+  const OutOfBandPeers peers_;  ///< with whom
   Unanswered unanswered_;
   std::mutex mutex_;  ///< locked after Core's
   QpNumbers numbers_;

@@ -12,7 +12,6 @@
 
 #include "bring_up/out_of_band.hpp"
 #include "process/core.hpp"
-#include "process/settings.hpp"
 #include "qp/peer_timeouts.hpp"
 #include "qp/rc.hpp"
 
@@ -36,21 +35,18 @@ std::chrono::steady_clock::time_point next_look(std::chrono::steady_clock::time_
   return std::chrono::steady_clock::time_point((since / kBetweenLooks + 1) * kBetweenLooks);
 }
 
-bool requests_wait() {
-  return settings().connection.completions == verbs::Completions::kAcknowledged;
-}
-
 }  // namespace
 
-Unanswered::Unanswered(Core& core, OutOfBand& bring_up)
+Unanswered::Unanswered(Core& core, OutOfBand& bring_up, verbs::Completions completions)
     : core_(core),
       bring_up_(bring_up),
+      requests_wait_(completions == verbs::Completions::kAcknowledged),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
   if (!timer_) throw std::system_error(errno, std::generic_category(), "timerfd_create");
 }
 
 void Unanswered::await(verbs::QpNum num, std::chrono::nanoseconds limit) {
-  if (!requests_wait()) return;
+  if (!requests_wait_) return;
   const std::lock_guard lock(mutex_);
   Wait& wait = waits_[num];
   wait.limit = wait.nobody ? kBetweenLooks : std::max<Clock::duration>(limit, kLeast);
@@ -62,7 +58,7 @@ void Unanswered::await(verbs::QpNum num, std::chrono::nanoseconds limit) {
 }
 
 bool Unanswered::peer_unreachable(verbs::QpNum num, const std::string& why) {
-  if (!requests_wait()) return false;
+  if (!requests_wait_) return false;
   const std::lock_guard lock(mutex_);
   Wait& wait = waits_[num];
   wait.nobody = true;
@@ -79,7 +75,7 @@ bool Unanswered::peer_left(RcQp& qp) {
     const std::lock_guard lock(qp.mutex);
     if ((qp.said & IBV_QP_TIMEOUT) != 0) limit = peer_timeouts(qp.attributes, qp.said).answer;
   }
-  if (!requests_wait() || limit == 0ns) return false;
+  if (!requests_wait_ || limit == 0ns) return false;
   Wait wait{.limit = std::clamp<Clock::duration>(limit, kBetweenLooks, kMost), .left = true};
   wait.has_requests = qp.core->holds_requests();
   wait.due = next_look(Clock::now(), wait.limit);

@@ -23,7 +23,7 @@ struct RcQp;
 class Unanswered {
  public:
   /// Throws std::system_error if there is no descriptor.
-  Unanswered(Core& core, OutOfBand& bring_up);
+  Unanswered(Core& core, OutOfBand& bring_up, verbs::Completions completions);
 
   /// Readable when check() is due.
   int fd() const { return timer_.get(); }
@@ -62,6 +62,8 @@ class Unanswered {
 
   Core& core_;
   OutOfBand& bring_up_;
+  /// For their peer; otherwise they complete once they are sent.
+  const bool requests_wait_;
   net::UniqueFd timer_;
   std::mutex mutex_;  ///< leaf lock: not held while a queue pair is checked
   std::unordered_map<verbs::QpNum, Wait> waits_;

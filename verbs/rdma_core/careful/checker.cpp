@@ -58,8 +58,7 @@ constexpr const char* kUncounted =
 
 /// Writes the check to the file of `iwarp run --careful=fail`, which waits for the program to end.
 /// Returns false if it cannot.
-bool count(Check check) {
-  const std::string& path = settings().careful_reports;
+bool count(Check check, const std::string& path) {
   if (path.empty()) return true;
   const net::UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   const std::string line = std::string(name_of(check)) + '\n';
@@ -159,11 +158,12 @@ bool is_ready(Core& core, std::uint32_t num) {
 
 }  // namespace
 
-Checker::Checker(Core& core)
+Checker::Checker(Core& core, const Settings& settings)
     : core_(core),
+      reports_(settings.careful_reports),
       ledger_([this](const Finding& finding) { report(finding); },
               [this](std::uint32_t qp) { return is_ready(core_, qp); },
-              settings().persona == Persona::kIwarp) {
+              settings.persona == Persona::kIwarp) {
   if (!freed_.is_loaded()) return;
   if (!freed_.works()) {
     freed_.stop();
@@ -246,7 +246,7 @@ void Checker::report(const Finding& finding) {
   const Description at = describe(finding.site);
   // A function of a header has one place for each of its callers, and several may be the same line.
   if (!places_.emplace(finding.check, at.place).second) return;
-  if (!count(finding.check)) say(kUncounted);
+  if (!count(finding.check, reports_)) say(kUncounted);
   const std::string begun =
       finding.begun != nullptr ? words(", begun at ", describe(finding.begun)) : "";
   log_event({.level = verbs::LogLevel::kWarning,

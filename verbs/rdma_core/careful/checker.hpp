@@ -29,6 +29,7 @@ namespace iwarp::rdma_core {
 class Core;
 struct Cq;
 struct Qp;
+struct Settings;
 
 namespace careful {
 
@@ -37,7 +38,7 @@ class Checker {
   /// Posts the requests that the calling function was given. Returns 0 or an errno.
   using Post = std::function<int()>;
 
-  explicit Checker(Core& core);
+  Checker(Core& core, const Settings& settings);
 
   int post_send(Qp& qp, ibv_send_wr* wr, ibv_send_wr** bad_wr, const Post& post);
   int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, const Post& post);
@@ -88,6 +89,7 @@ class Checker {
   void say(const char* line);
 
   Core& core_;
+  const std::string reports_;  ///< path of the file that counts them; empty: none
   std::mutex mutex_;
   std::set<std::pair<Check, Site>> said_;
   std::set<std::pair<Check, std::string>> places_;  ///< the same places as text

@@ -14,8 +14,8 @@ namespace {
 
 class CarefulHooks final : public Hooks {
  public:
-  CarefulHooks(Core& core, std::unique_ptr<Hooks> behind)
-      : Hooks(std::move(behind)), checker_(core) {}
+  CarefulHooks(Core& core, const Settings& settings, std::unique_ptr<Hooks> behind)
+      : Hooks(std::move(behind)), checker_(core, settings) {}
 
   int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) override {
     return checker_.post_send(Qp::of(qp), wr, bad_wr,
@@ -134,8 +134,9 @@ class CarefulHooks final : public Hooks {
 
 }  // namespace
 
-std::unique_ptr<Hooks> make_hooks(Core& core, std::unique_ptr<Hooks> behind) {
-  return std::make_unique<CarefulHooks>(core, std::move(behind));
+std::unique_ptr<Hooks> make_hooks(Core& core, const Settings& settings,
+                                  std::unique_ptr<Hooks> behind) {
+  return std::make_unique<CarefulHooks>(core, settings, std::move(behind));
 }
 
 }  // namespace iwarp::rdma_core::careful

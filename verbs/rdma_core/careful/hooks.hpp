@@ -5,9 +5,11 @@
 #include <memory>
 
 #include "process/core.hpp"
+#include "process/settings.hpp"
 
 namespace iwarp::rdma_core::careful {
 
-std::unique_ptr<Hooks> make_hooks(Core& core, std::unique_ptr<Hooks> behind);
+std::unique_ptr<Hooks> make_hooks(Core& core, const Settings& settings,
+                                  std::unique_ptr<Hooks> behind);
 
 }  // namespace iwarp::rdma_core::careful

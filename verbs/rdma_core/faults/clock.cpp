@@ -20,7 +20,6 @@
 #include "iwarp/net/unix_socket.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
-#include "process/settings.hpp"
 
 namespace iwarp::rdma_core::fault {
 namespace {
@@ -29,11 +28,13 @@ constexpr std::size_t kMaxClients = 4;
 constexpr Book::Time kUntilNextAccept = std::chrono::milliseconds(100);
 
 /// Unlinks the socket at exit, in the process that made it. The child of a fork does not own it.
-void unlink_at_exit() {
+void unlink_at_exit(const std::string& path) {
   static std::atomic<pid_t> owner{0};
+  static std::atomic<const char*> name{nullptr};
+  name.store(path.c_str());
   owner.store(::getpid());
   [[maybe_unused]] static const int kAtExit = std::atexit([] {
-    if (owner.load() == ::getpid()) ::unlink(settings().fault_socket.c_str());
+    if (owner.load() == ::getpid()) ::unlink(name.load());
   });
 }
 
@@ -54,7 +55,7 @@ timespec to_timespec(Book::Time time) {
 void Clock::start() {
   wake_ = net::UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake_) throw std::system_error(errno, std::generic_category());
-  if (!settings().fault_socket.empty()) open_socket();
+  if (!socket_.empty()) open_socket();
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -74,11 +75,12 @@ void Clock::wake() {
 }
 
 void Clock::open_socket() {
-  const std::string& path = settings().fault_socket;
-  auto socket = net::listen_unix(path, kMaxClients);
-  if (!socket) return log_refusal("IWARP_FAULT_SOCKET=" + path + ": " + socket.error().message());
+  auto socket = net::listen_unix(socket_, kMaxClients);
+  if (!socket) {
+    return log_refusal("IWARP_FAULT_SOCKET=" + socket_ + ": " + socket.error().message());
+  }
   listener_ = std::move(*socket);
-  unlink_at_exit();
+  unlink_at_exit(socket_);
 }
 
 // The thread cannot report that memory is short: it retries, and drops a client for whom there is

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "iwarp/net/unique_fd.hpp"
@@ -21,9 +22,10 @@ class Injector;
 
 class Clock {
  public:
-  explicit Clock(Injector& injector) : injector_(injector) {}
-  /// Throws std::system_error if there is no thread or no descriptor. A socket that cannot be
-  /// created is logged.
+  /// `socket`: where the user is listened to; empty: nowhere.
+  Clock(Injector& injector, std::string socket) : injector_(injector), socket_(std::move(socket)) {}
+  /// Throws std::system_error when there is no thread or no descriptor to be had. A socket that
+  /// cannot be made is a line in the log.
   void start();
   /// Wakes the thread up, because something is due, now or at another time than before.
   void wake();
@@ -42,6 +44,7 @@ class Clock {
   std::string answer(std::string_view line);
 
   Injector& injector_;
+  const std::string socket_;  ///< its path
   net::UniqueFd wake_;
   net::UniqueFd listener_;
   std::vector<Client> clients_;

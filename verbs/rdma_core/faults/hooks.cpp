@@ -61,8 +61,8 @@ int post_or_keep(Injector& faults, const void* queue, ibv_recv_wr* wr, ibv_recv_
 
 class FaultHooks final : public Hooks {
  public:
-  FaultHooks(Core& core, Plan plan, std::unique_ptr<Hooks> behind)
-      : Hooks(std::move(behind)), injector_(core, std::move(plan)) {
+  FaultHooks(Core& core, Demand demand, std::unique_ptr<Hooks> behind)
+      : Hooks(std::move(behind)), injector_(core, std::move(demand)) {
     injector_.start();
   }
 
@@ -166,8 +166,8 @@ class FaultHooks final : public Hooks {
 
 }  // namespace
 
-std::unique_ptr<Hooks> make_hooks(Core& core, Plan plan, std::unique_ptr<Hooks> behind) {
-  return std::make_unique<FaultHooks>(core, std::move(plan), std::move(behind));
+std::unique_ptr<Hooks> make_hooks(Core& core, Demand demand, std::unique_ptr<Hooks> behind) {
+  return std::make_unique<FaultHooks>(core, std::move(demand), std::move(behind));
 }
 
 }  // namespace iwarp::rdma_core::fault

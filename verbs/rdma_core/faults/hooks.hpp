@@ -4,17 +4,24 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "faults/plan.hpp"
 #include "process/core.hpp"
+#include "process/settings.hpp"
 
 namespace iwarp::rdma_core::fault {
 
 /// Returns the plan that the settings name, an empty plan if they only name a socket, or nullopt if
 /// they ask for no faults. Logs one line, FILE:LINE: what is wrong, and throws std::system_error if
 /// the plan is invalid.
-std::optional<Plan> plan_of_settings();
+struct Demand {
+  Plan plan;           ///< empty where there is no file
+  std::string file;    ///< path of the plan; empty: none
+  std::string socket;  ///< path where clients may add rules; empty: none
+};
+std::optional<Demand> demand_of(const Settings& settings);
 
-std::unique_ptr<Hooks> make_hooks(Core& core, Plan plan, std::unique_ptr<Hooks> behind);
+std::unique_ptr<Hooks> make_hooks(Core& core, Demand demand, std::unique_ptr<Hooks> behind);
 
 }  // namespace iwarp::rdma_core::fault

@@ -10,10 +10,8 @@
 #include <utility>
 
 #include "cm/id.hpp"
-#include "faults/hooks.hpp"
 #include "objects/objects.hpp"
 #include "process/refusal.hpp"
-#include "process/settings.hpp"
 #include "qp/rc.hpp"
 #include "qp/ud.hpp"
 
@@ -64,27 +62,29 @@ std::string described(const Hit& hit) {
 
 }  // namespace
 
-std::optional<Plan> plan_of_settings() {
-  const Settings& s = settings();
-  if (s.fault.empty() && s.fault_socket.empty()) return std::nullopt;
-  Plan plan;
-  if (!s.fault.empty()) {
-    auto parsed = parse_plan(read_file(s.fault));
+std::optional<Demand> demand_of(const Settings& settings) {
+  Demand out{.plan = {}, .file = settings.fault, .socket = settings.fault_socket};
+  if (out.file.empty() && out.socket.empty()) return std::nullopt;
+  if (!out.file.empty()) {
+    auto parsed = parse_plan(read_file(out.file));
     if (!parsed) {
-      log_refusal(fmt::format("{}:{}: {}", s.fault, parsed.error().line, parsed.error().why));
+      log_refusal(fmt::format("{}:{}: {}", out.file, parsed.error().line, parsed.error().why));
       fail(EINVAL);
     }
-    plan = std::move(*parsed);
+    out.plan = std::move(*parsed);
   }
-  plan.seed = s.fault_seed.value_or(plan.seed);
-  return plan;
+  out.plan.seed = settings.fault_seed.value_or(out.plan.seed);
+  return out;
 }
 
-Injector::Injector(Core& core, Plan plan) : core_(core), book_(std::move(plan)) {}
+Injector::Injector(Core& core, Demand demand)
+    : core_(core),
+      file_(file_name(demand.file)),
+      book_(std::move(demand.plan)),
+      clock_(*this, std::move(demand.socket)) {}
 
 void Injector::start() {
-  const std::string& file = settings().fault;
-  const std::string what = file.empty() ? "no plan" : file_name(file);
+  const std::string what = file_.empty() ? "no plan" : file_;
   log_event({.level = verbs::LogLevel::kWarning,
              .event = "faults",
              .message = fmt::format("faults on demand: {}, {} rules, seed {}", what, book_.size(),
@@ -238,9 +238,8 @@ void Injector::comes_again(std::uint32_t qp_num) {
 
 void Injector::log(const Hit& hit) {
   const Rule& rule = *hit.rule;
-  const std::string where = rule.line != 0
-                                ? fmt::format("{}:{}", file_name(settings().fault), rule.line)
-                                : "fault socket";
+  const std::string where =
+      rule.line != 0 ? fmt::format("{}:{}", file_, rule.line) : "fault socket";
   log_event({.level = verbs::LogLevel::kWarning,
              .event = "fault",
              .message = fmt::format("{}: {}{}", where, rule.text, described(hit)),

@@ -21,11 +21,11 @@
 #include "faults/book.hpp"
 #include "faults/clock.hpp"
 #include "faults/datagrams.hpp"
+#include "faults/hooks.hpp"
 #include "faults/receives.hpp"
 #include "faults/wire.hpp"
 
 namespace iwarp::rdma_core {
-class Core;
 struct Context;
 struct Qp;
 struct Srq;
@@ -36,7 +36,7 @@ namespace iwarp::rdma_core::fault {
 class Injector {
  public:
   /// The Core lives as long as the process, and so does the injector.
-  Injector(Core& core, Plan plan);
+  Injector(Core& core, Demand demand);
   Injector(const Injector&) = delete;
   Injector& operator=(const Injector&) = delete;
   /// Starts its thread and its socket. Call once.
@@ -100,6 +100,7 @@ class Injector {
   void remove_device();
 
   Core& core_;
+  const std::string file_;  ///< name of the plan's file; empty: there is none
   const std::chrono::steady_clock::time_point opened_at_ = std::chrono::steady_clock::now();
   std::atomic<bool> removed_{false};
   std::atomic<bool> port_down_{false};
@@ -113,7 +114,7 @@ class Injector {
   std::set<Context*> contexts_;
   std::vector<Hit> for_clock_;
   std::optional<Book::Time> port_up_at_;
-  Clock clock_{*this};
+  Clock clock_;
 };
 
 }  // namespace iwarp::rdma_core::fault

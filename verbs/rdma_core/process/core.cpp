@@ -20,7 +20,6 @@
 #include "iwarp/net/insist.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
-#include "process/settings.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -106,7 +105,7 @@ Core::Core(TlsCarriers carriers, const Parts& parts)
         if (!rnic) throw std::system_error(rnic.error());
         return std::move(*rnic);
       }()) {
-  start_metrics();
+  start_metrics(parts.metrics);
   services_ = parts.services(*this);
   hooks_ = parts.hooks(*this);
   std::vector<pollfd> watched{{.fd = cm_channel_.fd(), .events = POLLIN, .revents = 0},
@@ -130,8 +129,7 @@ Core::Core(TlsCarriers carriers, const Parts& parts)
 }
 
 // A program does its work without them, too.
-void Core::start_metrics() {
-  const std::string& where = settings().metrics;
+void Core::start_metrics(const std::string& where) {
   if (where.empty()) return;
   const auto address = net::parse_metrics_address(where);
   if (!address) return log_refusal("IWARP_METRICS=" + where + ": " + address.error());

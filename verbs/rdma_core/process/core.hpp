@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -36,6 +37,7 @@ class Core {
   struct Parts {
     std::function<std::vector<std::unique_ptr<Service>>(Core&)> services;
     std::function<std::unique_ptr<Hooks>(Core&)> hooks;  ///< null: nothing observes or intercepts
+    std::string metrics;  ///< where the statistics are served; empty: nowhere
   };
 
   /// The Core of this process. Throws std::system_error when it cannot be made.
@@ -134,7 +136,7 @@ class Core {
   static Core* make();
   /// Logs why not, and throws std::system_error, when there can be none.
   static Core* make(TlsCarriers carriers, const Parts& parts);
-  void start_metrics();
+  void start_metrics(const std::string& where);
   void dispatch(std::span<pollfd> watched);
   void dispatch(net::CmEvent event);
   void dispatch(const verbs::AsyncEvent& event);

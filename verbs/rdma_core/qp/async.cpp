@@ -10,7 +10,6 @@
 #include "process/acks.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
-#include "process/settings.hpp"
 #include "qp/rc.hpp"
 
 namespace iwarp::rdma_core {
@@ -20,9 +19,9 @@ using verbs::AsyncEventType;
 
 // The requester sees a refused request in its completion, and adapters for InfiniBand raise no
 // event for it. How connections end is the CM's to tell.
-bool is_told(const verbs::AsyncEvent& event) {
+bool is_told(const verbs::AsyncEvent& event, Persona persona) {
   const bool by_completion =
-      event.type == AsyncEventType::kTerminateReceived && settings().persona == Persona::kRoce;
+      event.type == AsyncEventType::kTerminateReceived && persona == Persona::kRoce;
   return event.terminate && !by_completion && event.terminate->fault != mpa::kTcpLost;
 }
 
@@ -68,7 +67,7 @@ void tell_limit(Srq& srq) {
 
 class AsyncEvents final : public Service {
  public:
-  explicit AsyncEvents(Core& core) : core_(core) {}
+  AsyncEvents(Core& core, Persona persona) : core_(core), persona_(persona) {}
 
   bool takes(const verbs::AsyncEvent& event) override {
     dispatch(event);
@@ -92,7 +91,7 @@ class AsyncEvents final : public Service {
       case AsyncEventType::kTerminateReceived:
       case AsyncEventType::kTerminateSent:
       case AsyncEventType::kLlpConnectionLost:  // With the fault, where no Terminate could be sent.
-        if (!is_told(event)) return;
+        if (!is_told(event, persona_)) return;
         core_.with_qp(event.qp_num, [&event](Qp& qp) { tell(qp, *event.terminate); });
         return;
       case AsyncEventType::kCqOverflow:
@@ -111,12 +110,13 @@ class AsyncEvents final : public Service {
   }
 
   Core& core_;
+  const Persona persona_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> make_async_events(Core& core) {
-  return std::make_unique<AsyncEvents>(core);
+std::unique_ptr<Service> make_async_events(Core& core, Persona persona) {
+  return std::make_unique<AsyncEvents>(core, persona);
 }
 
 }  // namespace iwarp::rdma_core
@@ -127,7 +127,7 @@ extern "C" {
 
 int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
   Context& self = Context::of(context);
-  if (!self.core.alive()) return minus_one(EIO);
+  if (!self.alive()) return minus_one(EIO);
   const Visit visit(self);
   const auto taken = self.async.get();
   if (!taken) return minus_one(taken.error());

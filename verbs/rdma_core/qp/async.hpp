@@ -5,9 +5,11 @@
 #include <memory>
 
 #include "process/core.hpp"
+#include "process/settings.hpp"
 
 namespace iwarp::rdma_core {
 
-std::unique_ptr<Service> make_async_events(Core& core);
+/// `persona`: what kind of device the program sees.
+std::unique_ptr<Service> make_async_events(Core& core, Persona persona);
 
 }  // namespace iwarp::rdma_core
