@@ -53,9 +53,10 @@ void GidTable::insert(const Row& row) {
 Port look_at_port() {
   static std::mutex mutex;
   static GidTable table;
-  static bool list_loopback = settings().list_loopback;
+  const Settings& chosen = settings();
+  static bool list_loopback = chosen.list_loopback;
   const std::lock_guard lock(mutex);
-  Port out = look_at_port(settings().persona, list_loopback);
+  Port out = look_at_port(chosen.persona, list_loopback);
   list_loopback |= out.interface == kLoopback;
   table.arrange(out);
   return out;

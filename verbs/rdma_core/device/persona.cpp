@@ -58,8 +58,9 @@ const PersonaFacts& facts(Persona persona) { return persona == Persona::kRoce ? 
 const PersonaFacts& facts() { return facts(settings().persona); }
 
 const char* why_no_datagrams() {
-  if (settings().persona == Persona::kIwarp) return "iWARP has connections only";
-  return settings().tls.wanted() ? "TLS is wanted, and protects connections only" : nullptr;
+  const Settings& chosen = settings();
+  if (chosen.persona == Persona::kIwarp) return "iWARP has connections only";
+  return chosen.tls.wanted() ? "TLS is wanted, and protects connections only" : nullptr;
 }
 
 void show_as_roce(ibv_device_attr& attr) {

@@ -64,7 +64,8 @@ ibv_port_attr port_attributes() {
 ibv_device_attr device_attributes() {
   ibv_device_attr out{};
   std::strncpy(out.fw_ver, kVersion, sizeof out.fw_ver - 1);
-  out.node_guid = look_at_port().guid;
+  const Port port = look_at_port();
+  out.node_guid = port.guid;
   out.sys_image_guid = out.node_guid;
   out.vendor_id = kNoVendor;
   out.max_mr_size = ~std::uint64_t{0};
@@ -91,7 +92,7 @@ ibv_device_attr device_attributes() {
   out.max_srq_sge = kMaxSge;
   out.max_pkeys = 1;
   out.phys_port_cnt = kPortNumber;
-  if (settings().persona == Persona::kRoce) show_as_roce(out);
+  if (port.persona == Persona::kRoce) show_as_roce(out);
   return out;
 }
 
