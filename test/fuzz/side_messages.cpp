@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "bring_up/request.hpp"
-#include "cm/sidr_message.hpp"
+#include "cm/sidr/message.hpp"
 #include "metrics/scrape.hpp"
 #include "rsockets/common/mapping_scale.hpp"
 #include "rsockets/datagrams/wire.hpp"

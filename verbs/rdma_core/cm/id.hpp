@@ -21,7 +21,7 @@
 
 #include "cm/id_fsm.hpp"
 #include "cm/ports.hpp"
-#include "cm/sidr.hpp"
+#include "cm/sidr/sidr.hpp"
 #include "process/core.hpp"
 #include "process/errno_table.hpp"
 #include "process/event_queue.hpp"

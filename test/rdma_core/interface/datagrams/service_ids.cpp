@@ -11,7 +11,7 @@
 
 #include "../endpoint.hpp"
 #include "captured_stderr.hpp"
-#include "cm/sidr_message.hpp"
+#include "cm/sidr/message.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cm/sidr_message.hpp"
+#include "cm/sidr/message.hpp"
 
 #include <algorithm>
 

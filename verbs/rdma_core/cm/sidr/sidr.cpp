@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cm/sidr.hpp"
+#include "cm/sidr/sidr.hpp"
 
 #include <fmt/format.h>
 #include <sys/epoll.h>

@@ -11,7 +11,7 @@
 #include <memory>
 #include <optional>
 
-#include "cm/sidr_message.hpp"
+#include "cm/sidr/message.hpp"
 #include "iwarp/net/datagram_socket.hpp"
 #include "process/service.hpp"
 
