@@ -25,7 +25,7 @@ std::vector<std::unique_ptr<Service>> make_services(Core& core, const Settings& 
   out.push_back(make_cm_events(core));
   out.push_back(make_async_events(core, chosen.persona));
   out.push_back(std::make_unique<OutOfBand>(core, chosen));
-  out.push_back(std::make_unique<Sidr>(sidr_calls()));
+  out.push_back(make_sidr());
   return out;
 }
 

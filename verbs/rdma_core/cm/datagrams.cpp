@@ -99,11 +99,18 @@ void no_answer_came(CmId& asker) {
   queue_event(make_event(asker, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT));
 }
 
-constexpr Sidr::Calls kCalls{request_came, answer_came, no_answer_came};
+Sidr::Backlog backlog_of(const CmId& id) {
+  if (!id.life.is(IdState::kListening)) return Sidr::Backlog::kNotListening;
+  const bool is_full = id.waiting_requests.load() >= id.backlog;
+  return is_full ? Sidr::Backlog::kFull : Sidr::Backlog::kHasRoom;
+}
 
 }  // namespace
 
-const Sidr::Calls& sidr_calls() { return kCalls; }
+std::unique_ptr<Service> make_sidr() {
+  return std::make_unique<Sidr>(Sidr::Calls{backlog_of, request_came, answer_came, no_answer_came},
+                                cm().mutex);
+}
 
 bool is_datagram(const CmId& id) { return id.abi.ps != RDMA_PS_TCP; }
 

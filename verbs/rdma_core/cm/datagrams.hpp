@@ -27,7 +27,7 @@ ibv_gid gid_of(const sockaddr& address);
 /// The interface of the id's own address, or 0.
 unsigned interface_of(const CmId& id);
 
-/// For Core.
-const Sidr::Calls& sidr_calls();
+/// The service that carries requests between ids of datagrams; one for the process.
+std::unique_ptr<Service> make_sidr();
 
 }  // namespace iwarp::rdma_core

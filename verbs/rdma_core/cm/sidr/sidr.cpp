@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <span>
 
-#include "cm/id.hpp"
 #include "process/refusal.hpp"
 
 namespace iwarp::rdma_core {
@@ -54,8 +53,9 @@ void SidrEnd::log_dropped() const {
                              malformed, unasked, unheard, undecided, crowded));
 }
 
-Sidr::Sidr(const Calls& calls)
+Sidr::Sidr(const Calls& calls, std::mutex& mutex)
     : calls_(calls),
+      mutex_(mutex),
       epoll_(opened(::epoll_create1(EPOLL_CLOEXEC))),
       timer_(opened(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC))) {
   if (!watch(epoll_.get(), timer_.get())) throw std::system_error(errno, std::generic_category());
@@ -99,7 +99,7 @@ bool Sidr::answer(SidrEnd& end, const SidrEnd::Peer& to, const SidrMessage& mess
 void Sidr::check() {
   std::array<epoll_event, 16> events;
   const int n = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
-  const std::lock_guard lock(cm().mutex);
+  const std::lock_guard lock(mutex_);
   const std::size_t ready = n > 0 ? static_cast<std::size_t>(n) : 0;
   for (const epoll_event& event : std::span(events).first(ready)) {
     const auto it = ends_.find(event.data.fd);
@@ -147,13 +147,14 @@ void Sidr::came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
 void Sidr::request_came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
   const auto known = std::ranges::find_if(
       end.answers, [&](const SidrEnd::Answer& answer) { return answer.to.is(from); });
-  if (!end.owner->life.is(IdState::kListening)) {
+  const Backlog backlog = calls_.backlog(*end.owner);
+  if (backlog == Backlog::kNotListening) {
     ++end.dropped.unheard;
   } else if (known != end.answers.end() && known->octets) {
     end.send(*known->octets, known->to);
   } else if (known != end.answers.end()) {
     ++end.dropped.undecided;
-  } else if (end.owner->waiting_requests.load() >= end.owner->backlog) {
+  } else if (backlog == Backlog::kFull) {
     ++end.dropped.crowded;
   } else {
     if (end.answers.size() == SidrEnd::kMaxAnswers) end.answers.pop_front();

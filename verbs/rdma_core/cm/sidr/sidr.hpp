@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sidr: the UDP ports of ids of datagrams, the requests that they send until they are answered, and
-// the answers that they have given, for requests that come again. All under Cm::mutex; what comes
-// is taken by the dispatcher. Nobody is answered who has not asked a listener of the program's, and
-// no answer is larger than its question.
+// the answers that they have given, for requests that come again. It knows an id by its address
+// alone, and asks the CM about it through Sidr::Calls. All under the mutex of the ids; what comes
+// is taken by the dispatcher. Only a request to a listener of the program is answered, and no
+// answer is larger than its question.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "cm/sidr/message.hpp"
@@ -65,20 +68,23 @@ struct SidrEnd {
 
 class Sidr final : public Service {
  public:
-  /// What becomes of exchanges; called under Cm::mutex.
+  /// What an id can do with one more request.
+  enum class Backlog : std::uint8_t { kHasRoom, kFull, kNotListening };
+  /// What the CM has to say of ids, and what becomes of exchanges; called with the mutex locked.
   struct Calls {
+    Backlog (*backlog)(const CmId& id);
     void (*requested)(CmId& listener, const SidrEnd::Peer& from, SidrMessage message);
     void (*answered)(CmId& asker, const SidrMessage& message);
     void (*unanswered)(CmId& asker);
   };
-  /// Throws std::system_error when there is no descriptor to be had.
-  explicit Sidr(const Calls& calls);
+  /// `mutex`: that of the ids. Throws std::system_error when there is no descriptor to be had.
+  Sidr(const Calls& calls, std::mutex& mutex);
 
   /// Readable when check() is due.
   int fd() const override { return epoll_.get(); }
   void check() override;
 
-  // Under Cm::mutex.
+  // With the mutex locked.
   /// From now on `end` hears what comes.
   void add(std::shared_ptr<SidrEnd> end, CmId& owner);
   void remove(SidrEnd& end);
@@ -93,6 +99,7 @@ class Sidr final : public Service {
   void look_at_clock();
 
   const Calls calls_;
+  std::mutex& mutex_;
   net::UniqueFd epoll_;
   net::UniqueFd timer_;
   std::map<int, std::shared_ptr<SidrEnd>> ends_;  ///< by descriptor
