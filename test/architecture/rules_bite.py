@@ -112,7 +112,8 @@ class Tree(unittest.TestCase):
         self.addCleanup(self.directory.cleanup)
         self.root = pathlib.Path(self.directory.name)
         for script in ("test/architecture/check_sources.py", "test/architecture/check_docs.py",
-                       "test/architecture/check_exports.py", "rfc-notes/trace.py"):
+                       "test/architecture/check_drawings.py", "test/architecture/check_exports.py",
+                       "rfc-notes/trace.py"):
             self.write(script, (REPOSITORY / script).read_text())
 
     def write(self, path, text):

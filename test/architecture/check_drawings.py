@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The README of a layer draws its rooms: each is a box, `[room]`, and a line that ends in an arrow
+head leads from a room to one that it uses. `|` and `-` are lines, which cross without touching; `+`
+joins all lines that touch it. Every arrow has to be an include, and for every include there has to
+be a way along the arrows."""
+import pathlib
+import re
+import sys
+
+from check_sources import CODE, INCLUDE, ROOMS, ROOT, files, readme_of, room_of
+
+DRAWN = ("verbs/net/src", "verbs/rdma_core")
+BLOCK = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BOX = re.compile(r"\[([\w./]+)\]")
+ROW = re.compile(r"^\| `([^`]+)` \|[^|]*\|(.*)\|$", re.MULTILINE)
+DOWN, UP, RIGHT, LEFT = (1, 0), (-1, 0), (0, 1), (0, -1)
+HEADS = {DOWN: "v", UP: "^", RIGHT: ">", LEFT: "<"}
+LINES = {DOWN: "|+", UP: "|+", RIGHT: "-+", LEFT: "-+"}
+
+
+class Drawing:
+    """The boxes of a drawing and the arrows between them."""
+
+    def __init__(self, text):
+        self.lines = text.splitlines()
+        self.boxes = [(match[1], row, match.start(), match.end())
+                      for row, line in enumerate(self.lines) for match in BOX.finditer(line)]
+        self.used = set()  # arrow heads that a room leads to
+        self.arrows, self.astray = set(), set()
+        for name, row, begin, end in self.boxes:
+            for at, step in self.around(row, begin, end):
+                if self.cell(at) in LINES[step]:
+                    found = self.follow(at, step)
+                    self.arrows |= {(name, other) for other in found}
+                    if not found:
+                        self.astray.add(f"a line from {name} leads to no room")
+        for name, row, begin, end in self.boxes:
+            for at, (down, right) in self.around(row, begin, end):
+                if self.cell(at) == HEADS[-down, -right] and at not in self.used:
+                    self.astray.add(f"an arrow to {name} comes from no room")
+
+    @staticmethod
+    def around(row, begin, end):
+        """The cells beside a box, each with the step that leads there."""
+        yield from (((row + step[0], column), step) for step in (DOWN, UP) for column in range(begin, end))
+        yield from (((row, end), RIGHT), ((row, begin - 1), LEFT))
+
+    def cell(self, at):
+        row, column = at
+        inside = 0 <= row < len(self.lines) and 0 <= column < len(self.lines[row])
+        return self.lines[row][column] if inside and not self.box_at(at) else " "
+
+    def box_at(self, at):
+        return next((name for name, row, begin, end in self.boxes if row == at[0] and begin <= at[1] < end), None)
+
+    def follow(self, at, step):
+        """The rooms that the line at this cell, which is entered by this step, leads to."""
+        found, seen, left = set(), set(), [(at, step)]
+        while left:
+            at, step = left.pop()
+            if (at, step) in seen:
+                continue
+            seen.add((at, step))
+            ahead = at[0] + step[0], at[1] + step[1]
+            if self.cell(at) == HEADS[step] and self.box_at(ahead):
+                found.add(self.box_at(ahead))
+                self.used.add(at)
+            elif self.cell(at) == "+":
+                for turn in HEADS:
+                    beside = at[0] + turn[0], at[1] + turn[1]
+                    if turn != (-step[0], -step[1]) and self.cell(beside) in LINES[turn] + HEADS[turn]:
+                        left.append((beside, turn))
+            elif self.cell(at) in "|-":
+                left.append((ahead, step))
+        return found
+
+    def is_implied(self, room, other):
+        """There is a way along the arrows."""
+        found, left = set(), [room]
+        while left:
+            here = left.pop()
+            nexts = {end for begin, end in self.arrows if begin == here} - found
+            found |= nexts
+            left.extend(nexts)
+        return other in found
+
+
+def included(base, readme):
+    """What rooms include of other rooms, by folder; and the same with the headers that layers share, which belong
+    to the room whose row in the README names them."""
+    rooms, by_folder, all_of_them = ROOMS[base], set(), set()
+    layer = base.removesuffix("/src")
+    owners = {name: room for room, row in ROW.findall(readme) for name in re.findall(r"`(\w+)`", row)}
+    for path, text in files(CODE, sorted({base, f"{layer}/include", f"{layer}/internal"})):
+        is_source = path.startswith(f"{base}/")
+        room = room_of(rooms, path.removeprefix(f"{base}/")) if is_source else owners.get(pathlib.PurePath(path).stem)
+        for match in INCLUDE.finditer(text):
+            shared = match[1].startswith(f"iwarp/{pathlib.PurePath(layer).name}/")
+            other = owners.get(pathlib.PurePath(match[1]).stem) if shared else room_of(rooms, match[1])
+            is_ours = match[0].endswith('"')  # <memory> is no room
+            if is_ours and room and other and room != other:
+                all_of_them.add((room, other))
+                if is_source and not shared:
+                    by_folder.add((room, other))
+    return by_folder, all_of_them
+
+
+def check(base):
+    """What is wrong with the drawing of the rooms of this layer."""
+    name = readme_of(base)
+    readme = (ROOT / name).read_text() if name else ""
+    drawing = next((one for one in map(Drawing, BLOCK.findall(readme))
+                    if any(box[0] in ROOMS[base] for box in one.boxes)), None)
+    if drawing is None:
+        yield f"{name}: no drawing of the rooms of {base}"
+        return
+    drawn = [box[0] for box in drawing.boxes]
+    yield from (f"{name}: the room {room} is drawn {drawn.count(room)} times" for room in ROOMS[base]
+                if drawn.count(room) != 1)
+    yield from (f"{name}: the drawing has a box {box}, which is no room" for box in drawn if box not in ROOMS[base])
+    yield from (f"{name}: {what}" for what in sorted(drawing.astray))
+    by_folder, all_of_them = included(base, readme)
+    yield from (f"{name}: the drawing has an arrow from {room} to {other}, but no include"
+                for room, other in sorted(drawing.arrows - all_of_them))
+    yield from (f"{name}: {room} includes {other}, but the drawing has no way from one to the other"
+                for room, other in sorted(by_folder) if not drawing.is_implied(room, other))
+
+
+def main():
+    problems = [problem for base in DRAWN if (ROOT / base).is_dir() for problem in check(base)]
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    print(f"drawings: {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
