@@ -14,6 +14,7 @@ The comment says how a figure is made. FILE is a capture, or FILE.hex#NAME, a fr
   changes FILE [MACHINE]          the edges of the state machines that its frames take
   machine NAME                    a table of rfc-notes/fsm as a graph and as a list
   source FILE                     lines of a source of the project
+  variables                       those of the table of options, by the commands that take the option
 
 and behind |, separated by ;  what is shown of the output of a command, or of a source
 
@@ -220,7 +221,20 @@ def machine(arguments):
     return fenced(graph, "mermaid") + "\n" + table(["State", "Event", "Next state", "Rule"], rows) + "\n"
 
 
-KINDS = {"octets": octets, "hex": hex_lines, "offsets": offsets, "changes": changes, "machine": machine}
+OPTIONS = "verbs/options/src/table.cpp"
+GROUPS = {"kConnection": "`iwarp run` and each command that opens a connection",
+          "kTls": "`iwarp run` and, of those, each that has TLS", "kProgram": "`iwarp run`"}
+
+
+def variables(_):
+    found = re.findall(r'^    Option\{"([^"]*)",\s+"(\w+)",\s+Group::(\w+)', (ROOT / OPTIONS).read_text(), re.MULTILINE)
+    rows = [[title, " ".join(f"`{name}`" for option, name, of in found if of == group and option)]
+            for group, title in GROUPS.items()]
+    return "\n" + table(["Taken by", "Variables"], rows) + "\n"
+
+
+KINDS = {"octets": octets, "hex": hex_lines, "offsets": offsets, "changes": changes, "machine": machine,
+         "variables": variables}
 
 
 def made(recipe):

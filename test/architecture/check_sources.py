@@ -23,10 +23,11 @@ LAYERS = {
     "ddp": ("bytes", "ddp"),
     "rdmap": ("bytes", "ddp", "rdmap"),
     "verbs": (*BELOW_VERBS, "verbs"),
+    "verbs/options": ("mpa", "verbs", "options"),
     "verbs/trace": (*BELOW_VERBS, "verbs", "trace"),
     "verbs/net": (*BELOW_VERBS, "verbs", "trace", "net"),
     "verbs/tls": ("bytes", "verbs", "net", "tls"),
-    "verbs/rdma_core": (*BELOW_VERBS, "verbs", "trace", "net", "tls", "rdma_core"),
+    "verbs/rdma_core": (*BELOW_VERBS, "verbs", "options", "trace", "net", "tls", "rdma_core"),
     "offload_model": ("verbs", "offload_model"),
 }
 # Folder of apps/ -> the folders whose headers it may include, besides its own. Nobody may know

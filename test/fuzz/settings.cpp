@@ -31,18 +31,12 @@ Variables variables_in(View input) {
 }
 
 void check(const Settings& settings) {
-  using namespace std::chrono_literals;
-  const auto& connection = settings.connection;
-  require(settings.port_offset <= kMaxPortOffset, "the offset of ports leaves room");
-  require(!settings.ports || settings.ports->first <= settings.ports->second, "ports in order");
-  require(connection.first_fpdu_delay >= 0ms && connection.first_fpdu_delay <= 4000ms,
-          "the delay of the first FPDU ends before set-up does");
-  require(connection.gather_delay >= 0us && connection.gather_delay <= 1000us,
-          "gathering waits for a millisecond at most");
-  require(connection.receive_hold >= 0ms && connection.receive_hold <= 1h, "a hold ends");
-  require(settings.congestion.size() < 16, "the name of an algorithm fits the kernel's");
-  require(connection.startup.revision == 1 || connection.startup.revision == 2,
-          "a revision of MPA");
+  for (const auto& option : options::all()) {
+    const auto text = options::show(option, settings);
+    Settings again;
+    require(text.empty() || options::set(option, text, again), "what counts is within its limits");
+    require(!text.empty() || option.value.words.empty(), "one of the values that have a name");
+  }
 }
 
 }  // namespace

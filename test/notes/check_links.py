@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What Markdown asks for, in every file of the project: links lead to a file that is there and to a
-heading of it, the rows of a table have as many cells as its head, fences and comments are closed.
+heading of it, the rows of a table have as many cells as its head, fences and comments are closed, and
+a variable IWARP_* is one that a source reads.
 Links out of the project are not followed."""
 import pathlib
 import re
@@ -110,12 +111,29 @@ def check_tables(page):
             page.problem(number + 1, "text right behind a table becomes a row of it")
 
 
+def sources_text():
+    """All that is not Markdown and may read a variable."""
+    folders = ("mpa", "verbs", "apps", "test", "rfc-notes", ".cmake", ".ci", ".github", "CMakeLists.txt")
+    paths = [path for folder in folders for path in (ROOT / folder, *(ROOT / folder).rglob("*"))]
+    return "\n".join(path.read_text(errors="replace") for path in paths
+                     if path.is_file() and path.suffix in (".cpp", ".hpp", ".py", ".sh", ".cmake", ".txt", ".yml", ".in"))
+
+
+def check_variables(page, known):
+    for number, line in enumerate(page.raw, 1):
+        for name in re.findall(r"\bIWARP_[A-Z][A-Z0-9_]*\b", line):
+            if name not in known:
+                page.problem(number, f"no source knows {name}")
+
+
 def main():
     paths = [path for path in sorted(ROOT.rglob("*.md"))
              if not set(path.relative_to(ROOT).parts) & set(GENERATED)]
     pages = {path: Page(path) for path in paths}
+    known = set(re.findall(r"\bIWARP_[A-Z][A-Z0-9_]*\b", sources_text()))
     for page in pages.values():
         check_links(page, pages)
+        check_variables(page, known)
         check_tables(page)
     problems = [problem for page in pages.values() for problem in page.problems]
     print(*problems, sep="\n", end="\n" * bool(problems))

@@ -81,6 +81,11 @@ class Links(Tree):
             self.write("a.md", text)
             self.assert_says(self.CHECK, message)
 
+    def test_a_variable_that_no_source_reads(self):
+        self.write("verbs/a.cpp", 'const char* kName = "IWARP_HERE";\n')
+        self.write("a.md", "`IWARP_HERE=1` and `IWARP_GONE=1`\n")
+        self.assert_says(self.CHECK, "a.md:1: no source knows IWARP_GONE")
+
 
 class Figures(Tree):
     CHECK = "rfc-notes/figures.py"
@@ -102,6 +107,13 @@ class Figures(Tree):
     def test_a_figure_that_cannot_be_made(self):
         self.figure("iwarp x | find four", "four")
         self.assert_says(self.CHECK, "no line there begins with 'four'")
+
+    def test_a_variable_that_is_new_makes_the_list_stale(self):
+        self.write("verbs/options/src/table.cpp", '    Option{"--crc", "IWARP_CRC", Group::kConnection, x,\n')
+        self.write("README.md", "<!-- figure: variables -->\n<!-- end -->\n")
+        self.assert_says(self.CHECK, "README.md:1: stale: variables")
+        self.assert_passes(self.CHECK, "--update")
+        self.assertIn("`IWARP_CRC` |", (self.root / "README.md").read_text())
 
     def test_a_part_of_a_source(self):
         self.write("test/a.cpp", "int a;\nTEST_CASE(one) {\n  if (a) {\n    b();\n  }\n}\n\nTEST_CASE(two) {\n}\n")

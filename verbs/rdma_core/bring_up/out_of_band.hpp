@@ -29,6 +29,7 @@
 #include "bring_up/unanswered.hpp"
 #include "device/peer_address.hpp"
 #include "iwarp/net/connection_manager.hpp"
+#include "iwarp/verbs/queue_pair.hpp"
 #include "qp/bring_up.hpp"
 
 namespace iwarp::rdma_core {

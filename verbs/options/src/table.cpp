@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table: each option of `iwarp run` and of the commands that open a connection, in the order of
+// --help.
+#include "values.hpp"
+
+namespace iwarp::options {
+namespace {
+
+using mpa::StartupOptions;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using verbs::ConnectionOptions;
+using Ports = std::pair<std::uint16_t, std::uint16_t>;
+
+constexpr std::uint64_t kMaxFpdu = 64768;
+constexpr std::size_t kMaxCongestion = 15;  // TCP_CA_NAME_MAX and its zero
+
+constexpr std::array kRevisions{Word{"1", std::tuple(1, true)}, Word{"2", std::tuple(2, true)},
+                                Word{"2-only", std::tuple(2, false)}};
+constexpr std::array kRtr{Word{"none", mpa::Rtr::kNone}, Word{"write", mpa::Rtr::kWrite},
+                          Word{"read", mpa::Rtr::kRead}, Word{"send", mpa::Rtr::kSend}};
+constexpr std::array kFpdu{Word{"emss", std::uint64_t{0}}, Word{"max", kMaxFpdu}};
+constexpr std::array kPlacement{Word{"verified", verbs::Placement::kVerified},
+                                Word{"direct", verbs::Placement::kDirect}};
+constexpr std::array kExtensions{Word{"auto", true}, Word{"off", false}};
+constexpr std::array kCompletions{Word{"sent", verbs::Completions::kSent},
+                                  Word{"acked", verbs::Completions::kAcknowledged}};
+constexpr std::array kPersonas{Word{"iwarp", Persona::kIwarp}, Word{"roce", Persona::kRoce}};
+constexpr std::array kPeers{Word{"off", OutOfBandPeers::kOff},
+                            Word{"loopback", OutOfBandPeers::kLoopback},
+                            Word{"on", OutOfBandPeers::kOn}};
+// Refusals and connections are former names.
+constexpr std::array kLevels{
+    Word{"off", verbs::LogLevel::kOff},         Word{"error", verbs::LogLevel::kError},
+    Word{"warning", verbs::LogLevel::kWarning}, Word{"refusals", verbs::LogLevel::kWarning},
+    Word{"info", verbs::LogLevel::kInfo},       Word{"connections", verbs::LogLevel::kInfo},
+    Word{"debug", verbs::LogLevel::kDebug}};
+constexpr std::array kFormats{Word{"text", verbs::LogFormat::kText},
+                              Word{"logfmt", verbs::LogFormat::kLogfmt},
+                              Word{"json", verbs::LogFormat::kJson}};
+
+/// A name that the system may know. Whether it does, and permits it, a connection finds out.
+constexpr Value congestion() {
+  Value out = text<&Settings::congestion>("NAME");
+  out.expected = "a name of at most 15 characters";
+  out.set = [](Settings& settings, std::string_view name) {
+    if (name.size() > kMaxCongestion) return false;
+    settings.congestion = name;
+    return true;
+  };
+  return out;
+}
+
+std::optional<Ports> parse_ports(std::string_view text) {
+  const auto dash = text.find('-');
+  if (dash == text.npos) return std::nullopt;
+  const auto low = parse_number(text.substr(0, dash), 1, UINT16_MAX);
+  const auto high = parse_number(text.substr(dash + 1), low.value_or(1), UINT16_MAX);
+  return low && high ? std::optional(Ports(*low, *high)) : std::nullopt;
+}
+
+constexpr Value port_range() {
+  return {.title = "LOW-HIGH",
+          .expected = "two ports such as 20000-20999",
+          .set =
+              [](Settings& settings, std::string_view text) {
+                const auto ports = parse_ports(text);
+                if (ports) settings.ports = ports;
+                return ports.has_value();
+              },
+          .show =
+              [](const Settings& settings) {
+                const auto& ports = settings.ports;
+                return ports ? std::to_string(ports->first) + "-" + std::to_string(ports->second)
+                             : "";
+              }};
+}
+
+constexpr auto kRevision = [](auto& settings) {
+  return std::tie(settings.connection.startup.revision, settings.fall_back_to_revision_1);
+};
+
+constexpr std::array kTable{
+    // How a connection is set up and run.
+    Option{"--mpa-rev", "IWARP_MPA_REV", Group::kConnection, one_of<kRevisions, kRevision>(),
+           "MPA revision: 1 (RFC 5044) or 2 (RFC 6581). A peer that goes away when asked "
+           "for 2 is asked again for 1, but not with 2-only"},
+    Option{"--crc", "IWARP_CRC", Group::kConnection, one_of<kOnOff, &StartupOptions::crc>(),
+           "CRC32c over each frame; used unless both sides say off"},
+    Option{"--markers", "IWARP_MARKERS", Group::kConnection,
+           one_of<kOnOff, &StartupOptions::markers>().of_kind(Kind::kFlag),
+           "Ask the peer for markers in what we receive"},
+    Option{"--rtr", "IWARP_RTR", Group::kConnection,
+           one_of<kRtr, &StartupOptions::rtr>().in_programs("write"),
+           "Ready-to-receive message of revision 2; none means client-server mode. Some "
+           "adapters insist on one"},
+    Option{"--fpdu", "IWARP_FPDU", Group::kConnection,
+           number<&ConnectionOptions::max_ulpdu, 128, kMaxFpdu, std::uint64_t, kFpdu>("emss|max|N")
+               .sizes(),
+           "Largest frame we send: emss fits a TCP segment, the rule of RFC 5044; N is 128 "
+           "to 64768. max is faster between software peers, but adapters may dislike it"},
+    Option{"--placement", "IWARP_PLACEMENT", Group::kConnection,
+           one_of<kPlacement, &ConnectionOptions::placement>(),
+           "verified: check the CRC, then place. direct: place while receiving; a wrong "
+           "CRC leaves the buffer undefined"},
+    Option{"--extensions", "IWARP_EXTENSIONS", Group::kConnection,
+           one_of<kExtensions, &StartupOptions::extensions>(),
+           "Atomics and immediate data (RFC 7306): auto offers them with 8 octets behind "
+           "the private data; a peer that does not know these shows them to its program"},
+    Option{"--completions", "IWARP_COMPLETIONS", Group::kConnection,
+           one_of<kCompletions, &ConnectionOptions::completions>().as_roce("acked"),
+           "When a Send or Write completes: sent, when TCP has it; acked, when the peer "
+           "has placed or refused it, as on InfiniBand. Empty RDMA Reads ask any peer for "
+           "that"},
+    Option{"--first-fpdu-delay", "IWARP_FIRST_FPDU_DELAY", Group::kConnection,
+           number<&ConnectionOptions::first_fpdu_delay, 0, 4000, milliseconds>("MS"),
+           "When connecting, delay the first frame by MS after the peer's Reply. 100 helps "
+           "where siw of an unrepaired Linux kernel is the server and now and then a "
+           "connection hangs at once"},
+    Option{"--gather-delay", "IWARP_GATHER_DELAY", Group::kConnection,
+           number<&ConnectionOptions::gather_delay, 0, 1000, microseconds>("US"),
+           "Coalesce small requests that are posted one by one until the program polls for "
+           "those before, for at most US microseconds; 0: send each at once"},
+    Option{"-C,--congestion", "IWARP_CONGESTION", Group::kConnection, congestion(),
+           "TCP's congestion control, by the name that the system has for it, such as "
+           "cubic; the default is the system's"},
+    Option{"--trace", "IWARP_TRACE", Group::kConnection, file<&Settings::trace>(),
+           "Record every octet: FILE.pcap for Wireshark; FILE.qlog is a log that has "
+           "posts, completions, placements and states, too. iwarp explain reads both"},
+
+    // TLS below MPA. Whether the values make sense together is found out where they are used.
+    Option{"--tls", "IWARP_TLS", Group::kTls, text<&TlsSettings::demand>("").of_kind(Kind::kFlag),
+           "TLS 1.3 on the connection; any of the options below asks for it, too. A client "
+           "trusts the authorities of the system unless --tls-ca names others"},
+    Option{"--tls-cert", "IWARP_TLS_CERT", Group::kTls,
+           file<&TlsSettings::certificate>().opened_late(),
+           "PEM: our certificate, followed by those above it"},
+    Option{"--tls-key", "IWARP_TLS_KEY", Group::kTls, file<&TlsSettings::key>().opened_late(),
+           "PEM: its key, without a passphrase"},
+    Option{"--tls-ca", "IWARP_TLS_CA", Group::kTls, file<&TlsSettings::authorities>().opened_late(),
+           "PEM: authorities that vouch for the peer. A server that has it demands a "
+           "certificate of each client"},
+    Option{"--tls-peer", "IWARP_TLS_PEER", Group::kTls, text<&TlsSettings::peers>("NAME,..."),
+           "Names or addresses, one of which the peer's certificate has to be for. The "
+           "default is the host connected to; of clients, any"},
+    Option{"--tls-psk", "IWARP_TLS_PSK", Group::kTls,
+           file<&TlsSettings::shared_keys>().opened_late(),
+           "Lines IDENTITY:HEX, keys that both sides have, instead of certificates. A "
+           "client uses the first"},
+
+    // What a program under `iwarp run` sees, and what it may be told.
+    Option{"--as", "IWARP_AS", Group::kProgram, one_of<kPersonas, &Settings::persona>(),
+           "What CMD sees: an RNIC, or an adapter for RoCE v2. On the wire it is iWARP"},
+    Option{"--loopback", "IWARP_LOOPBACK", Group::kProgram,
+           one_of<kOnOff, &Settings::list_loopback>(),
+           "As RoCE: whether 127.0.0.1 and ::1 are GIDs although there are other "
+           "addresses, for programs that look up the GID of a loopback address"},
+    Option{"--presence", "IWARP_PRESENCE", Group::kProgram, one_of<kOnOff, &Settings::presence>(),
+           "Whether CMD finds the device below /sys/class/infiniband and /dev/infiniband, "
+           "too"},
+    Option{"--port-range", "IWARP_PORT_RANGE", Group::kProgram, port_range(),
+           "TCP ports for programs that leave the choice to us"},
+    Option{"--port-offset", "IWARP_PORT_OFFSET", Group::kProgram,
+           number<&Settings::port_offset, 0, kMaxPortOffset>("N"),
+           "Puts RDMA port P of the program on TCP port P+N, so that it can have TCP and "
+           "RDMA on one port number. Peers need the same N"},
+    Option{"--oob", "IWARP_OOB", Group::kProgram,
+           one_of<kPeers, &Settings::out_of_band>().as_roce("on"),
+           "Queue pairs that a program connects itself, without rdma_cm: nowhere, only "
+           "within this machine, or also between machines that all run this stack, as is "
+           "the default with --as roce"},
+    Option{"--receive-hold", "IWARP_RECEIVE_HOLD", Group::kProgram,
+           number<&ConnectionOptions::receive_hold, 0, 3'600'000, milliseconds>("MS").in_programs(
+               "10000"),
+           "How long a message may wait for a receive to be posted before the connection "
+           "ends"},
+    Option{"--careful", "IWARP_CAREFUL", Group::kProgram,
+           one_of<kOnOff, &Settings::careful>().of_kind(Kind::kFlag).titled("fail"),
+           "Report what CMD does that works here and fails on hardware or another day, "
+           "with the place in CMD; with =fail the exit status is 99 if there was a report"},
+    Option{"", "IWARP_CAREFUL_REPORTS", Group::kProgram, file<&Settings::careful_reports>(), ""},
+    Option{"--fault", "IWARP_FAULT", Group::kProgram, file<&Settings::fault>().opened_late(),
+           "What goes wrong, and when: one rule a line, such as: after 100 completions "
+           "status WR_FLUSH_ERR"},
+    Option{"--fault-seed", "IWARP_FAULT_SEED", Group::kProgram,
+           number<&Settings::fault_seed, 0, UINT64_MAX>("N"),
+           "In place of the seed in FILE, for rules with a chance"},
+    Option{"--fault-socket", "IWARP_FAULT_SOCKET", Group::kProgram,
+           file<&Settings::fault_socket>("PATH").opened_late(),
+           "Where `iwarp fault` adds rules while CMD runs; %p becomes the process id"},
+    Option{"--metrics", "IWARP_METRICS", Group::kProgram,
+           text<&Settings::metrics>("[ADDR:]PORT|unix:PATH"),
+           "Figures for Prometheus, by HTTP at a port of this machine (0: some free one) "
+           "or at a Unix socket of this user. In PATH, %p becomes the process id"},
+    Option{"--log", "IWARP_LOG", Group::kProgram, one_of<kLevels, &Settings::log>(),
+           "What to say on standard error: nothing, what went wrong, which feature is "
+           "refused and why (warning or refusals), or also what connections do (info or "
+           "connections)"},
+    Option{"--log-format", "IWARP_LOG_FORMAT", Group::kProgram,
+           one_of<kFormats, &Settings::log_format>(),
+           "text for people; key=value, or an object a line, for programs"}};
+
+}  // namespace
+
+std::span<const Option> all() { return kTable; }
+
+}  // namespace iwarp::options
