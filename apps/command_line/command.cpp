@@ -109,9 +109,7 @@ Option& Option::check(std::function<std::string(const std::string&)> fault) {
   return *this;
 }
 
-bool Given::has(std::string_view name) const {
-  return std::ranges::find(names, name) != names.end();
-}
+bool Given::has(std::string_view name) const { return words.contains(name); }
 
 Option& Command::add(Option option) {
   option.group = group_;

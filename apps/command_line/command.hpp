@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,9 +56,9 @@ struct Option {
 
 /// Which options were on the command line, and what stood behind the last of them.
 struct Given {
-  std::vector<std::string> names;  ///< long names
-  std::vector<std::string> rest;   ///< of a command that takes_command
-  bool has_mark = false;           ///< "--" stood before `rest`
+  std::map<std::string, std::string, std::less<>> words;  ///< long name, last word given for it
+  std::vector<std::string> rest;                          ///< of a command that takes_command
+  bool has_mark = false;                                  ///< "--" stood before `rest`
   bool has(std::string_view name) const;
 };
 
@@ -107,11 +108,13 @@ class Command {
   Option& argument(std::string title, std::string& value, std::string help);
   Option& arguments(std::string title, std::vector<std::string>& value, std::string help);
 
+  /// Adds an option that is none of these kinds.
+  Option& add(Option option);
+
   /// The options that are declared next stand under this heading.
   void begin_group(std::string title) { group_ = std::move(title); }
 
  private:
-  Option& add(Option option);
   std::string group_;
 };
 

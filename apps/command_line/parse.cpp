@@ -122,8 +122,8 @@ class Tree {
 
   void collect(CLI::App& app, Given& given) const {
     for (const auto& option : commands_.at(&app)->options) {
-      if (app.get_option(option.long_name())->count() > 0)
-        given.names.push_back(option.long_name());
+      const auto& words = app.get_option(option.long_name())->results();
+      if (!words.empty()) given.words[option.long_name()] = words.back();
     }
     given.has_mark = app.remaining().empty();
     given.rest = given.has_mark ? app_.remaining() : app.remaining();

@@ -144,9 +144,10 @@ class Initiator {
       if ((count > 0) == wanted) return;
       throw Error(fmt::format("{} {}, against the options", count, what));
     };
-    expect(counters.markers_received, options_.common.markers, "markers received");
+    expect(counters.markers_received, options_.common.connection.startup.markers,
+           "markers received");
     expect(counters.markers_sent, options_.peer_markers, "markers sent");
-    expect(counters.octets_crced, options_.common.crc == "on", "octets under a CRC");
+    expect(counters.octets_crced, options_.common.connection.startup.crc, "octets under a CRC");
   }
 
   std::string summary() const {
@@ -154,8 +155,9 @@ class Initiator {
     return fmt::format(
         "demo passed: {} octets written, read back and checked on both sides; a dead STag refused "
         "with Terminate {} (MPA revision {}, CRC {}, markers in {}, out {}, RTR {})",
-        options_.size, terminate_, common.mpa_rev, common.crc, common.markers ? "on" : "off",
-        options_.peer_markers ? "on" : "off", common.rtr);
+        options_.size, terminate_, shown("IWARP_MPA_REV", common), shown("IWARP_CRC", common),
+        shown("IWARP_MARKERS", common), options_.peer_markers ? "on" : "off",
+        shown("IWARP_RTR", common));
   }
 
   const DemoOptions& options_;

@@ -27,32 +27,44 @@ Json crc_kernels() {
   return {{"in_use", crc32c::active().name}, {"available", available}};
 }
 
+/// The defaults of the options of a connection that have one. A time is in seconds.
+Json option_defaults() {
+  Json out;
+  for (const auto& option : options::all()) {
+    const auto value = options::show(option, {});
+    if (option.group != options::Group::kConnection || value.empty()) continue;
+    const auto name = json_name(option);
+    if (option.value.is_number()) {
+      out[name + "_s"] = std::stod(value) / (option.value.title == "MS" ? 1e3 : 1e6);
+    } else if (option.value.is_switch) {
+      out[name] = value == "on";
+    } else {
+      out[name] = value;
+    }
+  }
+  return out;
+}
+
 Json defaults() {
   const verbs::ConnectionOptions connection;
   const auto& startup = connection.startup;
   const auto seconds = [](auto d) {
     return std::chrono::duration_cast<std::chrono::duration<double>>(d).count();
   };
-  return {{"mpa_revision", startup.revision},
-          {"crc", startup.crc},
-          {"markers", startup.markers},
-          {"rtr", "none"},
-          {"fpdu", "emss"},
-          {"placement", "verified"},
-          {"extensions", startup.extensions ? "auto" : "off"},
-          {"completions", "sent"},
-          {"first_fpdu_delay_s", seconds(connection.first_fpdu_delay)},
-          {"gather_delay_s", seconds(connection.gather_delay)},
-          {"fall_back_to_revision_1", net::ConnectOptions().fall_back_to_revision_1},
-          {"ird", startup.ird},
-          {"ord", startup.ord},
-          {"setup_timeout_s", seconds(startup.timeout)},
-          {"close_timeout_s", seconds(connection.close_timeout)},
-          {"stage_octets", connection.stage},
-          {"transmit_batch_octets", connection.transmit_batch},
-          {"file_port", kFilePort},
-          {"ping_port", kPingPort},
-          {"perf_port", kPerfPort}};
+  Json out{{"mpa_revision", startup.revision}};
+  out.update(option_defaults());
+  out.erase("mpa_rev");
+  out.update({{"fall_back_to_revision_1", net::ConnectOptions().fall_back_to_revision_1},
+              {"ird", startup.ird},
+              {"ord", startup.ord},
+              {"setup_timeout_s", seconds(startup.timeout)},
+              {"close_timeout_s", seconds(connection.close_timeout)},
+              {"stage_octets", connection.stage},
+              {"transmit_batch_octets", connection.transmit_batch},
+              {"file_port", kFilePort},
+              {"ping_port", kPingPort},
+              {"perf_port", kPerfPort}});
+  return out;
 }
 
 Json limits() {

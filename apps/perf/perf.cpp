@@ -47,7 +47,6 @@ struct PerfOptions {
   bool busy_poll = false;
   bool epoll = false;
   bool json = false;
-  std::string metrics;
   LogOptions log;
   std::optional<std::string> cost;  ///< --cost: by which host
 };
@@ -141,7 +140,7 @@ int run_client(const PerfOptions& options) {
   if (options.self) own = std::make_unique<measure::ServerProcess>(0, options.plan.connection.tls);
   const auto server = own ? own->address() : address_argument(options.words.front(), kPerfPort);
   catch_stop_signals();
-  start_metrics(options.metrics);
+  start_metrics(options.plan.connection.metrics);
   const auto report = run_test(options, plan, server);
   if (options.json) {
     print(perf::report_json(report));
@@ -167,7 +166,7 @@ int run_perf_server(const PerfOptions& options) {
       .tls = options.plan.connection.tls};
   catch_stop_signals();
   set_log(options.log);
-  start_metrics(options.metrics);
+  start_metrics(options.plan.connection.metrics);
   measure::Listener listener(listen);
   const auto local = net::to_string(net::Address{.host = listen.host, .port = listener.port()});
   log_info("listening", "iwarp perf: listening on " + local, {{"local", local}});
@@ -231,7 +230,7 @@ void add_mode_options(cli::Command& command, PerfOptions& options) {
       .excludes("--busy-poll");
   command.flag("--check", options.plan.check, "Compare every octet that arrives; slower");
   command.flag("--json", options.json, "As JSON");
-  add_metrics_option(command, options.metrics);
+  add_option(command, "IWARP_METRICS", options.plan.connection);
   add_log_options(command, options.log);
   usage::add_cost_option(command, options.cost);
 }
@@ -252,7 +251,7 @@ cli::Command perf_command() {
   add_plan_options(command, *options);
   add_mode_options(command, *options);
   add_common_options(command, options->plan.connection);
-  add_tls_options(command, options->plan.connection.tls);
+  add_tls_options(command, options->plan.connection);
   command.notes = test_list();
   command.shown = {"iwarp perf --self write-bw     this machine, with a server process of its own",
                    "iwarp perf --self tcp-stream   what the TCP under it gives",

@@ -88,8 +88,9 @@ std::string head_text(const Plan& plan) {
   out += fmt::format(", {}", to_string(plan.waiting));
   const auto& c = plan.connection;
   if (!plan.is_tcp()) {
-    out += fmt::format(", CRC {}, markers {}, FPDU {}, {} placement", c.crc,
-                       c.markers ? "on" : "off", c.fpdu, c.placement);
+    out +=
+        fmt::format(", CRC {}, markers {}, FPDU {}, {} placement", shown("IWARP_CRC", c),
+                    shown("IWARP_MARKERS", c), shown("IWARP_FPDU", c), shown("IWARP_PLACEMENT", c));
   }
   if (!c.congestion.empty()) out += fmt::format(", {}", c.congestion);
   if (plan.check) out += ", all payload checked";

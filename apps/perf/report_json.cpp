@@ -51,28 +51,17 @@ Json interval_json(const Plan& plan, const Interval& interval) {
 /// Defaults resolved; but the test's, which the plan has.
 Json options_json(const Report& report) {
   const auto& plan = report.result.plan;
-  const auto& c = plan.connection;
-  return {{"depth", plan.depth},
-          {"qps", plan.qps},
-          {"list", plan.list},
-          {"duration", static_cast<double>(plan.duration.count()) / 1e3},
-          {"warm_up", static_cast<double>(plan.warm_up.count()) / 1e3},
-          {"interval", report.interval},
-          {"waiting", to_string(plan.waiting)},
-          {"check", plan.check},
-          {"mpa_rev", c.mpa_rev},
-          {"crc", c.crc},
-          {"markers", c.markers},
-          {"rtr", c.rtr},
-          {"fpdu", c.fpdu},
-          {"placement", c.placement},
-          {"extensions", c.extensions},
-          {"completions", c.completions},
-          {"first_fpdu_delay_ms", c.first_fpdu_delay_ms},
-          {"gather_delay_us", c.gather_delay_us},
-          {"congestion", c.congestion},
-          {"trace", c.trace},
-          {"server", report.server.empty() ? "self" : report.server}};
+  Json out{{"depth", plan.depth},
+           {"qps", plan.qps},
+           {"list", plan.list},
+           {"duration", static_cast<double>(plan.duration.count()) / 1e3},
+           {"warm_up", static_cast<double>(plan.warm_up.count()) / 1e3},
+           {"interval", report.interval},
+           {"waiting", to_string(plan.waiting)},
+           {"check", plan.check}};
+  out.update(measure::connection_json(plan.connection));
+  out["server"] = report.server.empty() ? "self" : report.server;
+  return out;
 }
 
 Json machine_json() {

@@ -48,7 +48,6 @@ struct PingOptions {
   std::string go_ahead = "send";
   std::string listen = ":7174";
   unsigned max_clients = 64;
-  std::string metrics;
   LogOptions log;
 };
 
@@ -180,7 +179,7 @@ void ping_loop(const PingOptions& options, Session& session, std::vector<Nanosec
 
 int run_client(const PingOptions& options) {
   catch_stop_signals();
-  start_metrics(options.metrics);
+  start_metrics(options.common.metrics);
   const auto rnic = open_rnic();
   const auto watch = watch_rnic(*rnic);
   std::vector<Nanoseconds> times;
@@ -247,7 +246,7 @@ int run_ping(const PingOptions& options) {
   if (!options.server) return run_client(options);
   const ServerOptions server{.listen = address_argument(options.listen, kPingPort),
                              .max_clients = options.max_clients,
-                             .metrics = options.metrics,
+                             .metrics = options.common.metrics,
                              .log = options.log};
   run_server("ping", server, options.common,
              [&](net::Rnic& rnic, net::ConnectRequest& request, ClientSlot& slot) {
@@ -268,7 +267,7 @@ cli::Command ping_command() {
   command.flag("--verify", options->verify, "Compare what comes back with what was sent");
   command.flag("-v,--verbose", options->verbose, "Show the text");
   command.flag("-q,--quiet", options->quiet, "Only the summary");
-  add_metrics_option(command, options->metrics);
+  add_option(command, "IWARP_METRICS", options->common);
   command.begin_group("Server");
   command.flag("--server", options->server, "Answer pings; serves many clients at once");
   command.text("--listen", "ADDR:PORT", options->listen, "Where to listen");
@@ -279,7 +278,7 @@ cli::Command ping_command() {
                  "Clients at a time; more are turned away, unless one is idle: then that one");
   add_log_options(command, options->log);
   add_common_options(command, options->common);
-  add_tls_options(command, options->common.tls);
+  add_tls_options(command, options->common);
   command.notes =
       "Speaks the protocol of rdma-core's rping: either end may be one (rping -s, rping -c).";
   command.shown = {"iwarp ping --server                 answer on port 7174 until interrupted",

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -24,8 +23,8 @@
 #include "commands.hpp"
 #include "common/base/error.hpp"
 #include "common/connection/options.hpp"
-#include "common/serving/metrics.hpp"
 #include "rdma_core/faults/plan.hpp"
+#include "variables.hpp"
 #include "watched.hpp"
 
 namespace iwarp::apps {
@@ -43,30 +42,10 @@ constexpr const char* kCarefulFail = "fail";
 constexpr const char* kCarefulLibrary = "libiwarp_careful.so.1";
 
 struct RunOptions {
-  CommonOptions common{.rtr = "write"};
-  std::string persona = "iwarp";
-  std::string loopback = "off";
-  std::string presence = "on";
-  std::string port_range;
-  unsigned port_offset = 0;
-  std::string oob = "loopback";
-  unsigned receive_hold_ms = 10000;
-  std::optional<std::string> careful;  ///< "" or "fail"
-  std::string fault;
-  std::uint64_t fault_seed = 1;
-  std::string fault_socket;
-  std::string metrics;
-  std::string log = "refusals";
-  std::string log_format = "text";
+  CommonOptions settings = options::for_programs(options::Persona::kIwarp);
   bool quiet = false;  ///< --log off
   bool print_environment = false;
 };
-
-struct Variable {
-  std::string name;
-  std::string value;
-};
-using Environment = std::vector<Variable>;
 
 /// All libraries are in `folder`.
 bool holds_libraries(const fs::path& folder) {
@@ -197,41 +176,15 @@ std::string preload_list(bool is_careful, const fs::path& program) {
   return list;
 }
 
-/// CMD may change its folder.
-std::string absolute(const std::string& path) {
-  return path.empty() ? path : fs::absolute(path).string();
-}
-
-struct TlsVariable {
-  const char* option;
-  const char* name;
-  std::string TlsArguments::* file;
-};
-constexpr std::array kTlsFiles{
-    TlsVariable{"--tls-cert", "IWARP_TLS_CERT", &TlsArguments::certificate},
-    TlsVariable{"--tls-key", "IWARP_TLS_KEY", &TlsArguments::key},
-    TlsVariable{"--tls-ca", "IWARP_TLS_CA", &TlsArguments::authorities},
-    TlsVariable{"--tls-psk", "IWARP_TLS_PSK", &TlsArguments::shared_keys}};
-
-/// Any of them asks for TLS, whatever IWARP_TLS says outside, and empty as it may be.
-void add_tls(const cli::Given& given, const TlsArguments& tls, Environment& out) {
-  const auto before = out.size();
-  for (const auto& [option, name, file] : kTlsFiles) {
-    if (given.has(option)) out.push_back({name, absolute(tls.*file)});
-  }
-  if (given.has("--tls-peer")) out.push_back({"IWARP_TLS_PEER", tls.peers});
-  if (given.has("--tls") || out.size() != before) out.push_back({"IWARP_TLS", "on"});
-}
-
 /// Large messages as Writes: a Read is a round trip more for each.
 constexpr const char* kUcxScheme = "UCX_RNDV_SCHEME";
 constexpr const char* kUcxByWrites = "put_zcopy";
 
 /// UCX knows the device as an adapter for RoCE only.
-void add_ucx(const cli::Given& given, const std::string& persona, Environment& out) {
+void add_ucx(const cli::Given& given, options::Persona persona, Environment& out) {
   const char* const outside = std::getenv("IWARP_AS");
   const bool is_roce = given.has("--as")
-                           ? persona == "roce"
+                           ? persona == options::Persona::kRoce
                            : outside != nullptr && outside == std::string_view("roce");
   if (is_roce && std::getenv(kUcxScheme) == nullptr) out.push_back({kUcxScheme, kUcxByWrites});
 }
@@ -239,42 +192,9 @@ void add_ucx(const cli::Given& given, const std::string& persona, Environment& o
 /// What the options mean to the libraries; only those that were given.
 Environment environment(const cli::Given& given, const RunOptions& options) {
   const fs::path program = given.rest.empty() ? fs::path() : find_program(given.rest.front());
-  Environment out{{"LD_PRELOAD", preload_list(options.careful.has_value(), program)}};
-  const auto add = [&](const char* option, const char* name, const std::string& value) {
-    if (given.has(option)) out.push_back({name, value});
-  };
-  const CommonOptions& common = options.common;
-  const auto fpdu = parse_fpdu(common.fpdu).value_or(0);
-  const bool is_number = common.fpdu != "emss" && common.fpdu != "max";
-  add("--mpa-rev", "IWARP_MPA_REV", common.mpa_rev);
-  add("--crc", "IWARP_CRC", common.crc);
-  add("--markers", "IWARP_MARKERS", common.markers ? "on" : "off");
-  add("--rtr", "IWARP_RTR", common.rtr);
-  add("--fpdu", "IWARP_FPDU", is_number ? std::to_string(fpdu) : common.fpdu);
-  add("--placement", "IWARP_PLACEMENT", common.placement);
-  add("--extensions", "IWARP_EXTENSIONS", common.extensions);
-  add("--completions", "IWARP_COMPLETIONS", common.completions);
-  add("--first-fpdu-delay", "IWARP_FIRST_FPDU_DELAY", std::to_string(common.first_fpdu_delay_ms));
-  add("--gather-delay", "IWARP_GATHER_DELAY", std::to_string(common.gather_delay_us));
-  add("--congestion", "IWARP_CONGESTION", common.congestion);
-  add("--trace", "IWARP_TRACE", common.trace);
-  add("--as", "IWARP_AS", options.persona);
-  add("--loopback", "IWARP_LOOPBACK", options.loopback);
-  add("--presence", "IWARP_PRESENCE", options.presence);
-  add("--port-range", "IWARP_PORT_RANGE", options.port_range);
-  add("--port-offset", "IWARP_PORT_OFFSET", std::to_string(options.port_offset));
-  add("--oob", "IWARP_OOB", options.oob);
-  add("--receive-hold", "IWARP_RECEIVE_HOLD", std::to_string(options.receive_hold_ms));
-  add("--careful", "IWARP_CAREFUL", "on");
-  add("--fault", "IWARP_FAULT", absolute(options.fault));
-  add("--fault-seed", "IWARP_FAULT_SEED", std::to_string(options.fault_seed));
-  add("--fault-socket", "IWARP_FAULT_SOCKET", absolute(options.fault_socket));
-  add("--metrics", "IWARP_METRICS", options.metrics);
-  add_tls(given, common.tls, out);
-  add("--log", "IWARP_LOG", options.log);
-  add("--quiet", "IWARP_LOG", "off");
-  add("--log-format", "IWARP_LOG_FORMAT", options.log_format);
-  add_ucx(given, options.persona, out);
+  Environment out = variables_of(given);
+  out.push_back({"LD_PRELOAD", preload_list(options.settings.careful, program)});
+  add_ucx(given, options.settings.persona, out);
   return out;
 }
 
@@ -344,93 +264,27 @@ void check_faults(const std::string& file) {
 }
 
 int run_run(const cli::Given& given, RunOptions options) {
+  CommonOptions& settings = options.settings;
   // Unset means: whatever does not contradict the revision.
-  if (!given.has("--rtr")) options.common.rtr = "none";
-  connection_options(options.common);  // throws when they contradict each other
-  if (given.has("--fault")) check_faults(options.fault);
+  if (!given.has("--rtr")) settings.connection.startup.rtr = mpa::Rtr::kNone;
+  connection_options(settings);  // throws when they contradict each other
+  if (given.has("--fault")) check_faults(settings.fault);
 
   const auto& words = given.rest;
   if (options.print_environment != words.empty()) {
     throw UsageError(words.empty() ? "CMD is missing (see iwarp run --help)"
                                    : "--env prints and runs nothing: " + words.front());
   }
-  const bool fails = options.careful == kCarefulFail;
+  const bool fails = settings.careful && given.words.at("--careful") == kCarefulFail;
   if (fails && options.print_environment) {
     throw UsageError("--careful=fail has to wait for CMD, and --env runs none: say --careful");
   }
   const Environment variables = environment(given, options);
-  if (fails) return execute_watched(words, variables, options.quiet || options.log == "off");
+  const bool is_quiet = options.quiet || settings.log == verbs::LogLevel::kOff;
+  if (fails) return execute_watched(words, variables, is_quiet);
   if (!options.print_environment) return execute(words, variables);
   for (const auto& [name, value] : variables) fmt::print("{}={}\n", name, value);
   return 0;
-}
-
-std::string check_port_range(const std::string& text) {
-  const auto port = [](std::string_view part) {
-    unsigned value = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    const bool whole = error == std::errc{} && end == part.data() + part.size();
-    return whole && value <= 65535 ? value : 0;
-  };
-  const std::string_view whole = text;
-  const auto dash = whole.find('-');
-  const unsigned low = port(whole.substr(0, dash));
-  const unsigned high = dash == whole.npos ? 0 : port(whole.substr(dash + 1));
-  return low != 0 && low <= high ? "" : "not two ports such as 20000-20999: " + text;
-}
-
-void add_run_options(cli::Command& command, RunOptions& options) {
-  command.choice("--as", options.persona, {"iwarp", "roce"},
-                 "What CMD sees: an RNIC, or an adapter for RoCE v2. On the wire it is iWARP");
-  command.choice("--loopback", options.loopback, {"on", "off"},
-                 "As RoCE: whether 127.0.0.1 and ::1 are GIDs although there are other addresses, "
-                 "for programs that look up the GID of a loopback address");
-  command.choice(
-      "--presence", options.presence, {"on", "off"},
-      "Whether CMD finds the device below /sys/class/infiniband and /dev/infiniband, too");
-  command
-      .text("--port-range", "LOW-HIGH", options.port_range,
-            "TCP ports for programs that leave the choice to us")
-      .check(check_port_range);
-  command.number("--port-offset", "N", options.port_offset, {0, 64511},
-                 "Puts RDMA port P of the program on TCP port P+N, so that it can have TCP and "
-                 "RDMA on one port number. Peers need the same N");
-  command.choice("--oob", options.oob, {"off", "loopback", "on"},
-                 "Queue pairs that a program connects itself, without rdma_cm: nowhere, only "
-                 "within this machine, or also between machines that all run this stack, as "
-                 "is the default with --as roce");
-  command.number("--receive-hold", "MS", options.receive_hold_ms, {0, 3600000},
-                 "How long a message may wait for a receive to be posted before the connection "
-                 "ends");
-  command
-      .optional_text(
-          "--careful", kCarefulFail, options.careful,
-          "Report what CMD does that works here and fails on hardware or another day, "
-          "with the place in CMD; with =fail the exit status is 99 if there was a report")
-      .check([](const std::string& text) {
-        return text == kCarefulFail ? "" : "--careful is followed by nothing or by =fail: " + text;
-      });
-  command
-      .text("--fault", "FILE", options.fault,
-            "What goes wrong, and when: one rule a line, such as: after 100 completions status "
-            "WR_FLUSH_ERR")
-      .completes(cli::Completion::kFile);
-  command.number("--fault-seed", "N", options.fault_seed, {0, 9007199254740991},
-                 "In place of the seed in FILE, for rules with a chance");
-  command
-      .text("--fault-socket", "PATH", options.fault_socket,
-            "Where `iwarp fault` adds rules while CMD runs; %p becomes the process id")
-      .completes(cli::Completion::kFile);
-  add_metrics_option(command, options.metrics);
-  command.choice(
-      "--log", options.log, {"off", "error", "warning", "refusals", "info", "connections", "debug"},
-      "What to say on standard error: nothing, what went wrong, which feature is refused "
-      "and why (warning or refusals), or also what connections do (info or connections)");
-  command.choice("--log-format", options.log_format, {"text", "logfmt", "json"},
-                 "text for people; key=value, or an object a line, for programs");
-  command.flag("--quiet", options.quiet, "The same as --log off").excludes("--log");
-  command.flag("--env", options.print_environment,
-               "Print the variables, one NAME=VALUE a line, run nothing");
 }
 
 }  // namespace
@@ -440,9 +294,12 @@ cli::Command run_command() {
   cli::Command command("run", "Run an RDMA program, unmodified, on machines without RDMA hardware");
   command.usage = "iwarp run [OPTION...] CMD [ARG...]\n       iwarp run --env [OPTION...]";
   command.takes_command = true;
-  add_run_options(command, *options);
-  add_common_options(command, options->common);
-  add_tls_options(command, options->common.tls);
+  add_options(command, options::Group::kProgram, options->settings);
+  command.flag("--quiet", options->quiet, "The same as --log off").excludes("--log");
+  command.flag("--env", options->print_environment,
+               "Print the variables, one NAME=VALUE a line, run nothing");
+  add_common_options(command, options->settings);
+  add_tls_options(command, options->settings);
   command.notes =
       "CMD finds one RDMA device, iwarp0, by libibverbs as well as below /sys and /dev. All "
       "behind\n"

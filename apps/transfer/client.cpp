@@ -15,7 +15,7 @@ void add_client_options(cli::Command& command, ClientOptions& options) {
   command.flag("-q,--quiet", options.quiet, "No progress bar and no report");
   usage::add_cost_option(command, options.cost);
   add_common_options(command, options.common);
-  add_tls_options(command, options.common.tls);
+  add_tls_options(command, options.common);
 }
 
 std::unique_ptr<usage::LiveLedger> start_ledger(const ClientOptions& options, Session& session) {

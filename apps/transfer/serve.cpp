@@ -23,7 +23,6 @@ struct ServeOptions {
   unsigned max_clients = 32;
   unsigned timeout_s = 60;
   bool read_only = false;
-  std::string metrics;
   LogOptions log;
 };
 
@@ -122,7 +121,7 @@ class FileServer {
 int run_serve(const ServeOptions& options) {
   const ServerOptions server{.listen = address_argument(options.listen, kFilePort),
                              .max_clients = options.max_clients,
-                             .metrics = options.metrics,
+                             .metrics = options.common.metrics,
                              .log = options.log};
   FileServer files(options);
   run_server("serve", server, options.common,
@@ -148,10 +147,10 @@ cli::Command serve_command() {
       "idle: then that one");
   command.number("--timeout", "SECONDS", options->timeout_s, {1, 3600},
                  "How long a client may be silent");
-  add_metrics_option(command, options->metrics);
+  add_option(command, "IWARP_METRICS", options->common);
   add_log_options(command, options->log);
   add_common_options(command, options->common);
-  add_tls_options(command, options->common.tls);
+  add_tls_options(command, options->common);
   command.notes =
       "There are no users and no passwords: whoever reaches the port reads the plain files of DIR\n"
       "and, without --read-only, replaces them. So only this machine does unless --listen says\n"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Command lines that make no sense, help, and info: exit status and the one line on stderr."""
 import json
+import re
 import shutil
 import signal
 import socket
@@ -10,8 +11,6 @@ import time
 
 from support import IWARP, TIMEOUT, Case, Server, main, run, start
 
-CONNECTION_OPTIONS = ("--mpa-rev", "--crc", "--markers", "--rtr", "--fpdu", "--placement",
-                      "--extensions", "--completions", "--first-fpdu-delay", "--gather-delay", "--congestion", "--trace")
 
 class OldServer:
     """Closes each connection when its Request has come, as those do that know no revision 2."""
@@ -81,13 +80,19 @@ class Usage(Case):
             with self.subTest(words=words):
                 self.assert_fails(run(*words), 2, pattern)
 
+    def connection_options(self):
+        """Those that `iwarp help connection` explains."""
+        return re.findall(r"^  (?:-\w, )?(--[\w-]+)", self.assert_ok(run("help", "connection")), re.MULTILINE)
+
     def test_help_teaches(self):
         self.assertIn("iwarp demo", self.assert_ok(run("--help")))
+        options = self.connection_options()
+        self.assertLessEqual({"--crc", "--congestion", "--trace"}, set(options))
         for command in ("demo", "serve", "get", "put", "ping"):
             with self.subTest(command=command):
                 text = self.assert_ok(run(command, "--help"))
                 self.assertIn("Examples:\n  iwarp " + command, text)
-                for option in CONNECTION_OPTIONS:
+                for option in options:
                     self.assertIn(option, text)
                 self.assertLessEqual(max(map(len, text.splitlines())), 90)
 
@@ -95,9 +100,6 @@ class Usage(Case):
         self.assertEqual(self.assert_ok(run("help")), self.assert_ok(run("--help")))
         self.assertEqual(self.assert_ok(run("help", "cost", "predict")),
                          self.assert_ok(run("cost", "predict", "--help")))
-        connection = self.assert_ok(run("help", "connection"))
-        for option in CONNECTION_OPTIONS:
-            self.assertIn(f" {option}", connection)
         self.assert_fails(run("help", "gte"), 1, "^iwarp help: .*did you mean get")
 
     def test_version(self):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Common options: their help texts, and their translation into connection options.
+// Rows of the table as options of a command, and the settings as options of a connection.
 #include "common/connection/options.hpp"
 
 #include <fmt/format.h>
@@ -8,100 +8,117 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "command_line/help.hpp"
 #include "common/base/error.hpp"
+#include "common/connection/tls.hpp"
 #include "common/connection/trace.hpp"
+#include "iwarp/net/metrics.hpp"
 
 namespace iwarp::apps {
 
 namespace {
 
-constexpr std::size_t kMinFpdu = 128;
-constexpr std::size_t kMaxFpdu = 64768;
+using options::Kind;
 
-std::string check_fpdu(const std::string& text) {
-  return parse_fpdu(text) ? ""
-                          : "not emss, max or a number from 128 to 64768: " + cli::excerpt(text);
+std::string metrics_fault(const std::string& where) {
+  const auto address = net::parse_metrics_address(where);
+  return address ? "" : address.error() + ": " + cli::excerpt(where);
 }
 
-mpa::Rtr rtr_kind(const std::string& name) {
-  if (name == "write") return mpa::Rtr::kWrite;
-  if (name == "read") return mpa::Rtr::kRead;
-  if (name == "send") return mpa::Rtr::kSend;
-  return mpa::Rtr::kNone;
+/// What this system, or a layer above the table, finds wrong with a word.
+std::string fault_here(std::string_view variable, const std::string& word) {
+  if (variable == "IWARP_CONGESTION") return congestion_fault(word);
+  if (variable == "IWARP_METRICS") return metrics_fault(word);
+  return "";
+}
+
+std::string take(const options::Option& option, const cli::Option::Words& words,
+                 CommonOptions& settings) {
+  const options::Value& value = option.value;
+  const bool is_flag = value.kind == Kind::kFlag;
+  if (is_flag && !words.empty() && words.back() != value.title) {
+    return fmt::format("may be followed by ={} only: {}", value.title, cli::excerpt(words.back()));
+  }
+  const std::string word = is_flag ? "on" : words.back();
+  if (auto fault = fault_here(option.variable, word); !fault.empty()) return fault;
+  if (options::set(option, spelled_out(option, word), settings)) return "";
+  return options::refusal(option) + ": " + cli::excerpt(word);
+}
+
+void add_row(cli::Command& command, const options::Option& option, CommonOptions& settings) {
+  const options::Value& value = option.value;
+  const bool is_flag = value.kind == Kind::kFlag;
+  const bool has_list = value.kind == Kind::kWord;
+  const auto now = options::show(option, settings);
+  const bool is_nothing = is_flag || (value.kind == Kind::kNumber && now == "0");
+  command.add(
+      {.names = std::string(option.names),
+       .value_name =
+           has_list ? fmt::format("{}", fmt::join(value.words, "|")) : std::string(value.title),
+       .help = std::string(option.help),
+       .default_text = is_nothing ? "" : now,
+       .choices = has_list ? cli::Option::Words(value.words.begin(), value.words.end())
+                           : cli::Option::Words(),
+       .is_value_optional = is_flag && !value.title.empty(),
+       .completion = value.kind == Kind::kFile ? cli::Completion::kFile : cli::Completion::kNothing,
+       .take = [&option, &settings](const cli::Option::Words& words) {
+         return take(option, words, settings);
+       }});
 }
 
 }  // namespace
 
-void add_common_options(cli::Command& command, CommonOptions& options) {
+void add_options(cli::Command& command, options::Group group, CommonOptions& settings) {
+  for (const auto& option : options::all()) {
+    if (option.group == group && !option.names.empty()) add_row(command, option, settings);
+  }
+}
+
+void add_option(cli::Command& command, std::string_view variable, CommonOptions& settings) {
+  add_row(command, options::find(variable), settings);
+}
+
+void add_common_options(cli::Command& command, CommonOptions& settings) {
   command.begin_group(cli::kConnectionGroup);
-  command.choice("--mpa-rev", options.mpa_rev, {"1", "2", "2-only"},
-                 "MPA revision: 1 (RFC 5044) or 2 (RFC 6581). A peer that goes away when asked for "
-                 "2 is asked again for 1, but not with 2-only");
-  command.choice("--crc", options.crc, {"on", "off"},
-                 "CRC32c over each frame; used unless both sides say off");
-  command.flag("--markers", options.markers, "Ask the peer for markers in what we receive");
-  command.choice("--rtr", options.rtr, {"none", "write", "read", "send"},
-                 "Ready-to-receive message of revision 2; none means client-server mode. Some "
-                 "adapters insist on one");
-  command
-      .text("--fpdu", "emss|max|N", options.fpdu,
-            "Largest frame we send: emss fits a TCP segment, the rule of RFC 5044; N is 128 to "
-            "64768. max is faster between software peers, but adapters may dislike it")
-      .check(check_fpdu);
-  command.choice("--placement", options.placement, {"verified", "direct"},
-                 "verified: check the CRC, then place. direct: place while receiving; a wrong CRC "
-                 "leaves the buffer undefined");
-  command.choice("--extensions", options.extensions, {"auto", "off"},
-                 "Atomics and immediate data (RFC 7306): auto offers them with 8 octets behind the "
-                 "private data; a peer that does not know these shows them to its program");
-  command.choice("--completions", options.completions, {"sent", "acked"},
-                 "When a Send or Write completes: sent, when TCP has it; acked, when the peer has "
-                 "placed or refused it, as on InfiniBand. Empty RDMA Reads ask any peer for that");
-  command.number("--first-fpdu-delay", "MS", options.first_fpdu_delay_ms, {0, 4000},
-                 "When connecting, wait so long behind the peer's Reply. 100 helps where siw of an "
-                 "unrepaired Linux kernel is the server and now and then a connection hangs at "
-                 "once");
-  command.number("--gather-delay", "US", options.gather_delay_us, {0, 1000},
-                 "Small requests posted one by one leave together while their program has not "
-                 "polled for those before, and wait so long at most; 0: each leaves at once");
-  command
-      .text("-C,--congestion", "NAME", options.congestion,
-            "TCP's congestion control, by the name that the system has for it, such as cubic; the "
-            "default is the system's")
-      .check(congestion_fault);
-  command
-      .text("--trace", "FILE", options.trace,
-            "Record every octet: FILE.pcap for Wireshark; FILE.qlog is a log that has posts, "
-            "completions, placements and states, too. iwarp explain reads both")
-      .completes(cli::Completion::kFile);
+  add_options(command, options::Group::kConnection, settings);
+}
+
+void add_tls_options(cli::Command& command, CommonOptions& settings) {
+  command.begin_group("TLS");
+  add_options(command, options::Group::kTls, settings);
+}
+
+std::string spelled_out(const options::Option& option, const std::string& word) {
+  const auto size = option.value.is_size ? cli::parse_size(word) : std::nullopt;
+  return size ? std::to_string(*size) : word;
+}
+
+std::string json_name(const options::Option& option) {
+  std::string out(option.long_name().substr(2));
+  std::ranges::replace(out, '-', '_');
+  return out;
+}
+
+std::string shown(std::string_view variable, const CommonOptions& settings) {
+  return options::show(options::find(variable), settings);
 }
 
 verbs::ConnectionOptions connection_options(const CommonOptions& options) {
-  if (options.mpa_rev == "1" && options.rtr != "none") {
-    throw UsageError("--rtr " + options.rtr + " needs --mpa-rev 2: revision 1 has no RTR");
+  const auto& startup = options.connection.startup;
+  if (startup.revision == 1 && startup.rtr != mpa::Rtr::kNone) {
+    throw UsageError("--rtr " + shown("IWARP_RTR", options) +
+                     " needs --mpa-rev 2: revision 1 has no RTR");
   }
-  verbs::ConnectionOptions out;
-  out.startup.revision = options.mpa_rev == "1" ? 1 : 2;
-  out.startup.crc = options.crc == "on";
-  out.startup.markers = options.markers;
-  out.startup.rtr = rtr_kind(options.rtr);
-  out.startup.extensions = options.extensions == "auto";
-  out.first_fpdu_delay = std::chrono::milliseconds(options.first_fpdu_delay_ms);
-  out.gather_delay = std::chrono::microseconds(options.gather_delay_us);
-  out.max_ulpdu = parse_fpdu(options.fpdu).value_or(0);
-  out.placement =
-      options.placement == "direct" ? verbs::Placement::kDirect : verbs::Placement::kVerified;
-  out.completions = options.completions == "acked" ? verbs::Completions::kAcknowledged
-                                                   : verbs::Completions::kSent;
-  return out;
+  return options.connection;
 }
 
 net::ConnectOptions connect_options(const CommonOptions& options) {
   net::ConnectOptions out;
   out.connection = connection_options(options);
   out.congestion = options.congestion;
-  out.fall_back_to_revision_1 = options.mpa_rev != "2-only";
+  out.fall_back_to_revision_1 = options.fall_back_to_revision_1;
   out.tap = make_tap_factory(options.trace);
   out.carrier = connecting_carrier(options.tls);
   return out;
@@ -116,14 +133,6 @@ std::string congestion_fault(const std::string& name) {
   ::close(fd);
   if (taken) return "";
   return fmt::format("not a congestion control that TCP may use here, see {}", kList);
-}
-
-std::optional<std::size_t> parse_fpdu(std::string_view text) {
-  if (text == "emss") return 0;
-  if (text == "max") return kMaxFpdu;
-  const auto number = cli::parse_size(text);
-  if (!number || *number < kMinFpdu || *number > kMaxFpdu) return std::nullopt;
-  return static_cast<std::size_t>(*number);
 }
 
 net::Address address_argument(const std::string& text, std::uint16_t default_port) {

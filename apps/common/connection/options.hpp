@@ -1,49 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options that all commands take: how the connection shall be, and where to record it.
+// From the table of options (verbs/options) to the command line of a command, and from what it sets
+// to a connection.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <string_view>
 
 #include "command_line/command.hpp"
-#include "common/connection/tls.hpp"
 #include "iwarp/net/connection_manager.hpp"
+#include "iwarp/options/options.hpp"
 
 namespace iwarp::apps {
 
-/// The values as the command line gives them.
-struct CommonOptions {
-  std::string mpa_rev = "2";
-  std::string crc = "on";
-  bool markers = false;
-  std::string rtr = "none";
-  std::string fpdu = "emss";
-  std::string placement = "verified";
-  std::string extensions = "auto";
-  std::string completions = "sent";
-  unsigned first_fpdu_delay_ms = 0;
-  unsigned gather_delay_us = 50;
-  std::string congestion;  ///< empty: the system's
-  std::string trace;       ///< capture or log; empty: none
-  TlsArguments tls;        ///< of commands that have add_tls_options()
-};
+/// What the options of a command set; a command uses the part that it has options for.
+using CommonOptions = options::Settings;
 
-/// Adds --mpa-rev, --crc, --markers, --rtr, --fpdu, --placement, --extensions, --completions,
-/// --first-fpdu-delay, --gather-delay, --congestion and --trace to a command.
-void add_common_options(cli::Command& command, CommonOptions& options);
+/// Adds all options of a group. `settings` has the defaults that --help shows, and must outlive the
+/// command's run.
+void add_options(cli::Command& command, options::Group group, CommonOptions& settings);
+/// Adds the option of one variable.
+void add_option(cli::Command& command, std::string_view variable, CommonOptions& settings);
+/// Adds the options of Group::kConnection, under their heading.
+void add_common_options(cli::Command& command, CommonOptions& settings);
+/// Adds the options of Group::kTls, under their heading.
+void add_tls_options(cli::Command& command, CommonOptions& settings);
 
-/// What they mean for a connection. UsageError: they contradict each other.
+/// Returns the word of a command line as the table takes it: a size without its unit.
+std::string spelled_out(const options::Option& option, const std::string& word);
+/// Returns the name of an option in JSON: "gather_delay".
+std::string json_name(const options::Option& option);
+/// Returns an option's value in `settings`.
+std::string shown(std::string_view variable, const CommonOptions& settings);
+
+/// Returns the settings of a connection. UsageError: they contradict each other.
 verbs::ConnectionOptions connection_options(const CommonOptions& options);
 
-/// The same for the end that connects; capture file and TLS included. Error: as of TLS.
+/// Returns the same for the end that connects, with capture file and TLS. Error: TLS cannot be set
+/// up.
 net::ConnectOptions connect_options(const CommonOptions& options);
 
-/// Empty: TCP here has that congestion control, and permits it; else what to tell the user.
+/// Returns why TCP here does not take that congestion control; empty: it does.
 std::string congestion_fault(const std::string& name);
-
-/// "emss": 0, "max": the largest ULPDU, or a number in 128..64768; nullopt: none of these.
-std::optional<std::size_t> parse_fpdu(std::string_view text);
 
 /// An address for connecting or listening. UsageError: it is none.
 net::Address address_argument(const std::string& text, std::uint16_t default_port);

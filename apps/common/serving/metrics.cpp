@@ -21,19 +21,6 @@ std::unique_ptr<net::MetricsServer>& place() {
 
 }  // namespace
 
-std::string metrics_fault(const std::string& where) {
-  const auto address = net::parse_metrics_address(where);
-  return address ? "" : address.error() + ": " + cli::excerpt(where);
-}
-
-void add_metrics_option(cli::Command& command, std::string& where) {
-  command
-      .text("--metrics", kMetricsValue, where,
-            "Figures for Prometheus, by HTTP at a port of this machine (0: some free one) or at a "
-            "Unix socket of this user. In PATH, %p becomes the process id")
-      .check(metrics_fault);
-}
-
 void start_metrics(const std::string& where) {
   if (where.empty()) return;
   auto server = net::MetricsServer::open(net::parse_metrics_address(where).value());

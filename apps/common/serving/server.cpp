@@ -12,6 +12,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/stop.hpp"
+#include "common/connection/tls.hpp"
 #include "common/connection/trace.hpp"
 #include "common/serving/listen_error.hpp"
 #include "common/serving/metrics.hpp"

@@ -34,10 +34,11 @@ measure::Plan plan_of(const Job& job) {
   plan.depth = kWindow;
   plan.duration = kLongest;
   plan.connection.congestion = kCongestion;
-  plan.connection.extensions = "off";
-  plan.connection.crc = job.crc == "off" ? "off" : "on";
-  plan.connection.markers = job.markers;
-  if (job.fpdu != 0) plan.connection.fpdu = std::to_string(job.fpdu);
+  auto& connection = plan.connection.connection;
+  connection.startup.extensions = false;
+  connection.startup.crc = job.crc != "off";
+  connection.startup.markers = job.markers;
+  connection.max_ulpdu = job.fpdu;
   plan.counted = {.messages = job.messages != 0 ? job.messages : messages_for(job),
                   .read = iwarp ? 0 : job.read,
                   .cpus = job.cpus,

@@ -36,6 +36,15 @@ std::uint64_t size_of(const std::string& text) {
   return *size;
 }
 
+std::size_t fpdu_of(const std::string& text) {
+  const auto& option = options::find("IWARP_FPDU");
+  CommonOptions out;
+  if (!options::set(option, spelled_out(option, text), out)) {
+    throw UsageError("--fpdu: " + options::refusal(option) + ": " + text);
+  }
+  return out.connection.max_ulpdu;
+}
+
 std::vector<Job> jobs_of(const RunOptions& options) {
   std::vector<Job> out;
   for (const auto& text : options.sizes) {
@@ -44,9 +53,7 @@ std::vector<Job> jobs_of(const RunOptions& options) {
     if (options.mode == "sockets") continue;
     job.mode = "iwarp";
     for (const auto& fpdu : options.fpdus) {
-      const auto octets = parse_fpdu(fpdu);
-      if (!octets) throw UsageError("--fpdu: not emss, max or a number from 128 to 64768: " + fpdu);
-      job.fpdu = *octets;
+      job.fpdu = fpdu_of(fpdu);
       for (const auto& crc : options.crcs) {
         job.crc = crc;
         job.markers = false;

@@ -68,20 +68,33 @@ void check_word(const char* option, const std::string& value,
   }
 }
 
+/// Returns the name of an option in JSON, which has its unit: "gather_delay_us".
+std::string name_with_unit(const options::Option& option) {
+  const auto name = json_name(option);
+  if (!option.value.is_number()) return name;
+  return name + (option.value.title == "MS" ? "_ms" : "_us");
+}
+
+std::string refused(const options::Option& option, const std::string& value) {
+  return fmt::format("{}: {}: {}", option.long_name(), options::refusal(option), printable(value));
+}
+
+/// Returns whether both ends use the same value.
+bool is_shared(const options::Option& option) {
+  return option.group == options::Group::kConnection && option.value.kind != options::Kind::kFile;
+}
+
 void validate_connection(const CommonOptions& o) {
-  check_word("--mpa-rev", o.mpa_rev, std::array<std::string_view, 3>{"1", "2", "2-only"});
-  check_word("--crc", o.crc, std::array<std::string_view, 2>{"on", "off"});
-  check_word("--rtr", o.rtr, std::array<std::string_view, 4>{"none", "write", "read", "send"});
-  check_word("--placement", o.placement, std::array<std::string_view, 2>{"verified", "direct"});
-  check_word("--extensions", o.extensions, std::array<std::string_view, 2>{"auto", "off"});
-  check_word("--completions", o.completions, std::array<std::string_view, 2>{"sent", "acked"});
-  check_range("--first-fpdu-delay", o.first_fpdu_delay_ms, 0, 4000);
-  check_range("--gather-delay", o.gather_delay_us, 0, 1000);
+  CommonOptions scratch;
+  for (const auto& option : options::all()) {
+    const auto value = options::show(option, o);
+    if (!is_shared(option) || options::set(option, value, scratch)) continue;
+    throw UsageError(refused(option, value));
+  }
   if (!o.congestion.empty()) {
     const auto fault = congestion_fault(o.congestion);
     if (!fault.empty()) throw UsageError("--congestion: " + fault);
   }
-  if (!parse_fpdu(o.fpdu)) throw UsageError("--fpdu: no such size: " + printable(o.fpdu));
   connection_options(o);
 }
 
@@ -150,34 +163,24 @@ Counted counted_from(const Json& json) {
   return out;
 }
 
-Json connection_json(const CommonOptions& o) {
-  return {{"mpa_rev", o.mpa_rev},
-          {"crc", o.crc},
-          {"markers", o.markers},
-          {"rtr", o.rtr},
-          {"fpdu", o.fpdu},
-          {"placement", o.placement},
-          {"extensions", o.extensions},
-          {"completions", o.completions},
-          {"first_fpdu_delay_ms", o.first_fpdu_delay_ms},
-          {"gather_delay_us", o.gather_delay_us},
-          {"congestion", o.congestion}};
-}
-
+/// Json::exception: a value is missing. Error: it is none of its option.
 CommonOptions connection_from(const Json& json) {
-  CommonOptions o;
-  json.at("mpa_rev").get_to(o.mpa_rev);
-  json.at("crc").get_to(o.crc);
-  json.at("markers").get_to(o.markers);
-  json.at("rtr").get_to(o.rtr);
-  json.at("fpdu").get_to(o.fpdu);
-  json.at("placement").get_to(o.placement);
-  json.at("extensions").get_to(o.extensions);
-  json.at("completions").get_to(o.completions);
-  read_number(json, "first_fpdu_delay_ms", o.first_fpdu_delay_ms);
-  read_number(json, "gather_delay_us", o.gather_delay_us);
-  json.at("congestion").get_to(o.congestion);
-  return o;
+  CommonOptions out;
+  for (const auto& option : options::all()) {
+    if (!is_shared(option)) continue;
+    const auto name = name_with_unit(option);
+    const auto& value = json.at(name);
+    std::string text;
+    if (option.value.kind == options::Kind::kFlag) {
+      text = value.get<bool>() ? "on" : "off";
+    } else if (option.value.is_number()) {
+      text = std::to_string(whole_number<std::uint64_t>(value, name.c_str()));
+    } else {
+      text = value.get<std::string>();
+    }
+    if (!options::set(option, text, out)) throw UsageError(refused(option, text));
+  }
+  return out;
 }
 
 std::chrono::milliseconds milliseconds_from(const Json& json, const char* name) {
@@ -190,7 +193,31 @@ Waiting waiting_from(const std::string& name) {
   return static_cast<Waiting>(found - kWaiting.begin());
 }
 
+nlohmann::ordered_json connection_json(const CommonOptions& o,
+                                       bool (*has)(const options::Option&)) {
+  nlohmann::ordered_json out;
+  for (const auto& option : options::all()) {
+    if (!has(option)) continue;
+    const auto value = options::show(option, o);
+    auto& json = out[name_with_unit(option)];
+    if (option.value.kind == options::Kind::kFlag) {
+      json = value == "on";
+    } else if (option.value.is_number()) {
+      json = std::stoull(value);
+    } else {
+      json = value;
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+nlohmann::ordered_json connection_json(const CommonOptions& options) {
+  return connection_json(options, [](const options::Option& option) {
+    return option.group == options::Group::kConnection;
+  });
+}
 
 std::span<const Test> tests() { return kTests; }
 
@@ -238,7 +265,7 @@ void validate(const Plan& plan) {
   validate_connection(plan.connection);
   const bool immediate = plan.is_latency() && plan.test->operation == Operation::kWrite &&
                          plan.waiting != Waiting::kPoll;
-  if (immediate && plan.connection.extensions == "off") {
+  if (immediate && !plan.connection.connection.startup.extensions) {
     throw UsageError(
         "write-lat that sleeps is woken by immediate data: it needs --extensions auto");
   }
@@ -256,7 +283,7 @@ Json to_json(const Plan& plan) {
           {"warm_up_ms", plan.warm_up.count()},
           {"waiting", to_string(plan.waiting)},
           {"check", plan.check},
-          {"connection", connection_json(plan.connection)},
+          {"connection", connection_json(plan.connection, is_shared)},
           {"tls", plan.connection.tls.wanted()},
           {"counted", counted_json(plan.counted)}};
 }
@@ -278,7 +305,7 @@ Plan plan_from_json(const Json& json) {
     plan.waiting = waiting_from(json.at("waiting").get<std::string>());
     json.at("check").get_to(plan.check);
     plan.connection = connection_from(json.at("connection"));
-    json.at("tls").get_to(plan.connection.tls.on);
+    if (json.at("tls").get<bool>()) plan.connection.tls.demand = "on";
     plan.counted = counted_from(json.at("counted"));
     validate(plan);
     return plan;

@@ -81,6 +81,8 @@ std::uint64_t warm_up_messages(const Plan& plan);
 /// Error: values out of range, or that do not go together. Names the option.
 void validate(const Plan& plan);
 
+/// Returns the options of a connection, also those that the ends do not share.
+nlohmann::ordered_json connection_json(const CommonOptions& options);
 nlohmann::json to_json(const Plan& plan);
 /// Validated. Error: not a plan.
 Plan plan_from_json(const nlohmann::json& json);

@@ -140,7 +140,7 @@ void serve_rdma(const Plan& plan, const ServeOptions& options, Control& control)
 
 void serve_plan(const ServeOptions& options, Control& control) {
   auto plan = plan_from_json(control.receive());
-  if (plan.connection.tls.on != options.tls.wanted()) {
+  if (plan.connection.tls.wanted() != options.tls.wanted()) {
     throw Error(options.tls.wanted() ? "this server wants TLS (--tls), and the client has none"
                                      : "the client wants TLS (--tls), and this server has none");
   }

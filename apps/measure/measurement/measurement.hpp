@@ -30,10 +30,10 @@ Measurement take_measurement(const Plan& plan, const net::Address& server,
                              MeasureOptions options = {});
 
 struct ServeOptions {
-  std::string host;            ///< where the data connections are taken
-  const Test* only = nullptr;  ///< refuse others; null: whatever the client wants
-  bool own_process = false;    ///< this process is for one client: counted streams, too
-  TlsArguments tls = {};       ///< wanted here, it is wanted of the client
+  std::string host;               ///< where the data connections are taken
+  const Test* only = nullptr;     ///< refuse others; null: whatever the client wants
+  bool own_process = false;       ///< this process is for one client: counted streams, too
+  options::TlsSettings tls = {};  ///< wanted here, it is wanted of the client
 };
 /// Serves one client. What goes wrong is told to the client, then thrown.
 void serve_client(Socket socket, const ServeOptions& options);

@@ -28,7 +28,7 @@ constexpr unsigned kLongest = 120;  // seconds
 constexpr const char* kLoopback = "127.0.0.1";
 
 // What goes wrong the client says.
-int serve_parent(Listener& listener, const TlsArguments& tls) {
+int serve_parent(Listener& listener, const options::TlsSettings& tls) {
   try {
     // A Ctrl-C goes to this process, too; the parent decides what it means, and kills this one.
     signal(SIGINT, SIG_IGN);
@@ -108,10 +108,10 @@ Process::~Process() {
   waitpid(pid_, nullptr, 0);
 }
 
-ServerProcess::ServerProcess(unsigned seconds, const TlsArguments& tls)
+ServerProcess::ServerProcess(unsigned seconds, const options::TlsSettings& tls)
     : ServerProcess(Listener({.host = kLoopback}), seconds, tls) {}
 
-ServerProcess::ServerProcess(Listener listener, unsigned seconds, const TlsArguments& tls)
+ServerProcess::ServerProcess(Listener listener, unsigned seconds, const options::TlsSettings& tls)
     : address_{.host = kLoopback, .port = listener.port()},
       process_([&] { return serve_parent(listener, tls); }, seconds) {}
 

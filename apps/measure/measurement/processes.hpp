@@ -28,12 +28,12 @@ class Process {
 /// Listens on loopback and serves one client.
 class ServerProcess {
  public:
-  explicit ServerProcess(unsigned seconds = 0, const TlsArguments& tls = {});
+  explicit ServerProcess(unsigned seconds = 0, const options::TlsSettings& tls = {});
 
   const net::Address& address() const { return address_; }
 
  private:
-  ServerProcess(Listener listener, unsigned seconds, const TlsArguments& tls);
+  ServerProcess(Listener listener, unsigned seconds, const options::TlsSettings& tls);
 
   net::Address address_;
   Process process_;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/stop.hpp"
+#include "common/connection/tls.hpp"
 #include "common/serving/listen_error.hpp"
 #include "common/serving/metrics.hpp"
 #include "common/serving/session.hpp"

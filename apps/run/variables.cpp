@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// One variable for each option, with its value as it was given.
+#include "variables.hpp"
+
+#include <filesystem>
+
+#include "common/connection/options.hpp"
+
+namespace iwarp::apps {
+
+namespace {
+
+std::string absolute(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).string();
+}
+
+std::string value_of(const options::Option& option, const std::string& word) {
+  if (option.value.kind == options::Kind::kFlag) return "on";
+  return option.value.is_opened_late ? absolute(word) : spelled_out(option, word);
+}
+
+}  // namespace
+
+Environment variables_of(const cli::Given& given) {
+  Environment out;
+  bool wants_tls = false;
+  for (const auto& option : options::all()) {
+    const auto word = given.words.find(option.long_name());
+    if (word == given.words.end()) continue;
+    out.push_back({option.variable, value_of(option, word->second)});
+    wants_tls = wants_tls || option.group == options::Group::kTls;
+  }
+  // Any of them asks for TLS, whatever IWARP_TLS says outside, even with an empty name.
+  if (wants_tls && !given.has("--tls")) out.push_back({"IWARP_TLS", "on"});
+  if (given.has("--quiet")) out.push_back({"IWARP_LOG", "off"});
+  return out;
+}
+
+}  // namespace iwarp::apps

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the options of `iwarp run` to the variables of the libraries.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "command_line/command.hpp"
+
+namespace iwarp::apps {
+
+struct Variable {
+  std::string name;
+  std::string value;
+};
+using Environment = std::vector<Variable>;
+
+/// Returns the variables of the options that were given.
+Environment variables_of(const cli::Given& given);
+
+}  // namespace iwarp::apps
