@@ -374,29 +374,41 @@ class Perf(Case):
                 self.assertEqual((client.returncode, err),
                                  (1, "iwarp perf: the peer says: this server was interrupted\n"))
 
+    def plan_of_a_client(self):
+        """What a client sends first."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            client = start("perf", f"127.0.0.1:{server.getsockname()[1]}", "write-bw", "--duration", 0.1, "--warm-up", 0)
+            peer, _ = server.accept()
+            with peer, peer.makefile() as lines:
+                plan = json.loads(lines.readline())
+            client.communicate(timeout=TIMEOUT)
+        return plan
+
     def test_a_hostile_client_is_told_and_forgotten(self):
-        plan = ('{"iwarp_perf":4,"test":"write-bw","size":%s,"depth":16,"qps":1,"list":1,'
-                '"duration_ms":100,"warm_up_ms":0,"waiting":"event","check":false,"connection":{'
-                '"mpa_rev":"2","crc":"%s","markers":false,"rtr":"none","fpdu":"emss",'
-                '"placement":"verified","extensions":"auto","completions":"sent","first_fpdu_delay_ms":0,'
-                '"gather_delay_us":50,"congestion":""},"tls":false,"counted":{"messages":%s,"read":0,"cpus":"same","crc_kernel":""}}\n')
+        fields = self.plan_of_a_client()
+        fields["size"], fields["connection"]["crc"], fields["counted"]["messages"] = "SIZE", "CRC", "COUNT"
+        right = json.dumps(fields) + "\n"
+
+        def plan(size, crc, messages):
+            return right.replace('"SIZE"', size).replace("CRC", crc).replace('"COUNT"', str(messages))
+
         with Server("perf", "--server") as server:
             for line, answer in (("GET / HTTP/1.1\r\n", "does not speak as iwarp perf does"),
                                  ("[" * 100000 + "\n", "does not speak as iwarp perf does"),
                                  ("{}\n", "does not speak as iwarp perf does"),
                                  ('{"iwarp_perf":1}\n', "different versions"),
                                  ('{"iwarp_perf":4,"test":"x"}\n', "there is no such test"),
-                                 (plan % ("99999999999", "on", 0), "--size 99999999999"),
-                                 (plan % ("-1", "on", 0), "size: not a whole number, or out of range"),
-                                 (plan % ("1e300", "on", 0), "size: not a whole number"),
-                                 (plan % ("0", "on", 0), "--size 0: takes 1 to 64M"),
-                                 (plan % ("64", "on", 5), "counts no messages"),
-                                 (plan % ("1073741824", "on", 5), "counts no messages"),
-                                 (plan % ("64", "on", -1), "messages"),
-                                 ((plan % ("64", "on", 0)).replace("event", "nap"), "no way to wait: nap"),
-                                 (plan % ('"a"', "on", 0), "size: not a whole number"),
-                                 (plan % ("null,\"qps\":[]", "on", 0), "size: not a whole number"),
-                                 (plan % ("64", "\\u0001", 0), r"--crc: not one of on, off: \?")):
+                                 (plan("99999999999", "on", 0), "--size 99999999999"),
+                                 (plan("-1", "on", 0), "size: not a whole number, or out of range"),
+                                 (plan("1e300", "on", 0), "size: not a whole number"),
+                                 (plan("0", "on", 0), "--size 0: takes 1 to 64M"),
+                                 (plan("64", "on", 5), "counts no messages"),
+                                 (plan("1073741824", "on", 5), "counts no messages"),
+                                 (plan("64", "on", -1), "messages"),
+                                 (plan("64", "on", 0).replace("event", "nap"), "no way to wait: nap"),
+                                 (plan('"a"', "on", 0), "size: not a whole number"),
+                                 (plan("null,\"qps\":[]", "on", 0), "size: not a whole number"),
+                                 (plan("64", "\\u0001", 0), r"--crc: not one of on, off: \?")):
                 with self.subTest(line=line[:80]), socket.create_connection(
                         ("127.0.0.1", server.port), timeout=TIMEOUT) as client:
                     client.sendall(line.encode())
