@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Chroots of a Debian release, for building packages and for trying them where nothing else is.
-# Sourced by .ci/package and test/packaging. Takes the mirror from this machine's apt; keeps each
-# chroot as a tar file in $XDG_CACHE_HOME/iwarp, so the second time is quick. Needs root.
+# Chroots of a Debian release, for building packages and for testing them on a bare system.
+# Sourced by .ci/package and test/packaging. Uses the mirror of this machine's apt, and caches each
+# chroot as a tar file in $XDG_CACHE_HOME/iwarp. Needs root.
 source "${BASH_SOURCE[0]%/*}/../apps/setup.sh"  # lab_packages
 chroot_cache=${XDG_CACHE_HOME:-$HOME/.cache}/iwarp/chroots
 
-# why_no_chroot: what is missing here; nothing when chroots can be made.
+# why_no_chroot: prints what is missing here, or nothing if chroots can be made.
 why_no_chroot() {
   local tool
   for tool in mmdebstrap unshare tar; do
@@ -19,7 +19,7 @@ mirror() {
     'Label: Debian' | sort | head -n1
 }
 
-# chroot_packages SUITE KIND: what is in it beyond the essential packages, separated by commas.
+# chroot_packages SUITE KIND: prints its packages beyond the essential ones, separated by commas.
 chroot_packages() {
   local boost=libboost-dev packages
   if [ "$1" = bookworm ]; then boost=libboost1.81-dev; fi
@@ -41,7 +41,7 @@ chroot_packages() {
   echo "$packages"
 }
 
-# chroot_tar SUITE KIND: makes it when it is not there, and prints its name.
+# chroot_tar SUITE KIND: makes the tar file unless it exists, and prints its name.
 chroot_tar() {
   local packages tar architectures variant=minbase valid
   packages=$(chroot_packages "$1" "$2")
@@ -51,7 +51,7 @@ chroot_tar() {
     if [ "$2" = cross ]; then architectures+=,arm64; fi
     mkdir -p "$chroot_cache"
     if [ "$2" = bare ]; then variant=essential; fi
-    # As this machine's apt, which may know better how old its mirror is.
+    # Same setting as this machine's apt, whose mirror may be older than Valid-Until permits.
     eval "$(apt-config shell valid Acquire::Check-Valid-Until)"
     mmdebstrap --quiet --variant=$variant --aptopt="Acquire::Check-Valid-Until \"${valid:-true}\"" \
       --architectures="$architectures" --include="$packages" \
@@ -61,7 +61,7 @@ chroot_tar() {
   echo "$tar"
 }
 
-# kept_chroot SUITE KIND: one that is kept unpacked, to build in; prints its folder.
+# kept_chroot SUITE KIND: unpacks a chroot for builds unless it exists, and prints its folder.
 kept_chroot() {
   local tar root
   tar=$(chroot_tar "$1" "$2")
@@ -74,7 +74,7 @@ kept_chroot() {
   echo "$root"
 }
 
-# unpack_chroot SUITE KIND DIR: a fresh one, which finds the network as this machine does.
+# unpack_chroot SUITE KIND DIR: unpacks a fresh chroot with this machine's network settings.
 unpack_chroot() {
   local tar
   tar=$(chroot_tar "$1" "$2")
@@ -83,13 +83,13 @@ unpack_chroot() {
   cp -L /etc/hosts /etc/resolv.conf "$3/etc/"
 }
 
-# in_chroot DIR [FOLDER...] -- COMMAND...: runs it with these folders of ours at the same place.
-# The mounts go with the command.
+# in_chroot DIR [FOLDER...] -- COMMAND...: runs COMMAND with these folders mounted at the same
+# paths. The mounts end with the command.
 in_chroot() {
   unshare --mount --pid --fork --kill-child --propagation private bash -ec '
     root=$1
     shift
-    mount --bind "$root" "$root"  # a mount point, as a root is
+    mount --bind "$root" "$root"  # a root must be a mount point
     mount -t proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
     mount -t tmpfs tmpfs "$root/tmp"

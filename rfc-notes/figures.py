@@ -1,36 +1,36 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The figures in the Markdown files: what stands between <!-- figure: ... --> and <!-- end -->.
+"""Makes the figures in the Markdown files, which are enclosed in <!-- figure: ... --> and <!-- end -->.
 
-  figures.py            make each again and compare; exit 1 when one is stale
+  figures.py            make each again and compare; exit 1 if one is stale
   figures.py --update   write them
 
 The comment says how a figure is made. FILE is a capture, or FILE.hex#NAME, a frame of test/vectors:
 
   iwarp ARGUMENT...               what the command prints
-  octets FILE FRAME [brief]       each field of a frame: octets, value, what it is for
+  octets FILE FRAME [brief]       each field of a frame: octets, value, purpose
   hex FILE FRAME                  its octets
-  offsets FILE                    where each frame stands in the stream of its sender
+  offsets FILE                    the position of each frame in the stream of its sender
   changes FILE [MACHINE]          the edges of the state machines that its frames take
   machine NAME                    a table of rfc-notes/fsm as a graph and as a list
   source FILE                     lines of a source of the project
   variables                       those of the table of options, by the commands that take the option
 
-and behind |, separated by ;  what is shown of the output of a command, or of a source
+After |, separated by ;  follow the parts of the output, or of a source, that are shown
 
   frames 3-5,7                    these frames of `iwarp explain`
-  lines 1-4,9                     these lines; ... where lines are left out
+  lines 1-4,9                     these lines; ... marks omitted lines
   find TEXT -> TEXT               from the first line that begins so to the next that begins so;
                                   without the arrow that one line
   block TEXT                      from the first line that begins so to the end of what it opens
   varies                          numbers differ from run to run: they are not compared
 
-A picture of `iwarp cost report` is drawn by the test apps.cost_page, in Chromium. In front of it stands
-<!-- picture: PRESET ROWS DIGEST -->, the digest of the rows that it shows: --update copies the
-picture from IWARP_BUILD/.../report-pictures when they have changed.
+The test apps.cost_page draws the pictures of `iwarp cost report` in Chromium. A picture is preceded by
+<!-- picture: PRESET ROWS DIGEST --> with the digest of the rows that it shows; --update copies the
+picture from IWARP_BUILD/.../report-pictures if they have changed.
 
-In README.md and rfc-notes, output that no figure makes has to say so: ```text is drawn or written by
-hand, and <!-- measured: where from --> stands in front of what no run can repeat."""
+In README.md and rfc-notes, all other output must be marked: ```text if it is written by hand, and a
+preceding <!-- measured: where from --> if no run can repeat it."""
 import argparse
 import hashlib
 import json

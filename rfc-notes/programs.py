@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The table of programs in programs.md, made of what the tests in test/rdma_core found.
+"""Makes the table of programs in programs.md from the results of the tests in test/rdma_core.
 
-  programs.py                   check; exit 1 when the table is not what the tests try
+  programs.py                   check; exit 1 if the table does not list what the tests try
   programs.py --update FOLDER   rewrite it from their results, build/release/programs for example
 
-Each class of tests says by @tried() what it tries (test/rdma_core/tried.py), and its tests leave a line
-each in FOLDER, also of other systems, in folders below (test/packaging/test_programs.sh). A program
-whose tests were skipped on a system keeps what the table says of it there.
+Each class of tests declares with @tried() what it tries (test/rdma_core/tried.py). Each test writes a line
+to FOLDER; folders below contain the results of other systems (test/packaging/test_programs.sh). If a
+program's tests were skipped on a system, its cell for that system does not change.
 """
 import argparse
 import ast
@@ -45,7 +45,7 @@ class Found:
 
 
 class Row:
-    """One thing that is tried of one program, in each persona in which it is."""
+    """One aspect of a program that is tried, in one or both personas."""
 
     def __init__(self, program, packages, what, personas):
         self.program, self.packages, self.what = program, packages.split(), what
@@ -57,13 +57,13 @@ class Row:
         self.found.setdefault(result["system"], Found()).take(result)
 
     def update(self, before):
-        """Where nothing was found, the cells are those of before."""
+        """Keeps the old contents of cells without a result."""
         for system in SYSTEMS:
             self.cells[system] = (self.found[system].cell(self.packages) if system in self.found
                                   else before.get(system, NOT_TRIED))
 
     def fixed_cells(self):
-        """What does not depend on where the tests ran."""
+        """The cells that do not depend on the system."""
         return self.program, ", ".join(self.packages), self.what, self.shown_as
 
     def __str__(self):
@@ -88,7 +88,7 @@ def tried_in(path):
 
 
 def rows_of(tests):
-    """rdma-core's own first, then by the program's name."""
+    """Sorts rdma-core's own programs first, then by name."""
     rows = [row for path in sorted(tests.rglob("test_*.py"), key=lambda path: path.name) for row in tried_in(path)]
     own = {"rdmacm-utils", "ibverbs-utils"}
     return sorted(rows, key=lambda row: (not set(row.packages) <= own, row.program.lower()))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions as `iwarp explain` understands them, for what is made of them or compared with them: the
-figures (figures.py) and the answers of the course (test/notes). Nothing here decodes an octet."""
+"""Reads sessions through `iwarp explain`, for the figures (figures.py) and the answers of the course
+(test/notes). Nothing here decodes an octet."""
 import json
 import os
 import pathlib
@@ -15,7 +15,7 @@ STARTUP = [b"MPA ID %s Frame" % kind + bytes([0x40, 1, 0, 0]) for kind in (b"Req
 
 
 def iwarp(*arguments, status=(0, 1)):
-    """What the command prints, run where the paths of the notes begin."""
+    """Returns the output of the command, run in the folder to which the paths of the notes are relative."""
     done = subprocess.run([IWARP, *arguments], cwd=ROOT, capture_output=True, text=True, check=False,
                           timeout=200)
     if done.returncode not in status:
@@ -37,7 +37,7 @@ def vectors(path):
 
 
 def capture_of(fpdus):
-    """A capture in which two ends agree on CRCs, and the one that connects sends these FPDUs."""
+    """Builds a capture in which two ends agree on CRCs and the connecting end sends these FPDUs."""
     near, far = (bytes([192, 0, 2, 1]), 49152), (bytes([192, 0, 2, 2]), 7174)
     steps = [(near, far, STARTUP[0]), (far, near, STARTUP[1])] + [(near, far, f) for f in fpdus]
     out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
@@ -54,7 +54,7 @@ def capture_of(fpdus):
 
 
 class Session:
-    """All that `iwarp explain` says of a capture; a frame is named as it names it, 1.4 or just 4."""
+    """The output of `iwarp explain` for a capture; frames are numbered as there, 1.4 or just 4."""
 
     def __init__(self, capture):
         self.columns, self.frames, self.closed = [], {}, {}
@@ -98,7 +98,7 @@ def session_of(fpdus):
 
 
 def lines_of_frames(text, wanted):
-    """Of what `iwarp explain` prints, the parts of these frames."""
+    """Returns the parts of the output of `iwarp explain` that belong to these frames."""
     out, inside = [], False
     for line in text.splitlines():
         start = re.match(r"(\d+)\.(\d+) ", line)

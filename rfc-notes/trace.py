@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traceability: compares rfc-notes/requirements/ with the ids that code and tests mention.
 
-  trace.py            check; exit 1 when a mark, a row or the table in README.md is wrong
+  trace.py            check; exit 1 if a mark, a row or the table in README.md is wrong
   trace.py --update   rewrite the status table in README.md
   trace.py --promote  set every deferred row that both code and a test mention to done
   trace.py --missing  list what each open row lacks; see requirements/README.md for the rules
@@ -80,7 +80,7 @@ def lacking(row, code, tests):
 
 
 def check_row(root, row, code, tests):
-    """What is wrong with the row's status, or None."""
+    """Returns what is wrong with the row's status, or None."""
     if row.status not in STATUSES:
         return f"unknown status '{row.status}'"
     if row.status == "done":
