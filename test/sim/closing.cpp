@@ -279,8 +279,7 @@ TEST_CASE(
     fill_pattern(mine);
     post_recv(*pair.b, 10, sge(inbox, 0, 64));
     post_send(*pair.a, 1, sge(mine, 0, 64));
-    pair.run();
-    CHECK(text(pair.a->completions()) == "1 success");
+    CHECK(completed(pair) == "1 success");
     CHECK(text(pair.b->completions()) == "10 success");
     CHECK(same(mine, inbox, 64));
     // The Request, then ULPDU_Length and the DDP header: MSN at its octet 10.
@@ -308,8 +307,7 @@ TEST_CASE("after an error the queue pairs connect again once they are reset [VRB
   CHECK(received_code(*pair.a) == "none");
   Region* theirs = pair.b->memory(64, kEverything);
   post_write(*pair.a, 2, sge(mine, 0, 64), remote(theirs));
-  pair.run();
-  CHECK(text(pair.a->completions()) == "2 success");
+  CHECK(completed(pair) == "2 success");
 }
 
 TEST_CASE(

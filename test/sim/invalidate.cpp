@@ -88,8 +88,7 @@ TEST_CASE(
     post_read(*pair.a, 2, sge(back, 0, 100), remote(theirs));
     pair.run();
     post_send_invalidate(*pair.a, 3, sge(mine, 0, 4), stag_of(theirs));
-    pair.run();
-    CHECK(text(pair.a->completions()) == "1 success, 2 success, 3 success");
+    CHECK(completed(pair) == "1 success, 2 success, 3 success");
     CHECK(same(mine, back, 100));
     const auto received = pair.b->completions();
     REQUIRE(received.size() == 1);
@@ -211,8 +210,7 @@ TEST_CASE(
     pair.run();
     CHECK(stag_of(fast).value % 256 == key);
     post_write(*pair.a, 2, sge(mine, 0, 64), remote(fast));
-    pair.run();
-    CHECK(text(pair.a->completions()) == "2 success");
+    CHECK(completed(pair) == "2 success");
     CHECK(same(mine, theirs, 64));
     post_local_invalidate(*pair.b, 21, stag_of(fast));
     pair.run();
@@ -376,7 +374,6 @@ TEST_CASE("an invalidate waits for what this end itself does with the memory [VR
   post_write(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
   fill_pattern(mine, 7);
   post_local_invalidate(*pair.a, 2, stag_of(mine));
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 success, 2 success");
+  CHECK(completed(pair) == "1 success, 2 success");
   CHECK(same(mine, theirs, 50'000));
 }

@@ -82,8 +82,7 @@ TEST_CASE("a local error that departs sends a FIN and nothing else") {
     post_send(*pair.a, 1, source);
     post_send(*pair.a, 2, source);
     const auto octets = pair.to_b.log.size();
-    pair.run();
-    CHECK(text(pair.a->completions()) == "1 local protection error, 2 work request flushed");
+    CHECK(completed(pair) == "1 local protection error, 2 work request flushed");
     CHECK(pair.a->qp->state() == QpState::kError);
     CHECK(pair.a->qp->query().local_error);
     CHECK_FALSE(pair.a->qp->query().terminate_sent);

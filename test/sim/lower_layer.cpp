@@ -60,8 +60,7 @@ TEST_CASE(
   while (pair.to_b.log.size() < kSize / 2) pair.step();
   pair.a->connection->set_emss(536);
   CHECK(pair.a->connection->mulpdu() == mpa::Mulpdu{530});
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 success");
+  CHECK(completed(pair) == "1 success");
   CHECK(same(mine, theirs, kSize));
   const auto lengths = ulpdu_lengths(pair.to_b.log);
   const auto small = std::find(lengths.begin(), lengths.end(), std::size_t{530});

@@ -139,8 +139,7 @@ TEST_CASE(
   CHECK(pair.a->completions().empty());
   CHECK(pair.a->qp->query().send_outstanding == 0);
   post_read(*pair.a, 20, sge(mine, 0, 8), remote(theirs, 60), SendFlags::kNone);
-  pair.run();
-  CHECK(text(pair.a->completions()) == "20 remote access error");
+  CHECK(completed(pair) == "20 remote access error");
 }
 
 TEST_CASE("inline payload is what it was while posting, and needs no registration") {
@@ -157,8 +156,7 @@ TEST_CASE("inline payload is what it was while posting, and needs no registratio
                  .sgl = list,
                  .remote = remote(theirs)});
   local.fill(std::byte{2});
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 success");
+  CHECK(completed(pair) == "1 success");
   for (std::size_t i = 0; i < 256; ++i) {
     CHECK(theirs->address[i] == (i < 200 ? std::byte{1} : std::byte{0}));
   }
@@ -187,8 +185,7 @@ TEST_CASE("lists of sixteen elements gather and scatter octet for octet [VRB-40]
   sink.back().length += static_cast<std::uint32_t>(at);
   REQUIRE(!pair.b->qp->post_recv({.wr_id = 9, .sgl = sink}));
   post(*pair.a, {.wr_id = 1, .flags = SendFlags::kSignaled, .sgl = source});
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 success");
+  CHECK(completed(pair) == "1 success");
   const auto received = pair.b->completions();
   REQUIRE(received.size() == 1);
   CHECK(received[0].byte_len == at);

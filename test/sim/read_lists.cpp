@@ -86,9 +86,7 @@ TEST_CASE("Reads of lists complete in order among other requests, signalled or n
     post_list(*pair.a, 5, make_sink(*pair.a, 7, second), remote(source));
     post_list(*pair.a, 6, {}, remote(source));
     post_write(*pair.a, 7, sge(mine, 0, 8), remote(source, 200));
-    pair.run();
-    CHECK(text(pair.a->completions()) ==
-          "1 success, 3 success, 4 success, 5 success, 6 success, 7 success");
+    CHECK(completed(pair) == "1 success, 3 success, 4 success, 5 success, 6 success, 7 success");
     CHECK(has_source(first, source));
     CHECK(has_source(second, source));
     CHECK(pair.a->qp->query().send_outstanding == 0);
@@ -145,8 +143,7 @@ TEST_CASE("a Read of a list with a buffer that is not the program's is never sen
     std::erase_if(sink, [](const Sge& sge) { return sge.length == 0; });
     sink.insert(sink.begin() + static_cast<long>(bad), sge(source, 0, 4));
     post_list(*pair.a, 1, sink, remote(source));
-    pair.run();
-    CHECK(text(pair.a->completions()) == "1 local protection error");
+    CHECK(completed(pair) == "1 local protection error");
     CHECK(opcodes(pair.to_b) == "7");
   }
 }
@@ -176,8 +173,7 @@ TEST_CASE("a buffer of a Read's list that is invalidated on the way ends the str
     post_list(*pair.a, 1, make_sink(*pair.a, 6, regions), remote(source));
     while (opcodes(pair.to_b).empty()) REQUIRE(pair.step());
     pair.a->connection->revoke(*regions[which], pair.a->now);
-    pair.run();
-    CHECK(text(pair.a->completions()) == "1 local protection error");
+    CHECK(completed(pair) == "1 local protection error");
     CHECK(pair.a->qp->state() == QpState::kError);
   }
 }
@@ -190,8 +186,7 @@ TEST_CASE("ORD that is lowered to 0 while a Read's list is under way fails the R
   post_list(*pair.a, 1, make_sink(*pair.a, 6, regions), remote(source));
   while (opcodes(pair.to_b).empty()) REQUIRE(pair.step());
   CHECK(!pair.a->qp->set_ord(0));
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 local QP operation error");
+  CHECK(completed(pair) == "1 local QP operation error");
 }
 
 TEST_CASE("the sink of a Read with Invalidate is one buffer") {

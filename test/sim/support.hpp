@@ -181,6 +181,11 @@ inline std::string text(const std::vector<WorkCompletion>& list) {
 }
 
 /// Carries what `from` would send now straight into the other end.
+inline std::string completed(Pair& pair) {
+  pair.run();
+  return text(pair.a->completions());
+}
+
 inline void carry(End& from, End& to) {
   for (;;) {
     std::vector<std::byte> octets;

@@ -95,8 +95,7 @@ TEST_CASE("a Read or an atomic of the program's acknowledges what is in front of
   post_read(*pair.a, 2, sge(mine, 8, 8), remote(theirs));
   post_write(*pair.a, 3, sge(mine, 0, 8), remote(theirs));
   post_fetch_add(*pair.a, 4, sge(mine, 16, 8), remote(theirs), 1);
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 success, 2 success, 3 success, 4 success");
+  CHECK(completed(pair) == "1 success, 2 success, 3 success, 4 success");
   CHECK(opcodes(pair.to_b).find('1') == opcodes(pair.to_b).rfind('1'));
 }
 
@@ -145,8 +144,7 @@ TEST_CASE("a peer that answers no Reads cannot be asked: complete when sent") {
   REQUIRE(pair.establish(0, 0));
   const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 success");
+  CHECK(completed(pair) == "1 success");
   CHECK(opcodes(pair.to_b) == "0");
 }
 
@@ -176,8 +174,7 @@ TEST_CASE(
     Region* theirs = pair.b->memory(64, kEverything);
     post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
     post_local_invalidate(*pair.a, 2, stag_of(window), SendFlags::kSignaled | fence);
-    pair.run();
-    CHECK(text(pair.a->completions()) == "2 success");
+    CHECK(completed(pair) == "2 success");
     CHECK(opcodes(pair.to_b) == "01");
   }
 }
@@ -190,8 +187,7 @@ TEST_CASE("unsignalled requests do not keep a connection from closing in order [
     post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
     if (!ours) pair.run();
     CHECK(!(ours ? pair.a : pair.b)->qp->disconnect());
-    pair.run();
-    CHECK(text(pair.a->completions()) == "1 success");
+    CHECK(completed(pair) == "1 success");
     CHECK(pair.a->qp->state() == QpState::kIdle);
     CHECK(pair.b->qp->state() == QpState::kIdle);
   }
@@ -203,8 +199,7 @@ TEST_CASE("the same queue pairs go on with a new connection in either mode") {
   for (const bool again : {true, false, true}) {
     post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
     post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
-    pair.run();
-    CHECK(text(pair.a->completions()) == "1 success");
+    CHECK(completed(pair) == "1 success");
     CHECK(!pair.a->qp->disconnect());
     pair.run();
     REQUIRE(pair.a->qp->state() == QpState::kIdle);

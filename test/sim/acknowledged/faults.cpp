@@ -13,8 +13,7 @@ void check_second_fails(Pair& pair, Region* mine, Region* theirs, RemoteAddress 
   post_write(*pair.a, 1, sge(mine, 0, 64), remote(theirs));
   post_write(*pair.a, 2, sge(mine, 0, 64), wrong);
   post_write(*pair.a, 3, sge(mine, 0, 64), remote(theirs));
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 success, 2 remote access error, 3 work request flushed");
+  CHECK(completed(pair) == "1 success, 2 remote access error, 3 work request flushed");
 }
 
 }  // namespace
@@ -39,16 +38,14 @@ TEST_CASE("the segment that overruns names its Write, also unsignalled, and in t
   post_write(*pair.a, 1, sge(mine, 0, 100), remote(theirs), SendFlags::kNone);
   post_write(*pair.a, 2, sge(mine, 0, 5000), remote(theirs), SendFlags::kNone);
   post_write(*pair.a, 3, sge(mine, 0, 100), remote(theirs));
-  pair.run();
-  CHECK(text(pair.a->completions()) == "2 remote access error, 3 work request flushed");
+  CHECK(completed(pair) == "2 remote access error, 3 work request flushed");
 }
 
 TEST_CASE("a Write refused behind an answered one leaves that one its success") {
   Connected pair(acknowledged(), {});
   const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 64), remote(theirs));
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 success");
+  CHECK(completed(pair) == "1 success");
   check_second_fails(pair, mine, theirs, {.rkey = Stag{0x5500}, .to = 0});
 }
 
@@ -66,8 +63,7 @@ TEST_CASE("a Send without a receive is that Send's, known by its MSN [DDP-31] [R
     post_write(*pair.a, 4, sge(mine, 0, 8), remote(theirs));
     post_send(*pair.a, 5, sge(mine, 0, 8));
     post_send(*pair.a, 6, sge(mine, 0, 8));
-    pair.run();
-    CHECK(text(pair.a->completions()) ==
+    CHECK(completed(pair) ==
           "1 success, 2 success, 3 success, 4 success, 5 receiver not ready, "
           "6 work request flushed");
     CHECK(pair.b->completions().size() == 3);
@@ -80,8 +76,7 @@ TEST_CASE("a Write with an Immediate that finds no receive fails as one") {
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   post_write_immediate(*pair.a, 2, sge(mine, 0, 8), remote(theirs), 5);
   post_send(*pair.a, 3, sge(mine, 0, 8));
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 success, 2 receiver not ready, 3 work request flushed");
+  CHECK(completed(pair) == "1 success, 2 receiver not ready, 3 work request flushed");
 }
 
 TEST_CASE("a Send that is too long is an invalid request [DDP-71]") {
@@ -91,8 +86,7 @@ TEST_CASE("a Send that is too long is an invalid request [DDP-71]") {
   post_recv(*pair.b, 11, sge(theirs, 0, 31));
   post_send(*pair.a, 1, sge(mine, 0, 32));
   post_send(*pair.a, 2, sge(mine, 0, 32));
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 success, 2 remote invalid request");
+  CHECK(completed(pair) == "1 success, 2 remote invalid request");
   CHECK(text(pair.b->completions()) == "10 success, 11 local length error");
 }
 
@@ -103,8 +97,7 @@ TEST_CASE("a Send that may not invalidate is an access error [RDMAP-99]") {
   post_recv(*pair.b, 11, sge(theirs, 0, 64));
   post_send(*pair.a, 1, sge(mine, 0, 8));
   post_send_invalidate(*pair.a, 2, sge(mine, 0, 8), stag_of(theirs));
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 success, 2 remote access error");
+  CHECK(completed(pair) == "1 success, 2 remote access error");
 }
 
 TEST_CASE("a Read that is refused: the Writes in front of it are placed [VRB-45]") {
@@ -114,8 +107,7 @@ TEST_CASE("a Read that is refused: the Writes in front of it are placed [VRB-45]
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   post_read(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
   post_write(*pair.a, 3, sge(mine, 0, 8), remote(theirs));
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 success, 2 remote access error, 3 work request flushed");
+  CHECK(completed(pair) == "1 success, 2 remote access error, 3 work request flushed");
 }
 
 TEST_CASE(
@@ -130,8 +122,7 @@ TEST_CASE(
     post_cmp_swap(*pair.a, 3, sge(mine, 8, 8), remote(theirs, 4), 0, 1);
   }
   post_write(*pair.a, 4, sge(mine, 0, 8), remote(theirs));
-  pair.run();
-  CHECK(text(pair.a->completions()) ==
+  CHECK(completed(pair) ==
         "1 success, 2 success, 3 remote invalid request, 4 work request flushed");
 }
 
@@ -174,8 +165,7 @@ TEST_CASE("a peer that gives up without naming a request: the oldest fails") {
   post_send(*pair.a, 2, sge(mine, 0, 8));
   pair.run();
   CHECK(!pair.b->qp->terminate());
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 remote operation error, 2 work request flushed");
+  CHECK(completed(pair) == "1 remote operation error, 2 work request flushed");
 }
 
 TEST_CASE("a peer that is gone: the oldest that it has not acknowledged fails") {
@@ -248,8 +238,7 @@ TEST_CASE("the receiver's limit holds the stream: for so long, not at all, for e
   SUBCASE("not at all") {
     pair.b->qp->set_peer_timeouts({.receive_hold = 0s});
     post_send(*pair.a, 1, sge(mine, 0, 8));
-    pair.run();
-    CHECK(text(pair.a->completions()) == "1 receiver not ready");
+    CHECK(completed(pair) == "1 receiver not ready");
   }
   SUBCASE("for ever") {
     pair.b->qp->set_peer_timeouts({.receive_hold = verbs::PeerTimeouts::kForEver});
@@ -258,8 +247,7 @@ TEST_CASE("the receiver's limit holds the stream: for so long, not at all, for e
     CHECK_FALSE(pair.b->connection->timeout().has_value());
     pair.advance(1000h);
     post_recv(*pair.b, 10, sge(inbox, 0, 64));
-    pair.run();
-    CHECK(text(pair.a->completions()) == "1 success");
+    CHECK(completed(pair) == "1 success");
   }
 }
 

@@ -57,8 +57,7 @@ TEST_CASE("each receive that is posted while Sends wait completes one more of th
   for (std::uint64_t id = 0; id < 8; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
   for (std::uint64_t id = 0; id < 8; ++id) {
     post_receives(pair, m, 1);
-    pair.run();
-    CHECK(text(pair.a->completions()) == std::to_string(id) + " success");
+    CHECK(completed(pair) == std::to_string(id) + " success");
   }
 }
 
@@ -80,12 +79,9 @@ TEST_CASE("requests of every kind in front of a Send that waits complete, none b
     post_write_immediate(*pair.a, 7, from, remote(m.theirs), 11);
   }
   post_write(*pair.a, 8, from, remote(m.theirs));
-  pair.run();
-  CHECK(text(pair.a->completions()) ==
-        "0 success, 2 success, 3 success, 4 success, 5 success, 6 success");
+  CHECK(completed(pair) == "0 success, 2 success, 3 success, 4 success, 5 success, 6 success");
   post_receives(pair, m, 1);
-  pair.run();
-  CHECK(text(pair.a->completions()) == "7 success, 8 success");
+  CHECK(completed(pair) == "7 success, 8 success");
 }
 
 TEST_CASE("nothing is said when a Send waits behind nothing that is unacknowledged") {
@@ -95,8 +91,7 @@ TEST_CASE("nothing is said when a Send waits behind nothing that is unacknowledg
   post_send(*pair.a, 0, sge(m.mine, 0, 64));
   pair.run();
   post_send(*pair.a, 1, sge(m.mine, 0, 64));
-  pair.run();
-  CHECK(text(pair.a->completions()) == "0 success");
+  CHECK(completed(pair) == "0 success");
   CHECK(opcodes(pair.to_a) == "2");
 }
 
@@ -121,8 +116,7 @@ TEST_CASE("a peer that does not know the extension is told nothing, and loses no
     pair.run();
     CHECK(opcodes(pair.to_a).find('0') == std::string::npos);
     post_receives(pair, m, 1);
-    pair.run();
-    CHECK(text(pair.a->completions()) == "0 success, 1 success, 2 success, 3 success");
+    CHECK(completed(pair) == "0 success, 1 success, 2 success, 3 success");
   }
 }
 
@@ -136,8 +130,7 @@ TEST_CASE("the acknowledgement of what was delivered does not part an Immediate 
   post_receives(pair, m, 3);
   post_recv(*pair.a, 200, sge(inbox, 0, 4096));
   post_send(*pair.a, 0, sge(m.mine, 0, 64));  // until then the responder may not send
-  pair.run();
-  CHECK(text(pair.a->completions()) == "0 success");
+  CHECK(completed(pair) == "0 success");
   const Sge from = sge(m.theirs, 0, 3000);
   post_send_immediate(*pair.b, 0, {&from, 1}, 7);
   // The Immediate has been sent, but nothing of the Send.
@@ -150,8 +143,7 @@ TEST_CASE("the acknowledgement of what was delivered does not part an Immediate 
   REQUIRE(opcodes(pair.to_a) == "28");
   for (std::uint64_t id = 1; id < 4; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
   carry(*pair.a, *pair.b);
-  pair.run();
-  CHECK(text(pair.a->completions()) == "200 success, 1 success, 2 success");
+  CHECK(completed(pair) == "200 success, 1 success, 2 success");
   CHECK(collapsed(opcodes(pair.to_a)).starts_with("2830"));
   CHECK(pair.b->qp->state() == QpState::kRts);
 }
@@ -161,8 +153,7 @@ TEST_CASE("an acknowledgement of what was never sent, or is done, completes noth
   const Memories m(pair);
   post_receives(pair, m, 2);
   post_send(*pair.a, 0, sge(m.mine, 0, 64));
-  pair.run();
-  CHECK(text(pair.a->completions()) == "0 success");
+  CHECK(completed(pair) == "0 success");
   // A program may write nothing to any address, including this one.
   for (const std::uint32_t msn : {0U, 1U, 2U, 3U, 0xFFFFFFFFU}) {
     post_write(*pair.b, 50, sge(m.theirs, 0, 0),
@@ -171,8 +162,7 @@ TEST_CASE("an acknowledgement of what was never sent, or is done, completes noth
   post_send(*pair.a, 1, sge(m.mine, 0, 64));
   carry(*pair.b, *pair.a);
   CHECK(pair.a->completions().empty());
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 success");
+  CHECK(completed(pair) == "1 success");
 }
 
 TEST_CASE("a connection with a Send that waits closes in order, and says nothing behind its FIN") {

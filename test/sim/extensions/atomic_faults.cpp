@@ -165,13 +165,11 @@ TEST_CASE("a window opens words to atomics, if its region may be written [EXT-67
                             .length = 8,
                             .access = Access::kRemoteAtomic}});
     post_write(*pair.a, 1, sge(mine, 0, 0), {});  // a responder may send after the first FPDU
-    pair.run();
-    CHECK(text(pair.a->completions()) == "1 success");
+    CHECK(completed(pair) == "1 success");
     CHECK(text(pair.b->completions()) == (writable ? "5 success" : "5 memory window bind error"));
     if (!writable) continue;
     post_fetch_add(*pair.a, 2, sge(mine, 0, 8), remote(*window), 3);
-    pair.run();
-    CHECK(text(pair.a->completions()) == "2 success");
+    CHECK(completed(pair) == "2 success");
     CHECK(word(region, 8) == 3);
     post_read(*pair.a, 3, sge(mine, 0, 8), remote(*window));  // no other access is granted
     pair.run();
@@ -210,8 +208,7 @@ TEST_CASE("with a peer that did not agree nothing of RFC 7306 can be posted or s
     CHECK(pair.a->qp->post_send({.opcode = WrOpcode::kImmediate}) == verbs::Errc::kNotAgreed);
     CHECK(pair.a->qp->query().send_outstanding == 0);
     post_write(*pair.a, 1, local, remote(theirs));  // everything else works
-    pair.run();
-    CHECK(text(pair.a->completions()) == "1 success");
+    CHECK(completed(pair) == "1 success");
   }
 }
 
@@ -257,8 +254,7 @@ TEST_CASE(
   CHECK(pair.a->qp->query().extensions);
   const auto [mine, theirs] = regions(pair, 8);
   post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 success");
+  CHECK(completed(pair) == "1 success");
 }
 
 TEST_CASE(
@@ -312,8 +308,7 @@ TEST_CASE("the peer's Terminate about an atomic is not a Read's, nor the reverse
     atomic_fails ? read(1, good) : add(1, good);
     atomic_fails ? add(2, bad) : read(2, bad);
     atomic_fails ? read(3, good) : add(3, good);
-    pair.run();
-    CHECK(text(pair.a->completions()) ==
+    CHECK(completed(pair) ==
           "1 work request flushed, 2 remote access error, 3 work request flushed");
   }
 }

@@ -179,8 +179,7 @@ TEST_CASE("a fenced Send waits for the atomics before it [VRB-50]") {
               SendFlags::kSignaled | (fence ? SendFlags::kFence : SendFlags::kNone));
     pair.step();
     CHECK(opcodes(pair.to_b) == (fence ? "a" : "a3"));
-    pair.run();
-    CHECK(text(pair.a->completions()) == "1 success, 2 success");
+    CHECK(completed(pair) == "1 success, 2 success");
     if (fence) CHECK(word(theirs, 8) == 42);
   }
 }
@@ -194,8 +193,7 @@ TEST_CASE("an atomic waits behind a fence, and for a local fence as any request 
   post_local_invalidate(*pair.a, 3, stag_of(mine), SendFlags::kSignaled | SendFlags::kLocalFence);
   pair.step();
   CHECK(opcodes(pair.to_b) == "1");
-  pair.run();
-  CHECK(text(pair.a->completions()) == "1 success, 2 success, 3 success");
+  CHECK(completed(pair) == "1 success, 2 success, 3 success");
   CHECK_FALSE(mine->valid.load());
 }
 
