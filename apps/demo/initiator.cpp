@@ -133,7 +133,7 @@ class Initiator {
 
   void receive() {
     if (session_.wait(kDemoPatience).opcode != verbs::WcOpcode::kRecv) {
-      throw Error("a completion that nobody asked for");
+      throw Error("a completion of an unsignalled request");
     }
   }
 

@@ -41,7 +41,7 @@ constexpr std::array kForms{
 constexpr std::array<std::string_view, 4> kTargets{"", "stag", "bounds", "rights"};
 constexpr std::array<std::string_view, 4> kTargetsSay{
     "at octet {1} of {0}'s window", "with a wrong STag", "beyond the end of {0}'s window",
-    "of {0}'s memory that is open to nobody"};
+    "of {0}'s memory to which no right is granted"};
 
 const Form& form_of(Verb verb) { return kForms[static_cast<std::size_t>(verb)]; }
 

@@ -69,7 +69,7 @@ Session::Applied Session::deliver(std::size_t octets) {
   Segment* const segment = link_.next();
   if (segment == nullptr) return no("nothing is in flight");
   const auto left = segment->octets.size() - segment->arrived;
-  if (octets > left || (octets == 0) != (left == 0)) return no("no so many octets are in flight");
+  if (octets > left || (octets == 0) != (left == 0)) return no("fewer octets are in flight");
   now_ = std::max(now_, link_.due(*segment) + Link::time_of(octets));
   arrive(*segment, octets);
   return {};

@@ -116,7 +116,7 @@ class Pair {
   void write_list() { must(client_->post_all(writes_)); }
   void poll_empty(verbs::CompletionQueue& cq) {
     verbs::WorkCompletion wc;
-    if (cq.poll({&wc, 1}) != 0) throw std::runtime_error("a completion that nobody asked for");
+    if (cq.poll({&wc, 1}) != 0) throw std::runtime_error("a completion of an unsignalled request");
   }
   // The counters of both ends together.
   std::uint64_t received() const { return rnic_->counters().fpdus_received; }

@@ -191,7 +191,7 @@ class MckeyOverIpv6(OfGroups):
                     self.play(names, group, HOSTS6)
 
 
-@tried("a program of ours, groups", "libibverbs1", "a member whose port has two interfaces hears a host on each; "
+@tried("multicast (in test/)", "libibverbs1", "a member whose port has two interfaces hears a host on each; "
        "IPv4, IPv6, and a group of the link", personas=("roce",))
 @unittest.skipIf(NO_HOSTS, NO_HOSTS)
 @unittest.skipUnless(GROUPS.exists(), f"{GROUPS} was not built, which needs libibverbs-dev")
@@ -233,7 +233,7 @@ class OnTwoInterfaces(Case):
                 self.play(group, self.NETWORKS[1], ":")
 
 
-@tried("a program of ours, UD", "libibverbs1", "20,000 datagrams by way of a relay that loses, "
+@tried("UD datagrams (in test/)", "libibverbs1", "20,000 datagrams by way of a relay that loses, "
        "repeats, reorders and damages: what passes is delivered whole and once, IPv4 and IPv6",
        personas=("roce",))
 class ThroughRelay(Case):

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array kFields{
     FieldInfo{
         Field::kKey, "mpa", "Key", "RFC 5044 7.1.1",
-        "Sixteen fixed octets: nobody else's traffic is taken for MPA, nor a Request for a Reply."},
+        "Sixteen fixed octets: no other protocol is mistaken for MPA, nor a Request for a Reply."},
     FieldInfo{Field::kMarkersBit, "mpa", "M", "RFC 5044 7.1.1",
               "Says what its sender needs as a receiver: markers in the FPDUs that come to it."},
     FieldInfo{Field::kCrcBit, "mpa", "C", "RFC 5044 7.1.1",
@@ -56,7 +56,7 @@ constexpr std::array kFields{
     FieldInfo{Field::kMarkerReserved, "marker", "Marker, reserved", "RFC 5044 4.2",
               "The first half of a marker is zero; FPDUPTR is the other."},
     FieldInfo{Field::kFpduptr, "marker", "FPDUPTR", "RFC 5044 4.2, 4.3",
-              "Octets back to where this FPDU begins: who lost its place in the stream finds the "
+              "Octets back to where this FPDU begins: a receiver that lost its place finds the "
               "next frame by it. One every 512 octets."},
     FieldInfo{Field::kUlpduLength, "mpa", "ULPDU_Length", "RFC 5044 4.1",
               "TCP keeps no boundaries: the length of what DDP gave says where this FPDU ends. It "
@@ -100,8 +100,9 @@ constexpr std::array kFields{
               "Which message this is; it must fit the tagged bit and the queue."},
     FieldInfo{Field::kNoInvalidateStag, "rdmap", "Invalidate STag (unused)", "RFC 5040 4.1",
               "Zero, since this message invalidates nothing."},
-    FieldInfo{Field::kInvalidateStag, "rdmap", "Invalidate STag", "RFC 5040 4.1",
-              "The receiver's STag that this message takes back: from here on nobody may use it."},
+    FieldInfo{
+        Field::kInvalidateStag, "rdmap", "Invalidate STag", "RFC 5040 4.1",
+        "The receiver's STag that this message revokes: from here on the peer may not use it."},
     FieldInfo{Field::kSinkStag, "rdmap", "Data Sink STag", "RFC 5040 4.4",
               "The requester's own buffer: the response comes back as tagged segments to it."},
     FieldInfo{Field::kSinkTo, "rdmap", "Data Sink Tagged Offset", "RFC 5040 4.4",

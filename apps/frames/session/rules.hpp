@@ -116,7 +116,7 @@ inline constexpr std::array kRules{
     RuleInfo{Rule::kReadRequestHeader, "RDMAP-12", "a Read Request is not of 28 octets"},
     RuleInfo{Rule::kReadByteOrder, "RDMAP-12",
              "the fields of a Read Request are in little-endian order"},
-    RuleInfo{Rule::kReadResponse, "RDMAP-29", "a Read Response that nobody asked for"},
+    RuleInfo{Rule::kReadResponse, "RDMAP-29", "a Read Response to no outstanding Read Request"},
     RuleInfo{Rule::kReadSink, "RDMAP-13", "not the sink that the Read Request named"},
     RuleInfo{Rule::kReadSize, "RDMAP-37", "not as long as the Read Request asked"},
     RuleInfo{Rule::kOrd, "RDMAP-83", "more Reads and atomics at once than the peer's IRD allows"},
@@ -128,7 +128,7 @@ inline constexpr std::array kRules{
     RuleInfo{Rule::kAtomicAligned, "EXT-21", "the word is not aligned"},
     RuleInfo{Rule::kAtomicHeader, "EXT-22", "an Atomic Request or Response of another length"},
     RuleInfo{Rule::kAtomicId, "EXT-37", "not the identifier of the request"},
-    RuleInfo{Rule::kAtomicResponse, "EXT-38", "an Atomic Response that nobody asked for"},
+    RuleInfo{Rule::kAtomicResponse, "EXT-38", "an Atomic Response to no outstanding Atomic Request"},
     RuleInfo{Rule::kImmediateSize, "EXT-52", "Immediate Data is not of 8 octets"},
 };
 

@@ -99,7 +99,7 @@ class PortOffset(Case):
         self.assertIn("Cannot assign requested address", result.out + result.err)
 
 
-@tried("rdma_client, rdma_server, rdma_xclient, rdma_xserver", "rdmacm-utils", "as they are",
+@tried("rdma_client, rdma_server, rdma_xclient, rdma_xserver", "rdmacm-utils", "unchanged",
        personas=("iwarp", "roce"))
 class Examples(Case):
     def both(self, name, *words):

@@ -12,7 +12,7 @@ from tried import tried
 SIZES = (23, 24, 63, 64, 65, 1000, 1448, 4096, 16384, 65000, 65535)  # its limits, and others
 
 
-@tried("rping", "rdmacm-utils", "data validated, many clients, queue pairs of its own making")
+@tried("rping", "rdmacm-utils", "data validated, many clients, queue pairs that it makes itself")
 class Rping(Case):
     def ping(self, *words, address="127.0.0.1", server=(), client=(), **how):
         port = free_port()

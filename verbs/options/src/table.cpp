@@ -198,7 +198,7 @@ constexpr std::array kTable{
            "connections)"},
     Option{"--log-format", "IWARP_LOG_FORMAT", Group::kProgram,
            one_of<kFormats, &Settings::log_format>(),
-           "text for people; key=value, or an object a line, for programs"}};
+           "text to read; logfmt (key=value) or json (an object per line) for programs"}};
 
 }  // namespace
 
