@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands of iwarp, one folder each.
+// The subcommands of iwarp, one folder for each.
 #pragma once
 
 #include "command_line/command.hpp"

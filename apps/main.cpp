@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The iwarp command: reads the command line, runs one subcommand, and turns what it throws into one
-// line on standard error. Exit status: 0 done, 1 failed, 2 the command line makes no sense.
+// The iwarp command: parses the command line, runs one subcommand, and prints an exception as one
+// line on standard error. Exit status: 0 success, 1 failure, 2 invalid command line.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -21,7 +21,7 @@ int fail(const std::string& command, const std::string& text, int status) {
   return status;
 }
 
-/// What stands in the buffer may not fit the disk; then the command has not done what was asked.
+/// Flushes standard output. If the disk is full, the command has failed.
 void flush_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw Error("cannot write standard output: " + errno_text());
@@ -59,7 +59,7 @@ int run_invocation(const cli::Invocation& invocation) {
 int run_words(int argc, char** argv) {
   auto root = root_command();
   cli::add_self_commands(root, iwarp::kVersion);
-  // A file above the limit of this process is an error of its write, not the end of a server.
+  // Turns a write beyond the file size limit into an error (EFBIG) instead of killing a server.
   std::signal(SIGXFSZ, SIG_IGN);
   const auto invocation = cli::parse(root, argc, argv);
   if (!invocation) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command: what a subcommand of iwarp is called, takes and does, as data. The parser, --help, the
-// man pages and the shell completions are all made from it, so they cannot disagree. Knows no
-// command-line library; parse.cpp is the only unit that does.
+// Command: name, options and action of a subcommand, as data. The parser, --help, the man pages and
+// the shell completions are all generated from it, so they cannot disagree. Independent of the
+// command-line library: only parse.cpp includes CLI11.
 #pragma once
 
 #include <cstdint>
@@ -15,46 +15,47 @@
 
 namespace iwarp::apps::cli {
 
-/// What a shell offers behind an option.
+/// What a shell offers as the value of an option.
 enum class Completion : std::uint8_t { kNothing, kFile, kDirectory };
 
 /// One option, flag or positional argument.
 struct Option {
   using Words = std::vector<std::string>;
 
-  std::string names;       ///< "-q,--quiet"; of an argument its name in capitals, "URL"
-  std::string value_name;  ///< "N"; empty: a flag, or an argument
-  std::string help;        ///< one paragraph; wrapped when it is shown
+  std::string names;       ///< "-q,--quiet"; for an argument its name in capitals, "URL"
+  std::string value_name;  ///< "N"; empty for a flag or an argument
+  std::string help;        ///< one paragraph; wrapped when printed
   std::string group;       ///< heading in --help; empty: "Options"
   std::string default_text;
-  Words choices;                    ///< the only values, if there are any
-  std::vector<std::string> rivals;  ///< options that must not be given beside this one
+  Words choices;                    ///< the only valid values; empty if any value is valid
+  std::vector<std::string> rivals;  ///< options that cannot be combined with this one
   bool is_argument = false;
   bool is_required = false;
-  bool is_repeatable = false;  ///< may be given again
-  bool is_greedy = false;      ///< takes several values behind it
+  bool is_repeatable = false;  ///< may be given more than once
+  bool is_greedy = false;      ///< takes all values that follow it
   bool is_value_optional = false;
   Completion completion = Completion::kNothing;
-  /// Takes the words given for it. Empty: done; else what is wrong with them.
+  /// Stores the words given for the option. Returns an empty text, or what is wrong with the words.
   std::function<std::string(const Words&)> take;
 
   bool is_flag() const { return !is_argument && value_name.empty(); }
-  /// "--quiet" of "-q,--quiet".
+  /// Returns the long spelling: "--quiet" of "-q,--quiet".
   std::string long_name() const;
 
-  // To be chained where the option is declared.
+  // The following setters return the option, so that a declaration can chain them.
   Option& required();
   Option& excludes(std::string other);
   Option& completes(Completion what);
-  /// May be given more than once, one value each time.
+  /// Lets the option be given more than once, with one value each time.
   Option& repeatable();
-  /// Any number of values may follow, up to the next option.
+  /// Lets any number of values follow, up to the next option.
   Option& greedy();
-  /// `fault` gives "" or what is wrong with the word; asked before the value is stored.
+  /// Validates each word before its value is stored: `fault` returns "" or what is wrong with the
+  /// word.
   Option& check(std::function<std::string(const std::string&)> fault);
 };
 
-/// Which options were on the command line, and what stood behind the last of them.
+/// Which options were on the command line, and the words behind the last of them.
 struct Given {
   std::map<std::string, std::string, std::less<>> words;  ///< long name, last word given for it
   std::vector<std::string> rest;                          ///< of a command that takes_command
@@ -62,14 +63,14 @@ struct Given {
   bool has(std::string_view name) const;
 };
 
-/// Bounds of a number, both included.
+/// Inclusive bounds of a number.
 struct Range {
   double low = 0;
   double high = 0;
 };
 
-/// The values that options set live elsewhere and must outlive `run`: keep them in a shared_ptr
-/// that `run` captures.
+/// A subcommand. The variables that options set live elsewhere and must outlive `run`: keep them in
+/// a shared_ptr that `run` captures.
 class Command {
  public:
   Command(std::string command_name, std::string one_line)
@@ -77,20 +78,21 @@ class Command {
 
   std::string name;
   std::string summary;             ///< one line, no full stop
-  std::string usage;               ///< instead of the made-up line, without "Usage: iwarp "
-  std::string notes;               ///< shown behind the options, as it is
-  std::vector<std::string> shown;  ///< examples, each "iwarp ..." and perhaps two blanks and why
+  std::string usage;               ///< replaces the generated usage line; without "Usage: iwarp "
+  std::string notes;               ///< printed verbatim below the options
+  std::vector<std::string> shown;  ///< examples: "iwarp ...", optionally two blanks and why
   std::deque<Option> options;
   std::vector<Command> commands;
-  bool takes_command = false;  ///< all behind the first word that is no option is left alone
-  /// Exit status; throws as common/error.hpp has it.
+  /// Everything from the first word that is not an option is passed on unparsed.
+  bool takes_command = false;
+  /// Runs the command and returns its exit status. Throws the exceptions of common/error.hpp.
   std::function<int(const Given&)> run;
 
   Option& flag(std::string names, bool& value, std::string help);
-  /// How often the flag is given: "-vv" is 2.
+  /// Counts how often the flag is given: "-vv" is 2.
   Option& count(std::string names, unsigned& value, std::string help);
   Option& text(std::string names, std::string value_name, std::string& value, std::string help);
-  /// `value` becomes "" when the option stands alone.
+  /// The value of the option may be omitted; then `value` becomes "".
   Option& optional_text(std::string names, std::string value_name,
                         std::optional<std::string>& value, std::string help);
   Option& texts(std::string names, std::string value_name, std::vector<std::string>& value,
@@ -103,7 +105,7 @@ class Command {
                  std::string help);
   Option& number(std::string names, std::string value_name, double& value, Range range,
                  std::string help);
-  /// Octets, with K, M or G for powers of 1024.
+  /// A number of bytes, with K, M or G for powers of 1024.
   Option& size(std::string names, std::uint64_t& value, Range range, std::string help);
   Option& argument(std::string title, std::string& value, std::string help);
   Option& arguments(std::string title, std::vector<std::string>& value, std::string help);
@@ -118,10 +120,12 @@ class Command {
   std::string group_;
 };
 
-/// "4096", "64K", "1M", "2G" (powers of 1024); nullopt: no such number, or above 2^63.
+/// Parses "4096", "64K", "1M" or "2G" (powers of 1024). Returns nullopt if `text` is not such a
+/// number or exceeds 2^63.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
-/// Printable, and cut to what fits in a line: for words that are repeated to the user.
+/// Makes a word safe to repeat in a message: replaces unprintable characters and cuts it to fit in
+/// a line.
 std::string excerpt(std::string_view word);
 
 }  // namespace iwarp::apps::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion scripts for bash, zsh and fish: commands, options, the values of options that have a
-// list, files and directories.
+// Completion scripts for bash, zsh and fish. They complete commands, options, values from a list,
+// files and directories.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace iwarp::apps::cli {
 
-/// `shell`: "bash", "zsh" or "fish".
+/// Returns the script for `shell`: "bash", "zsh" or "fish".
 std::string completion_script(const Command& root, const std::string& shell);
 
 }  // namespace iwarp::apps::cli

@@ -13,8 +13,8 @@ namespace iwarp::apps::cli {
 namespace {
 
 constexpr std::size_t kWidth = 80;
-constexpr std::size_t kColumn = 28;         // where explanations of options begin
-constexpr std::size_t kCommandColumn = 13;  // and of commands
+constexpr std::size_t kColumn = 28;         // column of the explanations of options
+constexpr std::size_t kCommandColumn = 13;  // column of the explanations of commands
 constexpr const char* kOptions = "Options";
 constexpr const char* kArguments = "Arguments";
 
@@ -50,7 +50,7 @@ std::string rows_of(const Command& command, const std::string& heading) {
   return out;
 }
 
-/// Their names only.
+/// Lists only the names of the connection options.
 std::string connection_summary(const Command& command) {
   std::string names;
   for (const auto& option : command.options) {

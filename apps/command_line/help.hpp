@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What --help says: what a command is for, its options in groups, notes and examples, in 80
-// columns.
+// The text of --help: what a command does, its options by group, notes and examples, in 80 columns.
 #pragma once
 
 #include <string>
@@ -10,26 +9,27 @@
 
 namespace iwarp::apps::cli {
 
-/// Heading of the options that say how the connection shall be. They are the same for many
-/// commands, so --help only names them; `iwarp help connection` explains them.
+/// Heading of the options that configure the connection. Many commands share them, so --help only
+/// names them and `iwarp help connection` explains them.
 inline constexpr const char* kConnectionGroup = "Connection";
 
-/// The help of the last command of `path`, which begins at the root.
+/// Returns the help of the last command of `path`, which begins at the root.
 std::string help_text(const std::vector<const Command*>& path);
 
-/// The options of one group in full, as a page of its own.
+/// Returns the full explanation of the options of one group, as a page of its own.
 std::string group_text(const Command& command, const std::string& group);
 
-/// "[OPTION...] URL [OUT]", "COMMAND".
+/// Returns the arguments of a usage line: "[OPTION...] URL [OUT]", "COMMAND".
 std::string synopsis(const Command& command);
 
-/// "-q, --quiet", "--size N", "--cost[=HOST]", "URL".
+/// Returns how the option is written: "-q, --quiet", "--size N", "--cost[=HOST]", "URL".
 std::string spelling(const Option& option);
 
-/// `text` in lines of at most `width`, each behind `indent` blanks; '\n' begins a new line.
+/// Wraps `text` to lines of at most `width` columns, each indented by `indent` blanks. '
+/// ' begins a new line.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
 
-/// Help and default in one: "Octets of a message [64K]".
+/// Returns the help of an option with its default: "Bytes of a message [64K]".
 std::string explanation(const Option& option);
 
 }  // namespace iwarp::apps::cli

@@ -15,7 +15,7 @@ namespace {
 
 using Path = std::vector<const Command*>;
 
-/// Text that means itself: no requests, no escapes, and hyphens that can be copied.
+/// Escapes `text` for roff: no requests, no escapes, and hyphens that can be copied.
 std::string escaped(std::string_view text) {
   std::string out;
   bool line_begins = true;

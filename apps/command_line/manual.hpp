@@ -14,7 +14,7 @@ struct ManualPage {
   std::string text;
 };
 
-/// Of `root` and all commands below it.
+/// Returns the pages of `root` and of all commands below it.
 std::vector<ManualPage> manual_pages(const Command& root, const std::string& version);
 
 }  // namespace iwarp::apps::cli

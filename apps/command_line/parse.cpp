@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parsing, by CLI11. No other unit includes it: it takes seconds to compile.
+// Parses the command line with CLI11. No other file includes CLI11: it takes seconds to compile.
 #include "command_line/parse.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ constexpr const char* kVersionFlag = "--version";
 /// What CLI11 stores for a flag that has no value.
 constexpr const char* kBare = "true";
 
-/// The tree of commands as CLI11 has it.
+/// The tree of commands, built from CLI11 objects.
 class Tree {
  public:
   explicit Tree(const Command& root) : app_("", root.name) {
@@ -62,12 +62,13 @@ class Tree {
         app.get_option(option.long_name())->excludes(app.get_option(rival));
       }
     }
-    // One, or a file or a host with the name of a command would be taken for that.
+    // At most one subcommand, otherwise a file or a host named like a command would be parsed as
+    // that command.
     app.require_subcommand(0, 1);
     for (const auto& sub : command.commands) add(*app.add_subcommand(sub.name), sub);
     if (command.takes_command) {
       app.prefix_command();
-      // What stands behind "--" CLI11 hands to the parent, which must not look into it either.
+      // CLI11 hands the words behind "--" to the parent, which must not parse them either.
       app.preparse_callback([this](std::size_t) { app_.prefix_command(); });
     }
   }
@@ -84,7 +85,8 @@ class Tree {
       return;
     }
     if (option.is_value_optional) {
-      // Only --name=VALUE, or a positional argument behind the option would be taken for its value.
+      // Only --name=VALUE is accepted, otherwise an argument behind the option would be parsed as
+      // its value.
       auto& value = optional_values_.emplace_back();
       app.add_flag(option.names, value)->each([&option](const std::string& word) {
         require(option, word == kBare ? Option::Words{} : Option::Words{word});
@@ -110,7 +112,7 @@ class Tree {
     if (!fault.empty()) throw CLI::ValidationError(option.long_name(), fault);
   }
 
-  /// The apps on the way to the command that the words chose.
+  /// Returns the apps on the path to the chosen command.
   std::vector<CLI::App*> chosen() {
     std::vector<CLI::App*> out{&app_};
     for (;;) {
@@ -129,7 +131,8 @@ class Tree {
     given.rest = given.has_mark ? app_.remaining() : app.remaining();
   }
 
-  /// What follows a command's own options is a program, unless it looks like one more option.
+  /// The first word behind the command's own options is the program to run, unless it looks like an
+  /// option.
   static bool is_unknown_option(const Given& given) {
     return !given.has_mark && !given.rest.empty() && given.rest.front().starts_with('-');
   }
@@ -158,7 +161,7 @@ class Tree {
     return text.substr(0, text.find('\n'));
   }
 
-  /// The first option that is none, or else the first word too many.
+  /// Returns the first unknown option, or else the first surplus word.
   static std::string first_extra(const CLI::App& app) {
     const auto words = app.remaining();
     const auto option =
@@ -174,7 +177,7 @@ class Tree {
     return "an option";
   }
 
-  /// `what` begins with the option.
+  /// Describes an invalid value. `what` begins with the option.
   static std::string mismatch_text(std::string_view what, CLI::App& app, const Command& command) {
     const std::string name(what.substr(0, what.find(':')));
     for (const auto& option : command.options) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the words of a command line to the command that they choose, its options set.
+// Parses a command line: selects the command and sets its options.
 #pragma once
 
 #include <expected>
@@ -17,16 +17,16 @@ struct Invocation {
   bool wants_version = false;
 };
 
-/// The command line makes no sense: `text` says why, in one line.
+/// A command line that cannot be parsed. `text` gives the reason in one line.
 struct Misuse {
   std::string command;  ///< "iwarp cost predict"
   std::string text;
 };
 
-/// Sets what the options of `root` and its commands stand for.
+/// Parses the command line and stores the values of the options of `root` and of its commands.
 std::expected<Invocation, Misuse> parse(const Command& root, int argc, const char* const* argv);
 
-/// "iwarp cost predict".
+/// Returns the names on the path: "iwarp cost predict".
 std::string path_text(const std::vector<const Command*>& path);
 
 }  // namespace iwarp::apps::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp help and iwarp completion.
+// The commands iwarp help and iwarp completion.
 #include "command_line/self_commands.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct HelpOptions {
   std::string manual;
 };
 
-/// The first command that has options of that group.
+/// Returns the first command that has options of `group`.
 const Command* with_group(const Command& command, const std::string& group) {
   for (const auto& option : command.options) {
     if (option.group == group) return &command;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands about the command line itself: help, with the man pages, and completion.
+// The commands that describe the command line: help (with the man pages) and completion.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace iwarp::apps::cli {
 
-/// Adds both to `root`, which must stay where it is and be complete when they run.
+/// Adds both commands to `root`, which must not move and must be complete when they run.
 void add_self_commands(Command& root, const std::string& version);
 
 }  // namespace iwarp::apps::cli

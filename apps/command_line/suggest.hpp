@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers "did you mean ...?", for words that are almost right.
+// "Did you mean ...?" for misspelled words.
 #pragma once
 
 #include <span>
@@ -8,11 +8,12 @@
 
 namespace iwarp::apps::cli {
 
-/// The one of `known` that is nearest to `word` by insertions, deletions, replacements and swaps of
-/// neighbours; empty: none is near, that is, more than a third of the word is different.
+/// Returns the word of `known` with the smallest edit distance to `word` (insertions, deletions,
+/// replacements, swaps of neighbours). Returns an empty text if more than a third of the word
+/// differs from each.
 std::string nearest(std::string_view word, std::span<const std::string> known);
 
-/// "; did you mean X?", or nothing.
+/// Returns "; did you mean X?", or an empty text if no word is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string> known);
 
 }  // namespace iwarp::apps::cli
