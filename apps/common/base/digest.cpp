@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 through OpenSSL's EVP interface, which picks the processor's instructions.
+// SHA-256 through OpenSSL's EVP interface, which selects the processor's SHA instructions.
 #include "common/base/digest.hpp"
 
 #include <openssl/evp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256, piece by piece (OpenSSL).
+// Incremental SHA-256 (OpenSSL).
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ class Sha256 {
  public:
   Sha256();
   void update(bytes::View octets);
-  /// Of all octets so far; the object is used up.
+  /// Returns the digest of all bytes added so far. The object cannot be used afterwards.
   Digest finish();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error texts. Every text about a failed call or connection that a command shows is made here.
+// Error texts. The text about a failed call or connection is made here for all commands.
 #include "common/base/error.hpp"
 
 #include <cctype>
@@ -12,7 +12,7 @@ namespace iwarp::apps {
 namespace {
 
 std::string lower_first(std::string text) {
-  // An acronym keeps its capitals.
+  // Keep the capitals of an acronym.
   if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
     text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
   }
@@ -32,8 +32,8 @@ std::string to_text(const net::CmEvent& event) {
     return words.empty() ? "the peer rejected the connection"
                          : "the peer rejected the connection: " + printable(words);
   }
-  // `why` repeats a system error in more detail and names an unknown host; the other named errors
-  // speak for themselves.
+  // For kSystem, `why` describes the system error in more detail and names an unknown host. The
+  // texts of the other errors need no addition.
   if (event.error && event.error != verbs::Errc::kSystem &&
       event.error != verbs::Errc::kAddressInvalid && event.error != verbs::Errc::kMpaProtocol &&
       event.error != verbs::Errc::kCarrierFailed) {

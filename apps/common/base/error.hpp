@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a command fails: by exception up to main(), which prints one line and chooses the exit
-// status. The texts are for people: what was wrong, with which value. They carry no trailing full
-// stop.
+// How a command fails: it throws, and main() prints one line and sets the exit status. The texts
+// say what failed and quote the value at fault. They have no trailing full stop.
 #pragma once
 
 #include <stdexcept>
@@ -17,13 +16,13 @@ namespace iwarp::apps {
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 
-/// The command could not do its work: exit status 1.
+/// The command failed: exit status 1.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The command line makes no sense: exit status 2.
+/// The command line is invalid: exit status 2.
 class UsageError : public Error {
  public:
   using Error::Error;
@@ -35,24 +34,24 @@ class Interrupted : public Error {
   Interrupted() : Error("interrupted") {}
 };
 
-/// The stream to the peer has ended, whoever ended it.
+/// The stream to the peer has ended, whichever end closed or aborted it.
 class PeerGone : public Error {
  public:
   using Error::Error;
 };
 
-/// The text of `error`, first letter in lower case so that it can follow a colon.
+/// Returns the text of `error`, with the first letter in lower case so that it can follow a colon.
 std::string to_text(const std::error_code& error);
-/// The text of errno.
+/// Returns the text of errno.
 std::string errno_text();
 
-/// Why a connection did not come about: refused, rejected with the peer's words, timed out ...
+/// Returns why a connection failed: refused, rejected with the peer's text, timed out ...
 std::string to_text(const net::CmEvent& event);
 
-/// Throws Error("`what`: reason") when `error` is set.
+/// Throws Error("`what`: reason") if `error` is set.
 void check(const std::error_code& error, std::string_view what);
 
-/// The value, or Error("`what`: reason").
+/// Returns the value, or throws Error("`what`: reason").
 template <typename T>
 T check(std::expected<T, std::error_code> value, const std::string& what) {
   if (!value) check(value.error(), what);

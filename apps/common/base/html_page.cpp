@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain replacement of text.
+// Replaces names in templates.
 #include "common/base/html_page.hpp"
 
 namespace iwarp::apps {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages of one file: templates whose parts were compiled in, and data for the scripts inside them.
+// Self-contained HTML pages: templates whose parts are compiled in, and data for their scripts.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace iwarp::apps {
 
-/// JSON for the inside of a script element: without "<" it neither ends nor opens anything. In JSON
-/// "<" stands in strings only.
+/// Makes JSON safe inside a script element: without "<" it cannot end or open an element. In JSON,
+/// "<" occurs only in strings, so it can be escaped.
 std::string script_safe(std::string_view json);
 
-/// `page` with each of the names replaced, in one pass: what is put in is not searched again.
+/// Returns `page` with each of the names replaced, in one pass: inserted text is not searched
+/// again.
 std::string filled(std::string_view page,
                    const std::vector<std::pair<std::string_view, std::string>>& values);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole lines, at once.
+// Writes each record as one whole line.
 #include "common/base/log.hpp"
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log of a server, on standard output: one line an event, from any thread.
+// The log of a server on standard output: one line for each event. Thread-safe.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct LogOptions {
 };
 void add_log_options(cli::Command& command, LogOptions& options);
 
-/// What is said from now on, and how. Before any thread that logs.
+/// Sets which records are logged, and their format. Call before any thread logs.
 void set_log(const LogOptions& options);
 void log_event(const verbs::LogRecord& record);
-/// The same at LogLevel::kInfo.
+/// Logs an event at LogLevel::kInfo.
 void log_info(const char* event, std::string message, std::vector<verbs::LogField> fields = {});
 
 }  // namespace iwarp::apps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting for names, which ends on a stop signal.
+// Resolves names; a stop signal ends the wait.
 #include "common/base/names.hpp"
 
 #include <poll.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The addresses of a host, for commands that connect themselves.
+// Resolves the address of a host, for commands that open their own connections.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,8 @@
 
 namespace iwarp::apps {
 
-/// Numeric, in the order in which they should be tried. Error: "unknown host NAME". Interrupted.
+/// Returns numeric addresses in the order to try them. Throws Error "unknown host NAME", or
+/// Interrupted.
 std::vector<net::Address> addresses_of(const net::Address& to);
 
 }  // namespace iwarp::apps

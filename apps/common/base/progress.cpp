@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress bar, drawn over itself with a carriage return.
+// The progress bar; a carriage return redraws it in place.
 #include "common/base/progress.hpp"
 
 #include <fmt/format.h>

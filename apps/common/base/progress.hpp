@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A progress bar with rate on standard error; silent unless that is a terminal.
+// A progress bar with the rate on standard error; silent unless that is a terminal.
 #pragma once
 
 #include <chrono>
@@ -11,12 +11,12 @@ namespace iwarp::apps {
 class Progress {
  public:
   Progress(std::string name, std::uint64_t total, bool quiet);
-  /// Wipes the bar: what follows on the terminal begins on a clean line.
+  /// Erases the bar, so that subsequent output begins on an empty line.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Redraws at most ten times per second.
+  /// Redraws the bar, at most ten times per second.
   void update(std::uint64_t done);
   std::chrono::nanoseconds elapsed() const;
 
@@ -29,7 +29,7 @@ class Progress {
   Clock::time_point drawn_;
 };
 
-/// The bar itself, without carriage return: "name  45% [####.....]  1.4 GiB of 3.0 GiB  812 MiB/s".
+/// Returns the bar without carriage return: "name  45% [####.....]  1.4 GiB of 3.0 GiB  812 MiB/s".
 std::string progress_line(const std::string& name, std::uint64_t done, std::uint64_t total,
                           std::chrono::nanoseconds elapsed);
 

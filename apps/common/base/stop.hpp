@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGINT and SIGTERM as a descriptor: whoever waits, waits on it too, and destructors clean up.
+// SIGINT and SIGTERM as a descriptor: every blocking wait polls it, too, so that destructors still
+// run.
 #pragma once
 
 #include <chrono>
@@ -7,17 +8,19 @@
 
 namespace iwarp::apps {
 
-/// From now on both signals make stop_fd() readable and do nothing else. Call once, before threads.
+/// Makes both signals set stop_fd() readable and do nothing else. Call once, before starting
+/// threads.
 void catch_stop_signals();
-/// Readable once a signal came; -1 when signals are not caught.
+/// Returns a descriptor that is readable once a signal has arrived; -1 if signals are not caught.
 int stop_fd();
-/// Costs one load, so it may be asked between two messages.
+/// Returns whether a stop signal has arrived. Costs one load, so it can be polled between two
+/// messages.
 bool stop_requested();
 
-/// The next signal only sets finish_requested(): the command ends in good order. The one after that
-/// acts as all do.
+/// Makes the next signal set only finish_requested(), so that the command can end in good order.
+/// The signal after that stops the program as usual.
 void finish_on_next_stop();
-/// When that signal came; nullopt: it has not. Costs one load.
+/// Returns when that signal arrived, or nullopt if it has not. Costs one load.
 std::optional<std::chrono::steady_clock::time_point> finish_requested();
 
 }  // namespace iwarp::apps

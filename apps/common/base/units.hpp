@@ -8,11 +8,11 @@
 
 namespace iwarp::apps {
 
-/// "512 B", "4.0 KiB", "3.0 GiB".
+/// Returns "512 B", "4.0 KiB", "3.0 GiB".
 std::string format_octets(double octets);
-/// "12.3 us", "4.56 ms", "7.8 s".
+/// Returns "12.3 us", "4.56 ms", "7.8 s".
 std::string format_duration(std::chrono::nanoseconds duration);
-/// "812 MiB/s"; "-" for no time at all.
+/// Returns "812 MiB/s", or "-" if `duration` is zero.
 std::string format_rate(std::uint64_t octets, std::chrono::nanoseconds duration);
 
 }  // namespace iwarp::apps

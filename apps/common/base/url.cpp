@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// URL and name rules. The name rule is the server's guard as well as the client's early answer.
+// Rules for URLs and names. The server relies on the name rule; the client checks it to fail early.
 #include "common/base/url.hpp"
 
 #include <algorithm>

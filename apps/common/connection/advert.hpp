@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The advert of a buffer, {TO, STag, length}: 16 octets in a Send, as rdma-core's rping exchanges
-// it.
+// The advert of a buffer, {TO, STag, length}: 16 octets in a Send, the format of rdma-core's rping.
 #pragma once
 
 #include <array>
@@ -28,7 +27,7 @@ inline constexpr std::size_t kAdvertSize = 16;
 using AdvertOctets = std::array<std::byte, kAdvertSize>;
 
 AdvertOctets encode(const Advert& advert);
-/// nullopt: not 16 octets.
+/// Decodes an advert. Returns nullopt unless `octets` are 16 octets.
 std::optional<Advert> decode_advert(bytes::View octets);
 
 }  // namespace iwarp::apps

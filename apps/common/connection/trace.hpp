@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From --trace FILE to a tap on every connection of the command.
+// The option --trace FILE: a tap on every connection of the command.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace iwarp::apps {
 
-/// Empty when `file` is empty. Otherwise the file is created now; all connections go into it.
-/// Error: it cannot be created.
+/// Creates `file` and returns a factory whose taps record all connections into it. Returns an empty
+/// factory if `file` is empty. Throws Error if the file cannot be created.
 net::TapFactory make_tap_factory(const std::string& file);
 
 }  // namespace iwarp::apps

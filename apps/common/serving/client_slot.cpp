@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a client may be idle: a short time before its first message, longer later, when its disk
-// or its network may be slow.
+// Limits how long a client may be idle: briefly before its first message, longer later, when its
+// disk or network may be slow.
 #include "common/serving/client_slot.hpp"
 
 namespace iwarp::apps {
@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kSilentFor = 100ms;  // from the beginning on
+constexpr auto kSilentFor = 100ms;  // idle limit before the first message
 constexpr auto kIdleFor = 5s;
 
 }  // namespace

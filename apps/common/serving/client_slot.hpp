@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClientSlot: what a server knows of a client's progress, and how it ends one that makes none when
-// its place is wanted. Used by the thread of the client and by the one that accepts.
+// ClientSlot: tracks the progress of a client, and disconnects an idle client when its place is
+// needed. Shared by the thread of the client and the thread that accepts.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ class ClientSlot {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// By the client's thread, while its queue pair lives.
+  /// Marks the queue pair as in use. The thread of the client holds it while its queue pair exists.
   class Use {
    public:
     Use(ClientSlot& slot, verbs::QueuePair& qp);
@@ -26,12 +26,12 @@ class ClientSlot {
     ClientSlot& slot_;
   };
 
-  /// The client has said or taken something that was waited for.
+  /// Records that the client sent or accepted something that the server waited for.
   void progressed();
-  /// Since when it has not. max(): it cannot give way, being about to begin or to end, or because
-  /// it was busy a moment ago.
+  /// Returns since when the client has made no progress. Returns max() if the client must not be
+  /// evicted: it is about to begin or to end, or was busy a moment ago.
   Clock::time_point idle_since(Clock::time_point now) const;
-  /// Aborts its connection; its thread sees the end of the stream.
+  /// Evicts the client: aborts its connection. Its thread sees the end of the stream.
   void give_way();
 
  private:

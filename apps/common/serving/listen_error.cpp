@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text for each of the ways in which an address is not to be listened on.
+// One text for each reason why an address cannot be listened on.
 #include "common/serving/listen_error.hpp"
 
 #include "iwarp/verbs/errors.hpp"

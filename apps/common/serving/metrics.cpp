@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one MetricsServer of the process.
+// The MetricsServer of the process.
 #include "common/serving/metrics.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace iwarp::apps {
 
 namespace {
 
-/// Gone with the process, and its socket's path with it.
+/// Destroyed when the process ends, which removes the path of its socket.
 std::unique_ptr<net::MetricsServer>& place() {
   static std::unique_ptr<net::MetricsServer> server;
   return server;

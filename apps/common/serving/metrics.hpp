@@ -11,7 +11,8 @@ namespace iwarp::apps {
 /// Opens the place and says on standard error which it is; empty: there is none. Once, and after
 /// all forks. Error: it cannot be opened.
 void start_metrics(const std::string& where);
-/// Shows that Rnic there, if there is a place.
+/// Publishes the counters of `rnic`, if metrics are enabled, until the returned object is
+/// destroyed.
 net::MetricsServer::Watch watch_rnic(const net::Rnic& rnic);
 
 }  // namespace iwarp::apps

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server with one thread per client: listens, hands each request to a handler, and bounds how
-// many clients there are at a time. Ends when a stop signal comes.
+// A server with one thread per client: listens, passes each request to a handler, and limits the
+// number of clients. A stop signal ends it.
 #pragma once
 
 #include <functional>
@@ -15,17 +15,18 @@ namespace iwarp::apps {
 
 struct ServerOptions {
   net::Address listen;
-  /// More are rejected with the words "busy", unless one of them is idle: then that one goes.
+  /// Further requests are rejected with the text "busy", unless a client is idle: then that one is
+  /// evicted.
   unsigned max_clients = 64;
-  std::string metrics;  ///< as --metrics has it; empty: none
+  std::string metrics;  ///< the value of --metrics; empty for none
   LogOptions log;
 };
 
-/// Serves one client, in a thread of its own. What it throws ends that client only.
+/// Serves one client in its own thread. An exception ends only that client.
 using ClientHandler = std::function<void(net::Rnic&, net::ConnectRequest&, ClientSlot&)>;
 
-/// Returns after SIGINT or SIGTERM, when all handlers have returned. Prints "listening on
-/// ADDR:PORT" once it does. `what` names the server in its messages. Error: cannot listen.
+/// Prints "listening on ADDR:PORT" and serves until SIGINT or SIGTERM. Returns once all handlers
+/// have returned. `what` names the server in its messages. Throws Error if it cannot listen.
 void run_server(const std::string& what, const ServerOptions& server, const CommonOptions& common,
                 const ClientHandler& handler);
 

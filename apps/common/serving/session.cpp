@@ -15,7 +15,8 @@ using verbs::QpState;
 
 namespace {
 
-/// At most `timeout` ms; negative: no limit. Interrupted.
+/// Waits until `fd` is readable, at most `timeout` ms; without limit if negative. Throws
+/// Interrupted.
 void wait_readable(int fd, int timeout) {
   std::array<pollfd, 2> on{pollfd{.fd = fd, .events = POLLIN, .revents = 0},
                            pollfd{.fd = stop_fd(), .events = POLLIN, .revents = 0}};
@@ -30,7 +31,7 @@ Session::Session(net::Rnic& rnic, const SessionLimits& limits)
       pd_(check(rnic.alloc_pd(), "cannot allocate a protection domain")),
       channel_(check(rnic.create_channel(), "cannot create a completion channel")),
       cm_(check(rnic.create_cm_channel(), "cannot create a connection channel")) {
-  // Shared with nobody, and large enough for all that can be posted. [SEC-24] [SEC-36] [SEC-37]
+  // Not shared, and large enough for all requests that can be posted. [SEC-24] [SEC-36] [SEC-37]
   const auto depth = std::size_t{limits.send_depth} + limits.recv_depth;
   cq_ = check(rnic.create_cq(depth, channel_.get()), "cannot create a completion queue");
   verbs::QpInit init;
@@ -55,7 +56,7 @@ void Session::accept(net::ConnectRequest& request, ClientSlot* slot) {
 }
 
 void Session::disconnect(Timeout timeout) {
-  // Refused when the stream is over already; then there is nothing to close.
+  // Fails if the stream is over already; then there is nothing to close.
   if (!qp_->disconnect()) await_close(timeout);
 }
 
@@ -65,14 +66,14 @@ void Session::await_close(Timeout timeout) {
     const auto state = qp_->state();
     return state == QpState::kRts || state == QpState::kClosing || state == QpState::kTerminate;
   };
-  // The end of a stream is a connection event at the connecting end only; the state is seen at
+  // Only the connecting end gets a connection event for the end of a stream; the state changes at
   // both.
   while (open() && std::chrono::steady_clock::now() < end) {
     if (cq_->poll(batch_) == 0) poll(nullptr, 0, 2);
   }
 }
 
-// For this stream alone: peers do not trust each other. [SEC-20] [SEC-27]
+// Each stream has its own protection domain: peers do not trust each other. [SEC-20] [SEC-27]
 net::Memory Session::register_memory(std::span<std::byte> octets, verbs::Access access) {
   return check(rnic_.register_memory(*pd_, octets, access, {.only_for = qp_.get()}),
                "cannot register memory");
@@ -93,10 +94,10 @@ void Session::post_recv(std::uint64_t wr_id, std::span<std::byte> buffer, verbs:
 }
 
 void Session::send_inline(bytes::View octets) {
-  // Inline payload is only read, and only while posting; an Sge has no read-only form.
+  // Inline payload is only read, and only while posting; an Sge has no const form.
   const verbs::Sge sge{const_cast<std::byte*>(octets.data()),
                        static_cast<std::uint32_t>(octets.size()), verbs::Stag{}};
-  // Signalled: a slot of the send queue is free again once a completion behind it was polled.
+  // Signalled, because a send queue slot is free only once a later completion has been polled.
   post_send({.wr_id = kInlineSendId,
              .flags = verbs::SendFlags::kInline | verbs::SendFlags::kSignaled,
              .sgl = {&sge, 1}});

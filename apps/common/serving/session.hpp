@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Session: one queue pair with what it needs (protection domain, completion queue, channel), and
-// waiting that is bounded and ends on SIGINT. For programs with a thread per connection.
-// All functions throw Error; the stream's end, however it came, is PeerGone.
+// Session: one queue pair with its protection domain, completion queue and channel, and bounded
+// waits that end on SIGINT. For programs with one thread per connection. All functions throw Error;
+// if the stream has ended, for whatever reason, PeerGone.
 #pragma once
 
 #include <array>
@@ -34,15 +34,16 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Connects and waits for the outcome. Error: "cannot connect to HOST:PORT: reason".
+  /// Connects and waits for the outcome. Throws Error "cannot connect to HOST:PORT: reason", or
   /// Interrupted.
   void connect(const net::Address& to, const net::ConnectOptions& options);
-  /// Post receives before. `slot`, if any, is told of progress, and may end the connection.
+  /// Accepts a connection. Post receives before. `slot`, if any, is notified of progress and may
+  /// end the connection.
   void accept(net::ConnectRequest& request, ClientSlot* slot = nullptr);
-  /// Orderly close: what was posted is sent, then FIN; waits until the peer has closed too, at most
-  /// `timeout`. Does not throw.
+  /// Closes in order: sends what was posted, then FIN, and waits at most `timeout` until the peer
+  /// has closed too. Does not throw.
   void disconnect(Timeout timeout = 3s);
-  /// The peer closes: waits until the stream is over, at most `timeout`. Does not throw.
+  /// Lets the peer close: waits at most `timeout` until the stream is over. Does not throw.
   void await_close(Timeout timeout = 3s);
 
   net::Memory register_memory(std::span<std::byte> octets, verbs::Access access);
@@ -50,11 +51,11 @@ class Session {
 
   void post_send(const verbs::SendWr& wr);
   void post_recv(std::uint64_t wr_id, std::span<std::byte> buffer, verbs::Stag lkey);
-  /// A Send of a few octets, copied while posting. wait() keeps its completion to itself.
+  /// Sends a few bytes, which are copied while posting. wait() does not return its completion.
   void send_inline(bytes::View octets);
 
-  /// The next completion that succeeded. PeerGone: a request failed or was flushed. Error: nothing
-  /// came within `timeout`. Interrupted.
+  /// Returns the next successful completion. Throws PeerGone if a request failed or was flushed,
+  /// Error if nothing completes within `timeout`, or Interrupted.
   verbs::WorkCompletion wait(Timeout timeout);
 
   net::Rnic& rnic() { return rnic_; }
@@ -79,14 +80,14 @@ class Session {
   std::span<verbs::WorkCompletion> fresh_;
 };
 
-/// Connects `qp` and waits for the outcome on `events`, which nobody else reads meanwhile. Error:
-/// "cannot connect to HOST:PORT: reason". Interrupted.
+/// Connects `qp` and waits for the outcome on `events`, which no other thread may read meanwhile.
+/// Throws Error "cannot connect to HOST:PORT: reason", or Interrupted.
 void connect_qp(net::Rnic& rnic, verbs::QueuePair& qp, const net::Address& to,
                 const net::ConnectOptions& options, net::CmChannel& events);
-/// Why the stream of `qp` is over, for people.
+/// Returns why the stream of `qp` ended, as text for a message.
 std::string end_reason(const verbs::QueuePair& qp);
 
-/// Memory with its registration.
+/// Memory and its registration.
 class Buffer {
  public:
   Buffer(Session& session, std::size_t size, verbs::Access access)
@@ -104,7 +105,7 @@ class Buffer {
   net::Memory memory_;
 };
 
-/// A device, or Error.
+/// Opens a device, or throws Error.
 std::unique_ptr<net::Rnic> open_rnic(const net::RnicOptions& options = {});
 
 }  // namespace iwarp::apps
