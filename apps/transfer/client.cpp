@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client's side of the file protocol, as far as get and put agree.
+// The client code that get and put share.
 #include "transfer/client.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ std::unique_ptr<usage::LiveLedger> start_ledger(const ClientOptions& options, Se
 }
 
 FileClient::FileClient(const net::Address& server, const ClientOptions& options)
-    // A file that is cut short is told in the command's own words, see explain_sigbus().
+    // explain_sigbus() reports a truncated file in the words of this command.
     : rnic_(open_rnic({.catch_faults = false})), session_(*rnic_) {
   messages_ = std::make_unique<MessageStream>(session_, std::chrono::seconds(options.timeout_s));
   auto how = connect_options(options.common);

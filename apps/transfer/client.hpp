@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What get and put share on the client's side: options, report, and the queue of open windows.
+// The client code that get and put share: options, report, and the queue of open windows.
 #pragma once
 
 #include <optional>
@@ -14,15 +14,15 @@ namespace iwarp::apps {
 
 struct ClientOptions {
   CommonOptions common;
-  unsigned timeout_s = 30;  ///< for the server's next move
+  unsigned timeout_s = 30;  ///< how long to wait for the server's next message
   bool quiet = false;
-  std::optional<std::string> cost;  ///< --cost: by which host
+  std::optional<std::string> cost;  ///< --cost: the host to bill by
 };
 
-/// Adds the options above to a command.
+/// Adds these options to a command.
 void add_client_options(cli::Command& command, ClientOptions& options);
 
-/// A connection to a file server with its message stream.
+/// A connection to a file server, and its message stream.
 class FileClient {
  public:
   FileClient(const net::Address& server, const ClientOptions& options);
@@ -35,8 +35,9 @@ class FileClient {
   std::unique_ptr<MessageStream> messages_;
 };
 
-/// Runs `transfer`, a function of no arguments. When a stop signal ends it, the server is told, and
-/// the stream is over when this returns: what the server may still write stays registered so long.
+/// Runs `transfer`, a function without arguments. If a stop signal ends it, notifies the server and
+/// waits until the stream is over: memory that the server may still write stays registered until
+/// then.
 template <typename Transfer>
 auto tell_if_interrupted(MessageStream& messages, Transfer transfer) {
   try {
@@ -48,10 +49,10 @@ auto tell_if_interrupted(MessageStream& messages, Transfer transfer) {
   }
 }
 
-/// The ledger that --cost asks for, from now on; null without it.
+/// Starts the ledger of --cost; returns null without --cost.
 std::unique_ptr<usage::LiveLedger> start_ledger(const ClientOptions& options, Session& session);
 
-/// "NAME: 3.0 GiB in 4.2 s, 731.4 MiB/s, sha256 12ab..."
+/// Prints "NAME: 3.0 GiB in 4.2 s, 731.4 MiB/s, sha256 12ab...".
 void print_report(const std::string& name, std::uint64_t size, std::chrono::nanoseconds elapsed,
                   const Digest& digest);
 

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kPrefix = ".iwarp-";
 constexpr std::string_view kSuffix = ".part";
-constexpr mode_t kMode = 0666;  // the umask takes away what it will
+constexpr mode_t kMode = 0666;  // before the umask
 constexpr mode_t kPrivate = 0600;
 constexpr mode_t kAllModes = 0777;
 
@@ -58,7 +58,7 @@ Fd open_directory(const std::string& path) {
 
 SourceFile open_in(const Fd& directory, const std::string& name) {
   if (!is_plain_name(name)) throw Error(printable(name) + ": not a name this server takes");
-  // O_NONBLOCK: opening a FIFO must not wait for its writer.
+  // O_NONBLOCK, because opening a FIFO would wait for its writer.
   return regular(
       Fd(openat(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)),
       printable(name));
@@ -94,14 +94,15 @@ NewFile::NewFile(const Fd& directory, std::uint64_t size)
                     O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, kMode));
   }
   if (!fd_) throw Error("cannot create a file: " + errno_text());
-  // What it replaces may be nobody else's to read.
+  // The replaced file may not be readable for other users; then the new one must not be either.
   struct stat info{};
   if (fstat(fd_.get(), &info) == 0) mode_ = info.st_mode & kAllModes;
   fchmod(fd_.get(), kPrivate);
-  // The lock tells remove_stale_files() that somebody still writes.
+  // The lock tells remove_stale_files() that the file is still being written.
   flock(fd_.get(), LOCK_EX | LOCK_NB);
-  const bool reserved = size == 0 || fallocate(fd_.get(), 0, 0, static_cast<off_t>(size)) == 0 ||
-                        errno == EOPNOTSUPP;  // then the writes will tell
+  const bool reserved =
+      size == 0 || fallocate(fd_.get(), 0, 0, static_cast<off_t>(size)) == 0 ||
+      errno == EOPNOTSUPP;  // not supported here: then the writes will fail if the disk is full
   if (reserved) return;
   const auto why = errno_text();
   if (!temporary_.empty()) unlinkat(directory_.get(), temporary_.c_str(), 0);
@@ -135,7 +136,7 @@ void NewFile::inherit(const std::string& name) {
   auto mode = static_cast<mode_t>(mode_);
   if (fstatat(directory_.get(), name.c_str(), &before, AT_SYMLINK_NOFOLLOW) == 0) {
     mode = before.st_mode & kAllModes;
-    // Without the right to give files away it stays ours.
+    // Without permission to change the owner, the file keeps the owner of this process.
     [[maybe_unused]] const int kept = fchown(fd_.get(), before.st_uid, before.st_gid);
   }
   if (fchmod(fd_.get(), mode) != 0) throw Error("cannot set permissions: " + errno_text());
@@ -152,7 +153,7 @@ void NewFile::name_it(const std::string& name) {
     };
     if (link(name)) return;
     if (errno != EEXIST) throw failed();
-    // A link replaces nothing; a rename does.
+    // linkat() cannot replace a file; renameat() can.
     auto temporary = temporary_name();
     if (!link(temporary)) throw failed();
     temporary_ = std::move(temporary);

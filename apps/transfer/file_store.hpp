@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files on disk: opening by plain name in one directory, and new files that appear there only when
-// complete. A new file has no name while it is written where the file system can do that, so that
-// not even a killed program leaves a part of it; elsewhere it has a hidden temporary name, which
-// the next server removes.
+// Files on disk: opens files of one directory by plain name, and creates files that appear only
+// when complete. Where the file system permits it, an incomplete file has no name, so that not even
+// a killed program leaves a part of it behind; elsewhere it has a hidden temporary name, which the
+// next server removes.
 #pragma once
 
 #include <cstdint>
@@ -30,37 +30,39 @@ class Fd {
   int fd_;
 };
 
-/// Error: "cannot open DIR: reason".
+/// Opens a directory. Throws Error "cannot open DIR: reason".
 Fd open_directory(const std::string& path);
 
-/// A regular file for reading. `size` is what it has now.
+/// A regular file open for reading. `size` is its size when it was opened.
 struct SourceFile {
   Fd fd;
   std::uint64_t size = 0;
 };
-/// Follows no symbolic link. Error: not there, not a regular file, or `name` is no plain name.
+/// Opens a file of `directory`; follows no symbolic link. Throws Error if the file does not exist
+/// or is not a regular file, or if `name` is not a plain name.
 SourceFile open_in(const Fd& directory, const std::string& name);
-/// Any path of the user's. Error as above.
+/// Opens a file by any path. Throws Error as open_in().
 SourceFile open_path(const std::string& path);
 
-/// Exactly octets.size() octets. Error: the file is shorter, or cannot be read.
+/// Reads exactly octets.size() bytes. Throws Error if the file is shorter or cannot be read.
 void read_at(const SourceFile& file, std::uint64_t offset, bytes::Span octets);
 
-/// Error: `name` is there, and no regular file that could be replaced.
+/// Throws Error if `name` exists and is not a regular file that can be replaced.
 void check_replaceable(const Fd& directory, const std::string& name);
 
-/// A file under way. Gone without a trace unless commit() was called.
+/// A file under construction. The destructor removes it unless commit() was called.
 class NewFile {
  public:
-  /// Reserves `size` octets on disk. Error: disk full, no permission ...
+  /// Reserves `size` bytes on disk. Throws Error if the disk is full, permission is missing ...
   NewFile(const Fd& directory, std::uint64_t size);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
   void write_at(std::uint64_t offset, bytes::View octets);
-  /// Makes everything durable, then gives it `name`, replacing what had it. Owner, if that is
-  /// permitted, and permissions of a file that is replaced go on. Error: check_replaceable().
+  /// Makes the content durable, then gives the file its `name`, replacing an existing file. A
+  /// replaced file's permissions are kept, and its owner if that is permitted. Throws Error as
+  /// check_replaceable().
   void commit(const std::string& name);
 
  private:
@@ -69,11 +71,12 @@ class NewFile {
 
   const Fd& directory_;
   Fd fd_;
-  unsigned mode_ = 0;      ///< as a new file has it
-  std::string temporary_;  ///< empty: the file has no name
+  unsigned mode_ = 0;      ///< mode of a new file
+  std::string temporary_;  ///< temporary name; empty if the file has none
 };
 
-/// Removes temporaries that a killed program left. Those of running ones are locked and stay.
+/// Removes temporary files of programs that were killed. Files of running programs are locked and
+/// stay.
 void remove_stale_files(const Fd& directory);
 
 }  // namespace iwarp::apps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A piece of a file mapped into memory, read only.
+// A piece of a file, mapped into memory read-only.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace iwarp::apps {
 class Mapping {
  public:
   Mapping() = default;
-  /// `offset` is a multiple of the page size. Error: it cannot be mapped.
+  /// Maps a piece. `offset` is a multiple of the page size. Throws Error if mapping fails.
   Mapping(const SourceFile& file, std::uint64_t offset, std::size_t length);
   Mapping(Mapping&& o) noexcept : octets_(std::exchange(o.octets_, {})) {}
   Mapping& operator=(Mapping&& o) noexcept {
@@ -27,8 +27,9 @@ class Mapping {
   bytes::Span octets_;
 };
 
-/// When a mapped file is cut short by somebody else, touching the pages that are gone raises
-/// SIGBUS. From now on that prints `line`, a static text, and ends the program with status 1.
+/// Installs a SIGBUS handler that prints `line`, a static text, and ends the program with status 1.
+/// SIGBUS is raised when another program truncates a mapped file and this one touches the missing
+/// pages.
 void explain_sigbus(const char* line);
 
 }  // namespace iwarp::apps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages over a Session. A receive is posted again as soon as its message is decoded.
+// Messages over a Session. Each receive is posted again as soon as its message is decoded.
 #include "transfer/message_stream.hpp"
 
 namespace iwarp::apps {

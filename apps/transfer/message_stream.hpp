@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of the file protocol over a Session: receives stay posted, messages go out inline.
+// Messages of the file protocol over a Session. Receives stay posted; messages are sent inline.
 #pragma once
 
 #include <variant>
@@ -9,30 +9,32 @@
 
 namespace iwarp::apps {
 
-/// What next() saw: a message, or the completion of a data request.
+/// The result of next(): a message, or the completion of a data request.
 using StreamEvent = std::variant<Message, verbs::WorkCompletion>;
 
 class MessageStream {
  public:
-  /// Posts the receives; construct before connecting or accepting.
+  /// Posts the receives. Construct before connecting or accepting.
   MessageStream(Session& session, Timeout time_limit);
 
   void send(const Message& message);
-  /// Sends `message` and invalidates the peer's `stag`. Completes with `wr_id`.
+  /// Sends `message` and invalidates the peer's `stag`. The request completes with `wr_id`.
   void send_invalidate(const Message& message, verbs::Stag stag, std::uint64_t wr_id);
 
-  /// The next message or data completion. PeerGone, Interrupted; Error: nothing came within the
-  /// time limit, or the peer broke the protocol.
+  /// Returns the next message or data completion. Throws PeerGone, Interrupted, or Error if nothing
+  /// arrives within the time limit or the peer violates the protocol.
   StreamEvent next();
-  /// The next one, which must be an M: a Refusal or anything else is an Error.
+  /// Returns the next message, which must be an M. Throws Error if it is a Refusal or any other
+  /// event.
   template <typename M>
   M expect();
 
   Session& session() { return session_; }
 
  private:
-  static constexpr std::uint64_t kReceiveId = 1ULL << 32;  ///< + index; data requests stay below
-  /// Windows and a Finish, or Pieces and a Done, and something to spare.
+  static constexpr std::uint64_t kReceiveId = 1ULL
+                                              << 32;  ///< + index; data requests use smaller ids
+  /// Enough for the Windows and a Finish, or the Pieces and a Done, with a margin.
   static constexpr std::size_t kReceives = 2 * kMaxWindows;
 
   std::span<std::byte> slot(std::size_t index) {
@@ -44,7 +46,7 @@ class MessageStream {
   Buffer buffer_;
 };
 
-/// What a peer's message that does not fit here means for us: an Error with its words.
+/// Throws an Error for a message that is unexpected here; a Refusal's reason becomes its text.
 [[noreturn]] void refuse_message(const StreamEvent& event);
 
 template <typename M>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs: regular files by way of NewFile, everything else as a stream.
+// Regular files are written through NewFile, everything else as a stream.
 #include "transfer/output.hpp"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace iwarp::apps {
 
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel
+constexpr int kMostLinks = 40;  // the kernel's limit
 
 std::string directory_of(const std::string& path) {
   const auto slash = path.rfind('/');
@@ -27,7 +27,7 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Where `path` leads to, be there something or not.
+// Resolves the symbolic links of `path`; the last component need not exist.
 std::string follow_links(std::string path) {
   const auto given = path;
   for (int i = 0; i < kMostLinks; ++i) {
@@ -54,7 +54,7 @@ class RegularOutput final : public Output {
   const std::string name_;
 };
 
-/// Neither opening nor writing waits longer than the user likes.
+/// Opening and writing can be interrupted by a stop signal.
 class StreamOutput final : public Output {
  public:
   explicit StreamOutput(const std::string& path)
@@ -109,7 +109,7 @@ OutputPath::OutputPath(std::string path, const std::string& name) {
 
 std::unique_ptr<Output> OutputPath::open(std::uint64_t size) const {
   if (!is_stream_) return std::make_unique<RegularOutput>(directory_, name_, size);
-  // Whoever reads from a FIFO may leave; that is an error like others.
+  // A FIFO's reader may close it; report that as a failed write.
   std::signal(SIGPIPE, SIG_IGN);
   return std::make_unique<StreamOutput>(path_);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where iwarp get writes to: a new file, which takes the place of an old one when it is complete,
-// or what is there already and is no regular file: a device, a FIFO.
+// The output of iwarp get: a new file, which replaces an existing one when it is complete, or an
+// existing file that is not regular: a device or a FIFO.
 #pragma once
 
 #include <memory>
@@ -13,19 +13,21 @@ namespace iwarp::apps {
 class Output {
  public:
   virtual ~Output() = default;
-  /// In ascending order without gaps. Interrupted.
+  /// Writes bytes. Call in ascending order of `offset`, without gaps. Throws Interrupted.
   virtual void write_at(std::uint64_t offset, bytes::View octets) = 0;
-  /// All is written and right.
+  /// Publishes the output; everything has been written and verified.
   virtual void commit() = 0;
 };
 
-/// A path of the user's that something will be written to.
+/// The path that the user wants to write to.
 class OutputPath {
  public:
-  /// `name`: of a file in `path`, if that is a directory. A symbolic link stays, and what it leads
-  /// to is written. UsageError: no file can have that name. Error: there is no such directory.
+  /// `name` is the name of the file if `path` is a directory. A symbolic link is kept and its
+  /// target is written. Throws UsageError if no file can have that name, Error if the directory
+  /// does not exist.
   OutputPath(std::string path, const std::string& name);
-  /// Error: no room for `size` octets, no permission, a FIFO that nobody reads.
+  /// Throws Error if there is no room for `size` bytes, permission is missing, or a FIFO has no
+  /// reader.
   std::unique_ptr<Output> open(std::uint64_t size) const;
 
  private:

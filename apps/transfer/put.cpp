@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp put: stores a file on a server. The client maps the file window by window, registers and
-// advertises each, and the server pulls it with RDMA Reads. The file appears there only when it is
-// complete and its SHA-256 is ours.
+// advertises each window, and the server pulls it with RDMA Reads. The file appears on the server
+// only when it is complete and its SHA-256 equals the client's.
 #include <deque>
 
 #include "commands.hpp"
@@ -21,12 +21,12 @@ struct PutOptions {
   std::string url;
 };
 
-/// One upload: at most kMaxWindows are mapped and registered at a time.
+/// One upload. At most kMaxWindows windows are mapped and registered at a time.
 class Upload {
  public:
   Upload(MessageStream& messages, const SourceFile& file) : messages_(messages), file_(file) {}
 
-  /// The digest of what was advertised.
+  /// Returns the digest of what was advertised.
   Digest run(Progress& progress) {
     while (advertised_ < file_.size || !open_.empty()) {
       while (advertised_ < file_.size && open_.size() < kMaxWindows) advertise();
@@ -39,13 +39,14 @@ class Upload {
  private:
   struct OpenWindow {
     Mapping mapping;
-    net::Memory memory;  // last: deregistered before the pages go
+    net::Memory memory;  // last member: deregistered before the pages are unmapped
   };
 
   void advertise() {
     const auto length = piece_length(advertised_, file_.size);
     OpenWindow window{.mapping = Mapping(file_, advertised_, length), .memory = {}};
-    const auto octets = window.mapping.octets();  // of the file alone [SEC-17] [SEC-15] [SEC-35]
+    const auto octets =
+        window.mapping.octets();  // only bytes of the file [SEC-17] [SEC-15] [SEC-35]
     sha_.update(octets);
     window.memory = messages_.session().register_memory(
         octets, verbs::Access::kRemoteRead | verbs::Access::kRemoteInvalidate);
@@ -60,7 +61,7 @@ class Upload {
       throw Error("file protocol: the server took a piece out of order");
     }
     pulled_ += open_.front().mapping.octets().size();
-    open_.pop_front();  // and with it the server's right [SEC-16]
+    open_.pop_front();  // also revokes the server's access [SEC-16]
   }
 
   MessageStream& messages_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp serve: offers the files of one directory. Names cannot leave it; a file that is put appears
-// only when it is complete, verified and on disk; one client's failure is its own.
+// iwarp serve: offers the files of one directory. Names cannot leave it; an uploaded file appears
+// only when it is complete, verified and on disk; a failing client does not affect others.
 #include <fmt/format.h>
 
 #include "commands.hpp"
@@ -63,7 +63,7 @@ class FileServer {
     messages.session().disconnect();
   }
 
-  /// What was done, for the log.
+  /// Serves one request and returns a description for the log.
   std::string serve_request(MessageStream& messages, BufferRing& ring) {
     const auto event = messages.next();
     if (const auto* message = std::get_if<Message>(&event)) {
@@ -100,7 +100,7 @@ class FileServer {
     return fmt::format("{}, {}", what, format_octets(static_cast<double>(request.size)));
   }
 
-  /// What goes wrong is logged with what it was about.
+  /// Runs `work` and logs a failure together with what it concerned.
   template <typename Work>
   static void naming(const std::string& what, Work work) {
     try {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Server side of get and put: a ring of registered buffers between file and wire. The client's
-// windows are taken in file order; whatever else a client may say is an error that ends its
-// session.
+// Server side of get and put: a ring of registered buffers between file and wire. Takes the
+// client's windows in file order; any other message ends the session with an error.
 #include "transfer/server_side.hpp"
 
 #include <algorithm>
@@ -15,12 +14,13 @@ using verbs::Access;
 using verbs::SendFlags;
 using verbs::WrOpcode;
 
-/// The client's windows, as they are advertised and as they are processed.
+/// The windows that the client has advertised and the server has not yet processed.
 class Windows {
  public:
   explicit Windows(std::uint64_t size) : size_(size) {}
 
-  /// Takes an advert in. Error: out of order, of the wrong length, or too many.
+  /// Adds an advertised window. Throws Error if it is out of order, has the wrong length, or
+  /// exceeds the limit.
   void add(const Window& window) {
     if (window.offset != advertised_ || advertised_ >= size_ ||
         window.memory.length != piece_length(advertised_, size_)) {
@@ -55,7 +55,7 @@ void post_data(Session& session, WrOpcode opcode, SendFlags flags, std::uint64_t
                      .remote = {.rkey = window.memory.stag, .to = window.memory.to}});
 }
 
-/// Takes the next event: an advert goes into `windows`, a completion is returned.
+/// Handles the next event: adds an advertised window to `windows`, or returns a completion.
 std::optional<verbs::WorkCompletion> next_receive(MessageStream& messages, Windows& windows) {
   const auto event = messages.next();
   if (const auto* wc = std::get_if<verbs::WorkCompletion>(&event)) return *wc;
@@ -96,8 +96,8 @@ Digest send_file(MessageStream& messages, BufferRing& ring, const SourceFile& fi
       const auto octets = ring[index].octets().first(window->memory.length);
       read_at(file, window->offset, octets);
       sha.update(octets);
-      // The Send arrives behind the Write, so whoever sees the Piece sees the octets. Its
-      // completion says that the buffer is free, for requests complete in order.
+      // The Send is ordered after the Write, so a client that has received the Piece has the data,
+      // too. Requests complete in order, so the completion of the Send also frees the buffer.
       post_data(messages.session(), WrOpcode::kWrite, SendFlags::kNone, index,
                 ring[index].sge(octets.size()), *window);
       messages.send_invalidate(Piece{window->offset}, window->memory.stag, index);
@@ -146,7 +146,7 @@ Digest receive_file(MessageStream& messages, BufferRing& ring, std::uint64_t siz
   const auto digest = sha.finish();
   for (;;) {
     const auto event = messages.next();
-    if (std::holds_alternative<verbs::WorkCompletion>(event)) continue;  // of a Piece
+    if (std::holds_alternative<verbs::WorkCompletion>(event)) continue;  // completion of a Piece
     const auto* finish = std::get_if<Finish>(&std::get<Message>(event));
     if (finish == nullptr) refuse_message(event);
     if (finish->digest != digest) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's two halves of the file protocol, each for one request of one client.
+// The server's two halves of the file protocol; each serves one request of one client.
 #pragma once
 
 #include <deque>
@@ -11,12 +11,11 @@
 
 namespace iwarp::apps {
 
-/// Registered buffers of one window each, between file and wire. Must live until the connection is
-/// closed: a request that still needs a buffer which is gone would break the stream, and with it
-/// the last message.
+/// Registered buffers of one window each, between file and wire. Must outlive the connection: a
+/// request whose buffer is gone would break the stream and lose the last message.
 class BufferRing {
  public:
-  /// As many as a transfer of `size` octets can use.
+  /// Registers as many buffers as a transfer of `size` bytes can use.
   void open(Session& session, std::uint64_t size, verbs::Access access);
   bool has_free() const { return !free_.empty(); }
   bool all_free() const { return free_.size() == buffers_.size(); }
@@ -29,11 +28,12 @@ class BufferRing {
   std::deque<std::uint64_t> free_;
 };
 
-/// A get: RDMA Writes `file` into the client's windows, then says Done. Returns the digest.
+/// Serves a get: RDMA Writes `file` into the client's windows, then sends Done. Returns the digest.
 Digest send_file(MessageStream& messages, BufferRing& ring, const SourceFile& file);
 
-/// A put: RDMA Reads `size` octets from the client's windows into `file`, until the client's Finish
-/// agrees with what came. Returns the digest. The caller commits, then says Done.
+/// Serves a put: RDMA Reads `size` bytes from the client's windows into `file` and compares the
+/// digest with that of the client's Finish. Returns the digest. The caller commits, then sends
+/// Done.
 Digest receive_file(MessageStream& messages, BufferRing& ring, std::uint64_t size, NewFile& file);
 
 }  // namespace iwarp::apps

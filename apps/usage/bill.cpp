@@ -30,7 +30,7 @@ std::string components(const model::Ledger& ledger) {
   return out;
 }
 
-/// "100 B in one message", "2.5 MiB in messages of at most 1.0 MiB".
+/// Returns "100 B in one message" or "2.5 MiB in messages of at most 1.0 MiB".
 std::string transfer_text(double octets, double message) {
   const auto size = format_octets(octets);
   if (octets <= message) return size + " in one message";

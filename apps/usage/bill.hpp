@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The option --cost of the commands that move data: what this end of the run cost the processor by
-// component, and what the same run would have cost with sockets, a TOE or an RNIC. One screen of
-// text.
+// The option --cost of the commands that move data: the processor time of this end by component,
+// and what the same transfer would have cost with sockets, a TOE or an RNIC. One screen of text.
 #pragma once
 
 #include <optional>
@@ -14,23 +13,24 @@
 
 namespace iwarp::apps::usage {
 
-/// Adds --cost[=HOST] to a command. Set: a preset's name or a file of iwarp cost calibrate; the
-/// empty text stands for the newest preset.
+/// Adds --cost[=HOST] to a command. HOST is the name of a preset or a file of iwarp cost calibrate;
+/// an empty text selects the newest preset.
 void add_cost_option(cli::Command& command, std::optional<std::string>& host);
 
-/// The host that the option names. UsageError: no such preset, or a bad file.
+/// Returns the host that the option names. Throws UsageError if the preset is unknown or the file
+/// is bad.
 model::ParameterSet cost_host(const std::string& host);
-/// The screen of text about `run`, in which this end moved `octets` in messages of `message`, the
-/// last of which may be shorter. `sender`: this end had them.
+/// Returns the text about `run`, in which this end moved `octets` bytes in messages of `message`
+/// bytes; the last one may be shorter. `sender`: this end sent them.
 std::string bill(const model::ParameterSet& host, model::Observed run, double octets,
                  double message, bool sender);
 
-/// Around a transfer of one session.
+/// The ledger of one transfer over a session.
 class LiveLedger {
  public:
-  /// Counts from now on. UsageError: as cost_host().
+  /// Starts counting. Throws UsageError as cost_host().
   LiveLedger(const std::string& host, Session& session);
-  /// The bill of what happened since.
+  /// Returns the bill of what happened since construction.
   std::string text(double octets, double message, bool sender) const;
 
  private:

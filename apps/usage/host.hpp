@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host that a bill or a prediction is for: a preset, or one that iwarp cost calibrate measured.
+// The host that a bill or a prediction is for: a preset, or one measured by iwarp cost calibrate.
 #pragma once
 
 #include <string>
@@ -12,11 +12,12 @@ namespace model = offload_model;
 
 inline constexpr double kNsPerUs = 1000;
 
-/// A preset (empty: 100g), or with `file` a measured host whose gaps are filled from the preset;
-/// says on standard error what was filled. UsageError: no such preset, or a bad file.
+/// Returns a preset (100g if `preset` is empty) or, with `file`, a measured host whose missing
+/// parameters come from the preset; lists those on standard error. Throws UsageError if the preset
+/// is unknown or the file is bad.
 model::ParameterSet load_host(const std::string& preset, const std::string& file);
 
-/// "the processor of this host" in the head of every output.
+/// Returns the title in the head of every output, such as "the processor of this host".
 std::string title_of(const model::ParameterSet& set);
 
 }  // namespace iwarp::apps::usage

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in JSON of others. JSON has one kind of number: a fraction, one below zero or one of 300
-// digits may stand where a count belongs, and the library converts it without a word.
+// Checked conversion of numbers in JSON from outside. JSON has one kind of number: a count may be
+// given as a fraction, a negative number or a number of 300 digits, and the library converts it
+// silently.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,8 +14,8 @@
 
 namespace iwarp::apps::usage {
 
-/// The whole number at `json`, called `name` in the error. Error: there is something else, or a
-/// number that T does not have.
+/// Returns the integer at `json`, which the error calls `name`. Throws Error if it is not an
+/// integer, or out of the range of T.
 template <std::integral T, typename Json>
 T whole_number(const Json& json, const char* name) {
   if (json.is_number_unsigned()) {
@@ -27,7 +28,7 @@ T whole_number(const Json& json, const char* name) {
   throw Error(fmt::format("{}: not a whole number, or out of range", name));
 }
 
-/// The same of the member `name`. Json::exception: there is none.
+/// Returns the integer member `name`. Throws Json::exception if there is none.
 template <typename T, typename Json>
 void read_number(const Json& object, const char* name, T& out) {
   const auto& json = object.at(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One flat object, in which all names are to be there.
+// One flat object; all members are required.
 #include "usage/observed_json.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one end of a run used, as JSON: every counter by its name, segments_sent, segments_received,
-// context_switches and cpu_ns.
+// The resources that one end of a run used, as JSON: every counter by its name, segments_sent,
+// segments_received, context_switches and cpu_ns.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,7 +10,7 @@
 namespace iwarp::apps::usage {
 
 nlohmann::json to_json(const Observed& observed);
-/// nlohmann::json::exception: not what to_json() makes.
+/// Reverses to_json(). Throws nlohmann::json::exception if `json` has another form.
 Observed observed_from_json(const nlohmann::json& json);
 
 }  // namespace iwarp::apps::usage

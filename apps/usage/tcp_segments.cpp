@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many segments the TCP connections of this process have sent so far, acknowledgements
-// included: asked of the kernel for every TCP socket that is open. Apart from the rest because the
+// Counts the segments that the TCP connections of this process have sent, including
+// acknowledgements, by querying the kernel for every open TCP socket. A separate file because the
 // kernel's header for this and the C library's exclude each other.
 #include <dirent.h>
 #include <linux/tcp.h>
@@ -20,7 +20,7 @@ double tcp_segments_sent() {
   while (const auto* entry = readdir(open)) {
     tcp_info info{};
     socklen_t size = sizeof info;
-    // Says no to whatever is not a TCP socket.
+    // Fails for a descriptor that is not a TCP socket.
     const int fd = std::atoi(entry->d_name);
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) out += info.tcpi_segs_out;
   }

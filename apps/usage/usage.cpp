@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's account of this process, and differences of two of them.
+// Reads the kernel's accounting of this process, and subtracts two readings.
 #include "usage/usage.hpp"
 
 #include <sys/resource.h>

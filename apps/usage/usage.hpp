@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this process has used up so far: processor time, context switches, TCP segments. Linux only.
+// The resources that this process has used so far: processor time, context switches, TCP segments.
+// Linux only.
 #pragma once
 
 #include "iwarp/offload_model/live.hpp"
@@ -8,12 +9,13 @@ namespace iwarp::apps::usage {
 
 using Observed = offload_model::Observed;
 
-/// Without the counters of connections, which the caller knows.
+/// Returns the usage so far, without the counters of connections, which the caller adds.
 Observed used_so_far();
-/// `after` less `before`, counter by counter.
+/// Returns `after` minus `before`, counter by counter.
 Observed difference(const Observed& after, const Observed& before);
 
-/// By all TCP connections of this process so far, acknowledgements included.
+/// Returns how many segments all TCP connections of this process have sent, including
+/// acknowledgements.
 double tcp_segments_sent();
 
 }  // namespace iwarp::apps::usage
