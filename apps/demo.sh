@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# From a fresh Debian to a running demonstration: installs the packages that are
-# missing, configures, builds the command and what `iwarp run` needs, and runs `iwarp demo` with the
-# arguments given here.
+# Takes a fresh Debian to a running demonstration: installs missing packages, configures, builds the
+# command and what `iwarp run` needs, and runs `iwarp demo` with the arguments given here.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source apps/setup.sh

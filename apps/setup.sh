@@ -1,39 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a build and the tests need, and how to get it from apt. Sourced by apps/demo.sh, apps/lab.sh
-# and test/run.sh; the lists below are the only place where a package is named. Nothing is installed,
-# and the network is not touched, when everything is there. What takes long says so, and how far it
-# is. Does not know other package managers.
+# Packages that the build and the tests need, and their installation with apt. Sourced by
+# apps/demo.sh, apps/lab.sh and test/run.sh; packages are named only in the lists below. If all are
+# present, nothing is installed and the network is not used. Long steps announce themselves and show
+# their progress. Supports no other package manager.
 
 build_packages=(
   cmake ninja-build ccache g++ pkg-config python3
   libssl-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpcap-dev zlib1g-dev doctest-dev
   libbenchmark-dev libibverbs-dev librdmacm-dev
-  libjs-vega                           # inside the page of `iwarp cost report`
-  esbuild node-react-dom node-d3-scale)  # the bundler of `iwarp explain --html`, and what is inside
-boost_packages=(libboost1.81-dev libboost1.83-dev)  # one of them: the first that apt offers
+  libjs-vega                           # in the page of `iwarp cost report`
+  esbuild node-react-dom node-d3-scale)  # bundler for `iwarp explain --html`, and the libraries in its page
+boost_packages=(libboost1.81-dev libboost1.83-dev)  # alternatives: installs the first that apt offers
 test_packages=(openssl tshark clang-format-19 clang-tidy-19 valgrind curl xz-utils python3-yaml)
-# What README.md runs on the stack.
+# Programs that README.md runs on the stack.
 programs_packages=(rdmacm-utils ibverbs-utils perftest)
-verbs_packages=(  # programs that are run, unmodified, on our libibverbs and librdmacm
+verbs_packages=(  # programs that run, unmodified, on our libibverbs and librdmacm
   rdmacm-utils ibverbs-utils perftest qperf fio libfabric-bin iproute2 iperf3 librdmacm1 curl openssl)
-# Larger ones, which not every release has: what apt does not offer is left out, and its test says so.
+# Larger programs, which not every release has. Those that apt does not offer are left out, and
+# their tests report it.
 others_packages=(openmpi-bin python3-mpi4py mpich libmpich-dev librpma0 librpma-dev tgt libiscsi-bin qemu-utils
   qemu-block-extra qemu-system-x86 ucx-utils)
-# To compare with, see test/bench: other stacks and tools, ISA-L's CRC, plots, io_uring.
+# For comparison, see test/bench: other stacks and tools, ISA-L's CRC, plots, io_uring.
 bench_packages=(iperf3 libfabric-bin ucx-utils perftest libisal-dev python3-matplotlib liburing-dev)
-# The page of `iwarp lab`: the stack as WebAssembly. Without them it is left out.
+# The page of `iwarp lab`: the stack as WebAssembly. Without these packages the page is not built.
 lab_packages=(clang-19 lld-19 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32
   wasi-libc)
-# Look at the pages, check the types in their scripts.
+# To view the pages and to type-check their scripts.
 page_packages=(chromium node-typescript "${lab_packages[@]}")
-# To drive it: node, and npm for playwright-core. Another source's nodejs brings its own npm.
+# To automate the browser: node, and npm for playwright-core. A nodejs from another source includes
+# its own npm.
 if ! command -v npm >/dev/null; then page_packages+=(nodejs npm); fi
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 interop_packages=(  # to build and run a guest with the kernel's siw, see test/interop/siw
   qemu-system-x86 gcc-12 make binutils cpio kmod xz-utils busybox-static iproute2
   rdmacm-utils ibverbs-utils ibverbs-providers perftest)
 
-# The guest is made of Debian's kernel packages, so only there; IWARP_NO_GUEST=1 does without it.
+# The guest consists of Debian's kernel packages, so it needs Debian. IWARP_NO_GUEST=1 skips it.
 wants_guest() {
   [ "${IWARP_NO_GUEST:-}" != 1 ] && [ "$(uname -m)" = x86_64 ] && grep -qx ID=debian /etc/os-release
 }
@@ -54,12 +56,13 @@ boost_is_installed() {
   return 1
 }
 
-# as_root COMMAND...: directly, or through sudo.
+# as_root COMMAND...: runs COMMAND directly, or through sudo.
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# Of others_packages, from `missing` of install_packages.
+# Removes the packages of others_packages that apt does not offer from `missing` (of
+# install_packages).
 leave_out_what_is_not_offered() {
   local package kept=()
   for package in "${missing[@]}"; do
@@ -72,7 +75,7 @@ leave_out_what_is_not_offered() {
   missing=("${kept[@]}")
 }
 
-# install_packages NAME...: those that are missing, plus a Boost.
+# install_packages NAME...: installs the missing ones, and a Boost.
 install_packages() {
   local package missing=()
   if ! command -v apt-get >/dev/null; then
@@ -104,7 +107,8 @@ install_packages() {
     progress '^([^EWNd]|E[^:r]|W[^:]|N[^:]|d[^p])' || { echo "error: apt-get could not install them" >&2; return 1; }
 }
 
-# progress PATTERN: passes lines on; of those that match, where nobody watches, one every ten seconds.
+# progress PATTERN: copies its input, but of the lines that match PATTERN only one every ten
+# seconds.
 progress() {
   local line next=0
   while IFS= read -r line; do
@@ -117,14 +121,14 @@ progress() {
   done
 }
 
-# run_ninja COMMAND...: on a terminal ninja rewrites one line by itself.
+# run_ninja COMMAND...: runs ninja. On a terminal, ninja redraws one line itself.
 run_ninja() {
   export NINJA_STATUS='[%f of %t] '
   if [ -t 1 ]; then "$@"; else "$@" | progress '^\[[0-9]+ of [0-9]+\]'; fi
 }
 
-# ms_of_a_unit PRESET: how long this machine takes now for one small program, when each processor
-# compiles one. Nothing when the preset has no such program.
+# ms_of_a_unit PRESET: prints how long this machine takes for one small program while every
+# processor compiles one. Prints nothing if the preset has no such program.
 ms_of_a_unit() {
   local command begun
   command=$(sed -n 's|^ *"command": "\(.*\)-o [^ ]*hello_send.cpp.o \(-c [^"]*\)".*|\1 -o /dev/null \2|p' \
@@ -138,24 +142,24 @@ ms_of_a_unit() {
   echo $((($(date +%s%N) - begun) / 1000000))
 }
 
-# announce PRESET TARGET...: what a first build is, and how long it will take.
+# announce PRESET TARGET...: says that this is a first build, and how long it will take.
 announce() {
   local preset=$1 units ms minutes
   shift
-  # Not by a dry run of the build: that stops where CMake has to look for new files.
+  # A dry run of the build would not do: it stops where CMake has to look for new files.
   units=$(ninja -C "build/$preset" -t commands "$@" | grep -c '\.o -c ' || true)
   ms=$(ms_of_a_unit "$preset")
   if [ -z "$ms" ]; then
     echo "Building ($preset, in build/$preset): $units units, seconds from then on"
     return
   fi
-  # Linking and generated files included, a unit costs half as much again as that program.
+  # With linking and generated files, a unit costs half as much again as that program.
   minutes=$((units * ms * 3 / 2 / $(nproc) / 60000 + 1))
   echo "Building ($preset, in build/$preset): $units units, about $minutes min on $(nproc) processors" \
     "this time, because one has just taken $((ms / 1000)).$((ms % 1000 / 100)) s here; seconds from then on"
 }
 
-# configure_and_build PRESET TARGET...
+# configure_and_build PRESET TARGET...: configures, announces a first build, and builds.
 configure_and_build() {
   local preset=$1 started=$SECONDS werror=() first=
   shift

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both processes of the demonstration do alike.
+// Functions that both processes of the demonstration share.
 #include "demo/demo.hpp"
 
 #include <fmt/format.h>

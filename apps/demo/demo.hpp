@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The demonstration: what its two processes share. The initiator narrates; the target is the peer
-// whose memory is written, read and protected, and reports what it saw through a pipe.
+// Declarations shared by the two processes of the demonstration. The initiator narrates. The target
+// is the peer whose memory is written, read and protected, and reports what it saw through a pipe.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,27 @@ struct DemoOptions {
 };
 
 inline constexpr std::uint64_t kDemoMaxSize = 64 << 20;
-inline constexpr Timeout kDemoPatience = 20s;  ///< for any single step of the other process
-/// What a write to an STag that is no more must end in: DDP, tagged buffer error, invalid STag.
+inline constexpr Timeout kDemoPatience = 20s;  ///< limit for any step of the other process
+/// The Terminate that a Write to an invalidated STag must cause: DDP, tagged buffer error, invalid
+/// STag.
 inline constexpr bytes::Fault kDemoRefusal{bytes::Layer::kDdp, 1, 0x00, "invalid STag"};
 
-/// Octet `index` of the pattern that is written; `seed` makes different ones.
+/// Returns byte `index` of the pattern that is written; each `seed` gives a different pattern.
 constexpr std::byte demo_octet(std::size_t index, unsigned seed) {
   return static_cast<std::byte>((index * 7 + index / 251 + seed) & 0xFF);
 }
 void fill_pattern(bytes::Span octets, unsigned seed);
-/// Error: the octet where `octets` differs from the pattern, and whose memory it is.
+/// Throws Error naming the byte where `octets` differs from the pattern, and whose memory it is.
 void check_pattern(bytes::View octets, unsigned seed, const std::string& whose);
 
-inline constexpr unsigned kDemoFirstWrite = 1;   ///< the seed of the write that is allowed
-inline constexpr unsigned kDemoSecondWrite = 2;  ///< and of the one that is not
+inline constexpr unsigned kDemoFirstWrite = 1;   ///< seed of the permitted write
+inline constexpr unsigned kDemoSecondWrite = 2;  ///< seed of the refused write
 
-/// Waits for the event of `type` on `session` and checks that it carries `kDemoRefusal`. Returns
-/// the Terminate's text.
+/// Waits for the event of `type` on `session`, checks that it carries `kDemoRefusal`, and returns
+/// the text of the Terminate.
 std::string await_terminate(Session& session, verbs::AsyncEventType type);
 
-/// The target's process: reports to `report_fd`, returns the exit status.
+/// Runs the target's process, which reports to `report_fd`. Returns the exit status.
 int run_demo_target(const DemoOptions& options, int report_fd);
 
 }  // namespace iwarp::apps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp demo: two processes do what an RNIC does. The initiator connects to a target that it
+// iwarp demo: two processes show what an RNIC does. The initiator connects to a target that it
 // started, and narrates: an STag is advertised, memory is written and read through it, it is
 // invalidated, and a write through the dead STag ends the stream with the Terminate that RFC 5041
 // demands.
@@ -137,7 +137,7 @@ class Initiator {
     }
   }
 
-  /// The connection must have been what the options asked for, not only have worked.
+  /// Checks that the options took effect, not only that the transfers worked.
   void check_counters() {
     const auto counters = rnic_->counters(session_.qp());
     const auto expect = [](std::uint64_t count, bool wanted, const char* what) {
@@ -173,7 +173,7 @@ class Initiator {
 };
 
 int run_demo(const DemoOptions& options) {
-  connection_options(options.common);  // a contradiction shows before anything is started
+  connection_options(options.common);  // report contradictory options before starting anything
   Narrator narrator(options.quiet);
   TargetProcess target(options);
   Initiator(options, target, narrator).run();

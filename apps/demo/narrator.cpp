@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Narration and frames come from different threads; each piece is printed whole.
+// Narration and frames come from different threads, so each piece is printed as a whole.
 #include "demo/narrator.hpp"
 
 #include <fmt/format.h>

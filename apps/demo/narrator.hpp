@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the demonstration prints: steps, remarks, and the frames between them.
+// Output of the demonstration: steps, remarks, and the frames between them.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,13 @@ class Narrator {
  public:
   explicit Narrator(bool quiet);
 
-  /// A numbered step, before it is done.
+  /// Prints the number and title of a step that is about to run.
   void step(std::string_view title);
   void remark(std::string_view who, std::string_view text);
-  /// Also when quiet.
+  /// Prints `text` even with --quiet.
   void summary(std::string_view text);
-  /// Prints the frames of a connection as they pass; null when quiet. This object outlives it.
+  /// Returns a tap that prints the frames of a connection as they pass; null with --quiet. This
+  /// object must outlive the tap.
   std::unique_ptr<verbs::WireTap> frame_printer();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The target of the demonstration: owns the memory. It advertises it, sleeps while it is written
-// and read, checks every octet, and sees a write to it refused once its STag is dead.
+// The target of the demonstration, which owns the memory: advertises it, sleeps while the initiator
+// writes and reads it, checks every byte, and sees a write refused once the STag is invalid.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,17 +13,17 @@ namespace iwarp::apps {
 
 namespace {
 
-constexpr std::size_t kGuard = 64;  // octets before and behind the region that must not change
+constexpr std::size_t kGuard = 64;  // bytes around the region that must not change
 constexpr std::byte kGuardOctet{0xA5};
 constexpr std::size_t kSendSize = 128;
 
-/// Lines to the narrating process.
+/// Writes lines to the narrating process.
 class Reporter {
  public:
   explicit Reporter(int fd) : fd_(fd) {}
   void line(const std::string& text) const {
     const auto whole = text + "\n";
-    // A pipe takes a short line whole; without a reader it does not matter.
+    // A pipe takes a short line as a whole; a missing reader is not an error here.
     [[maybe_unused]] const auto written = write(fd_, whole.data(), whole.size());
   }
 
@@ -47,7 +47,7 @@ class Target {
         options_{.connection = connection_options(options.common),
                  .congestion = options.common.congestion} {
     options_.connection.startup.markers = options.peer_markers;
-    options_.connection.startup.rtr = mpa::Rtr::kNone;  // the initiator's to ask for
+    options_.connection.startup.rtr = mpa::Rtr::kNone;  // the initiator requests it
   }
 
   void run() {
@@ -117,7 +117,7 @@ class Target {
 
   const Reporter& report_;
   std::unique_ptr<net::Rnic> rnic_;
-  net::CmChannelHandle events_;  // the connection reports to it as long as it lives
+  net::CmChannelHandle events_;  // the connection reports to it until destroyed
   Session session_;
   std::vector<std::byte> storage_;
   std::span<std::byte> octets_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fork, pipe and reports of the demonstration's second process.
+// Forks the second process of the demonstration and reads its reports from a pipe.
 #include "demo/target_process.hpp"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ TargetProcess::TargetProcess(const DemoOptions& options) {
   if (pid_ == 0) {
     close(ends[0]);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // The parent may have died before it could be watched.
+    // The parent may have died before prctl() took effect.
     _exit(getppid() == parent ? run_demo_target(options, ends[1]) : kExitFailure);
   }
   close(ends[1]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The target as a process of its own: started by fork, reports by a pipe, ends when we end.
+// The target as a separate process: forked, reports through a pipe, killed when the parent ends.
 #pragma once
 
 #include <sys/types.h>
@@ -12,17 +12,17 @@ namespace iwarp::apps {
 
 class TargetProcess {
  public:
-  /// Forks: call before any thread exists.
+  /// Forks. Call before starting any thread.
   explicit TargetProcess(const DemoOptions& options);
-  /// Kills it if it still runs.
+  /// Kills the process if it is still running.
   ~TargetProcess();
   TargetProcess(const TargetProcess&) = delete;
   TargetProcess& operator=(const TargetProcess&) = delete;
 
-  /// Its next report, which must begin with `word`; returns what follows. Error: it says it failed,
-  /// says something else, or says nothing in time.
+  /// Reads the next report, which must begin with `word`, and returns the words behind it. Throws
+  /// Error if the target reports a failure, another word, or nothing in time.
   std::string expect(const std::string& word);
-  /// Error: it did not end with status 0.
+  /// Waits for the process to end. Throws Error unless its status is 0.
   void finish();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The smallest program: one Send from one queue pair to another, both in this process, over a real
-// TCP connection. Shows what every program does: register, create, post receives, connect, post,
+// TCP connection. Shows the steps of every program: register, create, post receives, connect, post,
 // poll. Errors end the program; iwarp ping shows how to handle them.
 #include <array>
 #include <cstdio>
@@ -14,7 +14,7 @@ using iwarp::must;
 
 int main() try {
   const auto rnic = must(net::Rnic::open());
-  // Channels outlive the connections that report to them, so they come first.
+  // Channels must outlive the connections that report to them, so create them first.
   const auto requests = must(rnic->create_cm_channel());
   const auto outcomes = must(rnic->create_cm_channel());
   const auto pd = must(rnic->alloc_pd());
@@ -23,14 +23,14 @@ int main() try {
   const auto client = must(rnic->create_qp(*pd, init));
   const auto server = must(rnic->create_qp(*pd, init));
 
-  // The receiver's buffer must be posted before the sender sends.
+  // Post the receiver's buffer before the sender sends.
   std::array<std::byte, 64> inbox{};
   const auto region =
       must(rnic->register_memory(*pd, std::span<std::byte>(inbox), verbs::Access::kLocalWrite));
   const verbs::Sge into{inbox.data(), inbox.size(), region.stag()};
   must(server->post_recv({.wr_id = 1, .sgl = {&into, 1}}));
 
-  // RDMA ports are TCP ports; 0 takes a free one.
+  // RDMA ports are TCP ports; 0 selects a free port.
   const auto listener = must(rnic->listen({.host = "127.0.0.1"}, {}, *requests));
   must(rnic->connect(*client, listener->local(), {}, *outcomes));
   must(iwarp::next_event(*requests, std::chrono::seconds(5)).request->accept(*server));

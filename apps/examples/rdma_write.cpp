@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-sided: a client writes into a server's memory and reads it back while the server's program
-// does nothing at all. The STag travels in the private data of the connection set-up, as many
-// programs do it. Both ends are in this process, over a real TCP connection.
+// One-sided operations: a client writes into a server's memory and reads it back while the server's
+// program does nothing at all. The STag travels in the private data of connection setup, as in many
+// programs. Both ends are in this process, over a real TCP connection.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kSize = 1 << 20;
 
-/// Posts one signalled RDMA Write or Read between `buffer` and the peer, and polls until it is
-/// done.
+/// Posts one signalled RDMA Write or Read between `buffer` and the peer, and polls until it
+/// completes.
 bool transfer(net::QueuePair& qp, verbs::CompletionQueue& cq, verbs::WrOpcode opcode,
               const verbs::Sge& buffer, const verbs::RemoteAddress& remote) {
   must(qp.post_send({.opcode = opcode,
@@ -35,7 +35,7 @@ int main() try {
   const auto requests = must(rnic->create_cm_channel());
   const auto outcomes = must(rnic->create_cm_channel());
 
-  // The server: memory that others may use, and a queue pair on which it will never post anything.
+  // The server: memory that peers may access, and a queue pair on which it never posts.
   const auto server_pd = must(rnic->alloc_pd());
   const auto server_cq = must(rnic->create_cq(16));
   std::vector<std::byte> shared(kSize);
@@ -60,7 +60,7 @@ int main() try {
   must(request->accept(*server, 16, 16, iwarp::advert_of(shared_region)));
   const auto outcome = iwarp::next_event(*outcomes, std::chrono::seconds(5));
 
-  // From here on the server's side of this program does nothing: its Rnic does the work.
+  // From here on the server's part of this program does nothing: its Rnic does the work.
   const auto remote = iwarp::read_advert(outcome.private_data);
   if (!remote) return 1;
   const verbs::Sge from{source.data(), kSize, source_region.stag()};

@@ -17,7 +17,7 @@ namespace {
 using bytes::Fault;
 using bytes::Layer;
 
-/// Of ibv_wc_status, in the order of its numbers; `text` is that of ibv_wc_status_str(3).
+/// The values of ibv_wc_status in numerical order; `text` is the text of ibv_wc_status_str(3).
 struct Status {
   std::string_view name;
   std::string_view text;

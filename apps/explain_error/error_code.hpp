@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes of failed completions: how they are written, and what each means.
+// Codes of failed completions: their notations and meanings.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace iwarp::apps {
 
-/// What is known about one code.
+/// The description of one code.
 struct ErrorCode {
-  std::string title;    ///< the code in every form in which programs print it
+  std::string title;    ///< the code in every notation that programs print
   std::string meaning;  ///< a sentence
-  std::string advice;   ///< what to do; empty: nothing is wrong
+  std::string advice;   ///< what to do; empty if nothing is wrong
 };
 
-/// `word` is a status ("IBV_WC_WR_FLUSH_ERR", "WR_FLUSH_ERR", "5", or its text in any case), a
-/// vendor_err ("0x11202" or the same in decimal), or a Terminate ("1/2/02": layer, type and code in
-/// hexadecimal). nullopt: it is none of these.
+/// Looks up a code. `word` is a status ("IBV_WC_WR_FLUSH_ERR", "WR_FLUSH_ERR", "5", or its text in
+/// any case), a vendor_err ("0x11202" or the same in decimal), or a Terminate ("1/2/02": layer,
+/// type and code in hexadecimal). Returns nullopt if `word` is none of these.
 std::optional<ErrorCode> find_error_code(std::string_view word);
 
-/// Every code: the statuses in the order of their numbers, then each vendor_err.
+/// Returns every code: the statuses in numerical order, then each vendor_err.
 std::vector<ErrorCode> all_error_codes();
 
 }  // namespace iwarp::apps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp info: what this build is and what it runs with.
+// iwarp info: version, build, defaults and limits.
 #include <fmt/format.h>
 
 #include <cstdio>

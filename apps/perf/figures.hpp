@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures of a report that both of its forms show.
+// Figures that both forms of the report show.
 #pragma once
 
 #include "measure/measurement/measurement.hpp"
@@ -10,7 +10,7 @@ inline double per_second(double seconds, double amount) {
   return seconds > 0 ? amount / seconds : 0;
 }
 
-/// Processor time of one end, in seconds.
+/// Returns the processor time of one end per GB, in seconds.
 inline double cpu_per_gb(const measure::Measurement& m, const measure::Observed& used) {
   return m.octets() > 0 ? used.cpu_ns / m.octets() : 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp perf: throughput, latency and message rate of this stack, and of the TCP under it, between
-// two processes. The command line; what is measured and how is in apps/measure.
+// iwarp perf: throughput, latency and message rate of this stack, and of the TCP below it, between
+// two processes. This file is the command line; apps/measure defines what is measured and how.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ using measure::Measurement;
 using measure::Plan;
 using measure::Waiting;
 
-constexpr double kShortestInterval = 0.1;  // so there are not too many of them
+constexpr double kShortestInterval = 0.1;  // limits the number of intervals
 
 struct PerfOptions {
   std::vector<std::string> words;
@@ -35,7 +35,7 @@ struct PerfOptions {
   bool self = false;
   std::string listen = fmt::format(":{}", kPerfPort);
   Plan plan;
-  // 0, which none of them takes: not given, it is for the test to say.
+  // 0, which no test accepts, stands for the default of the test.
   std::uint64_t size = 0;
   std::uint64_t depth = 0;
   std::uint64_t list = 0;
@@ -48,7 +48,7 @@ struct PerfOptions {
   bool epoll = false;
   bool json = false;
   LogOptions log;
-  std::optional<std::string> cost;  ///< --cost: by which host
+  std::optional<std::string> cost;  ///< --cost: the host to bill by
 };
 
 const measure::Test* test_argument(const std::string& word) {
@@ -87,7 +87,7 @@ Plan make_plan(const PerfOptions& options, const std::string& test) {
   return plan;
 }
 
-// What the client's end cost. A ping-pong goes both ways, which the ledger does not have.
+// Returns the bill of the client's end. The ledger does not cover ping-pongs, which go both ways.
 std::string bill(const PerfOptions& options, const Measurement& result) {
   const bool sender = result.plan.test->operation != measure::Operation::kRead;
   return usage::bill(usage::cost_host(*options.cost), result.client, result.octets(),
@@ -98,7 +98,7 @@ void check_cost(const PerfOptions& options, const Plan& plan) {
   if (!options.cost) return;
   if (plan.is_latency()) throw UsageError("--cost is for streams and rates");
   if (options.json) throw UsageError("--cost is text, and does not go with --json");
-  usage::cost_host(*options.cost);  // or it is said before anything is measured
+  usage::cost_host(*options.cost);  // report a bad host before measuring
 }
 
 void print(const std::string& text) {
@@ -148,7 +148,7 @@ int run_client(const PerfOptions& options) {
     print(perf::summary_text(report.result));
     if (options.cost && report.result.outcome.messages > 0) print(bill(options, report.result));
   }
-  // The usual way to end a long measurement: not a failure, since there is something to report.
+  // The usual way to end a long measurement: not a failure, because there are results to report.
   if (report.interrupted) {
     fmt::print(stderr, "iwarp perf: interrupted after {:.2f} of {:g} seconds{}\n",
                report.result.outcome.seconds, options.duration,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The form for programs: one object. What was measured comes first, then how and where. Text that
-// is not UTF-8 (a host's name, an argument) is shown with replacement characters.
+// The JSON form of the report: one object. Results come first, then the options and the machine.
+// Text that is not UTF-8 (a host name, an argument) is shown with replacement characters.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -48,7 +48,7 @@ Json interval_json(const Plan& plan, const Interval& interval) {
           {"partial", interval.partial}};
 }
 
-/// Defaults resolved; but the test's, which the plan has.
+/// Returns the options with defaults resolved; the plan has the default of the test.
 Json options_json(const Report& report) {
   const auto& plan = report.result.plan;
   Json out{{"depth", plan.depth},

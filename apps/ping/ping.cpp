@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp ping: sends a text round through RDMA Read and RDMA Write, and measures it. Speaks the
-// protocol of rdma-core's rping, so either end may be one. Per ping:
+// iwarp ping: sends a text round through RDMA Read and RDMA Write, and measures the time. Speaks
+// the protocol of rdma-core's rping, so either end may be rping. Per ping:
 //   client advertises its source in a Send; server RDMA Reads it and Sends "go on";
 //   client advertises its sink;             server RDMA Writes the text there and Sends "go on".
 #include <fmt/format.h>
@@ -29,10 +29,10 @@ using verbs::SendFlags;
 using verbs::WcOpcode;
 using verbs::WrOpcode;
 
-constexpr Timeout kTimeout = 10s;     // of a client for the server's next move
-constexpr Timeout kIdle = 10min;      // of a server for its client's next ping
-constexpr std::size_t kReceives = 4;  // at most two Sends are on their way to either end
-// Of both ends: as rping has it, and open to atomics for who speaks RFC 7306.
+constexpr Timeout kTimeout = 10s;     // of a client, for the server's next message
+constexpr Timeout kIdle = 10min;      // of a server, for its client's next ping
+constexpr std::size_t kReceives = 4;  // at most two Sends are in flight to either end
+// Access at both ends: that of rping, and atomics for peers that support RFC 7306.
 constexpr auto kAccess =
     Access::kLocalWrite | Access::kRemoteRead | Access::kRemoteWrite | Access::kRemoteAtomic;
 
@@ -51,7 +51,7 @@ struct PingOptions {
   LogOptions log;
 };
 
-/// The Sends of either end: 16 octets each.
+/// The Sends of either end, 16 octets each.
 class Exchange {
  public:
   explicit Exchange(Session& session)
@@ -61,8 +61,8 @@ class Exchange {
 
   void send(const Advert& advert) { session_.send_inline(encode(advert)); }
 
-  /// The server's "go on", whose octets mean nothing. `kind`: as --go-ahead has it; `used`: the
-  /// STag that the peer need not keep open any longer.
+  /// Sends the server's "go on", whose content has no meaning. `kind` is the value of --go-ahead;
+  /// `used` is the STag that the peer may invalidate.
   void go_ahead(const std::string& kind, verbs::Stag used) {
     auto octets = encode(Advert{});
     const verbs::Sge sge{octets.data(), kAdvertSize, verbs::Stag{}};
@@ -75,7 +75,7 @@ class Exchange {
     session_.post_send(wr);
   }
 
-  /// The other end's next Send.
+  /// Receives the next Send of the other end.
   Advert receive(Timeout time_limit) {
     for (;;) {
       const auto wc = session_.wait(time_limit);
@@ -90,7 +90,7 @@ class Exchange {
     }
   }
 
-  /// Reads or writes between `buffer` and the peer's memory, and waits for it.
+  /// Reads or writes between `buffer` and the peer's memory, and waits for the completion.
   void transfer(WrOpcode opcode, Buffer& buffer, std::size_t length, const Advert& peer) {
     const auto sge = buffer.sge(length);
     session_.post_send({.opcode = opcode,
@@ -120,7 +120,8 @@ std::string_view text_in(bytes::View octets) {
 
 // Client ------------------------------------------------------------------------------------------
 
-/// Memory that the server uses; registered again when a Send with Invalidate has closed it.
+/// Memory that the server accesses; registered again after a Send with Invalidate has invalidated
+/// it.
 class Exposed {
  public:
   Exposed(Session& session, std::size_t size)
@@ -134,7 +135,7 @@ class Exposed {
  private:
   Session& session_;
   std::size_t size_;
-  std::vector<std::byte> octets_;  // at least one: there is no region of none
+  std::vector<std::byte> octets_;  // at least one byte: an empty region cannot be registered
   net::Memory memory_;
 };
 
@@ -187,7 +188,7 @@ int run_client(const PingOptions& options) {
   try {
     ping_loop(options, session, times);
   } catch (const Interrupted&) {
-    // The usual way to end an endless ping: not a failure once there is something to report.
+    // The usual way to end an endless ping; not a failure if there are results to report.
     if (times.empty()) throw;
   }
   print_summary(std::move(times), options.size);
@@ -233,7 +234,7 @@ void handle_client(const PingOptions& options, net::Rnic& rnic, net::ConnectRequ
   try {
     serve_pings(options, session, exchange);
   } catch (const PeerGone&) {
-    // A client goes when it has had enough; only a Terminate is worth a line.
+    // A client disconnects when it is done; log only a Terminate.
     const auto attributes = session.qp().query();
     if (attributes.terminate_received || attributes.terminate_sent) throw;
   }
