@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a work request costs beside its octets: posted, driven and polled on a live connection.
-// Local requests take the way of all others but send nothing.
+// The cost of a work request besides its bytes: posted, driven and polled on a live connection.
+// Local requests take the same path as all others but send nothing.
 #include "common/serving/session.hpp"
 #include "cost/bench/bench.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 using verbs::WrOpcode;
 
-/// A fast-register region is made valid and invalid in turn.
+/// Makes a fast-register region valid and invalid in turn.
 class LocalRequests {
  public:
   explicit LocalRequests(net::Rnic& rnic) : rnic_(rnic) {
@@ -32,7 +32,7 @@ class LocalRequests {
     }
   }
 
-  /// One request.
+  /// Runs one request.
   void next() {
     valid_ = !valid_;
     if (!valid_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this stack itself costs: two ends joined in memory, no system call between them, CRC off.
-// Writes of one small FPDU against Writes of many give the cost of an FPDU and of a message; larger
-// FPDUs, copied next to their headers with and without markers, give the cost of a marker.
+// The cost of this stack itself: two ends joined in memory, without system calls, CRC off. Writes
+// of one small FPDU against Writes of many give the cost of an FPDU and of a message; larger FPDUs,
+// copied next to their headers with and without markers, give the cost of a marker.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -20,11 +20,11 @@ using bytes::View;
 using verbs::Access;
 
 constexpr std::size_t kTaggedHeader = 14;
-constexpr std::size_t kSmallestUlpdu = 128;  // of ULPDUs
-constexpr std::size_t kMarked = 2048;        // four markers in each
+constexpr std::size_t kSmallestUlpdu = 128;  // ULPDU size
+constexpr std::size_t kMarked = 2048;        // ULPDU size with four markers in each
 constexpr std::size_t kMost = 256 * kSmallestUlpdu;
 
-/// One end: queues, memory and connection. Time stands still.
+/// One end: queues, memory and connection. Its clock stands still.
 class End final : public verbs::QpDriver {
  public:
   End()
@@ -59,7 +59,7 @@ class End final : public verbs::QpDriver {
   verbs::Region* region = nullptr;
 };
 
-/// What `from` has to send goes to where `to` wants it. False: nothing moved.
+/// Moves the output of `from` to the receive buffer of `to`. Returns whether anything was moved.
 bool move(End& from, End& to) {
   const auto out = from.connection->transmit_plan(256, {});
   if (out.empty()) return false;
@@ -105,7 +105,7 @@ class Pair {
     if (a->qp->state() != verbs::QpState::kRts) throw Error("the stack in memory does not connect");
   }
   ~Pair() {
-    // The queue pairs hold their drivers while connected.
+    // The queue pairs own their drivers while connected.
     a->connection->abort({});
     b->connection->abort({});
   }
@@ -126,7 +126,7 @@ class Pair {
     if (a->cq.poll({&wc, 1}) != 1) throw Error("the stack in memory does not complete");
   }
 
-  /// In so many FPDUs all of the memory is written.
+  /// Returns the number of FPDUs that fill all of the memory.
   std::size_t most() const { return kMost / payload; }
   std::uint64_t markers() const { return a->connection->counters().markers_sent; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operating system costs: calls, wake-ups, gather lists, pinning.
+// The cost of operating system services: calls, wake-ups, gather lists, pinning.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -48,7 +48,7 @@ struct Pipe {
   std::array<int, 2> ends{};
 };
 
-/// Puts this process on its first or last permitted processor; back where it was at the end.
+/// Pins this process to its first or last permitted processor until destroyed.
 class Pinned {
  public:
   Pinned() { sched_getaffinity(0, sizeof before_, &before_); }
@@ -85,7 +85,8 @@ double cpu_of(int who) {
   return ns(usage.ru_utime) + ns(usage.ru_stime);
 }
 
-/// Processor time of both processes per wake-up, less that of the two calls that a turn also takes.
+/// Returns the processor time of both processes per wake-up, minus the two calls that each turn
+/// makes.
 double ping_pong(const Pinned& pinned, bool other) {
   const Pipe there;
   const Pipe back;
@@ -136,7 +137,7 @@ class Ring {
   int fd_;
 };
 
-/// A TCP connection of this process with itself, over loopback.
+/// A TCP connection of this process to itself, over loopback.
 class Echo {
  public:
   Echo() {
@@ -254,7 +255,7 @@ Pinning bench_pinning() {
   void* const at = mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (at == MAP_FAILED) throw Error("mmap: " + errno_text());
-  // Pages of 4 KiB, as most buffers have; large ones would be pinned in one piece.
+  // Pages of 4 KiB, the common case; huge pages would be pinned in one piece.
   madvise(at, kPages * kPage, MADV_NOHUGEPAGE);
   const auto one = pin_times(ring, at, kPage);
   const auto many = pin_times(ring, at, kPages * kPage);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of a packet: the same octets in packets of MTU 1500 and of MTU 9000, over a pair of
+// The cost of a packet: the same bytes in packets of MTU 1500 and of MTU 9000, over a pair of
 // virtual Ethernet devices between two network namespaces, without segmentation offload or
-// aggregation. What differs is the number of packets. Needs iproute2 and the right to make
-// namespaces; all of it goes away with the processes.
+// aggregation, so that only the number of packets differs. Requires iproute2 and permission to
+// create namespaces; they disappear with the processes.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ namespace iwarp::apps::cost {
 
 namespace {
 
-// RFC 5737: for documentation, and so for nobody's network.
+// Reserved for documentation (RFC 5737), so no real network has this address.
 constexpr const char* kNear = "192.0.2.1";
 constexpr const char* kFar = "192.0.2.2";
 constexpr std::uint16_t kPort = 4711;
@@ -44,7 +44,8 @@ void ip(const std::string& arguments) {
   if (std::system(command.c_str()) != 0) throw Error("ip " + arguments + " failed");
 }
 
-/// Segmentation and aggregation off: every packet goes the whole way on its own.
+/// Disables segmentation offload and aggregation, so that every packet traverses the stack by
+/// itself.
 void without_offload(const char* device) {
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   for (const std::uint32_t what :
@@ -66,7 +67,7 @@ sockaddr_in address(const char* host) {
   return out;
 }
 
-/// In the far namespace: takes what comes, says how much processor time it took.
+/// Runs in the far namespace: receives everything and reports how much processor time it used.
 void far_side(int line) {
   if (unshare(CLONE_NEWNET) != 0) fail("no second network namespace");
   char go = 0;
@@ -92,7 +93,7 @@ void far_side(int line) {
   }
 }
 
-/// Processor time of both sides for all octets.
+/// Returns the processor time of both sides for all bytes.
 double transfer(int line) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const auto to = address(kFar);
@@ -114,7 +115,7 @@ double packets(int mtu) {
   return static_cast<double>(kOctets) / static_cast<double>(mtu - static_cast<int>(kHeaders));
 }
 
-/// In the near namespace: packets per side, so half the difference.
+/// Runs in the near namespace. Counts packets per side, hence half the difference.
 Sample near_side(int line, pid_t far) {
   char go = 0;
   if (read(line, &go, 1) != 1) fail("no second network namespace");
@@ -127,7 +128,7 @@ Sample near_side(int line, pid_t far) {
   constexpr int kSmall = 1500;
   constexpr int kLarge = 9000;
   const auto at = [&](int mtu) {
-    // What the near side may send is what counts; the far side takes 9000 at any time.
+    // Only the MTU of the sending side matters; the far side accepts 9000 at any time.
     ip(fmt::format("link set cost0 mtu {}", mtu));
     return transfer(line);
   };
@@ -136,7 +137,7 @@ Sample near_side(int line, pid_t far) {
                 5);
 }
 
-/// Everything, in a process whose namespaces end with it. What it finds goes through `out`.
+/// Runs the benchmark in a process whose namespaces end with it. Writes the result to `out`.
 void in_namespaces(int out) {
   alarm(kVethPatience);
   if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a machine was quiet enough for what was measured on it: the share of processor time that
-// other programs used meanwhile, by the kernel's account. Linux only.
+// Whether the machine was idle enough for a measurement: the share of processor time that other
+// programs used meanwhile, from the kernel's accounting. Linux only.
 #pragma once
 
 #include <sched.h>
@@ -10,20 +10,20 @@
 
 namespace iwarp::apps::cost {
 
-/// Of some processors since the machine started, in nanoseconds.
+/// Time of some processors since boot, in nanoseconds.
 struct ProcessorTime {
-  double used = 0;   ///< by programs, and by other guests of a virtual machine's host
-  double total = 0;  ///< used, idle, and interrupts, of which our own traffic makes most
+  double used = 0;   ///< by programs, and by other guests of the hypervisor
+  double total = 0;  ///< used, idle, and interrupts, most of which our own traffic causes
 };
-/// Adds up the lines of `processors` in a text like /proc/stat. nullopt: there are none.
+/// Adds up the lines of `processors` in a text like /proc/stat. Returns nullopt if it has none.
 std::optional<ProcessorTime> processor_time(std::istream& stat, const cpu_set_t& processors);
 
-/// Measures from its construction on.
+/// Measures from construction.
 class OtherLoad {
  public:
   OtherLoad();
-  /// The share of the processors that this program may use which others have used, 0 to 1.
-  /// nullopt: the kernel does not say.
+  /// Returns the share, 0 to 1, that other programs used of the processors that this program may
+  /// use. Returns nullopt if the kernel does not report it.
   std::optional<double> share() const;
 
  private:
@@ -31,7 +31,7 @@ class OtherLoad {
   const double own_at_start_;
 };
 
-/// Above this share, what is measured says more about the other programs than about the machine.
+/// Above this share, a measurement says more about the other programs than about the machine.
 inline constexpr double kQuietEnough = 0.1;
 
 }  // namespace iwarp::apps::cost

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records to JSON and back.
+// Converts records to JSON and back.
 #include "cost/bench/record.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace iwarp::apps::cost {
 
 Json to_json(const Record& r) {
-  // One by one: a nested list in braces takes the compiler seconds.
+  // Member by member: the compiler takes seconds for a nested list in braces.
   Json out = Json::object();
   out["mode"] = r.mode;
   out["crc"] = r.crc;

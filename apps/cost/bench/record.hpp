@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of runs as JSON: a file of runs is an array of them.
+// Records of runs as JSON. A file of runs is an array of records.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,15 +13,15 @@ namespace iwarp::apps::cost {
 namespace model = offload_model;
 using Json = nlohmann::ordered_json;
 
-/// One end: counters, and user plus system time.
+/// Counters of one end, and its user plus system time.
 using model::Observed;
 using model::Record;
 
 Json to_json(const Record& record);
-/// Error: what is missing, or of the wrong kind.
+/// Parses a record. Throws Error naming a member that is missing or of the wrong type.
 Record record_from(const Json& json);
 
-/// The records of a file. UsageError: unreadable, or not such a file.
+/// Reads the records of a file. Throws UsageError if it is unreadable or not a file of records.
 std::vector<Record> read_records(const std::string& path);
 void write_records(const std::string& path, const std::vector<Record>& records);
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runs of sockets that calibrate and validate fit to.
+// The socket runs that calibrate and validate fit the model to.
 #pragma once
 
 #include "cost/bench/measure.hpp"
 
 namespace iwarp::apps::cost {
 
-/// Sizes, and small receive calls, or nobody could tell what a call costs.
+/// Returns runs of several sizes, some with small receive calls, which the fit needs to tell the
+/// cost of a call from the cost of a byte.
 std::vector<Job> sweep(double seconds, const std::string& cpus);
 
 }  // namespace iwarp::apps::cost

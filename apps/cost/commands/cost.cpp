@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp cost: the processor-time ledger on the command line.
+// iwarp cost: accounts for processor time on the command line.
 #include "commands.hpp"
 #include "cost/commands/subcommands.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp cost report: the prediction as text, or as one HTML file with pictures. The page holds its
-// numbers, its style and the plotting library (Vega, compiled in); it loads nothing.
+// iwarp cost report: the prediction as text, or as one HTML file with charts. The page contains its
+// numbers, style and plotting library (Vega, compiled in) and loads nothing.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -20,7 +20,8 @@ namespace iwarp::apps::cost {
 
 namespace {
 
-/// By what these runs themselves say of sockets, near to what the host's parameters say.
+/// Returns the measured shares of the runs in the file, with the socket parameters fitted to these
+/// runs, starting from `host`.
 std::vector<model::MeasuredShare> shares_of(const std::string& path,
                                             const model::Parameters& host) {
   if (path.empty()) return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp cost run: real transfers between two processes, one record each.
+// iwarp cost run: real transfers between two processes, one record for each.
 #include <fmt/format.h>
 
 #include <cstdio>

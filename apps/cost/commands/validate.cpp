@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp cost validate: does the model hold on this machine, and what of the published figures does
-// it give? Exit status 0: identities exact and bounds met; 2: too noisy to say; 1: missed.
+// iwarp cost validate: does the model hold on this machine, and does it reproduce the published
+// figures? Exit status 0: identities exact and bounds met; 2: too noisy to tell; 1: missed.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ struct ValidateOptions {
   bool published_only = false;
 };
 
-/// Every size, frame, CRC and marker setting that is compared.
+/// Returns a job for every combination of size, frame, CRC and marker setting that is compared.
 std::vector<Job> all_jobs(const ValidateOptions& options) {
   auto out = sweep(options.seconds, options.cpus);
   Job job{.seconds = options.seconds, .cpus = options.cpus};
@@ -59,7 +59,7 @@ std::vector<Job> all_jobs(const ValidateOptions& options) {
   return out;
 }
 
-/// The host's own file, or what the micro-benchmarks say now.
+/// Returns the host of the given file, or the results of the micro-benchmarks.
 Machine machine_of(const ValidateOptions& options) {
   Machine out{.host = usage::load_host(options.host.preset, options.host.host).resolve(),
               .crc = {}};
@@ -80,7 +80,7 @@ Machine machine_of(const ValidateOptions& options) {
   return out;
 }
 
-/// Parameter by parameter: what one moment's disturbance did to one of them goes away.
+/// Returns the median of each parameter, which removes a momentary disturbance of one of them.
 Machine median_of(const std::vector<Machine>& machines) {
   auto out = machines.front();
   const auto middle = [&machines](const std::function<double(const Machine&)>& value) {
@@ -119,7 +119,7 @@ Measured run_all(const ValidateOptions& options) {
   return {median_of(machines), std::move(runs)};
 }
 
-/// Prints the last line; the exit status.
+/// Prints the last line and returns the exit status.
 int verdict(const std::vector<model::PublishedRow>& rows, const model::Judgement* j) {
   auto text = tally_text(rows);
   const auto identities = tally(rows, model::Use::kIdentity);

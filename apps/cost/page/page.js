@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills the page: heads, tables, and for each chart its drawing, a sentence that says what it shows
-// and the numbers behind it as a table. Draws anew when the width changes.
+// Fills the page: headings, tables, and for each chart its drawing, a sentence that says what it
+// shows, and its numbers as a table. Redraws when the width changes.
 'use strict';
 
 const number = (value) => {
@@ -17,7 +17,7 @@ const percent = (share) => `${Math.round(100 * share)} %`;
 const unique = (rows, field) => [...new Set(rows.map((row) => row[field]))];
 const last = (rows) => rows[rows.length - 1];
 
-/** One row for each value of `down`, one column for each value of `across`. */
+/** Makes a row for each value of `down` and a column for each value of `across`. */
 function pivot(rows, down, across, value, label, name) {
   const columns = unique(rows, across);
   const lines = new Map(unique(rows, down).map((key) => [key, new Map()]));
@@ -26,7 +26,7 @@ function pivot(rows, down, across, value, label, name) {
     [label(key), ...columns.map((c) => [line.has(c) ? number(line.get(c)) : '-', 'number'])]) };
 }
 
-/** Sizes that are powers of two, or there would be three times as many rows. */
+/** Keeps only sizes that are powers of two; there are three times as many points. */
 const doubled = (rows) => rows.filter((row) => Number.isInteger(Math.log2(row.size)));
 const total = (rows, mode, field) => rows.filter((row) => row.mode === mode)
   .reduce((sum, row) => sum + row[field], 0);
@@ -92,7 +92,7 @@ const texts = {
       row.limit]) }],
 };
 
-/** Cells are texts, or [text, class]. Roles are said, since narrow pages lay tables out as blocks. */
+/** Cells are texts or [text, class]. Roles are explicit: narrow pages lay tables out as blocks. */
 function fill(table, head, rows, title = '') {
   const add = (parent, tag, role) => {
     const element = parent.appendChild(document.createElement(tag));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each chart looks like: a Vega specification for a width, filled with the numbers in the page.
-// Axes, scales and legends are Vega's; colours are names from the style sheet, so that dark mode and
-// paper need no drawing anew; nothing is loaded, and nothing is computed but units.
+// The charts: for each a Vega specification for a width, filled with the numbers in the page. Vega
+// draws axes, scales and legends. Colours are names from the style sheet, so that dark mode and
+// paper need no redraw. Nothing is loaded, and nothing is computed except units.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);
 
-// Each has a contrast of at least 3 to 1 with the light page and with the dark one.
+// Each has a contrast of at least 3 to 1 to the light page and to the dark one.
 const MODES = ['kernel sockets', 'software iWARP', 'TOE', 'RNIC, each time', 'RNIC, as asked',
   'RNIC, once', '1 GHz per Gb/s'];
 const MODE_COLOURS = ['#4c78a8', '#cc6a0c', '#3f9142', '#dd4b49', '#8c8c2a', '#a566a0', '#808080'];
@@ -20,7 +20,7 @@ const INK = 'var(--ink)';
 const SOFT = 'var(--soft)';
 const LINE = 'var(--line)';
 const SIZE_TICKS = [1, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216];
-const NARROW = 560; // below this legends stand under the chart
+const NARROW = 560; // below this width legends stand under the chart
 const HEIGHT = 330;
 
 const sizeLabel = (value) => `${value} >= 1073741824 ? format(${value} / 1073741824, 'd') + ' GiB' : ` +
@@ -42,7 +42,7 @@ const frame = (width, spec) => ({
   ...spec,
 });
 
-/** Beside the chart, or under it where there is no room. */
+/** Places the legend beside the chart, or below it on a narrow page. */
 const legend = (width, spec) => (width < NARROW
   ? { ...spec, orient: 'bottom', columns: 2, direction: 'horizontal' } : { ...spec, orient: 'right' });
 const ordinal = (name, domain, range) => ({ name, type: 'ordinal', domain, range });
@@ -51,7 +51,7 @@ const sizeAxis = (title, width, orient = 'bottom', scale = 'x') => ({
   values: width < NARROW && orient === 'bottom' ? SIZE_TICKS.filter((_, i) => i % 2 === 0) : SIZE_TICKS,
   encode: { labels: { update: { text: { signal: sizeLabel('datum.value') } } } },
 });
-/** Names under bars: aslant where they would run into each other. */
+/** The axis with the names of the bars; slanted where horizontal names would overlap. */
 const namesAxis = (width) => ({ orient: 'bottom', scale: 'x',
   ...(width < NARROW ? { labelAngle: -40, labelAlign: 'right', labelBaseline: 'middle' } : {}) });
 
@@ -61,7 +61,7 @@ function present(names, colours, rows, field) {
   return [keep.map((i) => names[i]), keep.map((i) => colours[i])];
 }
 
-/** Lines with bands, one per value of `group`. */
+/** Draws a line and its uncertainty band for each value of `group`. */
 function lines(width, { rows, x, y, group, names, colours, xAxis, yAxis, extraData = [],
   extraMarks = [] }) {
   const [domain, range] = present(names, colours, rows, group);
@@ -209,7 +209,7 @@ const specs = {
         { type: 'symbol', from: { data: 'here' }, encode: { enter: {
           x: { scale: 'x', field: 'gamma' }, y: { scale: 'y', field: 'alpha' },
           shape: { scale: 's', field: 'mode' }, fill: { value: '#111' },
-          size: { signal: "datum.mode === 'TOE' ? 320 : 80" }, // both can be in one place
+          size: { signal: "datum.mode === 'TOE' ? 320 : 80" }, // both may be at one place
           stroke: { value: 'white' }, strokeWidth: { value: 1.5 } } } }],
     });
   },

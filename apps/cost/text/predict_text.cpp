@@ -31,7 +31,7 @@ std::string line(std::string_view name, const std::vector<Way>& all,
   return out + "\n";
 }
 
-/// The names over two lines: "kernel" over "sockets", "RNIC," over "each time".
+/// Splits a name over two lines of a heading: "kernel" over "sockets", "RNIC," over "each time".
 std::string head(std::string_view name, const std::vector<Way>& all) {
   const auto part = [](const Way& way, bool first) {
     const auto space = way.name.find(' ');
@@ -83,7 +83,8 @@ double cores_of(const Question& q, const model::Parameters& p, const Way& way) {
   return load.tx + load.rx;
 }
 
-/// With what this way has in its path: the exchange of an STag, and both registrations.
+/// Returns the latency including what this way has in its path: the exchange of an STag, and both
+/// registrations.
 double latency_of(const model::Parameters& p, const Way& way) {
   const auto registrations = way.workload.hit_rate < 1 ? 2 : 0;
   return latency_ns(way.mode, p, way.workload, true, registrations);
@@ -136,7 +137,7 @@ std::string decisive(const Question& q) {
   return out + "\n";
 }
 
-/// Of two lines of the table: equal there is equal here.
+/// Compares two lines of the table: values that are equal there are reported as equal.
 std::string throughput_text(const model::Throughput& before, const model::Throughput& after) {
   if (gbps_text(before) == gbps_text(after)) {
     return fmt::format("throughput stays {} Gb/s, bounded by the {}", gbps_text(after),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer as text: one screen, tables of numbers with their bands, and the verdict in words. The
-// verdict's numbers are the tables'.
+// The prediction as text: one screen with tables of numbers and their uncertainty, and the verdict
+// in words. The verdict uses the numbers of the tables.
 #pragma once
 
 #include <string>
@@ -9,13 +9,15 @@
 
 namespace iwarp::apps::cost {
 
-/// Lines, each ending with a newline.
+/// Returns lines, each ending with a newline.
 std::string prediction_text(const Question& question);
 
-/// "64.0 KiB, an STag exchanged each time, ..."; registration only where it is asked for.
+/// Returns "64.0 KiB, an STag exchanged each time, ..."; mentions registration only if it is
+/// requested.
 std::string workload_text(const model::Workload& workload);
 
-/// What going from sockets to `way` brings, in words: processors at the rate, then throughput.
+/// Describes in words the gain of `way` over sockets: processors at the requested rate, then
+/// throughput.
 std::string verdict_text(const Question& question, const Way& way);
 
 }  // namespace iwarp::apps::cost

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of predict and report, and where their host comes from.
+// The options of predict and report, and the choice of their host.
 #include "cost/text/question.hpp"
 
 #include "common/base/error.hpp"

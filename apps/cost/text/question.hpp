@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What predict and report are asked: a host, a workload, a rate. Checks what the command line says.
+// The question that predict and report answer: a host, a workload, a rate. Validates the command
+// line.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,12 @@ namespace model = offload_model;
 using usage::kNsPerUs;
 using usage::title_of;
 
-/// The values as the command line gives them.
+/// The values from the command line.
 struct QuestionOptions {
   std::string preset;
   std::string host;
   std::uint64_t size = 65536;
-  double rate = 0;  ///< Gb/s; 0: the link's
+  double rate = 0;  ///< Gb/s; 0: that of the link
   double cores = 1;
   double reuse = 1;
   double advertise = 1;
@@ -31,7 +32,7 @@ struct QuestionOptions {
   std::string crc = "on";
   bool markers = false;
   std::uint64_t fpdu = 0;
-  double application = 0;  ///< ns per octet
+  double application = 0;  ///< ns per byte
   std::uint64_t file = 1ULL << 30;
 };
 
@@ -47,7 +48,8 @@ struct Question {
 void add_host_options(cli::Command& command, QuestionOptions& options);
 void add_question_options(cli::Command& command, QuestionOptions& options);
 
-/// UsageError: an unknown preset, a bad file, a value out of range.
+/// Validates the options. Throws UsageError for an unknown preset, a bad file, or a value out of
+/// range.
 Question question_of(const QuestionOptions& options);
 
 }  // namespace iwarp::apps::cost

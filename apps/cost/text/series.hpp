@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers behind the report's pictures and tables, as JSON text: names, units and points; no
-// pixels.
+// The numbers behind the charts and tables of the report, as JSON text: names, units and points,
+// but no pixels.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace iwarp::apps::cost {
 
-/// Everything: title, workload, one member per picture. `indent` below 0: in one line.
+/// Returns title, workload, and one member for each chart. A negative `indent` gives a single line.
 std::string series_json(const Question& question, const std::vector<model::MeasuredShare>& measured,
                         int indent);
 

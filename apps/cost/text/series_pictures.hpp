@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The points of each picture as rows of named cells. No JSON here: its templates are slow to
-// compile, and rows are all that the pictures need.
+// The points of each chart as rows of named cells. No JSON here: its templates are slow to compile,
+// and the charts need only rows.
 #pragma once
 
 #include <string>
@@ -28,28 +28,30 @@ struct Cell {
 using Row = std::vector<std::pair<const char*, Cell>>;
 using Rows = std::vector<Row>;
 
-/// us per message by component, both hosts.
+/// Returns us per message by component, for both hosts.
 Rows bars(const Question& question);
-/// ns per octet against size, with bands.
+/// Returns ns per byte by size, with uncertainty.
 Rows by_size(const Question& question);
-/// Processors of the busier host against the rate, and the rule of thumb: 1 GHz per Gb/s.
+/// Returns the processors of the busier host by rate, and the rule of thumb: 1 GHz per Gb/s.
 Rows by_rate(const Question& question);
 Rows copy_shares(const Question& question);
 Rows measured_dots(const std::vector<model::MeasuredShare>& measured);
-/// From which size on the RNIC is cheaper, against transfers per registration, for every era.
+/// Returns the size from which the RNIC is cheaper by transfers per registration, for every era.
 Rows by_reuse(const Question& question);
-/// Gain over gamma and alpha for `here`'s other ratios; and where this host stands.
+/// Returns the gain by gamma and alpha, with the other ratios of `here`, and the point of this
+/// host.
 Rows laws_surface(const model::Laws& here);
 Rows laws_points(const Question& question);
-/// The ratios of this host's RNIC.
+/// Returns the ratios of this host's RNIC.
 model::Laws laws_here(const Question& question);
-/// From sockets to a TOE to an RNIC: what each step takes away, and what it adds.
+/// Returns what each step from sockets to a TOE to an RNIC removes and adds.
 Rows waterfall(const Question& question);
-/// GHz per Gb/s by component, for each preset at the workload's size.
+/// Returns GHz per Gb/s by component, for each preset at the workload's size.
 Rows eras(const Question& question);
-/// A file in messages of the workload's size.
+/// Returns the cost of a file in messages of the workload's size.
 Rows file_transfer(const Question& question);
-/// Software iWARP with CRC off, with tables and as this host has it; markers off and on.
+/// Returns software iWARP with CRC off, with table CRC and with this host's CRC; markers off and
+/// on.
 Rows crc_and_markers(const Question& question);
 
 }  // namespace iwarp::apps::cost

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which ways there are, and where one begins to beat another.
+// Lists the ways, and finds the sizes from which one beats another.
 #include "cost/text/ways.hpp"
 
 #include <fmt/format.h>
@@ -14,9 +14,9 @@ using model::Mode;
 
 namespace {
 
-/// format_octets(), but rounded up or down.
+/// Formats as format_octets(), but rounds up or down.
 std::string rounded(double octets, double (*round)(double)) {
-  constexpr double kDigits = 10;  // one, behind the point
+  constexpr double kDigits = 10;  // one decimal
   if (std::isinf(octets)) return "never";
   double unit = 1;
   while (octets / unit >= 1024) unit *= 1024;
@@ -73,7 +73,7 @@ std::string crossover_text(const model::UncertainCrossover& crossover) {
 }
 
 std::vector<NamedCrossover> all_crossovers(const Question& q) {
-  constexpr double kOften = 1e12;  // transfers per advertisement: as good as never
+  constexpr double kOften = 1e12;  // transfers per advertisement; stands for infinity
   const auto drawn = model::draw(q.set);
   const auto each = registered_each_time(q.workload);
   auto advertised = registered_once(q.workload);
