@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of JSON over a socket, each of them hostile until it was parsed.
+// Lines of JSON over a socket. Nothing in them is trusted before it is parsed and checked.
 #include "measure/basics/control.hpp"
 
 #include <array>
@@ -41,7 +41,7 @@ Json Control::receive(Clock::duration time_limit) {
 
 std::string Control::complaint(const std::string& otherwise) {
   try {
-    // What it said before may come first.
+    // Earlier messages may precede the error.
     for (;;) receive(std::chrono::seconds(1));
   } catch (const PeerGone&) {
     return otherwise;

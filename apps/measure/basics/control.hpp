@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Control: the TCP connection on which client and server of a measurement agree and report, one
-// JSON object a line. Idle while octets are measured.
+// JSON object per line. Idle while data is measured.
 #pragma once
 
 #include <chrono>
@@ -12,18 +12,20 @@
 
 namespace iwarp::apps::measure {
 
-/// For the other end's next move, beyond the duration of what is measured.
+/// How long to wait for the other end's next message, in addition to the duration of the
+/// measurement.
 inline constexpr std::chrono::seconds kTimeout{20};
-/// For the server, once the client was asked to finish early.
+/// How long to wait for the server after a stop signal asked the client to finish early.
 inline constexpr std::chrono::seconds kFinishTimeout{2};
-/// Interrupted: a stop signal came, or one that asked to finish, and kFinishTimeout has passed.
+/// Throws Interrupted if a stop signal has arrived, or if one asked to finish and kFinishTimeout
+/// has passed.
 void check_stop(Clock::time_point now);
-/// Of a thread that spins, between two looks at the clock and at stop signals.
+/// How many times a thread spins between two checks of the clock and of stop signals.
 inline constexpr unsigned kSpinsBetweenLooks = 4096;
-/// Called while a wait lasts, with the time.
+/// Called with the current time while a wait lasts.
 using Idle = std::function<void(Clock::time_point)>;
-/// The longest sleep of either end before it looks at the clock and at stop signals, and of one
-/// that has an Idle to call.
+/// The longest sleep of either end before it checks the clock and stop signals: without and with an
+/// Idle to call.
 inline constexpr std::chrono::milliseconds kSleep{200};
 inline constexpr std::chrono::milliseconds kIdleSleep{20};
 
@@ -31,12 +33,12 @@ class Control {
  public:
   explicit Control(Socket socket) : socket_(std::move(socket)) {}
 
-  /// PeerGone: nobody listens any more.
+  /// Sends an object. Throws PeerGone if the other end has closed the connection.
   void send(const nlohmann::json& object);
-  /// The next object. Error: it is {"error": why}, no JSON object, above 256 KiB, or late.
-  /// PeerGone.
+  /// Returns the next object. Throws Error if it is {"error": why}, not a JSON object, larger than
+  /// 256 KiB, or late; PeerGone if the connection has ended.
   nlohmann::json receive(Clock::duration time_limit = kTimeout);
-  /// What the other end complains of, if that comes soon; else `otherwise`.
+  /// Returns the error that the other end reports within a second; otherwise `otherwise`.
   std::string complaint(const std::string& otherwise);
 
  private:

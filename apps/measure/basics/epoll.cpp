@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One epoll of two descriptors: the caller's, and that of stop signals.
+// One epoll on two descriptors: the caller's, and that of stop signals.
 #include "measure/basics/epoll.hpp"
 
 #include <sys/epoll.h>

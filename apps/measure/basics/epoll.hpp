@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epoll: a program's own sleep on one descriptor, with epoll_wait(2), as servers sleep that wait
-// for many. Stop signals end it, too.
+// Epoll: sleeps on one descriptor with epoll_wait(2), as a server does that waits for many. A stop
+// signal ends the sleep.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@ class Epoll {
  public:
   static constexpr std::chrono::milliseconds kNoLimit{-1};
 
-  /// `fd` stays the caller's, and is not closed before this.
+  /// The caller owns `fd` and must not close it before this object is destroyed.
   explicit Epoll(int fd);
 
-  /// Sleeps until one of `events` (EPOLLIN, EPOLLOUT, not none) or an error is there. False: not
-  /// within `limit`. Interrupted.
+  /// Sleeps until one of `events` (EPOLLIN, EPOLLOUT; at least one) or an error is pending. Returns
+  /// false if that takes longer than `limit`. Throws Interrupted.
   bool wait(std::uint32_t events, std::chrono::milliseconds limit);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buckets: below 2^kBits ns one per nanosecond, above it 2^kBits per power of two.
+// Buckets: one per nanosecond below 2^kBits ns, above that 2^kBits per power of two.
 #include "measure/basics/histogram.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histogram: counts durations in buckets of 1/32 of a power of two, so that any percentile is known
-// within 3 % from memory of a fixed size.
+// Histogram: counts durations in buckets of 1/32 of a power of two, which gives any percentile
+// within 3 % from a fixed amount of memory.
 #pragma once
 
 #include <array>
@@ -16,15 +16,16 @@ class Histogram {
 
   void add(Nanoseconds duration);
   std::uint64_t count() const { return count_; }
-  /// What was added since `before`, an earlier state of this one.
+  /// Returns what was added since `before`, an earlier copy of this histogram.
   Histogram operator-(const Histogram& before) const;
-  /// The duration that `part` (0 to 1) of all are not above; zero when there are none.
+  /// Returns the smallest duration that a share `part` (0 to 1) of the durations does not exceed;
+  /// zero if the histogram is empty.
   Nanoseconds percentile(double part) const;
-  /// One line per power of two with a bar, from the first that is not empty to the last.
+  /// Returns one line with a bar per power of two, from the first to the last that is not empty.
   std::string text() const;
 
  private:
-  static constexpr unsigned kBits = 5;  ///< of a bucket within its power of two
+  static constexpr unsigned kBits = 5;  ///< log2 of the buckets per power of two
   static constexpr std::size_t kBuckets = std::size_t{64} << kBits;
 
   static std::size_t bucket(std::uint64_t ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state at the last boundary, and the next boundary.
+// Keeps the state at the last boundary, and the time of the next.
 #include "measure/basics/intervals.hpp"
 
 namespace iwarp::apps::measure {
@@ -18,7 +18,7 @@ void Intervals::begin(Time now, std::chrono::milliseconds duration) {
 
 void Intervals::schedule(Time now) {
   next_ = start_ + ((now - start_) / every_ + 1) * every_;
-  // What would remain behind it is too short to say anything.
+  // Do not end an interval if less than half a one would remain after it.
   if (planned_end_ - next_ < every_ / 2) next_ = Time::max();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intervals: reports what passed in each second or so while a phase runs. Costs the data path one
-// comparison with a time that it has read anyway; what an interval took is the difference of two
-// states, so nothing is counted twice.
+// Intervals: reports the messages of each interval while a phase runs. The data path pays for one
+// comparison with a time that it has read anyway. An interval is the difference of two states, so
+// no message is counted twice.
 #pragma once
 
 #include <chrono>
@@ -12,13 +12,13 @@
 
 namespace iwarp::apps::measure {
 
-/// A part of the time that counts.
+/// A part of the measured time.
 struct Interval {
   double from = 0;  ///< seconds
   double to = 0;
   std::uint64_t messages = 0;
   bool partial = false;           ///< the last one, and shorter than the others
-  Histogram::Nanoseconds min{0};  ///< of their latencies
+  Histogram::Nanoseconds min{0};  ///< of the latencies in the interval
   Histogram::Nanoseconds p50{0};
   Histogram::Nanoseconds p99{0};
 };
@@ -28,18 +28,20 @@ class Intervals {
   using Time = std::chrono::steady_clock::time_point;
   using Show = std::function<void(const Interval&)>;
 
-  /// None is ever due.
+  /// Creates an object without intervals.
   Intervals() = default;
-  /// `every` is more than nothing. `show` is called between two messages: it had better be quick.
+  /// `every` must be positive. `show` is called between two messages and should return quickly.
   Intervals(std::chrono::milliseconds every, Show show);
 
-  /// A phase that is to last for `duration` begins.
+  /// Begins a phase that is planned to last for `duration`.
   void begin(Time now, std::chrono::milliseconds duration);
   bool due(Time now) const { return now >= next_; }
-  /// `messages` and `latency` since begin(). Called late, it is one interval, as long as it was.
+  /// Ends an interval. `messages` and `latency` count from begin(). If the call is late, it still
+  /// ends only one interval, which is as long as it took.
   void end_interval(Time now, std::uint64_t messages, const Histogram& latency);
-  /// The phase is over: shows the rest. Where it ends as planned, the last interval is at least
-  /// half as long as the others, since a shorter rest goes to the one before it.
+  /// Ends the phase and reports the remainder. If the phase ended as planned, the last interval is
+  /// at least half as long as the others, because a shorter remainder is merged into the interval
+  /// before.
   void end(Time now, std::uint64_t messages, const Histogram& latency);
 
  private:

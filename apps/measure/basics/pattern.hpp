@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The payload of --check: every octet depends on the connection, the number of the message and its
-// place, so that nothing that is lost, late, doubled or misplaced looks right. The last octet is
-// the number's lowest: it differs from that of the message before.
+// The payload of --check: every byte depends on the connection, the number of the message and its
+// position, so that lost, late, duplicated and misplaced data is detected. The last byte is the
+// lowest byte of the message number and so differs from the previous message.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace iwarp::apps::measure {
 
 void fill_pattern(bytes::Span octets, std::uint64_t lane, std::uint64_t number);
 
-/// Error: which octet of which message is wrong. The first `skip` octets are not looked at.
+/// Throws Error naming the wrong byte and its message. Ignores the first `skip` bytes.
 void check_pattern(bytes::View octets, std::uint64_t lane, std::uint64_t number,
                    std::size_t skip = 0);
 

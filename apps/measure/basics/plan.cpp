@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of tests, the bounds of a plan, and the plan as JSON.
+// The table of tests, the limits of a plan, and its JSON form.
 #include "measure/basics/plan.hpp"
 
 #include <fmt/format.h>
@@ -25,9 +25,9 @@ constexpr std::uint64_t kMaxSize = 64 << 20;
 constexpr std::uint64_t kMaxDepth = 4096;
 constexpr std::uint64_t kMaxQps = 1024;
 constexpr std::uint64_t kMaxMemory = 256 << 20;
-constexpr std::uint64_t kMaxMessages = 128 << 10;  // under way at a time
+constexpr std::uint64_t kMaxMessages = 128 << 10;  // in flight
 constexpr std::chrono::hours kMaxDuration{1};
-constexpr int kVersion = 4;  // of the exchange between client and server
+constexpr int kVersion = 4;  // of the protocol between client and server
 
 constexpr std::array kTests{
     Test{"write-bw", Operation::kWrite, Shape::kStream, "RDMA Writes, throughput"},
@@ -48,7 +48,7 @@ constexpr std::uint64_t kMaxRead = 64 << 20;
 
 constexpr std::array<std::string_view, 4> kWaiting{"event", "poll", "busy-poll", "epoll"};
 
-/// As the options take it: 64M.
+/// Formats a size as options accept it: 64M.
 std::string size_text(std::uint64_t value) {
   constexpr std::uint64_t kMega = 1 << 20;
   return value != 0 && value % kMega == 0 ? fmt::format("{}M", value / kMega)
@@ -115,7 +115,7 @@ void validate_counted(const Plan& plan) {
   }
 }
 
-/// What the test does not have.
+/// Throws Error for options that the test does not support.
 void validate_shape(const Plan& plan) {
   if (plan.is_latency() && plan.depth != 1) {
     throw UsageError(

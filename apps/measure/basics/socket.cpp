@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Non-blocking sockets and poll(2), which returns on stop signals, too.
+// Non-blocking sockets and poll(2), which a stop signal interrupts.
 #include "measure/basics/socket.hpp"
 
 #include <netdb.h>
@@ -25,7 +25,7 @@ namespace {
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-constexpr Clock::duration kLongestWait = std::chrono::hours(1);  // that one poll() is given
+constexpr Clock::duration kLongestWait = std::chrono::hours(1);  // limit of one poll()
 constexpr int kBacklog = 16;
 
 AddressList resolve(const net::Address& address, int flags) {
@@ -39,7 +39,7 @@ AddressList resolve(const net::Address& address, int flags) {
   return {found, &freeaddrinfo};
 }
 
-/// False: not before the deadline.
+/// Waits for `events`. Returns false at the deadline.
 bool wait_for(int socket, short events, Clock::time_point deadline) {
   for (;;) {
     const auto left = std::clamp(deadline - Clock::now(), Clock::duration::zero(), kLongestWait);
@@ -58,7 +58,7 @@ void wait_or_fail(int socket, short events, Clock::time_point deadline) {
   if (!wait_for(socket, events, deadline)) throw Error("the peer has not answered in time");
 }
 
-/// After a call that failed: returns when it is worth another try.
+/// Call after a failed call: returns when the call should be retried, or throws.
 void wait_after_failure(int socket, short events, Clock::time_point deadline) {
   if (errno == EINTR) return;
   if (errno != EAGAIN) throw PeerGone("the peer closed the connection");
@@ -69,7 +69,7 @@ Descriptor open_socket(int family, const std::string& congestion) {
   Descriptor out(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (out.get() < 0) throw Error("socket: " + errno_text());
   const auto size = static_cast<socklen_t>(congestion.size());
-  // Before it connects: what has once begun to pace goes on with it.
+  // Before connecting: a connection that has begun to pace keeps pacing.
   if (size != 0 &&
       ::setsockopt(out.get(), IPPROTO_TCP, TCP_CONGESTION, congestion.data(), size) != 0) {
     throw Error("congestion control " + printable(congestion) + ": " + errno_text());
@@ -77,7 +77,7 @@ Descriptor open_socket(int family, const std::string& congestion) {
   return out;
 }
 
-/// The errno of a connection that did not come about; 0: it did.
+/// Returns 0 once connected, otherwise the errno of the failure.
 int try_connect(int socket, const addrinfo& to, Clock::time_point deadline) {
   if (::connect(socket, to.ai_addr, to.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
@@ -153,7 +153,7 @@ std::optional<Socket> Listener::accept(Clock::time_point deadline) {
   while (wait_for(fd_.get(), POLLIN, deadline)) {
     Descriptor fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd.get() >= 0) return Socket(std::move(fd));
-    // Whoever came may be gone again.
+    // The connecting client may have closed already.
     if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
       throw Error("accept: " + errno_text());
     }
@@ -163,7 +163,7 @@ std::optional<Socket> Listener::accept(Clock::time_point deadline) {
 
 std::string congestion_in_effect(const std::string& name) {
   const auto socket = open_socket(AF_INET, name);
-  std::array<char, 17> out{};  // TCP_CA_NAME_MAX, and an end
+  std::array<char, 17> out{};  // TCP_CA_NAME_MAX, and a terminating NUL
   socklen_t size = out.size() - 1;
   if (::getsockopt(socket.get(), IPPROTO_TCP, TCP_CONGESTION, out.data(), &size) != 0) return "";
   return out.data();

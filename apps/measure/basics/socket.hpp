@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Socket and Listener: the TCP connections of a measurement, for its control and for the baselines.
-// Every call has a deadline, and a stop signal ends each wait with Interrupted. Not for RDMA, whose
-// connections are the driver's.
+// Socket and Listener: TCP connections of a measurement, for control and for the baselines. Every
+// call has a deadline, and a stop signal ends each wait with Interrupted. RDMA connections belong
+// to the driver and do not use these classes.
 #pragma once
 
 #include <chrono>
@@ -36,17 +36,18 @@ class Descriptor {
 
 class Socket {
  public:
-  /// Connects, with TCP_NODELAY. `congestion`: as TCP_CONGESTION; empty: the system's.
-  /// Error: unknown host, refused, or no answer before the deadline.
+  /// Connects, with TCP_NODELAY. `congestion` is a value of TCP_CONGESTION; empty selects the
+  /// system default. Throws Error if the host is unknown, refuses, or does not answer before the
+  /// deadline.
   static Socket connect(const net::Address& to, Clock::time_point deadline,
                         const std::string& congestion = "");
 
-  /// All of it. PeerGone; Error: not before the deadline.
+  /// Sends all bytes. Throws PeerGone, or Error at the deadline.
   void send(bytes::View octets, Clock::time_point deadline);
-  /// At least one octet; returns how many. PeerGone; Error: none before the deadline.
+  /// Receives at least one byte and returns how many. Throws PeerGone, or Error at the deadline.
   std::size_t receive(bytes::Span into, Clock::time_point deadline);
 
-  /// Non-blocking.
+  /// The descriptor is non-blocking.
   int fd() const { return fd_.get(); }
 
  private:
@@ -58,11 +59,11 @@ class Socket {
 
 class Listener {
  public:
-  /// Error: unknown host, not an address of this machine, or in use.
+  /// Throws Error if the host is unknown, is not an address of this machine, or the port is in use.
   explicit Listener(const net::Address& at, const std::string& congestion = "");
 
   std::uint16_t port() const { return port_; }
-  /// Null: nobody came before the deadline.
+  /// Returns nullopt if no connection arrives before the deadline.
   std::optional<Socket> accept(Clock::time_point deadline);
 
  private:
@@ -70,7 +71,7 @@ class Listener {
   std::uint16_t port_ = 0;
 };
 
-/// The congestion control that a connection has which asks for `name`; empty: for none.
+/// Returns the congestion control of a connection that requests `name`, or none if empty.
 std::string congestion_in_effect(const std::string& name);
 
 }  // namespace iwarp::apps::measure

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Client: plan ->, <- port, data connections, adverts <->, phases, <- usage. Server: the other way.
+// Client: sends the plan, receives the port, connects, swaps adverts, runs the phases, receives the
+// usage. The server does the reverse.
 #include "measure/measurement/measurement.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +22,7 @@ using Json = nlohmann::json;
 
 constexpr std::chrono::seconds kConnectPatience{10};
 
-/// The processors that this process may use.
+/// Returns the processors that this process may use.
 std::vector<unsigned> allowed_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -33,7 +34,7 @@ std::vector<unsigned> allowed_cpus() {
   return out;
 }
 
-/// Of a counted stream: where it runs, and by which kernel it makes its CRCs.
+/// Prepares the process for a counted stream: its processor, and its CRC kernel.
 void set_up_process(const Plan& plan, bool sender) {
   if (!plan.is_counted()) return;
   for (const auto& kernel : crc32c::kernels()) {
@@ -44,7 +45,7 @@ void set_up_process(const Plan& plan, bool sender) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(sender || plan.counted.cpus == "same" ? cpus.front() : cpus.back(), &set);
-  // Refused in some containers; then the scheduler chooses, and the record says what was asked.
+  // Some containers refuse; then the scheduler chooses, and the record contains what was requested.
   sched_setaffinity(0, sizeof set, &set);
 }
 
@@ -52,7 +53,7 @@ Phase warm_up(const Plan& plan) { return {plan.warm_up, warm_up_messages(plan)};
 Phase main_phase(const Plan& plan) { return {plan.duration, plan.counted.messages}; }
 bool warms_up(const Plan& plan) { return plan.is_counted() || plan.warm_up.count() > 0; }
 
-// The warm-up does not count, but for what it leaves behind in caches and windows.
+// The warm-up is not counted; it fills caches and opens windows.
 Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
                        MeasureOptions& options) {
   Intervals none;
@@ -113,8 +114,8 @@ Observed serve_phases(const Plan& plan, ServerRole& server) {
 void report_usage(Control& control, const Observed& used) {
   control.send({{"usage", usage::to_json(used)}});
   try {
-    control.receive();         // nothing: the client goes when it has read this
-  } catch (const PeerGone&) {  // NOLINT(bugprone-empty-catch): that is what was waited for
+    control.receive();         // nothing arrives: the client disconnects after reading this
+  } catch (const PeerGone&) {  // NOLINT(bugprone-empty-catch): the expected end
   }
 }
 

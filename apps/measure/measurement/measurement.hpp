@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A measurement from either end: from the control connection, over set-up and warm-up, to what was
-// seen and what both ends used.
+// A measurement from either end: from the control connection through setup and warm-up to the
+// results and the resources that both ends used.
 #pragma once
 
 #include <string>
@@ -14,18 +14,19 @@ namespace iwarp::apps::measure {
 struct Measurement {
   Plan plan;
   Outcome outcome;
-  Observed client;  ///< segments are those that this process's TCP has sent
-  Observed server;  ///< nothing if `outcome.confirmed` is false
+  Observed client;  ///< segments are those sent by this process's TCP
+  Observed server;  ///< empty if `outcome.confirmed` is false
 
-  /// Of payload, one way.
+  /// Payload bytes, one way.
   double octets() const;
 };
 
 struct MeasureOptions {
-  Intervals intervals;           ///< told of the phase that counts
+  Intervals intervals;           ///< receives the progress of the measured phase
   bool signal_finishes = false;  ///< the first stop signal ends that phase early (common/stop.hpp)
 };
-/// Error: which of both ends failed, and why. Interrupted: a stop signal came.
+/// Runs a measurement. Throws Error that says which end failed, and why; Interrupted on a stop
+/// signal.
 Measurement take_measurement(const Plan& plan, const net::Address& server,
                              MeasureOptions options = {});
 
@@ -35,7 +36,7 @@ struct ServeOptions {
   bool own_process = false;       ///< this process is for one client: counted streams, too
   options::TlsSettings tls = {};  ///< wanted here, it is wanted of the client
 };
-/// Serves one client. What goes wrong is told to the client, then thrown.
+/// Serves one client. Reports a failure to the client, then throws it.
 void serve_client(Socket socket, const ServeOptions& options);
 
 }  // namespace iwarp::apps::measure

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fork, how a result gets back to the parent, and how a child is ended.
+// Forks, returns a result to the parent, and ends a child.
 #include "measure/measurement/processes.hpp"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ constexpr const char* kLoopback = "127.0.0.1";
 // What goes wrong the client says.
 int serve_parent(Listener& listener, const options::TlsSettings& tls) {
   try {
-    // A Ctrl-C goes to this process, too; the parent decides what it means, and kills this one.
+    // Ctrl-C reaches this process, too; the parent decides what it means, and kills this one.
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     auto socket = listener.accept(Clock::now() + kTimeout);
@@ -47,7 +47,7 @@ void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const auto n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // The parent has gone.
+    if (n <= 0) return;  // the parent has gone
     text.remove_prefix(static_cast<std::size_t>(n));
   }
 }
@@ -91,7 +91,7 @@ Measurement result_from(const Plan& plan, const std::string& text) {
 }  // namespace
 
 Process::Process(const std::function<int()>& work, unsigned seconds) {
-  std::fflush(nullptr);  // Or the child would print what is buffered here once more.
+  std::fflush(nullptr);  // or the child would print the parent's buffered output again
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ < 0) throw Error("cannot start a process: " + errno_text());
@@ -99,7 +99,7 @@ Process::Process(const std::function<int()>& work, unsigned seconds) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   signal(SIGALRM, SIG_DFL);
   alarm(seconds);
-  // The parent may have died before it could be watched.
+  // The parent may have died before prctl() took effect.
   _exit(getppid() == parent ? work() : kExitFailure);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes of a measurement on this machine: the server as a process of its own, or both ends,
-// so that nothing that this one has done before counts. Started by fork, ended when we end: call
-// these before any thread exists.
+// The processes of a local measurement: the server as a separate process, or both ends, so that
+// earlier work of this process does not count. Children are forked and are killed when the parent
+// ends. Call these before starting any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -12,10 +12,11 @@
 
 namespace iwarp::apps::measure {
 
-/// Killed by the destructor, and when its parent ends.
+/// A child that is killed by the destructor, and when its parent ends.
 class Process {
  public:
-  /// Runs `work` there, whose value is the exit status; at most so long, 0: without a limit.
+  /// Runs `work` in the child; its return value is the exit status. The child is killed after
+  /// `seconds`, 0 for no limit.
   explicit Process(const std::function<int()>& work, unsigned seconds = 0);
   ~Process();
   Process(const Process&) = delete;
@@ -39,7 +40,7 @@ class ServerProcess {
   Process process_;
 };
 
-/// Client and server in two fresh processes, neither of which lives longer than two minutes.
+/// Runs client and server in two fresh processes, each of which lives at most two minutes.
 Measurement measure_apart(const Plan& plan);
 
 }  // namespace iwarp::apps::measure

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counted streams: a fixed number of messages out of one place and into one place, with no clock
-// and no payload looked at on the way. The sockets do not block and are waited for with epoll, as
-// servers do it; their calls are those that the stack uses, too.
+// Counted streams: a fixed number of messages out of one buffer and into one buffer, without
+// reading the clock or the payload meanwhile. The sockets are non-blocking and waited for with
+// epoll, as in servers, and make the same calls as the stack.
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -17,7 +17,7 @@ namespace iwarp::apps::measure {
 
 namespace {
 
-/// A connected socket, and what was done with it.
+/// A connected socket, with counts of its calls.
 class EpollStream {
  public:
   EpollStream(Socket socket, std::size_t read)
@@ -26,7 +26,7 @@ class EpollStream {
   void send(bytes::View octets) {
     while (!octets.empty()) {
       ++count_.send_calls;
-      // sendmsg() only reads through the pointer.
+      // sendmsg() only reads the data.
       iovec piece{const_cast<std::byte*>(octets.data()), octets.size()};
       const msghdr message{.msg_iov = &piece, .msg_iovlen = 1};
       const auto n = ::sendmsg(socket_.fd(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -41,7 +41,7 @@ class EpollStream {
     }
   }
 
-  /// Takes exactly `octets`, in pieces of any size.
+  /// Receives exactly `octets` bytes, in pieces of any size.
   void receive(std::uint64_t octets) {
     while (octets > 0) {
       ++count_.receive_calls;
@@ -57,7 +57,7 @@ class EpollStream {
       } else if (n > 0) {
         count_.octets_received += static_cast<std::uint64_t>(n);
         octets -= static_cast<std::uint64_t>(n);
-        // The socket was emptied: no need to be told so.
+        // A short read emptied the socket, so skip the call that would return EAGAIN.
         if (static_cast<std::uint64_t>(n) < want) wait(EPOLLIN);
       }
     }
@@ -70,7 +70,7 @@ class EpollStream {
   }
 
  private:
-  // Without a limit, whose timer would be measured, too: the process has one of its own.
+  // No limit, because its timer would be measured, too; the process has a limit of its own.
   void wait(std::uint32_t events) {
     ++count_.wait_calls;
     epoll_.wait(events, Epoll::kNoLimit);
@@ -86,7 +86,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The time goes from the answer to the phase before to the answer to this one.
+/// Measures from the server's answer to the previous phase to its answer to this one.
 class CountedTcpClient final : public ClientRole {
  public:
   CountedTcpClient(const Plan& plan, Socket socket)
@@ -130,7 +130,7 @@ class CountedTcpServer final : public ServerRole {
   Observed before_;
 };
 
-/// As many Writes under way as the depth allows.
+/// Keeps as many Writes in flight as the depth allows.
 class CountedClient final : public ClientRole {
  public:
   CountedClient(const Plan& plan, Endpoint& endpoint)

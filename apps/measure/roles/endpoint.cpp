@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data path of an endpoint: posting, waiting, signals. Set-up: endpoint_setup.cpp.
+// The data path of an endpoint: posting, waiting, signals. Setup is in endpoint_setup.cpp.
 #include "measure/roles/endpoint.hpp"
 
 #include <sys/epoll.h>
@@ -32,7 +32,7 @@ bool Endpoint::signals(std::uint64_t number) const {
   return plan_.test->operation == Operation::kRead || number % kSignalEvery == 0;
 }
 
-// Of `wr` only what this test uses is written: there may be millions a second.
+// Writes only the fields of `wr` that this test uses: there may be millions of requests a second.
 void Endpoint::request(Lane& lane, std::uint64_t number, verbs::SendWr& wr, verbs::Sge& sge) {
   const auto from = slot(lane, number);
   sge = {from.data(), static_cast<std::uint32_t>(from.size()), lane.data_memory.stag()};
@@ -120,7 +120,7 @@ void Endpoint::post_receive(Lane& lane, std::uint64_t slot) {
 // Waiting -----------------------------------------------------------------------------------------
 
 std::optional<verbs::WorkCompletion> Endpoint::poll() {
-  // Here, since an end that is never idle does not come to check_time().
+  // Checked here because an end that is never idle does not reach check_time().
   if (stop_requested()) throw Interrupted();
   if (fresh_.empty()) fresh_ = std::span(batch_).first(cq_->poll(batch_));
   if (fresh_.empty()) return std::nullopt;
@@ -132,7 +132,7 @@ std::optional<verbs::WorkCompletion> Endpoint::poll() {
 
 verbs::WorkCompletion Endpoint::wait() {
   if (const auto wc = poll()) return *wc;
-  // The target of one-sided operations is not told of them.
+  // The target of one-sided operations gets no completions, so it waits for the whole phase.
   const auto deadline = Clock::now() + plan_.warm_up + plan_.duration + kTimeout;
   for (unsigned spins = 1;; ++spins) {
     if (plan_.waiting == Waiting::kPoll) {
@@ -157,7 +157,7 @@ void Endpoint::sleep(Clock::time_point deadline) {
   if (++sleeps_ % kSleepsBetweenLooks == 0) check_time(deadline);
   const auto limit = idle_ ? kIdleSleep : kSleep;
   while (epoll_ ? !epoll_->wait(EPOLLIN, limit) : !channel_->wait(limit)) check_time(deadline);
-  // Of an epoll it is no surprise if there is none.
+  // With epoll, the wake-up may have been spurious and the channel empty.
   while (channel_->poll()) {
   }
 }
@@ -165,7 +165,7 @@ void Endpoint::sleep(Clock::time_point deadline) {
 Observed Endpoint::observed() const {
   auto out = usage::used_so_far();
   out.counters = rnic_->counters();
-  // What sleeps inside the stack is counted there.
+  // The stack counts only its own sleeps.
   if (epoll_) out.counters.wait_calls += sleeps_;
   return out;
 }

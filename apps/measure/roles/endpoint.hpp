@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoint: one end of a measurement over RDMA: its queue pairs ("lanes") with one completion
-// queue, their memory, and waiting as the plan wants it. Client and server keep in step with
-// signals: small Sends with the solicited flag, in order behind the data they are about.
+// Endpoint: one end of a measurement over RDMA: queue pairs ("lanes") with one completion queue,
+// their memory, and the plan's way of waiting. Client and server synchronise by signals: small
+// solicited Sends, ordered after the data that they are about.
 #pragma once
 
 #include <array>
@@ -21,12 +21,12 @@ namespace iwarp::apps::measure {
 
 using usage::Observed;
 
-/// The first octet of a message of the TCP baselines, and what a signal is about.
+/// The first byte of a message of the TCP baselines, and the kind of a signal.
 enum class Mark : std::uint8_t {
   kData,   ///< TCP only
-  kBegin,  ///< of a phase; the server starts to measure itself
-  kRound,  ///< `count` Writes are in place, from number `first` on: check them
-  kEnd,    ///< of a phase; so many messages were sent on this lane in it
+  kBegin,  ///< a phase begins; the server starts to count its own usage
+  kRound,  ///< `count` Writes are in place, starting with number `first`: check them
+  kEnd,    ///< a phase ends; `count` messages were sent on this lane in it
 };
 
 struct Signal {
@@ -37,14 +37,14 @@ struct Signal {
 
 struct Lane {
   std::uint64_t index = 0;
-  std::vector<std::byte> data;  ///< a message for each place; write-lat: one, and one from the peer
+  std::vector<std::byte> data;  ///< a buffer per place; write-lat: one for each direction
   net::Memory data_memory;
   std::vector<std::byte> inbox;
   net::Memory inbox_memory;
-  net::QpHandle
-      qp;       ///< goes first: before its memory is invalid, the peer has to be told of the end
+  /// Destroyed first: the peer must see the end of the stream before the memory becomes invalid.
+  net::QpHandle qp;
   Advert peer;  ///< the other end's data
-  // Numbers of messages, over all phases.
+  // Message numbers, over all phases.
   std::uint64_t posted = 0;
   std::uint64_t done = 0;
   std::uint64_t received = 0;
@@ -54,45 +54,44 @@ class Endpoint {
  public:
   enum class Side : std::uint8_t { kClient, kServer };
 
-  /// Makes the queue pairs and posts their receives.
+  /// Creates the queue pairs and posts their receives.
   Endpoint(const Plan& plan, Side side);
 
-  /// Connects all lanes, then swaps adverts over `control`.
+  /// Connects all lanes, then exchanges adverts over `control`.
   void connect(const net::Address& to, Control& control);
-  /// Listens at `host`, tells the port over `control`, accepts all lanes, swaps adverts.
+  /// Listens at `host`, sends the port over `control`, accepts all lanes, and exchanges adverts.
   void accept(const std::string& host, Control& control);
-  /// Orderly, all lanes.
+  /// Closes all lanes in order.
   void disconnect();
 
   std::vector<Lane>& lanes() { return lanes_; }
-  /// One completion, which succeeded; what it is: wr_id through the functions below. Waits as the
-  /// plan wants. PeerGone, Interrupted, Error: nothing came for kTimeout.
+  /// Waits as the plan says and returns a successful completion; the functions below decode its
+  /// wr_id. Throws PeerGone, Interrupted, or Error if nothing completes for kTimeout.
   verbs::WorkCompletion wait();
-  /// The same without waiting. PeerGone, Interrupted.
+  /// Returns a successful completion if there is one. Throws PeerGone or Interrupted.
   std::optional<verbs::WorkCompletion> poll();
-  /// For whoever waits by other means, every now and then. Interrupted; Error: it is later than
-  /// `deadline`.
+  /// Call now and then while waiting by other means. Throws Interrupted, or Error after `deadline`.
   void check_time(Clock::time_point deadline);
   /// Calls `idle` while wait() has to wait, and in check_time().
   void on_idle(Idle idle) { idle_ = std::move(idle); }
 
   Lane& lane(const verbs::WorkCompletion& wc) { return lanes_[wc.wr_id >> 32]; }
-  /// Of a send queue request: how many messages are complete with it.
+  /// Returns how many messages a completion of the send queue covers.
   static std::uint64_t count(const verbs::WorkCompletion& wc) { return wc.wr_id & 0xFFFFFFFF; }
-  /// Of a receive: what arrived. Valid until repost().
+  /// Returns the message of a completed receive. Valid until repost().
   bytes::View message(const verbs::WorkCompletion& wc);
-  /// Error: not a signal.
+  /// Decodes a signal. Throws Error if the message is not one.
   Signal signal(const verbs::WorkCompletion& wc);
   void repost(const verbs::WorkCompletion& wc);
 
-  /// Message `number`'s place in the memory of its lane.
+  /// Returns the buffer of message `number` in the memory of its lane.
   bytes::Span slot(Lane& lane, std::uint64_t number);
-  /// write-lat: where the peer's Writes arrive.
+  /// write-lat: returns the buffer that the peer's Writes fill.
   bytes::Span target(Lane& lane) { return bytes::Span(lane.data).subspan(plan_.size); }
-  /// Posts `count` messages, the last of them signalled (`count` in its wr_id) if `signaled`.
+  /// Posts `count` messages. If `signaled`, the last one is signalled and has `count` in its wr_id.
   void post(Lane& lane, std::uint64_t count, bool signaled);
   void send_signal(Lane& lane, const Signal& signal);
-  /// Of a ping-pong: whether message `number` is to be signalled.
+  /// Returns whether message `number` of a ping-pong is signalled.
   bool signals(std::uint64_t number) const;
 
   Observed observed() const;
@@ -108,7 +107,7 @@ class Endpoint {
 
   const Plan& plan_;
   std::uint64_t receives_ = 0;       ///< posted per lane
-  std::uint64_t receive_slots_ = 0;  ///< different places for them
+  std::uint64_t receive_slots_ = 0;  ///< buffers for them
   std::uint64_t receive_size_ = 0;
   std::unique_ptr<net::Rnic> rnic_;
   std::optional<net::MetricsServer::Watch> watch_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client of ping-pongs: one message at a time, each answered by one of the same size, and half
-// the time there and back counts. A Read is its own answer: the whole time counts.
+// The client of ping-pongs: one message at a time, each answered by a message of the same size; the
+// latency is half the round trip. A Read is its own answer: the whole time counts.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -50,12 +50,12 @@ class LatencyClient final : public ClientRole {
  private:
   bool is(Operation operation) const { return plan_.test->operation == operation; }
 
-  /// One message and its answer; returns when that was there.
+  /// Sends one message and returns the time at which its answer arrived.
   Clock::time_point exchange(Clock::time_point begun) {
     const auto number = lane_.posted;
     const auto slot = endpoint_.slot(lane_, number);
     if (plan_.check) prepare(slot, number);
-    // A poller of memory has to be able to tell this message from the one before.
+    // Lets a peer that polls memory tell this message from the one before.
     slot.back() = static_cast<std::byte>(number);
     const auto sent = plan_.check ? Clock::now() : begun;
     endpoint_.post(lane_, 1, endpoint_.signals(number));
@@ -100,7 +100,7 @@ class LatencyClient final : public ClientRole {
     }
   }
 
-  // The message stays until the next one was sent.
+  // The message stays valid until the next one was sent.
   verbs::WorkCompletion await_receive() {
     for (;;) {
       const auto wc = endpoint_.wait();
@@ -111,7 +111,7 @@ class LatencyClient final : public ClientRole {
     }
   }
 
-  // The receive taken last is posted again when there is time: there are others.
+  // Posts the receive that was consumed last. Not urgent: other receives are posted.
   void repost() {
     if (taken_) endpoint_.repost(*std::exchange(taken_, std::nullopt));
   }

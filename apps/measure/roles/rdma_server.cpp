@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server over RDMA: answers signals, checks what they are about, takes Sends, and throws back
-// the messages of a ping-pong. Targets of Writes and Reads it otherwise leaves to the stack.
+// The server over RDMA: answers signals, checks the data they are about, receives Sends, and
+// returns the messages of a ping-pong. The stack handles Writes and Reads alone.
 #include <fmt/format.h>
 
 #include "common/base/error.hpp"
@@ -77,7 +77,7 @@ class RdmaServer final : public ServerRole {
     endpoint_.repost(wc);
   }
 
-  // The next message of a ping-pong is here.
+  // Answers a message of a ping-pong.
   void answer(Lane& lane) {
     const auto number = lane.received++;
     const auto slot = endpoint_.slot(lane, number);
@@ -124,7 +124,7 @@ class RdmaServer final : public ServerRole {
   const Plan& plan_;
   Endpoint& endpoint_;
   std::size_t ended_ = 0;
-  std::vector<std::uint64_t> begun_;  ///< received, as the phase began
+  std::vector<std::uint64_t> begun_;  ///< messages received when the phase began
   Observed before_;
   Observed after_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two roles of a measurement, for either kind of transport: the client drives and times each
-// phase, the server serves one. Both count their own use of the processor meanwhile, from when the
-// other end is ready to when all has arrived.
+// phase, the server serves one. Both count their own processor usage from when the other end is
+// ready until everything has arrived.
 #pragma once
 
 #include <chrono>
@@ -15,26 +15,26 @@
 
 namespace iwarp::apps::measure {
 
-/// What the client saw of one phase.
+/// The client's results of one phase.
 struct Outcome {
-  std::uint64_t messages = 0;  ///< to and fro counts as one
+  std::uint64_t messages = 0;  ///< a round trip counts as one
   double seconds = 0;
   Histogram latency;  ///< empty for a counted stream
   Observed used;
-  bool confirmed = true;  ///< by the server; false: interrupted while the server was silent
+  bool confirmed = true;  ///< false: interrupted while the server was silent
 };
 
-/// How much of it.
+/// The extent of a phase.
 struct Phase {
   std::chrono::milliseconds duration;
-  std::uint64_t messages = 0;  ///< of a counted stream, which looks at no clock
+  std::uint64_t messages = 0;  ///< of a counted stream, which has no duration
 };
 
 class ClientRole {
  public:
   virtual ~ClientRole() = default;
-  /// Returns when the server has all and has said so; earlier when a signal has asked to finish
-  /// (finish_requested()). Tells `intervals` of what passes.
+  /// Runs a phase. Returns when the server has confirmed that everything arrived, or earlier if a
+  /// signal asked to finish (finish_requested()). Reports progress to `intervals`.
   virtual Outcome run(const Phase& phase, Intervals& intervals) = 0;
 };
 
@@ -46,12 +46,12 @@ class ServerRole {
 
 /// Streams and rates over RDMA.
 std::unique_ptr<ClientRole> make_stream_client(const Plan& plan, Endpoint& endpoint);
-/// Ping-pongs over RDMA, and single Reads.
+/// Ping-pongs and single Reads over RDMA.
 std::unique_ptr<ClientRole> make_latency_client(const Plan& plan, Endpoint& endpoint);
 /// Counted streams over RDMA.
 std::unique_ptr<ClientRole> make_counted_client(const Plan& plan, Endpoint& endpoint);
 std::unique_ptr<ServerRole> make_rdma_server(const Plan& plan, Endpoint& endpoint);
-/// The baselines. `socket` is the connection for the data.
+/// The TCP baselines. `socket` is the data connection.
 std::unique_ptr<ClientRole> make_tcp_client(const Plan& plan, Socket socket);
 std::unique_ptr<ServerRole> make_tcp_server(const Plan& plan, Socket socket);
 std::unique_ptr<ClientRole> make_counted_tcp_client(const Plan& plan, Socket socket);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TcpStream: the data connection of the baselines, as a careful program would use it: TCP_NODELAY,
-// blocking calls or, for Waiting::kPoll, calls that do not block in a loop; for Waiting::kEpoll
-// calls until there is nothing, then epoll_wait(). Counts its calls.
+// TcpStream: the data connection of the baselines, as an efficient program would use it:
+// TCP_NODELAY, blocking calls or, for Waiting::kPoll, non-blocking calls in a loop; for
+// Waiting::kEpoll, calls until EAGAIN, then epoll_wait(). Counts its calls.
 #pragma once
 
 #include <optional>
@@ -19,16 +19,16 @@ using usage::Observed;
 
 class TcpStream {
  public:
-  /// `idle`, if there is one, is called while a call has to wait.
+  /// `idle`, if given, is called while a call waits.
   TcpStream(Socket socket, Waiting waiting, Idle idle = {});
 
-  /// All of it. PeerGone, Interrupted, Error: no progress for kTimeout.
+  /// Sends all bytes. Throws PeerGone, Interrupted, or Error after kTimeout without progress.
   void send(bytes::View octets);
-  /// At least one octet; returns how many.
+  /// Receives at least one byte and returns how many.
   std::size_t receive(bytes::Span into);
   void receive_all(bytes::Span into);
 
-  /// So far.
+  /// Returns the counts so far.
   Observed observed() const;
 
  private:

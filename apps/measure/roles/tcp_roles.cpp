@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The baselines: a stream and a ping-pong over plain TCP. Messages begin with an octet that says
-// what they are (Mark), so that phases need no connection of their own.
+// The baselines: a stream and a ping-pong over plain TCP. The first byte of each message is its
+// kind (Mark), so phases need no connection of their own.
 #include <algorithm>
 
 #include "common/base/error.hpp"
@@ -43,7 +43,7 @@ class TcpClient final : public ClientRole {
   }
 
  private:
-  /// One message, and its answer if there is one; returns when that was done.
+  /// Sends one message, awaits its answer if there is one, and returns the time at the end.
   Clock::time_point send_one(Clock::time_point begun) {
     const auto message =
         bytes::Span(buffer_).subspan((number_ % plan_.depth) * plan_.size, plan_.size);
@@ -67,7 +67,7 @@ class TcpClient final : public ClientRole {
     }
   }
 
-  // A message that is no data; returns when the server has answered with one octet.
+  // Sends a message without data; returns when the server has answered with one byte.
   void mark(Mark mark) {
     std::ranges::fill(answer_, static_cast<std::byte>(mark));
     stream_.send(answer_);
@@ -90,7 +90,7 @@ class TcpServer final : public ServerRole {
 
   Observed serve(const Phase& /*phase*/) override {
     for (bool over = false; !over;) {
-      // As much as there is, up to the end of the buffer.
+      // Receive as much as is available, up to the end of the buffer.
       const auto got = stream_.receive(bytes::Span(buffer_).subspan(at_));
       for (auto left = got; left != 0 && !over;) {
         const auto n = std::min(left, plan_.size - at_ % plan_.size);
@@ -106,7 +106,7 @@ class TcpServer final : public ServerRole {
   }
 
  private:
-  // A whole message. True: it ends the phase; nothing comes behind it before it was answered.
+  // Handles a whole message. Returns whether it ends the phase; no data follows before the answer.
   bool take(bytes::Span message) {
     const auto mark = static_cast<Mark>(message.front());
     switch (mark) {

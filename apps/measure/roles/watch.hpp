@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small things that both ends of a ping-pong need.
+// Helpers for both ends of a ping-pong.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ inline bool is_receive(const verbs::WorkCompletion& wc) {
   return wc.opcode == verbs::WcOpcode::kRecv || wc.opcode == verbs::WcOpcode::kRecvImmediate;
 }
 
-/// Waits for a Write as programs do that poll memory: the last octet becomes visible last.
+/// Waits for a Write by polling memory: the last byte becomes visible last.
 class MemoryWatch {
  public:
   MemoryWatch(Endpoint& endpoint, bytes::Span octets)
@@ -20,7 +20,7 @@ class MemoryWatch {
         last_(reinterpret_cast<std::uint8_t&>(octets.back())),
         deadline_(Clock::now() + kTimeout) {}
 
-  /// Message `number` has arrived. Interrupted; Error: not for kTimeout.
+  /// Returns whether message `number` has arrived. Throws Interrupted, or Error after kTimeout.
   bool shows(std::uint64_t number) {
     if (last_.load(std::memory_order_acquire) == static_cast<std::uint8_t>(number)) return true;
     if (++looks_ % kSpinsBetweenLooks == 0) endpoint_.check_time(deadline_);
