@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// posix_spawn of /bin/sh -c in a process group of its own, so that what the shell starts goes too.
+// Runs /bin/sh -c by posix_spawn in a process group of its own, so that children of the shell are
+// killed with it.
 #include "conform/command/client_command.hpp"
 
 #include <fcntl.h>
@@ -62,7 +63,7 @@ void ClientCommand::start() {
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&files);
   posix_spawnattr_init(&attributes);
-  // What is printed must not end up in our report.
+  // The command's output must not end up in the report.
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   if (verbose_) {
     posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClientCommand: makes a peer that connects do it once more, by running the user's command through
-// /bin/sh. One process group per call; the one before is killed first. What the command prints is
-// the user's business only with -v, on standard error.
+// ClientCommand: makes a connecting peer connect again, by running the user's command through
+// /bin/sh. Each call has a process group of its own; the previous group is killed first. With -v,
+// the command's output goes to standard error; otherwise it is discarded.
 #pragma once
 
 #include <sys/types.h>
@@ -13,17 +13,17 @@ namespace iwarp::apps::conform {
 
 class ClientCommand {
  public:
-  /// `%p` in `command` stands for the port.
+  /// `command` may contain `%p`, which stands for the port.
   ClientCommand(const std::string& command, std::uint16_t port, bool verbose);
   ~ClientCommand();
   ClientCommand(const ClientCommand&) = delete;
   ClientCommand& operator=(const ClientCommand&) = delete;
 
-  /// Ends what runs still.
+  /// Kills the process group.
   void stop();
-  /// Error: no process.
+  /// Runs the command. Throws Error if no process can be created.
   void start();
-  /// How the command failed, for people; empty: it runs still, or ended with status 0.
+  /// Returns how the command failed; empty while it runs, or if it ended with status 0.
   std::string failure();
 
  private:
@@ -32,11 +32,11 @@ class ClientCommand {
   const std::string command_;
   const bool verbose_;
   pid_t group_ = -1;
-  int status_ = 0;         ///< as waitpid() has it, once it has ended
-  bool is_reaped_ = true;  ///< what it has started may run still
+  int status_ = 0;         ///< from waitpid(), once it has ended
+  bool is_reaped_ = true;  ///< processes that it started may still run
 };
 
-/// `command` with every "%p" replaced.
+/// Returns `command` with every "%p" replaced.
 std::string with_port(const std::string& command, std::uint16_t port);
 
 }  // namespace iwarp::apps::conform

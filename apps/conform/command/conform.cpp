@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp conform: tests any iWARP peer against the RFCs, over the wire, and reports case by case.
-// The peer is a program that speaks rping's protocol: it listens, and we connect, or the other way
-// round. Refuses to test both at once; changes nothing on the peer's host.
+// The peer is a program that speaks rping's protocol. Either it listens and the tester connects, or
+// the reverse; one run tests one role. Changes nothing on the peer's host.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -60,7 +60,7 @@ struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-/// Without a path: to standard output.
+/// Writes to standard output if `path` is empty.
 void write_file(const std::string& path, const std::string& text) {
   if (path.empty()) return write(stdout, text, "standard output");
   const std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path.c_str(), "w"));
@@ -68,7 +68,7 @@ void write_file(const std::string& path, const std::string& text) {
   write(file.get(), text, path);
 }
 
-// "7174" is a port of all addresses, as ":7174" is: the peer is another machine as a rule.
+// "7174" is a port on all addresses, as ":7174" is, because the peer is usually another machine.
 net::Address serve_address(const std::string& text) {
   const bool bare = text.find_first_not_of("0123456789") == std::string::npos;
   return address_argument(bare ? ":" + text : text, kPingPort);
@@ -89,7 +89,7 @@ std::vector<const conform::Case*> select_cases(const ConformOptions& options) {
 
 std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
-/// The peer, and what makes it connect.
+/// The peer, and the means to make it connect.
 class Peer {
  public:
   explicit Peer(const ConformOptions& options) {

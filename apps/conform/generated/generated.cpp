@@ -65,7 +65,8 @@ void run(const std::vector<Session>& sessions, const Target& target, const PeerT
       run.outcomes.back().came += fmt::format(", then {}", kGone);
       return;
     }
-    // One that did not come about may have met the end of the connection before it.
+    // These sessions may only have met the end of the previous connection: the peer is back, so
+    // record them.
     for (Outcome& late : in_vain) run.outcomes.push_back(std::move(late));
     in_vain.clear();
     run.outcomes.push_back(std::move(outcome));

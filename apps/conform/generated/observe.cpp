@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listening behind a sample. A Read of ours, of no octets if the peer has opened no memory, shows
-// that the stream goes on; a Write is read back; a Send shows in what the peer's program says next.
+// Observes the peer after a sample. A Read by the tester (zero-length if the peer has opened no
+// memory) shows that the stream goes on; a Write is read back; a Send shows in the next message of
+// the peer's program.
 #include "conform/generated/observe.hpp"
 
 #include <fmt/format.h>
@@ -45,7 +46,7 @@ class Observer {
   Observed run(milliseconds silence) {
     for (const Octets& ulpdu : segments_of(sample_)) script_.fpdu(ulpdu, sample_.tamper);
     if (expected_.is_valid()) ask();
-    // Where the stream has to end there is nothing to ask about.
+    // If the stream has to end, a probing Read would be pointless.
     const bool must_end = expected_.has(kNoTerminate);
     while (!settled()) {
       const bool is_last = asked_ || must_end;
@@ -74,7 +75,7 @@ class Observer {
            sample_.payload_size() != 0;
   }
 
-  // What is under way ends first; the Read has the MSN behind that of the sample.
+  // Finishes an incomplete message first. The Read has the MSN after that of the sample.
   void ask() {
     asked_ = true;
     if (!continues(sample_, progress_)) finish(script_, progress_);
@@ -90,7 +91,7 @@ class Observer {
          .source_to = {reads_back() ? sample_.header.to.value : progress_.memory.to}});
   }
 
-  // False: nothing more can be learnt.
+  // Records an event. Returns false if nothing more can be learnt.
   bool take(const Received& received) {
     switch (received.kind) {
       case Received::Kind::kClosed:
@@ -143,7 +144,7 @@ class Observer {
     } else if (!segment.header.last || segment.payload().size() != read.size) {
       seen_.wrong = "a Read Response of another size";
     } else if (read.size != 0 && progress_.state == State::kAfterSend && progress_.peer_listens) {
-      // What it had read from us is there still.
+      // The peer's memory still has what it had read from us.
       const auto offset = read.source_to.value - progress_.memory.to;
       const auto wanted = bytes::View(script_.memory()).subspan(offset, read.size);
       if (!std::ranges::equal(segment.payload(), wanted)) seen_.wrong = "a Read of other octets";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a peer makes of a sample, in words that do not depend on the run: no STags, no addresses.
+// A peer's reaction to a sample, in words that do not depend on the run: no STags, no addresses.
 #pragma once
 
 #include "conform/generated/rules.hpp"
@@ -10,22 +10,22 @@ struct Observed {
   std::optional<ReceivedTerminate> terminate;
   bool ended = false;
   bool reset = false;
-  bool answered = false;   ///< the Read that asks whether it lives
-  bool delivered = false;  ///< its program has said something since
+  bool answered = false;   ///< the peer answered the probing Read
+  bool delivered = false;  ///< the peer's program sent a message afterwards
   bool read_answered = false;
-  std::string wrong;  ///< what is not as it must be where the stream goes on
+  std::string wrong;  ///< the first deviation on a stream that goes on
 
   std::string text(const Sample& sample, const Expectation& expected) const;
 };
 
-/// Sends the sample, then listens; asks for an answer with an RDMA Read when it has to know.
+/// Sends the sample and listens. Sends a probing RDMA Read if the peer stays silent.
 Observed observe(Script& script, const Sample& sample, const Progress& progress,
                  const Expectation& expected, std::chrono::milliseconds silence);
 
-/// A valid Send that the peer's program answers.
+/// Returns whether the sample is a valid Send, which the peer's program must answer.
 bool must_deliver(const Sample& sample, const Progress& progress, const Expectation& expected);
 
-/// What is wrong about the headers that come back; empty: nothing.
+/// Returns what is wrong with the headers that a Terminate returns; empty if they are right.
 std::string judge_headers(const ReceivedTerminate& terminate, const Sample& sample);
 
 }  // namespace iwarp::apps::conform::generated

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the RFCs have a peer do about a sample: a list of rules, each of which a sample breaks or
-// keeps, whatever it was made by. Of several broken rules a peer may report any.
+// What the RFCs require of a peer that receives a sample: a list of rules, each of which a sample
+// violates or not, however it was generated. A peer may report any of several violated rules.
 #pragma once
 
 #include <span>
@@ -12,28 +12,28 @@
 namespace iwarp::apps::conform::generated {
 
 struct Rule {
-  std::string_view name;          ///< what a sample that breaks it is like
+  std::string_view name;          ///< describes a sample that violates it
   std::string_view requirements;  ///< rows, separated by blanks
   bool (*broken)(const Sample&, const Progress&);
-  std::span<const bytes::Fault> faults;  ///< Terminates that are right
+  std::span<const bytes::Fault> faults;  ///< correct Terminates
   unsigned flags = 0;
 };
 
-inline constexpr unsigned kAlone = 1;         ///< nothing else can be judged
-inline constexpr unsigned kAnyTerminate = 2;  ///< the RFCs fix no code
-inline constexpr unsigned kMayClose = 4;      ///< also without a Terminate
-inline constexpr unsigned kMayGoOn = 8;       ///< the RFCs let a peer take it
-inline constexpr unsigned kUndelivered = 16;  ///< and yet its program does not see it
-inline constexpr unsigned kNoTerminate = 32;  ///< the end, and no Terminate
-inline constexpr unsigned kNoHeaders = 64;    ///< its Terminate need not bring headers back
+inline constexpr unsigned kAlone = 1;         ///< no other rule can be judged
+inline constexpr unsigned kAnyTerminate = 2;  ///< the RFCs do not define the code
+inline constexpr unsigned kMayClose = 4;      ///< may also close without a Terminate
+inline constexpr unsigned kMayGoOn = 8;       ///< the RFCs permit the peer to accept it
+inline constexpr unsigned kUndelivered = 16;  ///< accepts it, but its program must not see it
+inline constexpr unsigned kNoTerminate = 32;  ///< must end the stream without a Terminate
+inline constexpr unsigned kNoHeaders = 64;    ///< its Terminate need not return headers
 
 struct Expectation {
   std::vector<const Rule*> broken;
   std::vector<bytes::Fault> faults;
-  unsigned flags = 0;  ///< of all rules that are broken
+  unsigned flags = 0;  ///< of all violated rules
   bool is_valid() const { return broken.empty(); }
   bool has(unsigned flag) const { return (flags & flag) != 0; }
-  /// "goes on", "Terminate 1/1/00 or 1/1/02", ...
+  /// Returns "goes on", "Terminate 1/1/00 or 1/1/02", ...
   std::string text() const;
 };
 

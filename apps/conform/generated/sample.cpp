@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Right samples, and the ways into the states that they are sent in.
+// Builds valid samples, and brings connections into the states in which they are sent.
 #include "conform/generated/sample.hpp"
 
 #include <algorithm>
@@ -75,7 +75,7 @@ void begin_tagged(Script& script, ddp::SegmentHeader header, bytes::View payload
   script.fpdu(make_ulpdu(header, payload));
 }
 
-// The peer's Read of our memory comes and is not answered.
+// Makes the peer Read our memory, and leaves the Read unanswered.
 rdmap::ReadRequest provoke_read(Script& script) {
   show_text(script, kExchangeSize);
   script.send(advert_of(0, kExchangeSize));

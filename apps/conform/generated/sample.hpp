@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sample: one message as it would be right at this point of a connection, every field of which
-// can be given another value. Generated sessions send one sample and record what the peer makes of
-// it.
+// A sample: one message that is valid at this point of a connection, each field of which can be
+// given another value. A generated session sends one sample and records the peer's reaction.
 #pragma once
 
 #include <array>
@@ -12,21 +11,21 @@
 
 namespace iwarp::apps::conform::generated {
 
-/// What a connection is in the middle of when the sample is sent.
+/// The state of a connection when the sample is sent.
 enum class State : std::uint8_t {
   kEstablished,      ///< the sample is our first FPDU
-  kAfterSend,        ///< one Send of ours was delivered, the peer has opened memory
-  kInSend,           ///< 8 of the 16 octets of our second Send are there
-  kInWrite,          ///< 8 octets of a Write of 16 are there
+  kAfterSend,        ///< one Send was delivered to the peer, which has opened memory
+  kInSend,           ///< 8 of the 16 octets of our second Send were sent
+  kInWrite,          ///< 8 octets of a Write of 16 were sent
   kReadAsked,        ///< the peer waits for the answer to its Read
-  kInReadResponse,   ///< the first half of that answer is there
-  kBehindTerminate,  ///< a Terminate of ours went out right before it
+  kInReadResponse,   ///< the first half of that answer was sent
+  kBehindTerminate,  ///< a Terminate was sent right before the sample
 };
 
 struct StateInfo {
   State state;
   std::string_view name;
-  bool needs_responder;  ///< only a peer that listens Reads from us
+  bool needs_responder;  ///< only a listening peer Reads our memory
 };
 inline constexpr std::array<StateInfo, 7> kStates{{
     {State::kEstablished, "established", false},
@@ -38,31 +37,31 @@ inline constexpr std::array<StateInfo, 7> kStates{{
     {State::kBehindTerminate, "behind-terminate", false},
 }};
 
-/// Where the connection stands, as far as it decides about what is right.
+/// The state of the connection that determines which samples are valid.
 struct Progress {
   State state = State::kEstablished;
   PeerMemory memory;  ///< length 0: the peer has opened none yet
   std::array<std::uint32_t, ddp::kQueues> next_msn{1, 1, 1, 1};
-  std::uint32_t begun = 0;  ///< octets of the message that is under way
+  std::uint32_t begun = 0;  ///< octets sent of the incomplete message
   std::optional<rdmap::ReadRequest> asked;
   bool peer_listens = true;
   bool crc = true;
 };
 
 inline constexpr std::uint32_t kReceiveSize = 16;  ///< of the receives that rping posts
-inline constexpr std::uint32_t kBegun = 8;         ///< octets of a Send or Write that is under way
-inline constexpr std::uint32_t kPiece = 8;         ///< octets of a Write or Read otherwise
-inline constexpr std::uint64_t kSinkOffset = 512 * 1024;  ///< in our memory: what the peer writes
+inline constexpr std::uint32_t kBegun = 8;         ///< octets sent of an incomplete Send or Write
+inline constexpr std::uint32_t kPiece = 8;         ///< octets of any other Write or Read
+inline constexpr std::uint64_t kSinkOffset = 512 * 1024;  ///< of the peer's Writes in our memory
 
 struct Sample {
   ddp::SegmentHeader header;
-  std::optional<rdmap::ReadRequest> read;   ///< the payload, when there is one
-  Octets payload;                           ///< otherwise
+  std::optional<rdmap::ReadRequest> read;   ///< the payload of a Read Request
+  Octets payload;                           ///< the payload of other messages
   std::uint8_t ddp_reserved = 0;            ///< the bits 0x3C of the first octet
-  std::optional<std::size_t> ulpdu_length;  ///< cut there, or filled up with zeros
+  std::optional<std::size_t> ulpdu_length;  ///< cuts the ULPDU, or pads it with zeros
   Tamper tamper;
   enum class Split : std::uint8_t { kNone, kHalves, kEmptyLast };
-  Split split = Split::kNone;  ///< in two segments, the second of them the rest
+  Split split = Split::kNone;  ///< into two segments
 
   Octets ulpdu() const;
   std::size_t size() const { return ulpdu().size(); }
@@ -75,15 +74,16 @@ struct Sample {
   bool is_send() const { return opcode() >= 3 && opcode() <= 6; }
 };
 
-/// The message as it is right here: what is under way is continued by a sample of its kind.
+/// Returns the valid message for this state. If a message is incomplete, a sample of its kind
+/// continues it.
 Sample right_sample(rdmap::Opcode opcode, const Progress& progress, bytes::View our_memory);
 
-/// The sample goes on with what is under way.
+/// Returns whether the sample continues the incomplete message.
 bool continues(const Sample& sample, const Progress& progress);
 
-/// Brings a new connection into that state. Failed: the peer did not play.
+/// Brings a new connection into `state`. Throws Failed if the peer does not cooperate.
 Progress reach(Script& script, State state, bool crc);
-/// The rest of the message that is under way.
+/// Sends the rest of the incomplete message.
 void finish(Script& script, const Progress& progress);
 
 }  // namespace iwarp::apps::conform::generated

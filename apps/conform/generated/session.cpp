@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sessions there are, and one of them from beginning to end.
+// Lists the sessions, and runs one of them.
 #include "conform/generated/session.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ std::string words(const Variation& v) {
   return v.value.empty() ? std::string(v.field) : fmt::format("{}={}", v.field, v.value);
 }
 
-// Rows once each.
+// Adds each row once.
 void add_rows(std::string& rows, std::string_view more) {
   while (!more.empty()) {
     const auto end = std::min(more.find(' '), more.size());
@@ -122,7 +122,7 @@ std::vector<Session> draw(std::vector<Session> sessions, std::size_t n, std::uin
   std::vector<Session> out;
   std::mt19937_64 random(seed);
   for (std::size_t i = 0; i < sessions.size() && out.size() < n; ++i) {
-    // Each of those left has the same chance.
+    // Each remaining session has the same chance.
     if (random() % (sessions.size() - i) < n - out.size()) out.push_back(sessions[i]);
   }
   return out;

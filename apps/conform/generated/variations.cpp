@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line a value. What a value means for the session is not said here but judged by rules.cpp.
+// One line for each value. rules.cpp, not this table, determines what a value means for the
+// session.
 #include "conform/generated/variations.hpp"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ constexpr std::uint64_t kMax64 = 0xFFFFFFFFFFFFFFFF;
 std::uint32_t msn(S s, P p) { return p.next_msn[s.header.qn % ddp::kQueues]; }
 std::uint64_t end_of(P p) { return p.memory.to + p.memory.length; }
 
-// The other model, with the fields that it has as they would be right.
+// Flips T, and sets the fields of the other model to valid values.
 void flip_tagged(S s, P p) {
   s.header.tagged = !s.header.tagged;
   s.header.stag = {p.memory.stag};
@@ -55,7 +56,7 @@ void ulpdu_length(S s, P) {
   s.ulpdu_length = kLength;
 }
 
-// With another TO the distance to the end may be anything.
+// With another TO the distance to the end of the memory may be anything.
 void payload(S s, std::uint64_t size) {
   s.read.reset();
   s.payload = pattern(std::min<std::uint64_t>(size, 4096), 79);

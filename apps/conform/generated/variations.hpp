@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values that the fields of a sample take: at, below and above their limits, and what is
-// reserved. One table; the limits themselves are known only in a session.
+// The values for the fields of a sample: at, below and above their limits, and reserved values. One
+// table; only a session knows the limits themselves.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace iwarp::apps::conform::generated {
 
-/// Messages that have the field.
+/// The messages that have the field.
 enum class Scope : std::uint8_t { kAny, kUntagged, kTagged, kSend, kRead, kTerminate };
 
 struct Variation {
   Scope scope;
   std::string_view field;         ///< "MSN"
   std::string_view value;         ///< "next+1"
-  std::string_view requirements;  ///< rows that speak of the field, separated by blanks
+  std::string_view requirements;  ///< rows about the field, separated by blanks
   void (*apply)(Sample&, const Progress&);
 };
 

@@ -50,7 +50,7 @@ Json describe_result(const Result& result) {
   return out;
 }
 
-// A peer's text may be no UTF-8.
+// The peer's text may not be valid UTF-8.
 std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

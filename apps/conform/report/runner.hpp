@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs conformance cases one after the other and keeps what became of each.
+// Runs conformance cases in order and records their results.
 #pragma once
 
 #include <functional>
@@ -19,28 +19,27 @@ struct Result {
   std::string expected;      ///< kFail
   std::string came;          ///< kFail
   std::string why;           ///< kSkip
-  std::string record;        ///< the frames in layers, when they were asked for
+  std::string record;        ///< the frames in layers, if requested
   bool unreachable = false;  ///< kFail: there was no connection at all
   std::chrono::nanoseconds took{};
 };
 
-/// One case against the peer. Error: no test of the peer, a system call of ours failed.
-/// Interrupted: a stop signal came.
+/// Runs one case against the peer. Throws Error if a system call of the tester failed, Interrupted
+/// if a stop signal arrived.
 Result run_case(const Case& what, const Target& target);
 
-/// Cases that a peer in this role can be tested with (kEither: all there are), SHOULD ones only
-/// when asked for, and only those whose id or section begins with one of `only` (none: all). "5044"
-/// means every section of RFC 5044. In the order of the RFCs' layers and of their sections,
-/// but those that are known to bring peers down behind all others.
+/// Returns the cases for a peer in this role (kEither: all), SHOULD cases only on request, and only
+/// those whose id or section begins with one of `only` (empty: all). "5044" selects every section
+/// of RFC 5044. Ordered by layer and section, but cases that are known to crash peers come last.
 std::vector<const Case*> select(PeerRole role, bool should, const std::vector<std::string>& only);
 
-/// What a run knows when it ends.
+/// The results of a run.
 struct Report {
   std::string peer;
   PeerRole role = PeerRole::kResponder;
   bool should = false;
   std::vector<Result> results;
-  std::string ended_early;  ///< why cases are missing; empty: none is
+  std::string ended_early;  ///< why cases are missing; empty if complete
   std::chrono::nanoseconds took{};
 };
 
@@ -52,14 +51,14 @@ struct Counts {
 };
 Counts count(const std::vector<Result>& results);
 
-/// Told about each case before and after it ran.
+/// Notified before and after each case.
 struct Observer {
   std::function<void(const Case&)> begins;
   std::function<void(const Result&)> ended;
 };
 
-/// Runs `cases` and adds what became of them to `report`. A peer that has gone ends the run after
-/// kTimeout cases, a stop signal at once. Error: the very first connection did not come about.
+/// Runs `cases` and adds their results to `report`. Stops after kTimeout cases without a
+/// connection, and at once on a stop signal. Throws Error if the very first connection fails.
 inline constexpr std::size_t kTimeout = 3;
 void run_all(const std::vector<const Case*>& cases, const Target& target, const Observer& observer,
              Report& report);

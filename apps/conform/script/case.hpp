@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One conformance case, and how it ends. Cases stand in tables, one file per RFC section group; a
-// case is a function that plays one side of one or more connections and throws when the peer under
-// test does something else than the RFC says.
+// One conformance case and its possible results. Cases stand in tables, one file per RFC section
+// group. A case is a function that plays one side of one or more connections and throws if the peer
+// under test deviates from the RFC.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace iwarp::apps::conform {
 
 class Script;
 
-/// How strongly the RFC asks for it. MUST failures make the exit status 1.
+/// The requirement level of the RFC. A failed MUST makes the exit status 1.
 enum class Level : std::uint8_t { kMust, kShould };
 
-/// Which part the peer under test plays.
+/// The role of the peer under test.
 enum class PeerRole : std::uint8_t {
   kResponder,  ///< it listens: iwarp conform HOST:PORT
   kInitiator,  ///< it connects: iwarp conform --serve PORT
@@ -31,21 +31,21 @@ struct Case {
   Level level = Level::kMust;
   PeerRole role = PeerRole::kEither;
   void (*run)(Script&) = nullptr;
-  bool last = false;  ///< known to bring peers down: run behind all others
+  bool last = false;  ///< known to crash peers: runs after all others
 };
 inline constexpr bool kLast = true;
 
-/// The peer did something else.
+/// The peer deviated from the expectation.
 struct Failed {
   std::string expected;
   std::string came;
 };
-/// The case says nothing about this peer: a feature it does not offer, by its right.
+/// The case does not apply to this peer: it does not offer an optional feature.
 struct Skipped {
   std::string why;
 };
 
-/// All cases, in the order of the RFC sections.
+/// Returns all cases, in the order of the RFC sections.
 std::span<const std::span<const Case>> all_cases();
 
 // The tables, one file each.
@@ -55,7 +55,7 @@ std::span<const Case> startup_cases();     ///< Requests and Replies alike (5044
 std::span<const Case> enhanced_cases();    ///< form of the frames, A to D (6581 6, 9.2, 10)
 std::span<const Case> depth_cases();       ///< IRD and ORD (6581 9.1)
 std::span<const Case> rtr_cases();         ///< Ready To Receive (6581 9.2)
-std::span<const Case> fpdu_cases();        ///< FPDU, PAD, TCP segments (5044 4, 5)
+std::span<const Case> fpdu_cases();        ///< FPDU, PAD, TCP segmentation (5044 4, 5)
 std::span<const Case> crc_cases();         ///< the CRC of FPDUs (5044 4.4)
 std::span<const Case> marker_cases();      ///< markers (5044 4.3)
 std::span<const Case> closing_cases();     ///< FIN, reset, half close (5044 7.2, 5040 6.2)
@@ -63,11 +63,11 @@ std::span<const Case> tagged_cases();      ///< tagged segments and placement (5
 std::span<const Case> stag_cases();        ///< STags and bounds (5041 7, 5042 6)
 std::span<const Case> untagged_cases();    ///< MSN, MO, QN, receive buffers (5041)
 std::span<const Case> operation_cases();   ///< Sends, Writes, order (5040 5)
-std::span<const Case> opcode_cases();      ///< opcodes out of place (5040 4.1, 7.2)
-std::span<const Case> read_cases();        ///< Read Requests of ours (5040 5.2.1)
-std::span<const Case> response_cases();    ///< answers to Reads of the peer (5040 5.2.2)
-std::span<const Case> terminate_cases();   ///< Terminates of the peer (5040 4.8, 7.1)
-std::span<const Case> terminated_cases();  ///< Terminates of ours (5040 4.8, 5.4)
+std::span<const Case> opcode_cases();      ///< misplaced opcodes (5040 4.1, 7.2)
+std::span<const Case> read_cases();        ///< the tester's Read Requests (5040 5.2.1)
+std::span<const Case> response_cases();    ///< answers to the peer's Reads (5040 5.2.2)
+std::span<const Case> terminate_cases();   ///< the peer's Terminates (5040 4.8, 7.1)
+std::span<const Case> terminated_cases();  ///< the tester's Terminates (5040 4.8, 5.4)
 std::span<const Case> extension_cases();   ///< atomics (7306 5)
 std::span<const Case> immediate_cases();   ///< immediate data (7306 6)
 

@@ -11,7 +11,7 @@
 namespace iwarp::apps::conform {
 namespace {
 
-constexpr std::uint64_t kSinkOffset = 512 * 1024;  // of our memory
+constexpr std::uint64_t kSinkOffset = 512 * 1024;  // in our memory
 
 Octets empty_advert() { return Octets(kAdvertSize); }
 
@@ -25,7 +25,7 @@ PeerMemory advertised(Script& script) {
   return {advert->stag.value, advert->to, advert->length};
 }
 
-// The peer is the server: its Read Request names its own memory as the sink.
+// The peer is the server: its Read Request names its memory as the sink.
 PeerMemory learn_from_server(Script& script, std::uint32_t size) {
   show_text(script, size);
   script.send(advert_of(0, size));
@@ -48,7 +48,7 @@ PeerMemory learn_from_server(Script& script, std::uint32_t size) {
 
 void show_text(Script& script, std::uint32_t size) {
   auto text = pattern(size, script.next_msn(rdmap::Opcode::kSend));
-  text.back() = std::byte{0};  // rping writes back as much as strlen() finds.
+  text.back() = std::byte{0};  // rping writes back strlen() octets.
   std::ranges::copy(text, script.memory().begin());
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds FPDUs octet by octet, as the figures of RFC 5044 section 4 show them.
+// Builds FPDUs octet by octet, following the figures of RFC 5044 section 4.
 #include "conform/script/fpdu.hpp"
 
 #include "iwarp/bytes/cursor.hpp"
@@ -14,7 +14,7 @@ void put_u16(Octets& out, std::uint16_t value) {
   out.push_back(static_cast<std::byte>(value & 0xFF));
 }
 
-// Lays FPDU octets behind each other and puts a marker wherever the stream position asks for one.
+// Appends octets of an FPDU and inserts a marker wherever the stream position requires one.
 class Layout {
  public:
   Layout(const Framing& framing, const Tamper& tamper) : framing_(framing), tamper_(tamper) {}
@@ -24,7 +24,7 @@ class Layout {
     if (!start_) start_ = out_.size();
     out_.push_back(value);
   }
-  /// A marker that stands between PAD and CRC belongs to this FPDU.
+  /// A marker between PAD and CRC belongs to this FPDU.
   void before_crc() {
     if (framing_.markers && (framing_.position + out_.size()) % mpa::kMarkerInterval == 0) marker();
   }
@@ -43,7 +43,7 @@ class Layout {
   const Framing& framing_;
   const Tamper& tamper_;
   Octets out_;
-  std::optional<std::size_t> start_;  ///< where ULPDU_Length stands
+  std::optional<std::size_t> start_;  ///< position of ULPDU_Length
   bool tampered_ = false;
 };
 

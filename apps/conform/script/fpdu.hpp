@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FPDUs and ULPDUs as a tester builds them (RFC 5044 section 4, RFC 5041 section 4): right by
-// default, wrong in exactly one place on request. Independent of mpa::Framer, which it judges.
+// Builds FPDUs and ULPDUs for the tester (RFC 5044 section 4, RFC 5041 section 4): valid by
+// default, wrong in exactly one place on request. Independent of mpa::Framer, which it tests.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,35 @@ namespace iwarp::apps::conform {
 
 using Octets = std::vector<std::byte>;
 
-/// What is wrong with an FPDU on purpose.
+/// Deliberate errors of an FPDU.
 struct Tamper {
   std::uint32_t crc_xor = 0;                  ///< flips bits of the CRC field
-  std::optional<std::uint16_t> ulpdu_length;  ///< said instead of the true length
+  std::optional<std::uint16_t> ulpdu_length;  ///< replaces the true length
   std::uint8_t pad_fill = 0;                  ///< value of the PAD octets (covered by the CRC)
   std::uint16_t fpduptr_xor = 0;              ///< flips bits of FPDUPTR in its first marker
   std::uint16_t marker_reserved = 0;          ///< reserved half of its markers (covered)
-  std::optional<std::size_t> flip_octet;      ///< flips bit 0 of that octet after the CRC was made
+  std::optional<std::size_t> flip_octet;      ///< flips bit 0 of that octet after computing the CRC
 };
 
-/// How a direction is framed.
+/// The framing of one direction.
 struct Framing {
   bool markers = false;
   bool crc = true;
-  std::uint64_t position = 0;  ///< of the next octet in full operation, markers counted
+  std::uint64_t position = 0;  ///< stream position of the next octet, markers included
 };
 
-/// The octets of one FPDU; advances framing.position.
+/// Returns the octets of one FPDU and advances framing.position.
 Octets make_fpdu(bytes::View ulpdu, Framing& framing, const Tamper& tamper = {});
 
 Octets make_ulpdu(const ddp::SegmentHeader& header, bytes::View payload);
 
-/// An untagged header as RFC 5040 wants it for `opcode`: last segment, MO 0.
+/// Returns a valid untagged header for `opcode`: last segment, MO 0.
 ddp::SegmentHeader untagged(rdmap::Opcode opcode, std::uint32_t msn, std::uint32_t inv_stag = 0);
 ddp::SegmentHeader tagged(rdmap::Opcode opcode, std::uint32_t stag, std::uint64_t to);
 
 Octets encode_read_request(const rdmap::ReadRequest& request);
 
-/// `n` octets with a pattern that depends on `seed`.
+/// Returns `n` octets with a pattern that depends on `seed`.
 Octets pattern(std::size_t n, std::uint32_t seed = 1);
 
 }  // namespace iwarp::apps::conform

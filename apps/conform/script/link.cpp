@@ -35,9 +35,9 @@ AddressList resolve(const net::Address& address, int flags) {
   return {found, &freeaddrinfo};
 }
 
-constexpr Clock::duration kLongest = std::chrono::hours(1);  // that one poll() is given
+constexpr Clock::duration kLongest = std::chrono::hours(1);  // limit of one poll()
 
-// False: not before the deadline.
+// Waits for `events`. Returns false at the deadline.
 bool wait_for(int socket, short events, Clock::time_point deadline) {
   for (;;) {
     const auto left = std::clamp(deadline - Clock::now(), Clock::duration::zero(), kLongest);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Link: one TCP connection to the peer under test, as blocking calls with a deadline. It sends
-// exactly the octets it is given, one segment per call where TCP lets it, and tells a FIN from a
-// reset. A stop signal ends every wait with Interrupted. It knows nothing of MPA; the project's
-// driver is not used, so that anything can be sent.
+// Link: one TCP connection to the peer under test, as blocking calls with a deadline. Sends exactly
+// the given octets, one segment per call if TCP permits it, and distinguishes FIN from reset. A
+// stop signal ends every wait with Interrupted. Independent of MPA and of the project's driver, so
+// that a case can send anything.
 #pragma once
 
 #include <chrono>
@@ -19,16 +19,16 @@ namespace iwarp::apps::conform {
 
 using Clock = std::chrono::steady_clock;
 
-/// There is no connection to the peer under test: nothing that a case could judge.
+/// The peer under test cannot be reached, so there is nothing to judge.
 class Unreachable : public Error {
  public:
   using Error::Error;
 };
 
-/// Of a socket, from before it connects.
+/// Options of a socket, set before it connects.
 struct LinkOptions {
-  int mss = 0;             ///< advertised in the SYN; 0: what the system thinks right
-  std::string congestion;  ///< congestion control; empty: the system's
+  int mss = 0;             ///< advertised in the SYN; 0: the system default
+  std::string congestion;  ///< congestion control; empty: the system default
 };
 
 class Link {
@@ -39,24 +39,26 @@ class Link {
   Link& operator=(Link&& o) noexcept;
   ~Link();
 
-  /// Unreachable: refused, or not there before the deadline. Error: no such host.
+  /// Connects. Throws Unreachable if refused or without an answer before the deadline, Error if the
+  /// host is unknown.
   static Link connect(const net::Address& to, Clock::time_point deadline,
                       const LinkOptions& options = {});
 
-  /// False: the peer has closed or reset meanwhile, or does not read; what is lost does not matter
-  /// to a test.
+  /// Sends `octets`. Returns false if the peer has closed or reset the connection, or does not
+  /// read; a test ignores lost octets.
   bool send(bytes::View octets, Clock::time_point deadline);
-  /// The MSS that our SYN advertised, less the room that TCP options take in each segment.
+  /// Returns the MSS that our SYN advertised, minus the room for TCP options in each segment.
   std::uint32_t advertised_mss() const;
   void half_close();
   void reset();
 
   enum class Got : std::uint8_t { kOctets, kClosed, kReset, kNothing };
-  /// Some octets into `into` (`size` says how many), FIN, RST, or nothing before the deadline.
+  /// Receives octets into `into` and sets `size`, or reports FIN, RST, or nothing before the
+  /// deadline.
   Got receive(bytes::Span into, std::size_t& size, Clock::time_point deadline);
 
   explicit operator bool() const { return socket_ >= 0; }
-  /// Non-blocking.
+  /// The descriptor is non-blocking.
   int fd() const { return socket_; }
 
  private:
@@ -65,21 +67,21 @@ class Link {
   int socket_ = -1;
 };
 
-/// Takes connections of the peer under test.
+/// Accepts connections of the peer under test.
 class Acceptor {
  public:
-  /// Error: cannot listen there.
+  /// Throws Error if it cannot listen at `at`.
   explicit Acceptor(const net::Address& at);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
   std::uint16_t port() const { return port_; }
-  /// For connections that come from now on.
+  /// Sets the options of future connections.
   void prepare(const LinkOptions& options);
-  /// Closes the connections that wait here: a peer that tried again was not asked to.
+  /// Closes pending connections: a peer that retried was not asked to.
   void turn_away();
-  /// An empty Link: nobody came before the deadline. Waits for it even if that is far away.
+  /// Returns an empty Link if no connection arrives before the deadline, however far away that is.
   Link accept(Clock::time_point deadline);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the trace decoder's frames to what a case judges.
+// Converts the frames of the trace decoder to what a case judges.
 #include "conform/script/peer_reader.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PeerReader: the peer's octets turned into startup frames, FPDUs and endings that a case can
-// judge. Decodes what came without an opinion; the expectations are Script's.
+// PeerReader: decodes the peer's octets into startup frames, FPDUs and endings. Does not judge
+// them; Script has the expectations.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace iwarp::apps::conform {
 struct Segment {
   ddp::SegmentHeader header;
   Octets ulpdu;
-  Octets octets;  ///< the whole FPDU as it was on the wire
+  Octets octets;  ///< the whole FPDU as sent
   std::uint64_t position = 0;
   trace::CrcVerdict crc = trace::CrcVerdict::kNotUsed;
   std::uint32_t crc_field = 0;
@@ -33,29 +33,29 @@ struct Segment {
   }
 };
 
-/// A message: header of its first segment, payload of all.
+/// A message: header of its first segment, payload of all segments.
 struct Message {
   ddp::SegmentHeader header;
   Octets payload;
   std::size_t segments = 0;
 };
 
-/// A Terminate as it came.
+/// A received Terminate.
 struct ReceivedTerminate {
   Segment segment;
-  rdmap::Terminate terminate;   ///< understood, whichever layout it has
-  bool standard_layout = true;  ///< the control word is laid out as RFC 5040 figure 8 has it
+  rdmap::Terminate terminate;   ///< decoded, whichever layout it has
+  bool standard_layout = true;  ///< the control word has the layout of RFC 5040 figure 8
 };
 
-/// One thing the peer did.
+/// One event from the peer.
 struct Received {
   enum class Kind : std::uint8_t {
     kStartup,
     kSegment,
-    kGarbage,  ///< octets in which no frame can be found
+    kGarbage,  ///< octets that contain no frame
     kClosed,   ///< FIN
     kReset,
-    kNothing,  ///< silence until the deadline
+    kNothing,  ///< nothing until the deadline
   };
   Kind kind = Kind::kNothing;
   std::optional<Segment> segment;
@@ -64,26 +64,25 @@ struct Received {
   std::string why;  ///< kGarbage
 };
 
-/// The thing in words: "a Send of 16 octets", "TCP closed (FIN)", "nothing".
+/// Describes the event: "a Send of 16 octets", "TCP closed (FIN)", "nothing".
 std::string describe(const Received& received);
 std::string describe(const ReceivedTerminate& terminate);
 
 ReceivedTerminate read_terminate(const Segment& segment);
 
-/// It reports this fault, in either layout: where it brings no headers back, nothing but the
-/// nibbles tells the two apart.
+/// Returns whether the Terminate reports this fault in either layout. If it returns no headers,
+/// only the nibbles distinguish the layouts.
 bool reports(const ReceivedTerminate& terminate, const bytes::Fault& fault);
 
 class PeerReader {
  public:
-  /// `peer_is_initiator`: its startup frame is the Request.
   PeerReader();
   PeerReader(const PeerReader&) = delete;
   PeerReader& operator=(const PeerReader&) = delete;
 
-  /// A new connection.
+  /// Begins a new connection.
   void restart();
-  /// Our own startup frame as it was meant: it decides whether the peer's FPDUs have markers.
+  /// Sets our startup frame as it was meant: it determines whether the peer's FPDUs have markers.
   void said(const mpa::StartupFrame& frame);
   void octets(bytes::View octets);
   void ended(bool reset);
@@ -95,7 +94,7 @@ class PeerReader {
 
   std::unique_ptr<trace::StreamDecoder> decoder_;
   std::deque<Received> received_;
-  std::optional<bool> end_;  ///< reset?
+  std::optional<bool> end_;  ///< set at the end of the connection: whether it was a reset
 };
 
 }  // namespace iwarp::apps::conform

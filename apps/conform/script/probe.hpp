@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probes: Writes into the peer's memory, ways to see what became of them, and the peer's long
-// messages taken apart. For the tables of cases about FPDUs, markers and tagged buffers.
+// Probes: Writes into the peer's memory, checks of their effect, and the segments of the peer's
+// long messages. Used by the cases about FPDUs, markers and tagged buffers.
 #pragma once
 
 #include <string>
@@ -10,34 +10,36 @@
 
 namespace iwarp::apps::conform {
 
-/// A Write of `payload` in one segment, `offset` octets behind the start of the peer's memory.
+/// Returns a Write of `payload` in one segment, `offset` octets after the start of the peer's
+/// memory.
 Octets write_ulpdu(const PeerMemory& memory, std::uint64_t offset, bytes::View payload);
-/// The same, sent.
+/// Sends such a Write.
 void write(Script& script, const PeerMemory& memory, std::uint64_t offset, bytes::View payload);
 
-/// The peer's memory, read back, holds `wanted` from `offset` on. Everything sent before was taken.
+/// Reads back the peer's memory and expects `wanted` at `offset`, which shows that the peer
+/// accepted everything sent before.
 void expect_memory(Script& script, const PeerMemory& memory, bytes::View wanted,
                    std::uint32_t offset = 0);
-/// The stream works: a Read of one octet is answered.
+/// Expects the answer to a Read of one octet, which shows that the stream works.
 void expect_answer(Script& script, const PeerMemory& memory);
-/// A new connection works.
+/// Expects a new connection to work.
 void expect_survivor(Script& script);
 
-/// The octets in TCP segments of `size` octets, with a pause between them.
+/// Sends the octets in TCP segments of `size` octets, with a pause in between.
 void send_in_pieces(Script& script, bytes::View octets, std::size_t size);
 void pause();
 
-/// Read Request for no octets, sent by hand: its ULPDU.
+/// Returns the ULPDU of a zero-length Read Request, to be sent by the case.
 Octets empty_read_ulpdu(Script& script);
 
-/// learn_memory() for cases that need more memory than every peer opens: Skipped when it does not.
+/// Does the same as learn_memory(), but throws Skipped if the peer opens less than `size` octets.
 PeerMemory learn_or_skip(Script& script, std::uint32_t size);
 
-/// The segments of one long tagged message of the peer: an RDMA Write or a Read Response of at
-/// least `size` octets on a new connection.
+/// Opens a new connection and returns the segments of one long tagged message of the peer: an RDMA
+/// Write or a Read Response of at least `size` octets.
 std::vector<Segment> receive_long_message(Script& script, const Setup& setup, std::uint32_t size);
 
-/// Failed with these two; for checks of a peer's octets.
+/// Throws Failed with `expected` and `came` unless `condition` holds.
 void require(bool condition, std::string expected, std::string came);
 
 }  // namespace iwarp::apps::conform

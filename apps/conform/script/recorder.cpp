@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One TextPrinter for each connection of a case.
+// Uses one TextPrinter for each connection of a case.
 #include "conform/script/recorder.hpp"
 
 #include <chrono>

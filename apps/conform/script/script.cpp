@@ -56,7 +56,7 @@ void Script::open() {
   try {
     take_connection();
   } catch (const Unreachable& unreachable) {
-    // A peer that was there for this case and is gone is what the case found.
+    // If the peer was reachable earlier in this case, its disappearance is a finding of the case.
     if (met_) throw Failed{"another connection to the peer", unreachable.what()};
     throw;
   }
@@ -80,7 +80,7 @@ Link Script::wait_for_peer(Clock::time_point deadline) {
   constexpr std::chrono::milliseconds kBetweenLooks{50};
   for (;;) {
     const auto why = target_.call_failure();
-    // Its connection may wait here though it has failed.
+    // Although the command has failed, a connection may be pending.
     const auto until = why.empty() ? Clock::now() + kBetweenLooks : Clock::now();
     auto link = target_.acceptor->accept(std::min(until, deadline));
     if (link || until >= deadline) return link;
@@ -164,7 +164,7 @@ Received Script::receive(std::chrono::milliseconds at_most) {
 
 Received Script::hear_until(Clock::time_point deadline) {
   std::array<std::byte, 16 * 1024> buffer;
-  const auto patience = deadline_ + target_.time_limit;  // with a peer that never stops
+  const auto patience = deadline_ + target_.time_limit;  // if the peer never stops sending
   while (Clock::now() < patience) {
     while (auto received = peer_reader_.next()) {
       if (watcher_ && received->segment) watcher_(*received->segment);
@@ -191,7 +191,7 @@ Received Script::hear_until(Clock::time_point deadline) {
   return {};
 }
 
-// True: done with it; the case need not see it.
+// Handles Reads and Writes of our memory. Returns whether the case need not see the segment.
 bool Script::is_served(const Received& received) {
   if (serve_ == Serve::kNothing || received.kind != Received::Kind::kSegment) return false;
   const Segment& s = *received.segment;

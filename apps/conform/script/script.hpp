@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Script: what a conformance case has in its hands: connections to the peer under test, frames to
-// send (right or wrong), what the peer says decoded, and the expectations. Everything waits at most
-// until the deadline of the case. An expectation that is not met throws Failed; a feature that the
-// peer does not offer throws Skipped. The peer's program speaks rping's protocol; see exchange.hpp.
+// Script: the tools of a conformance case: connections to the peer under test, frames to send
+// (valid or invalid), the decoded answers, and expectations. Every wait ends at the deadline of the
+// case. An unmet expectation throws Failed; a missing optional feature throws Skipped. The peer's
+// program speaks rping's protocol; see exchange.hpp.
 #pragma once
 
 #include <array>
@@ -22,15 +22,15 @@
 
 namespace iwarp::apps::conform {
 
-/// How connections to the peer under test come about, and how long a case waits.
+/// How to reach the peer under test, and the limits of a case.
 struct Target {
-  net::Address address;          ///< peer listens
-  Acceptor* acceptor = nullptr;  ///< peer connects: where
-  std::function<void()> call;    ///< peer connects: makes it connect once more; may be empty
-  /// Peer connects: why the last call came to nothing; "" or empty: it may come still.
+  net::Address address;          ///< of a listening peer
+  Acceptor* acceptor = nullptr;  ///< accepts a connecting peer
+  std::function<void()> call;    ///< makes a connecting peer connect again; may be empty
+  /// Returns why the last call failed; "" (or an empty function) if the peer may still connect.
   std::function<std::string()> call_failure;
-  std::uint8_t revision = 2;         ///< peer listens: the highest that our Requests say
-  bool waits_without_limit = false;  ///< peer connects when it likes: no time limit for that
+  std::uint8_t revision = 2;         ///< highest revision of our Requests to a listening peer
+  bool waits_without_limit = false;  ///< no time limit for a connecting peer to connect
   std::chrono::milliseconds time_limit{5000};     ///< of a case
   std::chrono::milliseconds first_fpdu_delay{0};  ///< between Reply and our first FPDU
   bool verbose = false;                           ///< record the frames in layers
@@ -39,19 +39,19 @@ struct Target {
   }
 };
 
-/// What our startup frame says. As initiator: the Request; as responder: the Reply, which never
-/// offers more than the peer's Request allows unless a case wants it so.
+/// The content of our startup frame: as initiator the Request, as responder the Reply. A Reply
+/// never offers more than the peer's Request allows unless the case requires it.
 struct Setup {
   std::uint8_t revision = 2;
   bool crc = true;
   bool markers = false;
   bool peer_to_peer = false;
-  mpa::Rtr rtr = mpa::Rtr::kWrite;  ///< the only kind offered, when peer_to_peer
+  mpa::Rtr rtr = mpa::Rtr::kWrite;  ///< the only kind offered, if peer_to_peer
   std::uint16_t ird = 16;
   std::uint16_t ord = 16;
-  bool extensions = false;  ///< ask for RFC 7306 (see rfc-notes/decisions/0010)
+  bool extensions = false;  ///< request RFC 7306 (see rfc-notes/decisions/0010)
   Octets private_data;
-  std::optional<mpa::EnhancedWord> word;  ///< said instead of what the fields above make
+  std::optional<mpa::EnhancedWord> word;  ///< replaces the word made of the fields above
 };
 
 class Recorder;
@@ -65,93 +65,94 @@ class Script {
   PeerRole peer_role() const { return target_.peer_role(); }
 
   // TCP -----------------------------------------------------------------------------------------
-  /// A new TCP connection, the old one (if any) is closed. The case's deadline starts anew.
+  /// Opens a TCP connection and closes the previous one. Restarts the deadline of the case.
   void open();
-  /// From the next open() on, our SYN asks for TCP segments no larger than this.
+  /// Limits the MSS that our SYN advertises, from the next open() on.
   void advertise_mss(int octets) { mss_ = octets; }
-  /// The EMSS of the peer at most: the MSS that we advertised less TCP options.
+  /// Returns the upper limit of the peer's EMSS: the MSS that we advertised minus TCP options.
   std::uint32_t advertised_mss() const { return link_.advertised_mss(); }
   void octets(bytes::View octets);
   void half_close();
   void reset();
   void close();
-  /// True: the peer has connected once more by itself; that connection is the current one.
+  /// Takes over a connection that the peer opens unasked within `at_most`; false if there is none.
   bool reopened(std::chrono::milliseconds at_most);
-  /// For peers whose time limits are longer than a case usually waits.
+  /// Extends the deadline, for peers whose time limits are longer than a case usually waits.
   void extend(std::chrono::milliseconds time) { deadline_ += time; }
 
   // MPA startup ---------------------------------------------------------------------------------
-  /// The peer's Request or Reply, whatever it says. Failed: none came. The private data lives until
-  /// the next open().
+  /// Returns the peer's Request or Reply, whatever it contains. Throws Failed if none arrives. The
+  /// private data is valid until the next open().
   mpa::StartupFrame expect_startup();
-  /// The same; nullopt when the connection ends with no frame before it.
+  /// Does the same, but returns nullopt if the connection ends without a frame.
   std::optional<mpa::StartupFrame> startup_or_end();
-  /// Nothing but the end of the connection, with no frame before it.
+  /// Expects the end of the connection without a frame.
   void expect_refusal();
   void send_startup(const mpa::StartupFrame& frame);
-  /// The frame that `setup` describes, as this side's role has it.
+  /// Sends the frame that `setup` describes, for this side's role.
   void send_startup(const Setup& setup);
-  /// open(), and the Request of a peer that connects: `setup` as the answer to it has to be. Then
-  /// make_startup(), octets(), expect_accept() and begin() are establish() step by step.
+  /// Calls open(), receives the Request of a connecting peer, and returns `setup` adapted to it.
+  /// Followed by make_startup(), octets(), expect_accept() and begin(), it is establish() step by
+  /// step.
   Setup await_peer(const Setup& setup = {});
-  /// The octets of the frame that `setup` describes, not sent: for cases that split or spoil it.
+  /// Returns that frame without sending it: for cases that split or corrupt it.
   Octets make_startup(const Setup& setup);
-  /// The Reply of a peer that listens, with R=0; of a peer that connects its Request, received
-  /// before.
+  /// Returns the Reply of a listening peer, which must have R=0, or the Request of a connecting
+  /// peer, received before.
   mpa::StartupFrame expect_accept();
-  /// Full operation. The RTR of that kind, when it is one, is sent or expected.
+  /// Enters full operation. Sends or expects the RTR of that kind, if any.
   void begin(mpa::Rtr rtr = mpa::Rtr::kNone);
-  /// open(), both frames, our RTR where one is due, first-FPDU delay. The peer's frame. Failed: it
-  /// refused.
+  /// Runs all of startup: open(), both frames, our RTR if due, first-FPDU delay. Returns the peer's
+  /// frame. Throws Failed if the peer refuses.
   mpa::StartupFrame establish(const Setup& setup = {});
-  /// The same for what a peer need not offer: Skipped with `feature` when it refuses or says no.
+  /// Does the same for an optional `feature`. Throws Skipped if the peer does not offer it.
   mpa::StartupFrame establish_or_skip(const Setup& setup, std::string_view feature);
-  /// After establish(): in force.
+  /// Returns whether CRCs are in force. Valid after establish().
   bool crc() const { return framing_.crc; }
-  /// How our FPDUs are framed, and where the next one begins.
+  /// Returns the framing of our FPDUs, and the position of the next one.
   const Framing& framing() const { return framing_; }
   const mpa::EnhancedWord& peer_word() const { return peer_word_; }
-  /// The peer's Request or Reply as it was on the wire.
+  /// Returns the octets of the peer's Request or Reply.
   const Octets& peer_startup_octets() const { return peer_startup_octets_; }
 
   // Sending -------------------------------------------------------------------------------------
-  /// An FPDU with this ULPDU. Octets that TCP no longer takes are not an error.
+  /// Sends an FPDU with this ULPDU. Ignores octets that TCP no longer accepts.
   void fpdu(bytes::View ulpdu, const Tamper& tamper = {});
-  /// The octets of that FPDU, not sent: for cases that split, join or cut. Counts as sent for the
-  /// marker positions.
+  /// Returns that FPDU without sending it: for cases that split, join or cut it. Advances the
+  /// marker position as if it were sent.
   Octets make(bytes::View ulpdu, const Tamper& tamper = {});
-  /// Messages of one segment; untagged ones take the next MSN of their queue.
+  /// Send messages of one segment; untagged ones take the next MSN of their queue.
   void send(bytes::View payload, rdmap::Opcode opcode = rdmap::Opcode::kSend,
             std::uint32_t inv_stag = 0);
   void read_request(const rdmap::ReadRequest& request);
-  /// These two in several segments when they are long.
+  /// Send messages of several segments if the payload is long.
   void write(std::uint32_t stag, std::uint64_t to, bytes::View payload);
   void read_response(std::uint32_t stag, std::uint64_t to, bytes::View payload);
   void terminate(const bytes::Fault& fault);
-  /// The MSN that the next message on this queue has; take it for messages made by hand.
+  /// Returns the MSN of the next message on this queue; use take_msn() for hand-made messages.
   std::uint32_t next_msn(rdmap::Opcode opcode) const { return msn_[rdmap::info(opcode).qn]; }
   std::uint32_t take_msn(rdmap::Opcode opcode) { return msn_[rdmap::info(opcode).qn]++; }
 
   // Listening -----------------------------------------------------------------------------------
-  /// The next FPDU of the peer, or how the connection ended, or silence at the deadline. Read
-  /// Requests to our memory are answered, and Writes into it placed, while this waits; they are not
-  /// returned unless `serve_memory(false)`. Read Requests for no octets, by which a peer finds out
-  /// what has arrived here, are answered even then, unless `serve(Serve::kNothing)`.
+  /// Returns the next FPDU of the peer, how the connection ended, or nothing at the deadline. While
+  /// waiting, answers Read Requests to our memory and places Writes into it, and does not return
+  /// them unless `serve_memory(false)`. Even then it answers zero-length Read Requests, which a
+  /// peer uses to learn what has arrived, unless `serve(Serve::kNothing)`.
   Received receive();
   Received receive(std::chrono::milliseconds at_most);
   enum class Serve : std::uint8_t { kNothing, kEmptyReads, kMemory };
   void serve(Serve what) { serve_ = what; }
   void serve_memory(bool on) { serve_ = on ? Serve::kMemory : Serve::kEmptyReads; }
-  /// Called with every FPDU of the peer, those included that receive() keeps to itself.
+  /// Calls `watcher` with every FPDU of the peer, including those that receive() does not return.
   void watch(std::function<void(const Segment&)> watcher) { watcher_ = std::move(watcher); }
-  /// The next message of the peer (all its segments) has this opcode. The payload of the message.
+  /// Expects the next message of the peer (all its segments) to have this opcode, and returns it.
   Message expect(rdmap::Opcode opcode);
-  /// The peer ends the stream with one of these, then closes. Messages that were on their way
-  /// before it do not count. The Terminate as it came.
+  /// Expects the peer to end the stream with one of these Terminates and to close; skips messages
+  /// that precede it. Returns the Terminate.
   ReceivedTerminate expect_terminate(std::initializer_list<bytes::Fault> any_of);
-  /// The peer ends the stream with any Terminate or none.
+  /// Expects the peer to end the stream, with any Terminate or none.
   void expect_end();
-  /// Nothing comes for a while, and the connection stays.
+  /// Expects no message for `time`, and the connection to stay open.
   void expect_silence(std::chrono::milliseconds time = std::chrono::milliseconds(300));
 
   // Our memory, as we advertise it --------------------------------------------------------------
@@ -159,7 +160,7 @@ class Script {
   static constexpr std::uint64_t kOurTo = 0x10000;
   Octets& memory() { return memory_; }
 
-  /// What passed, in layers; empty unless target().verbose.
+  /// Returns the frames in layers; empty unless target().verbose.
   std::string record() const;
 
  private:
@@ -184,7 +185,7 @@ class Script {
   std::array<std::uint32_t, ddp::kQueues> msn_{1, 1, 1, 1};
   int mss_ = 0;
   std::function<void(const Segment&)> watcher_;
-  bool met_ = false;  ///< it has had a connection
+  bool met_ = false;  ///< whether it has had a connection
   Serve serve_ = Serve::kMemory;
   Octets memory_;
   std::optional<mpa::StartupFrame> our_startup_;

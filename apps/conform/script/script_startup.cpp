@@ -46,8 +46,7 @@ mpa::Rtr kind_in(const mpa::EnhancedWord& word, mpa::Rtr preferred) {
   return word.rtr_read ? mpa::Rtr::kRead : mpa::Rtr::kSend;
 }
 
-// What a Reply says has to fit the Request: its form, A and a kind of RTR, no more ORD than its
-// IRD, C when it has C.
+// A Reply must fit the Request: its form, A and a kind of RTR, ORD at most its IRD, C if it has C.
 Setup answer_to(const mpa::StartupFrame& request, const mpa::EnhancedWord& word, Setup setup) {
   if (!request.enhanced) setup.revision = 1;
   setup.crc = setup.crc || request.crc;
@@ -173,7 +172,7 @@ void Script::begin(mpa::Rtr rtr) {
     if (rtr != mpa::Rtr::kNone) take_rtr(rtr);
     return;
   }
-  // Work-around for peers that lose a first FPDU behind their Reply.
+  // Workaround for peers that lose a first FPDU that follows the Reply immediately.
   std::this_thread::sleep_for(target_.first_fpdu_delay);
   if (rtr != mpa::Rtr::kNone) send_rtr(rtr);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that the tables of cases about DDP and RDMAP share: where a case begins, messages that need
-// more than one segment, and verdicts that are stricter or wider than Script's.
+// Steps that the cases about DDP and RDMAP share: the start of a case, messages of several
+// segments, and verdicts that are stricter or more lenient than Script's.
 #pragma once
 
 #include <functional>
@@ -11,33 +11,34 @@ namespace iwarp::apps::conform {
 
 using Faults = std::initializer_list<bytes::Fault>;
 
-/// Full operation, and it is our turn to speak: no Send of ours has left yet.
+/// Brings the connection into full operation, with our turn to send. No Send has been sent yet.
 void begin(Script& script);
 
-/// The Send of ours with MSN 1 was delivered, and the peer waits for the next one. The memory that
-/// it had opened first.
+/// Delivers a Send with MSN 1, after which the peer waits for the next one. Returns the memory that
+/// the peer opened first.
 PeerMemory after_first_send(Script& script);
 
-/// `payload` as one untagged message whose segments have these `sizes` (together its size).
-/// `between` runs behind each segment but the last.
+/// Sends `payload` as one untagged message whose segments have these `sizes` (which add up to its
+/// size). Calls `between` after each segment but the last.
 void send_segments(Script& script, rdmap::Opcode opcode, bytes::View payload,
                    std::initializer_list<std::size_t> sizes,
                    const std::function<void()>& between = {});
 
-/// The Read Request that a listening peer makes when it is shown `size` octets of our memory. It is
-/// left to the case to answer: serve_memory() is off.
+/// Advertises `size` octets of our memory to a listening peer and returns its Read Request. The
+/// case must answer it: serve_memory() is off.
 rdmap::ReadRequest await_read(Script& script, std::uint32_t size = kExchangeSize);
 
-/// A Read of ours of `length` octets from `offset` of the peer's memory on.
+/// Returns a Read of `length` octets of the peer's memory from `offset`.
 rdmap::ReadRequest read_of(const PeerMemory& memory, std::uint64_t offset, std::uint32_t length);
 
-/// As expect_terminate(), and the peer says nothing else before.
+/// Does the same as expect_terminate(), but allows no message before the Terminate.
 ReceivedTerminate expect_terminate_next(Script& script, Faults any_of);
 
-/// What was sent is not delivered: the peer terminates with one of these, or waits for the rest.
+/// Expects that the message is not delivered: the peer terminates with one of these, or waits for
+/// the rest.
 void expect_undelivered(Script& script, Faults any_of);
 
-/// The connection ends, and no Terminate comes.
+/// Expects the end of the connection without a Terminate.
 void expect_end_without_terminate(Script& script);
 
 }  // namespace iwarp::apps::conform

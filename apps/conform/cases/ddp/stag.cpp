@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// STags: which memory they open, to whom, and how exactly (RFC 5041 sections 7 and 8, RFC 5042
-// sections 6.1 and 6.2). The peer's program opens exactly the octets that it shows.
+// STags: which memory they open, to which stream, and with which bounds (RFC 5041 sections 7 and 8,
+// RFC 5042 sections 6.1 and 6.2). The peer's program opens exactly the octets that it advertises.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -96,7 +96,7 @@ void unpredictable(Script& s) {
 
 // Bounds -----------------------------------------------------------------------------------------
 
-// A Write that begins `offset` octets behind (or before) the start of the memory, or its end.
+// A Write that begins `offset` octets after (or before) the start or the end of the memory.
 void beyond(Script& s, const PeerMemory& memory, std::uint64_t offset, std::size_t size) {
   write(s, memory, offset, pattern(size));
   s.expect_terminate({ddp::kTaggedBounds});
@@ -140,7 +140,7 @@ void far_away(Script& s) {
   beyond(s, learn_memory(s), kFarAway, kPiece);
 }
 
-// Wrong in the upper half of TO alone.
+// Only the upper half of TO is wrong.
 void upper_half(Script& s) {
   s.establish();
   beyond(s, learn_memory(s), 1ULL << 32, kPiece);
@@ -156,7 +156,7 @@ void later_segment_past_end(Script& s) {
   beyond(s, memory, memory.length, kPiece);
 }
 
-// TO + length passes 2^64. TO itself is out of bounds too, so either code is true.
+// TO + length exceeds 2^64. TO itself is out of bounds too, so either code is correct.
 void wraps(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
@@ -164,7 +164,7 @@ void wraps(Script& s) {
   s.expect_terminate({ddp::kTaggedWrap, ddp::kTaggedBounds});
 }
 
-// The last octet is at 2^64 - 1: no wrap, but nobody's memory.
+// The last octet is at 2^64 - 1: no wrap, but outside of every region.
 void ends_at_top(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
@@ -172,7 +172,7 @@ void ends_at_top(Script& s) {
   s.expect_terminate({ddp::kTaggedBounds});
 }
 
-// No octets: nothing is checked ------------------------------------------------------------------
+// Zero-length operations: nothing is checked -----------------------------------------------------
 
 void empty_with(Script& s, const PeerMemory& memory, std::uint32_t stag, std::uint64_t to) {
   s.write(stag, to, {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tagged segments: headers, placement, and what the peer itself sends (RFC 5041 sections 4.1, 4.2,
-// 5 and 7). Which memory an STag opens is in the table of STags.
+// Tagged segments: headers, placement, and the segments that the peer sends (RFC 5041 sections 4.1,
+// 4.2, 5 and 7). The memory that an STag opens is tested in stag.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -126,7 +126,7 @@ void many_segments(Script& s) {
   expect_memory(s, memory, text);
 }
 
-// Behind an error --------------------------------------------------------------------------------
+// After an error ---------------------------------------------------------------------------------
 
 void nothing_behind(Script& s) {
   s.establish();
@@ -148,7 +148,7 @@ void first_error_told(Script& s) {
   expect_terminate_next(s, {ddp::kTaggedInvalidStag});
 }
 
-// The peer's own ---------------------------------------------------------------------------------
+// The peer's segments ----------------------------------------------------------------------------
 
 void own_header(Script& s) {
   s.establish();
@@ -176,7 +176,7 @@ void own_segments(Script& s) {
     to += segment.payload().size();
   }
   require(seen.back().header.last, "L in the last segment", "none");
-  // What was received ends with the first L.
+  // The first segment with L=1 ends the received message.
   const auto total = to - first.to.value;
   require(total >= kLong, fmt::format("{} octets up to the segment with L", kLong),
           fmt::format("{}", total));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Untagged buffers: queues, message sequence numbers and offsets, receive buffers (RFC 5041
-// sections 4.3, 5.3, 5.4 and 7). Every wrong Send is wrong in one field only. Where the receiver
-// may hold a segment back in the hope of others, silence is as good as a Terminate; delivery is
-// not.
+// sections 4.3, 5.3, 5.4 and 7). Every invalid Send is wrong in one field only. Where the receiver
+// may hold a segment back and wait for the missing ones, silence passes as well as a Terminate;
+// delivery does not.
 #include "conform/script/case.hpp"
 #include "conform/script/steps.hpp"
 #include "iwarp/rdmap/faults.hpp"
@@ -12,9 +12,9 @@ namespace ddp_untagged {
 namespace {
 
 constexpr auto kSend = rdmap::Opcode::kSend;
-constexpr std::size_t kAdvert = 16;     // what a receive buffer of the peer takes
-constexpr std::size_t kLong = 1000;     // surely more
-constexpr std::size_t kManySends = 36;  // surely more than the peer has receives for
+constexpr std::size_t kAdvert = 16;     // size of the peer's receive buffers
+constexpr std::size_t kLong = 1000;     // certainly larger
+constexpr std::size_t kManySends = 36;  // certainly more than the peer's receives
 
 ddp::SegmentHeader next_send(Script& s) { return untagged(kSend, s.next_msn(kSend)); }
 
@@ -148,7 +148,7 @@ void no_receive(Script& s) {
     if (!segment) throw Skipped{"the peer's program did not let its receives run out"};
     const auto terminate = read_terminate(*received.segment);
     const auto& fault = terminate.terminate.fault;
-    // Of either layer: its own trouble, such as a program that gave its buffers back on leaving.
+    // Reported by either layer: a local failure, such as a program that freed its buffers on exit.
     if (fault == rdmap::kLocalCatastrophic || fault == ddp::kDdpCatastrophic) {
       throw Skipped{"the peer's program ended the stream first"};
     }

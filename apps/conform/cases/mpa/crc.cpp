@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CRC of FPDUs: what it covers, what becomes of an FPDU when it is wrong (RFC 5044
-// sections 4.4, 6 and 8). Whether it is in force is a matter of startup.
+// The CRC of FPDUs: what it covers, and how the peer handles an FPDU with a wrong CRC (RFC 5044
+// sections 4.4, 6 and 8). Startup decides whether CRCs are in force.
 #include <algorithm>
 
 #include "conform/script/case.hpp"
@@ -13,8 +13,8 @@ namespace iwarp::apps::conform {
 namespace mpa_crc {
 namespace {
 
-// An FPDU with a Write of 6 octets: every field, and two octets of PAD. Adding or taking one octet
-// from its length moves nothing.
+// An FPDU with a Write of 6 octets: every field, and two octets of PAD. A length that is one larger
+// or smaller does not move the CRC.
 constexpr std::size_t kVictimPayload = 6;
 constexpr std::size_t kLengthAt = 1;
 constexpr std::size_t kStagAt = 7;
@@ -95,7 +95,7 @@ void empty_write(Script& s) {
 void first_fpdu(Script& s) {
   s.establish();
   s.fpdu(empty_read_ulpdu(s), {.crc_xor = 1});
-  // Without a Terminate, too: a responder owes silence until it has validated an FPDU.
+  // No Terminate either: a responder must stay silent until it has validated an FPDU.
   s.watch([](const Segment& segment) {
     require(segment.is(rdmap::Opcode::kTerminate), "no answer", "a Read Response");
   });
@@ -117,7 +117,7 @@ void send_not_delivered(Script& s) {
   const auto memory = learn_memory(s);
   const auto header = untagged(rdmap::Opcode::kSend, s.take_msn(rdmap::Opcode::kSend));
   s.fpdu(make_ulpdu(header, advert_of(0, memory.length)), {.crc_xor = 1});
-  // Delivered, it would make the peer's program Write or Send.
+  // If it were delivered, the peer's program would Write or Send.
   s.serve_memory(false);
   expect_terminate_next(s, {mpa::kCrcMismatch});
 }
@@ -149,7 +149,7 @@ void behind_good_one(Script& s) {
   s.expect_terminate({mpa::kCrcMismatch});
 }
 
-// The peer's own ---------------------------------------------------------------------------------
+// The peer's FPDUs -------------------------------------------------------------------------------
 
 void own_right(Script& s) {
   s.establish();

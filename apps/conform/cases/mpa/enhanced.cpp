@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enhanced connection set-up: form of the frames, A and the kinds of RTR (RFC 6581 sections 6, 9.2
+// Enhanced connection setup: form of the frames, A and the kinds of RTR (RFC 6581 sections 6, 9.2
 // and 10). IRD and ORD: enhanced_depth.cpp; the RTR itself: enhanced_rtr.cpp.
 #include <fmt/format.h>
 
@@ -32,7 +32,7 @@ EnhancedWord only(Rtr kind) {
   return word;
 }
 
-// The peer's word in answer to ours.
+// Returns the enhanced word of the peer's Reply to `word`.
 EnhancedWord answer_to(Script& s, const EnhancedWord& word) {
   s.open();
   s.send_startup(Setup{.word = word});
@@ -50,7 +50,7 @@ void expect_flags(const EnhancedWord& word, const EnhancedWord& wanted) {
 
 // Form of the Reply -------------------------------------------------------------------------------
 
-// An enhanced Request for a case to spoil.
+// Returns an enhanced Request for a case to corrupt.
 Octets enhanced_request(Script& s) {
   if (s.target().revision < 2) throw Skipped{"the peer knows RFC 5044 only"};
   s.open();
@@ -69,7 +69,7 @@ void enhanced_reply(Script& s) {
   }
 }
 
-// Without S the Request is a plain one; the peer may also dislike the mixture and close.
+// Without S the Request is a plain one. The peer may also reject the mixture and close.
 void expect_plain_or_end(Script& s) {
   const auto reply = s.startup_or_end();
   if (!reply) return;
@@ -203,7 +203,7 @@ void reply_kinds_without_a(Script& s) {
   carry_on(s, setup);
 }
 
-// A peer that tries again is another connection, and it need not.
+// A peer that retries opens a new connection, and it need not retry.
 void retries_plain(Script& s) {
   s.await_peer();
   must_be_enhanced(s);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IRD and ORD: what is said in Requests and Replies, and what holds then (RFC 6581 section 9.1).
+// IRD and ORD: their values in Requests and Replies, and their effect afterwards (RFC 6581 section
+// 9.1).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ EnhancedWord answer_to(Script& s, std::uint16_t ird, std::uint16_t ord) {
   return s.peer_word();
 }
 
-// 0x3FFF says that the peer does not negotiate; then nothing follows from its number.
+// 0x3FFF means that the peer does not negotiate; then its ORD is not bound to the IRD.
 void expect_ord_within(const EnhancedWord& word, std::uint16_t ird) {
   if (word.ord <= ird || word.ord == kNoNegotiation) return;
   throw Failed{fmt::format("an ORD of at most {}, our IRD", ird), fmt::format("{}", word.ord)};
@@ -56,7 +57,7 @@ void no_read_without_ird(Script& s) {
   }
 }
 
-// All the Reads that the Reply allows, and our Request asked for.
+// Sends all the Reads that the Reply allows and our Request asked for.
 template <std::uint16_t Ord>
 void ird_is_there(Script& s) {
   const auto word = answer_to(s, 16, Ord);
@@ -116,7 +117,7 @@ void requested_ird_is_there(Script& s) {
   finish_exchange(s, memory);
 }
 
-// Either the initiator raises its IRD, and means it, or it says that it cannot.
+// The initiator either raises its IRD and honours it, or reports that it cannot.
 void one_more_than_requested(Script& s) {
   Setup setup = meet_enhanced(s);
   setup.ord = static_cast<std::uint16_t>(negotiated_ird(s) + 1);

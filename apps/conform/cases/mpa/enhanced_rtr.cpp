@@ -19,7 +19,7 @@ std::string_view name(Rtr kind) { return kNames[static_cast<std::size_t>(kind)];
 
 // The peer listens --------------------------------------------------------------------------------
 
-// Both frames are through and agree on this kind; the first FPDU is due.
+// Both startup frames agree on this kind; the first FPDU is due.
 void agree_on(Script& s, Rtr kind) {
   s.open();
   s.send_startup(Setup{.peer_to_peer = true, .rtr = kind});
@@ -30,7 +30,7 @@ void agree_on(Script& s, Rtr kind) {
   throw Skipped{fmt::format("the peer does not support the {} kind", name(kind))};
 }
 
-// Of what the peer supports, the first kind.
+// Selects the first kind that the peer supports.
 Rtr agree(Script& s) {
   s.open();
   s.send_startup(Setup{.word = mpa::EnhancedWord{.peer_to_peer = true,
@@ -155,7 +155,7 @@ Setup meet_peer_to_peer(Script& s) {
   return setup;
 }
 
-// The Reply names exactly these kinds.
+// The Reply offers exactly these kinds.
 void answer_with(Script& s, Setup setup, bool write, bool read, bool send) {
   setup.word = mpa::EnhancedWord{.peer_to_peer = true,
                                  .rtr_send = send,
@@ -167,7 +167,7 @@ void answer_with(Script& s, Setup setup, bool write, bool read, bool send) {
   s.begin();
 }
 
-// The next message, without the help that memory of ours usually gets.
+// Returns the next segment, which must be the RTR. Does not serve Reads and Writes meanwhile.
 Segment first_segment(Script& s) {
   s.serve(Script::Serve::kNothing);
   const Received received = s.receive();
@@ -223,7 +223,7 @@ void sends_one_rtr(Script& s) {
   }
 }
 
-// Its RTR asks for no octets: a Read Response that brings some passes the sink, and does not end.
+// The RTR requests no octets: a Read Response with payload exceeds the sink, and does not end.
 void read_rtr_overfilled(Script& s) {
   const Setup setup = meet_peer_to_peer(s);
   if (!names_rtr(s.peer_word(), Rtr::kRead)) throw Skipped{"the peer does not offer the Read kind"};

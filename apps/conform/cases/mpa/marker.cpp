@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Markers, those that we send to a peer which asked for them and those it has to send when we ask
-// (RFC 5044 sections 4.2, 4.3, 7.1 and 8). Asking for markers is optional, sending them is not.
+// Markers: those that the tester sends to a peer that requested them, and those that the peer must
+// send when the tester requests them (RFC 5044 sections 4.2, 4.3, 7.1 and 8). Requesting markers is
+// optional, sending them on request is not.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,14 +17,14 @@ namespace iwarp::apps::conform {
 namespace mpa_marker {
 namespace {
 
-// FPDUs of Writes of 8 octets are 7 cells of 4 octets. An interval between two markers has 127, so
-// 127 of them in a row put a marker before each of their cells once.
+// The FPDU of a Write of 8 octets has 7 cells of 4 octets. There are 127 cells between two markers,
+// so 127 such FPDUs in a row put a marker before each of their cells once.
 constexpr std::size_t kPiece = 8;
 constexpr int kSweep = 127;
 constexpr std::size_t kFpdu = 28;
-constexpr std::uint32_t kTestedAt = 32;  // in the peer's memory; the Writes between go to 0
+constexpr std::uint32_t kTestedAt = 32;  // in the peer's memory; the Writes in between go to 0
 
-// Where a marker may come in such an FPDU, from its first octet.
+// Positions of a marker in such an FPDU, from its first octet.
 constexpr std::size_t kBefore = 0;
 constexpr std::size_t kInHeader = 8;
 constexpr std::size_t kInPayload = 20;
@@ -35,14 +36,14 @@ PeerMemory establish_marked(Script& s) {
   return learn_memory(s);
 }
 
-// Writes until the next FPDU has a marker `offset` octets behind its first octet.
+// Writes until the next FPDU has a marker `offset` octets after its first octet.
 void until_marker_at(Script& s, const PeerMemory& memory, std::size_t offset) {
   while ((s.framing().position + offset) % mpa::kMarkerInterval != 0) {
     write(s, memory, 0, pattern(kPiece));
   }
 }
 
-// One Write with a marker at `offset`, with or without something odd: taken.
+// Sends a Write with a marker at `offset`, with or without a deviation. The peer accepts it.
 template <std::size_t offset>
 void taken(Script& s, const Tamper& tamper = {}) {
   const auto memory = establish_marked(s);
@@ -91,7 +92,7 @@ void wrong_pointer(Script& s) {
   s.expect_terminate({mpa::kMarkerMismatch});
 }
 
-// A bit of the reserved half of that marker, which nothing else would miss.
+// Sets a bit of the reserved half of that marker; only the CRC covers it.
 template <std::size_t offset>
 void flipped(Script& s) {
   const auto memory = establish_marked(s);
@@ -113,7 +114,8 @@ void not_covered(Script& s) {
   s.expect_terminate({mpa::kCrcMismatch});
 }
 
-// Two FPDUs framed in another way than the stream asks for: enough octets for the peer to judge.
+// Sends two FPDUs whose framing is not what startup agreed on: enough octets for the peer to detect
+// it.
 void misframed(Script& s, Framing framing) {
   const PeerMemory nowhere{.stag = 1};
   for (int i = 0; i < 2; ++i) {
@@ -127,7 +129,7 @@ void missing(Script& s) {
   s.expect_terminate({mpa::kCrcMismatch, mpa::kMarkerMismatch});
 }
 
-// The same octets as with the marker in its place, and so the same CRC: only FPDUPTR tells.
+// The same octets as with the marker in its place, hence the same CRC: only FPDUPTR differs.
 void early(Script& s) {
   until_marker_at(s, establish_marked(s), kInPayload);
   misframed(s, {.markers = true, .position = s.framing().position + mpa::kMarkerSize});
@@ -140,11 +142,11 @@ void late(Script& s) {
   s.expect_terminate({mpa::kMarkerMismatch});
 }
 
-// The peer's own ---------------------------------------------------------------------------------
+// The peer's markers -----------------------------------------------------------------------------
 
 const Setup kMarkers{.markers = true};
 
-// Whether there are markers at all is a matter of startup.
+// Startup decides whether there are markers at all.
 PeerMemory ask_for_markers(Script& s, const Setup& setup = kMarkers) {
   try {
     s.establish(setup);
@@ -154,7 +156,7 @@ PeerMemory ask_for_markers(Script& s, const Setup& setup = kMarkers) {
   }
 }
 
-// Answers of every alignment to the markers.
+// Receives answers with every alignment to the markers.
 void receive_sweep(Script& s, const PeerMemory& memory) {
   for (int i = 0; i < kSweep; ++i) read_peer(s, memory, 0, kPiece);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connecting peer: the Request it sends, and what it does with Replies (RFC 5044 section 7.1).
+// The connecting peer: its Request, and how it handles Replies (RFC 5044 section 7.1).
 #include <fmt/format.h>
 
 #include "conform/cases/mpa/startup_steps.hpp"
@@ -40,9 +40,9 @@ void request_then_silence(Script& s) {
   carry_on(s, setup);
 }
 
-// Replies that are wrong --------------------------------------------------------------------------
+// Invalid Replies ---------------------------------------------------------------------------------
 
-// The Reply that would be right, for a case to spoil.
+// Returns a valid Reply for a case to corrupt.
 Octets good_reply(Script& s, std::size_t private_data = 0) {
   return s.make_startup(s.await_peer({.private_data = pattern(private_data)}));
 }
@@ -115,9 +115,9 @@ void more_than_said(Script& s) {
   s.expect_end();
 }
 
-// Replies that are right --------------------------------------------------------------------------
+// Valid Replies -----------------------------------------------------------------------------------
 
-// `Total` octets, the word of an enhanced Reply among them.
+// `Total` octets, including the word of an enhanced Reply.
 template <std::size_t Total>
 void private_data(Script& s) {
   Setup setup = s.await_peer();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPA Requests: what a listening peer answers (RFC 5044 section 7.1).
+// MPA Requests: how a listening peer answers them (RFC 5044 section 7.1).
 #include <fmt/format.h>
 
 #include "conform/cases/mpa/startup_steps.hpp"
@@ -96,7 +96,8 @@ void truncated(Script& s) {
   expect_next_works(s);
 }
 
-// In any reading something is wrong: the Request is longer than it says, or the first FPDU is bad.
+// Either way the peer sees an error: the Request is longer than it says, or the first FPDU is
+// invalid.
 void more_than_said(Script& s) {
   s.open();
   Octets frame = s.make_startup(kPlain);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared steps of the cases about MPA startup.
+// Steps that the cases about MPA startup share.
 #include "conform/cases/mpa/startup_steps.hpp"
 
 #include <fmt/format.h>

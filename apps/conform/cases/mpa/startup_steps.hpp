@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that the tables of cases about MPA startup share: frames spoiled in one place, endings that
-// are stricter or wider than Script's, and proofs that full operation was reached.
+// Steps that the cases about MPA startup share: frames corrupted in one place, endings that are
+// stricter or more lenient than Script's, and proofs that the peer reached full operation.
 #pragma once
 
 #include "conform/script/script.hpp"
@@ -19,44 +19,45 @@ inline constexpr std::byte kReservedFlags{0x0F};
 
 void set_length(Octets& frame, std::size_t length);
 
-/// Full operation behind our frame, which the case has sent octet by octet: the peer accepts, the
-/// RTR where one is due, and a round of the exchange.
+/// Continues after our frame, which the case has sent octet by octet: expects the peer to accept,
+/// handles an RTR if one is due, and runs a round of the exchange.
 void carry_on(Script& script, const Setup& setup);
 
-/// The peer's frame accepts, or rejects with R=1: both say that it was well-formed. True: accepts.
+/// Expects the peer's frame to accept, or to reject with R=1; both show that our frame was
+/// well-formed. Returns whether it accepts.
 bool answered(Script& script);
 
-/// Full operation was reached, whatever the program above makes of a peer without IRD and ORD.
+/// Expects full operation, even if the peer's program rejects a peer without IRD and ORD.
 void expect_full_operation(Script& script);
 
-/// The connection ends, and no FPDU comes before but possibly a Terminate.
+/// Expects the end of the connection, with no FPDU before it except possibly a Terminate.
 void expect_give_up(Script& script);
 
-/// The next connection works: the one before has not brought the peer down.
+/// Expects the next connection to work, so the previous one has not crashed the peer.
 void expect_next_works(Script& script);
 
-/// No FPDU for a while; the connection may end or stay.
+/// Expects no FPDU for a while; the connection may end or stay.
 void expect_no_fpdu(Script& script);
 
-/// What a program that waits for Sends gets by a first FPDU which may be wrong: the exchange works,
-/// or the peer terminates. Silence is neither.
+/// Sends a program that waits for Sends a first FPDU that may be invalid. Expects the exchange to
+/// work or the peer to terminate; silence fails.
 void exchange_or_end(Script& script);
 
-/// As many zero-length RDMA Reads at once, all answered, in order.
+/// Sends `count` zero-length RDMA Reads at once and expects all answers, in order.
 void read_burst(Script& script, std::size_t count);
 
-/// The next RDMA Message is a Terminate with this fault, then the connection ends. Skipped with
-/// `otherwise` when the peer goes on instead.
+/// Expects a Terminate with this fault as the next RDMA message, then the end of the connection.
+/// Throws Skipped with `otherwise` if the peer goes on instead.
 void expect_terminate_or_skip(Script& script, const bytes::Fault& fault, const char* otherwise);
 
-/// After a Reply with A=1 that a case is done with: an RTR that the peer names, and some time for
-/// it. Some peers fail badly when an initiator goes away in the middle of startup.
+/// Ends a case after a Reply with A=1: sends an RTR that the peer offered, and gives the peer time
+/// for it. Some peers fail badly if an initiator disconnects in the middle of startup.
 void leave_in_order(Script& script);
 
-/// At least one kind of RTR is named.
+/// Returns whether at least one kind of RTR is offered.
 bool names_rtr(const mpa::EnhancedWord& word);
 bool names_rtr(const mpa::EnhancedWord& word, mpa::Rtr kind);
-/// "A=1 B=0 C=1 D=0".
+/// Returns "A=1 B=0 C=1 D=0".
 std::string flags_of(const mpa::EnhancedWord& word);
 
 }  // namespace iwarp::apps::conform

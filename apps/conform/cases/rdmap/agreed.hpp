@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a case about RFC 7306 begins: with a peer that agreed to it. How two ends learn of each
-// other that they speak it is this project's own way (rfc-notes/decisions/0010).
+// The start of a case about RFC 7306: a peer that has agreed to it. How both ends discover that
+// they support it is specific to this project (rfc-notes/decisions/0010).
 #pragma once
 
 #include "conform/script/steps.hpp"
 
 namespace iwarp::apps::conform {
 
-/// As after_first_send(); Skipped: the peer does not offer RFC 7306.
+/// Does the same as after_first_send(). Throws Skipped if the peer does not offer RFC 7306.
 inline PeerMemory agreed(Script& script, const Setup& setup = {.extensions = true}) {
   script.establish_or_skip(setup, "RFC 7306");
   const auto memory = learn_memory(script);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a connection: FIN, reset and half close at every stage (RFC 5044 sections 7.1, 7.2 and
-// 8, RFC 5041 section 6.2, RFC 5040 section 6.2). A peer that listens has to outlive all of it.
+// The end of a connection: FIN, reset and half-close at every stage (RFC 5044 sections 7.1, 7.2 and
+// 8, RFC 5041 section 6.2, RFC 5040 section 6.2). A listening peer must survive all of them.
 #include <fmt/format.h>
 
 #include "conform/script/case.hpp"
@@ -81,7 +81,8 @@ void fin_before_answer(Script& s) {
 void answers_after_fin(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  // A long answer might still be under way when the FIN comes, and then an RNIC terminates. [VRB-8]
+  // With a longer answer, the FIN might arrive while the answer is in flight; an RNIC then
+  // terminates. [VRB-8]
   s.read_request(read_of(memory, 0, kPiece));
   s.half_close();
   s.expect(rdmap::Opcode::kReadResponse);
@@ -136,7 +137,7 @@ void many_resets(Script& s) {
   expect_survivor(s);
 }
 
-// Other ends -------------------------------------------------------------------------------------
+// Other endings ----------------------------------------------------------------------------------
 
 void stays_open(Script& s) {
   s.establish();
@@ -166,7 +167,7 @@ void survives_error(Script& s) {
   expect_survivor(s);
 }
 
-// A second connection while the first one is stuck inside an FPDU.
+// Opens a second connection while the first one is stuck inside an FPDU.
 void beside_stuck_one(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);

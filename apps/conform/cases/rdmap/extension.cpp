@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomic operations (RFC 7306 sections 5, 7 and 8) with a peer that agreed to them. What a word of
-// the peer's memory holds is asked for and set with atomics only, so its endianness does not
-// matter. The encoder is this file's own. Immediate data: immediate.cpp.
+// Atomic operations (RFC 7306 sections 5, 7 and 8) with a peer that has agreed to them. The cases
+// read and set the peer's memory by atomics only, so the peer's endianness does not matter. The
+// encoder is separate from the stack's. Immediate data: immediate.cpp.
 #include <fmt/format.h>
 
 #include "conform/cases/rdmap/agreed.hpp"
@@ -19,7 +19,7 @@ constexpr std::uint8_t kCmpSwap = 2;
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 constexpr std::uint64_t kValue = 0x0123456789ABCDEF;
 constexpr std::uint32_t kUnknown = 0x5A5A5A00;
-constexpr std::uint32_t kMany = 18;  // requests that fit in one TCP segment, more than agreed
+constexpr std::uint32_t kMany = 18;  // more requests than agreed, but they fit in one TCP segment
 constexpr std::uint16_t kDepth = 4;
 
 struct Atomic {
@@ -52,7 +52,7 @@ void ask(Script& s, const Atomic& a, std::uint32_t stag, std::uint64_t to) {
   s.fpdu(make_ulpdu(next_header(s), encode_atomic(a, stag, to)));
 }
 
-/// The next message is the response with this number to `a`. What it says was there.
+/// Expects the response with this number to `a`. Returns the original value in it.
 std::uint64_t original(Script& s, const Atomic& a, std::uint32_t number) {
   const Received received = s.receive();
   const bool segment = received.kind == Received::Kind::kSegment;
@@ -70,7 +70,7 @@ std::uint64_t original(Script& s, const Atomic& a, std::uint32_t number) {
   return reader.u64();
 }
 
-/// One word of the peer's memory, and the atomics asked of it.
+/// An 8-octet word of the peer's memory, and the atomics on it.
 class Word {
  public:
   explicit Word(Script& s) : s_(s), memory_(agreed(s, {.ord = kDepth, .extensions = true})) {
@@ -98,7 +98,7 @@ class Word {
       throw Failed{fmt::format("{:016x} in the word", value), fmt::format("{:016x}", came)};
     }
   }
-  /// `a` on `before` returns it and leaves `after`.
+  /// Expects `a` to return `before` and to leave `after` in the memory.
   void check(std::uint64_t before, const Atomic& a, std::uint64_t after) {
     set(before);
     if (const auto came = (*this)(a); came != before) {
@@ -218,7 +218,7 @@ void beyond_agreed(Script& s) {
   s.expect_terminate({ddp::kUntaggedNoBuffer, ddp::kUntaggedMsnRange, rdmap::kStreamCatastrophic});
 }
 
-// Wrong -------------------------------------------------------------------------------------------
+// Invalid requests --------------------------------------------------------------------------------
 
 template <std::uint8_t kOpcode>
 void unsupported(Script& s) {

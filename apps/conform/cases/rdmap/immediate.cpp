@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Immediate Data (RFC 7306 section 6) to a peer that agreed to it. Whether its program wants any is
-// not for the wire to say: only what RDMAP or DDP object to counts.
+// Immediate Data (RFC 7306 section 6) to a peer that has agreed to it. The wire does not show
+// whether the peer's program wants immediate data, so only objections by RDMAP or DDP count.
 #include "conform/cases/rdmap/agreed.hpp"
 #include "conform/script/case.hpp"
 #include "iwarp/rdmap/faults.hpp"
@@ -13,7 +13,7 @@ using rdmap::Opcode;
 
 constexpr std::uint8_t kPlain = 0x8;
 constexpr std::uint8_t kSolicited = 0x9;
-constexpr std::size_t kMany = 40;  // more than the peer has receives for; one TCP segment
+constexpr std::size_t kMany = 40;  // more than the peer's receives; one TCP segment
 
 Octets immediate(Script& s, std::uint8_t opcode, std::size_t size = 8) {
   auto header = untagged(Opcode::kSend, s.take_msn(Opcode::kSend));

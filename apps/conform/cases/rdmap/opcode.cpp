@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opcodes out of place (RFC 5040 sections 4.1 and 7.2): none of the table, on the wrong queue, or
-// with the wrong DDP model. RFC 5041 may already object to the queue, so both codes are right
-// there.
+// Misplaced opcodes (RFC 5040 sections 4.1 and 7.2): undefined, on the wrong queue, or with the
+// wrong DDP model. RFC 5041 may already reject the queue, so both codes are correct there.
 #include "conform/script/case.hpp"
 #include "conform/script/steps.hpp"
 #include "iwarp/rdmap/faults.hpp"
@@ -37,7 +36,7 @@ void reserved_tagged(Script& s) {
   s.expect_terminate({rdmap::kUnexpectedOpcode});
 }
 
-// The messages of RFC 7306 as they would be right, on a stream that did not agree to them.
+// Valid messages of RFC 7306 on a stream that did not agree to them.
 template <std::uint8_t kOpcode, ddp::Qn kQn, std::size_t kSize>
 void not_agreed(Script& s) {
   after_first_send(s);
@@ -58,7 +57,7 @@ void on_queue(Script& s) {
   expect_terminate_next(s, {rdmap::kUnexpectedOpcode, ddp::kUntaggedQn});
 }
 
-// Some peers honour it all the same; it is the end either way.
+// Some peers accept the Terminate all the same; the stream ends either way.
 template <ddp::Qn kQn>
 void terminate_on_queue(Script& s) {
   after_first_send(s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RDMAP operations (RFC 5040 sections 4.1, 5 and 7.2): Sends of every kind, Writes, their order,
-// and the headers that the peer itself makes. Opcodes out of place: opcode.cpp.
+// and the headers that the peer sends. Misplaced opcodes: opcode.cpp.
 #include <algorithm>
 
 #include "conform/script/case.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 using rdmap::Opcode;
 
-constexpr std::uint32_t kUnknown = 0x5A5A5A00;  // flips an STag of the peer into none of its
+constexpr std::uint32_t kUnknown = 0x5A5A5A00;  // turns an STag of the peer into an unknown one
 
 void send_read_write(Script& s) {
   s.establish();
@@ -28,7 +28,7 @@ void solicited(Script& s) {
   finish_exchange(s, memory, [&](bytes::View advert) { s.send(advert, Opcode::kSendSolicited); });
 }
 
-// Whether a program takes a Send of nothing is its own affair; the stream has no reason to end.
+// The peer's program may reject an empty Send; the stream must not end.
 void empty_send(Script& s) {
   after_first_send(s);
   s.send({});
@@ -50,7 +50,7 @@ void invalidate_unknown(Script& s) {
                       {bytes::Layer::kRdma, 2, 0x09, "STag cannot be invalidated"}});
 }
 
-// Refused, or dead from then on: never neither.
+// The peer rejects the Send, or the STag is invalid afterwards.
 void invalidate_advertised(Script& s) {
   const auto memory = after_first_send(s);
   s.serve_memory(false);
@@ -153,7 +153,7 @@ void read_behind_small_writes(Script& s) {
   }
 }
 
-// What the peer makes itself ----------------------------------------------------------------------
+// The peer's messages -----------------------------------------------------------------------------
 
 void expect_octet(const Segment& segment, std::size_t at, unsigned value, const char* what) {
   const auto came = std::to_integer<unsigned>(segment.ulpdu.at(at));

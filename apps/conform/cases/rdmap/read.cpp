@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Read Requests of ours, right and wrong (RFC 5040 sections 4.4, 5.2.1, 6.1 and 7.2). The peer's
-// own Reads, and how it takes the answers: response.cpp.
+// Read Requests sent by the tester, valid and invalid (RFC 5040 sections 4.4, 5.2.1, 6.1 and 7.2).
+// The peer's Reads, and how it handles the answers: response.cpp.
 #include <fmt/format.h>
 
 #include "conform/script/case.hpp"
@@ -15,10 +15,10 @@ using rdmap::Opcode;
 using rdmap::ReadRequest;
 
 constexpr std::uint32_t kUnknown = 0x5A5A5A00;
-constexpr std::uint32_t kDepth = 4;   // Reads at once that we ask the peer to allow
-constexpr std::uint32_t kBurst = 24;  // more than that, and still one TCP segment
+constexpr std::uint32_t kDepth = 4;   // outstanding Reads that we ask the peer to allow
+constexpr std::uint32_t kBurst = 24;  // exceeds that, and still fits one TCP segment
 
-// Right -------------------------------------------------------------------------------------------
+// Valid -------------------------------------------------------------------------------------------
 
 void whole(Script& s) {
   s.establish();
@@ -118,7 +118,7 @@ void two_segments(Script& s) {
 
 // Many at once ------------------------------------------------------------------------------------
 
-// `count` Reads in one TCP segment; the n-th one asks for n + 1 octets.
+// Sends `count` Reads in one TCP segment; the n-th Read requests n + 1 octets.
 void burst(Script& s, const PeerMemory& memory, std::uint32_t count) {
   Octets together;
   for (std::uint32_t n = 0; n < count; ++n) {
@@ -150,7 +150,7 @@ void as_agreed(Script& s) {
   finish_exchange(s, memory);
 }
 
-// All in one TCP segment, so that no answer can have left in between.
+// All in one TCP segment, so that the peer cannot answer in between.
 void beyond_agreed(Script& s) {
   std::uint32_t depth = 0;
   const auto memory = with_depth(s, depth);
@@ -174,7 +174,7 @@ void beyond_agreed(Script& s) {
   throw Skipped{"the peer answers as fast as one TCP segment can ask"};
 }
 
-// Wrong source ------------------------------------------------------------------------------------
+// Invalid source ----------------------------------------------------------------------------------
 
 void unknown_stag(Script& s) {
   auto memory = after_first_send(s);
@@ -228,7 +228,7 @@ void largest(Script& s) {
   s.expect_terminate({rdmap::kBounds, rdmap::kWrap});
 }
 
-// Wrong request -----------------------------------------------------------------------------------
+// Invalid request ---------------------------------------------------------------------------------
 
 template <std::size_t kSize>
 void of_size(Script& s) {

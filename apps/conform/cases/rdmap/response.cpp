@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Read Responses of ours to a peer that reads (RFC 5040 sections 5.2.2 and 5.5): rping's server
-// does. Comparing a response with its request is the peer's choice; to be written outside of what
-// is open is not.
+// Read Responses that the tester sends to a peer that reads (RFC 5040 sections 5.2.2 and 5.5), as
+// rping's server does. The peer may compare a response with its request; it must not let a response
+// write outside of the open memory.
 #include "conform/script/case.hpp"
 #include "conform/script/steps.hpp"
 
@@ -25,14 +25,15 @@ PeerMemory sink_of(const rdmap::ReadRequest& request) {
   return {request.sink_stag.value, request.sink_to.value, kExchangeSize};
 }
 
-// The peer has its octets: it says so, and can write them back.
+// Expects the peer to have the data: it continues the exchange, and can write the data back.
 void read_done(Script& s, const rdmap::ReadRequest& request) {
   s.serve_memory(true);
   s.expect(Opcode::kSend);
   finish_exchange(s, sink_of(request));
 }
 
-// `what`: a MAY of section 5.2.2.
+// Expects the end of the stream. Throws Skipped with `what`, a MAY of section 5.2.2, if the peer
+// goes on.
 void expect_end_or_skip(Script& s, const char* what) {
   for (;;) {
     const Received received = s.receive();
@@ -94,7 +95,7 @@ void too_long(Script& s) {
   s.expect_terminate({ddp::kTaggedBounds});
 }
 
-// The last segment never comes, so that nothing is compared when the message ends.
+// The last segment is never sent, so the peer cannot compare sizes at the end of the message.
 void too_long_unended(Script& s) {
   const auto request = await_read(s);
   respond(s, request, 0, kExchangeSize, false);
@@ -120,7 +121,7 @@ void elsewhere_inside(Script& s) {
   expect_end_or_skip(s, "the peer does not compare the TO, as it may");
 }
 
-// The header of a later segment is checked when the message is known already.
+// The header of a later segment is checked when the message is already known.
 template <std::size_t size>
 void later_header_short(Script& s) {
   const auto request = await_read(s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The peer's Terminate (RFC 5040 sections 4.8, 5.4, 6.2.1 and 7.1): its layout, which headers it
-// brings back, and that it is the last word. Which code belongs to which error is for the other
-// tables. A Terminate laid out wrongly is understood all the same, except by the case about that.
+// The peer's Terminate (RFC 5040 sections 4.8, 5.4, 6.2.1 and 7.1): its layout, the headers that it
+// returns, and that nothing follows it. Other tables test which code belongs to which error. A
+// Terminate with a wrong layout is still decoded; only one case checks the layout.
 #include <fmt/format.h>
 
 #include "conform/script/case.hpp"
@@ -19,10 +19,10 @@ constexpr std::uint32_t kUnknown = 0x5A5A5A00;
 constexpr std::size_t kControlSize = 4;
 constexpr std::size_t kLengthSize = 2;
 
-// Errors of ours ----------------------------------------------------------------------------------
+// Errors that the tester makes --------------------------------------------------------------------
 
 struct Provoked {
-  Octets ulpdu;  ///< what was wrong
+  Octets ulpdu;  ///< the invalid ULPDU
   ReceivedTerminate received;
 };
 using Provoke = Provoked(Script&);
@@ -87,7 +87,7 @@ struct Flags {
   bool operator==(const Flags&) const = default;
 };
 
-// In a word that is laid out wrongly they stand in the low bits.
+// With the wrong layout, the flags are in the low bits of the word.
 Flags flags_of(const ReceivedTerminate& received) {
   const auto octet = std::to_integer<unsigned>(received.segment.payload()[2]);
   if (received.standard_layout)
@@ -97,7 +97,7 @@ Flags flags_of(const ReceivedTerminate& received) {
 
 std::string words(const Flags& f) { return fmt::format("M={:d} D={:d} R={:d}", f.m, f.d, f.r); }
 
-// Three of the four have a layout that shows; the last is one where the nibbles alone do.
+// Three of the four faults show the layout; the last is one that only the nibbles show.
 void control_word(Script& s) {
   for (Provoke* provoked : {crc_error, write_error, read_error, opcode_error}) {
     const auto received = provoked(s).received;
@@ -143,7 +143,7 @@ void size(Script& s) {
   }
 }
 
-// Headers that come back --------------------------------------------------------------------------
+// Returned headers --------------------------------------------------------------------------------
 
 template <Provoke kProvoke, bool kHeader, bool kRequest>
 void brings(Script& s) {
@@ -152,7 +152,7 @@ void brings(Script& s) {
   if (flags != expected) throw Failed{words(expected), words(flags)};
 }
 
-// "If possible", says figure 10.
+// Optional: figure 10 says "If possible".
 void brings_for_opcode(Script& s) {
   const auto flags = flags_of(opcode_error(s).received);
   if (flags.r || flags.m != flags.d) throw Failed{"R=0 and M as D", words(flags)};
@@ -200,7 +200,7 @@ void length(Script& s) {
   }
 }
 
-// The last word -----------------------------------------------------------------------------------
+// Nothing after the Terminate ---------------------------------------------------------------------
 
 void first_error(Script& s) {
   const auto memory = after_first_send(s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Terminate of ours, well made or not (RFC 5040 sections 4.8, 5.4 and 7): it always finds room,
-// it is the end of the stream, and it is not answered by another one. Where ours is itself no
-// message, a Terminate about that is as good as none.
+// Terminates that the tester sends, well-formed or not (RFC 5040 sections 4.8, 5.4 and 7). The peer
+// always has room for one, it ends the stream, and the peer must not answer it with another. If the
+// tester's Terminate is itself malformed, the peer may send a Terminate about that.
 #include "conform/script/case.hpp"
 #include "conform/script/steps.hpp"
 
@@ -24,7 +24,8 @@ void say(Script& s, bytes::View payload) {
   s.fpdu(make_ulpdu(untagged(Opcode::kTerminate, s.take_msn(Opcode::kTerminate)), payload));
 }
 
-// Invalid STag in a Write, as this peer's own Terminate would have it.
+// A Terminate about an invalid STag in a Write, with headers, in the form that the peer itself
+// would send.
 Octets with_headers() {
   auto out = octets_of({0x11, 0x00, 0xC0, 0x00, 0x00, 22});
   const auto write = make_ulpdu(tagged(Opcode::kWrite, 0xDEADBEEF, 0), {});
