@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Did you mean ...?" for misspelled words.
+// Finds the known word nearest to a misspelled one, for "did you mean ...?".
 #pragma once
 
 #include <span>
