@@ -207,15 +207,15 @@ constexpr Case kCases[] = {
     {"ddp/tagged/version-of-empty", "RFC 5041 5.2", "DDP-45 DDP-83", "checks the DDP version of a Write of no octets", kMust, kEither, version_of_empty},
     {"ddp/tagged/every-offset", "RFC 5041 5.2", "DDP-26 DDP-40 RDMAP-25", "places Writes at every offset modulo 8", kMust, kEither, every_offset},
     {"ddp/tagged/single-octets", "RFC 5041 5.2", "DDP-26 DDP-40", "places Writes of one octet", kMust, kEither, single_octets},
-    {"ddp/tagged/neighbours-untouched", "RFC 5041 5.2", "DDP-40 SEC-12", "touches no octet beside the one written", kMust, kEither, neighbours_untouched},
+    {"ddp/tagged/neighbours-untouched", "RFC 5041 5.2", "DDP-40 SEC-12", "modifies no octet but the one written", kMust, kEither, neighbours_untouched},
     {"ddp/tagged/segments", "RFC 5041 5.2", "DDP-40 DDP-43", "places a Write of three segments", kMust, kEither, segments},
     {"ddp/tagged/many-segments", "RFC 5041 5.2", "DDP-40 DDP-43", "places a Write of many segments", kMust, kEither, many_segments},
-    {"ddp/tagged/nothing-behind", "RFC 5041 7.1", "DDP-81", "takes nothing that comes behind a segment in error", kMust, kEither, nothing_behind},
-    {"ddp/tagged/first-error-told", "RFC 5040 7.1", "RDMAP-95", "tells of the first of two errors", kMust, kEither, first_error_told},
+    {"ddp/tagged/nothing-behind", "RFC 5041 7.1", "DDP-81", "accepts nothing after an invalid segment", kMust, kEither, nothing_behind},
+    {"ddp/tagged/first-error-told", "RFC 5040 7.1", "RDMAP-95", "reports the first of two errors", kMust, kEither, first_error_told},
     {"ddp/tagged/own-header", "RFC 5041 4.1", "DDP-18 DDP-20 RDMAP-9", "sends tagged headers with reserved bits of zero", kMust, kEither, own_header},
     {"ddp/tagged/own-segments", "RFC 5041 5.2", "DDP-13 DDP-14 DDP-23 DDP-25 DDP-43", "cuts long messages into segments that join", kMust, kEither, own_segments},
     {"ddp/tagged/own-empty", "RFC 5041 5.2", "DDP-44", "sends a message of no octets in one segment", kMust, kEither, own_empty},
-    {"ddp/tagged/falling-offsets", "RFC 5041 5.2", "DDP-40 DDP-48", "places segments of a Write that come in another order", kShould, kEither, falling_offsets},
+    {"ddp/tagged/falling-offsets", "RFC 5041 5.2", "DDP-40 DDP-48", "places segments of a Write that arrive out of order", kShould, kEither, falling_offsets},
 };
 // clang-format on
 

@@ -219,7 +219,7 @@ void retries_plain(Script& s) {
 // clang-format off
 constexpr Case kCases[] = {
     {"mpa/enhanced/reply-form", "RFC 6581 10", "EMPA-4 EMPA-7 EMPA-45", "answers an enhanced Request with an enhanced Reply", Level::kMust, PeerRole::kResponder, enhanced_reply},
-    {"mpa/enhanced/s-in-revision-1", "RFC 6581 6", "EMPA-3 EMPA-4 EMPA-46", "does not take S in revision 1 for an enhanced Request", Level::kMust, PeerRole::kResponder, s_flag_in_revision_1},
+    {"mpa/enhanced/s-in-revision-1", "RFC 6581 6", "EMPA-3 EMPA-4 EMPA-46", "does not treat S in revision 1 as an enhanced Request", Level::kMust, PeerRole::kResponder, s_flag_in_revision_1},
     {"mpa/enhanced/revision-2-without-s", "RFC 6581 6", "EMPA-46", "answers revision 2 without S plainly, or closes", Level::kMust, PeerRole::kResponder, revision_2_without_s},
     {"mpa/enhanced/no-word", "RFC 6581 6", "EMPA-7", "closes or rejects when S=1 and there is no private data", Level::kMust, PeerRole::kResponder, word_too_short<0>},
     {"mpa/enhanced/word-of-3-octets", "RFC 6581 6", "EMPA-7", "closes or rejects when S=1 and there are 3 octets", Level::kMust, PeerRole::kResponder, word_too_short<3>},
@@ -238,7 +238,7 @@ constexpr Case kCases[] = {
     {"mpa/enhanced/reply-no-word", "RFC 6581 6", "EMPA-7 MPA-90", "gives up on a Reply with S=1 and no private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<0>, kLast},
     {"mpa/enhanced/reply-word-of-3-octets", "RFC 6581 6", "EMPA-7 MPA-90", "gives up on a Reply with S=1 and 3 octets", Level::kMust, PeerRole::kInitiator, reply_word_too_short<3>, kLast},
     {"mpa/enhanced/reply-kinds-without-a", "RFC 6581 9.2", "EMPA-43", "ignores B, C and D of a Reply with A=0", Level::kMust, PeerRole::kInitiator, reply_kinds_without_a},
-    {"mpa/enhanced/retries-plain", "RFC 6581 10", "EMPA-50", "tries again with revision 1 when an enhanced Request is refused", Level::kShould, PeerRole::kInitiator, retries_plain},
+    {"mpa/enhanced/retries-plain", "RFC 6581 10", "EMPA-50", "retries with revision 1 when an enhanced Request is refused", Level::kShould, PeerRole::kInitiator, retries_plain},
 };
 // clang-format on
 

@@ -128,16 +128,16 @@ void markers_not_demanded(Script& s) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"mpa/startup/one-octet-pieces", "RFC 5044 7.1.2", "MPA-56 MPA-100", "takes a frame that arrives octet by octet", Level::kMust, PeerRole::kEither, one_octet_pieces},
-    {"mpa/startup/split-in-key", "RFC 5044 7.1.2", "MPA-56 MPA-100", "takes a frame whose key is split", Level::kMust, PeerRole::kEither, split_in_key},
+    {"mpa/startup/one-octet-pieces", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a frame that arrives octet by octet", Level::kMust, PeerRole::kEither, one_octet_pieces},
+    {"mpa/startup/split-in-key", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a frame whose key is split", Level::kMust, PeerRole::kEither, split_in_key},
     {"mpa/startup/split-before-private-data", "RFC 5044 7.1.2", "MPA-56 MPA-100", "waits for private data that arrives later", Level::kMust, PeerRole::kEither, split_before_private_data},
     {"mpa/startup/split-in-private-data", "RFC 5044 7.1.2", "MPA-56 MPA-100", "waits for the rest of the private data", Level::kMust, PeerRole::kEither, split_in_private_data},
     {"mpa/startup/reserved-flags-ignored", "RFC 5044 7.1.1", "MPA-74", "ignores the reserved flag bits", Level::kMust, PeerRole::kEither, reserved_flags_ignored},
     {"mpa/startup/reserved-flags-zero", "RFC 5044 7.1.1", "MPA-74", "sends the reserved flag bits as zero", Level::kMust, PeerRole::kEither, reserved_flags_zero},
-    {"mpa/startup/crc-by-default", "RFC 5044 4.4", "MPA-2 MPA-36", "asks for CRC unless it was configured otherwise", Level::kMust, PeerRole::kEither, crc_by_default},
-    {"mpa/startup/crc-when-we-ask", "RFC 5044 7.1.1", "MPA-37 MPA-40 MPA-72", "makes and checks CRCs once our frame says C=1", Level::kMust, PeerRole::kEither, crc_when_we_ask},
-    {"mpa/startup/crc-when-peer-asks", "RFC 5044 7.1.1", "MPA-37 MPA-72", "makes and checks CRCs when only its own frame says C=1", Level::kMust, PeerRole::kResponder, crc_when_peer_asks},
-    {"mpa/startup/crc-off", "RFC 5044 4.4", "MPA-17 MPA-18 MPA-41 MPA-71", "does not look at the CRC field when both frames say C=0", Level::kMust, PeerRole::kEither, crc_off_on_both_sides},
+    {"mpa/startup/crc-by-default", "RFC 5044 4.4", "MPA-2 MPA-36", "requests CRC unless configured otherwise", Level::kMust, PeerRole::kEither, crc_by_default},
+    {"mpa/startup/crc-when-we-ask", "RFC 5044 7.1.1", "MPA-37 MPA-40 MPA-72", "sends and checks CRCs once our frame says C=1", Level::kMust, PeerRole::kEither, crc_when_we_ask},
+    {"mpa/startup/crc-when-peer-asks", "RFC 5044 7.1.1", "MPA-37 MPA-72", "sends and checks CRCs when only its own frame says C=1", Level::kMust, PeerRole::kResponder, crc_when_peer_asks},
+    {"mpa/startup/crc-off", "RFC 5044 4.4", "MPA-17 MPA-18 MPA-41 MPA-71", "ignores the CRC field when both frames say C=0", Level::kMust, PeerRole::kEither, crc_off_on_both_sides},
     {"mpa/startup/markers-demanded", "RFC 5044 4.3", "MPA-24 MPA-70 MPA-97", "inserts markers when our frame says M=1", Level::kMust, PeerRole::kEither, markers_demanded},
     {"mpa/startup/markers-not-demanded", "RFC 5044 7.1.1", "MPA-69", "inserts no markers when our frame says M=0", Level::kMust, PeerRole::kEither, markers_not_demanded},
 };

@@ -92,8 +92,8 @@ constexpr auto kMust = Level::kMust;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"ext/immediate/taken", "RFC 7306 6.3", "EXT-49 EXT-52", "has nothing against 8 octets of Immediate Data", kMust, kAny, taken<kPlain>},
-    {"ext/immediate/solicited", "RFC 7306 6.3", "EXT-49 EXT-52", "has nothing against Immediate Data with SE", kMust, kAny, taken<kSolicited>},
+    {"ext/immediate/taken", "RFC 7306 6.3", "EXT-49 EXT-52", "accepts 8 octets of Immediate Data", kMust, kAny, taken<kPlain>},
+    {"ext/immediate/solicited", "RFC 7306 6.3", "EXT-49 EXT-52", "accepts Immediate Data with SE", kMust, kAny, taken<kSolicited>},
     {"ext/immediate/empty", "RFC 7306 6.3", "EXT-54", "refuses Immediate Data of 0 octets", kMust, kAny, of_size<0>},
     {"ext/immediate/short", "RFC 7306 6.3", "EXT-54", "refuses Immediate Data of 7 octets", kMust, kAny, of_size<7>},
     {"ext/immediate/long", "RFC 7306 6.3", "EXT-54", "refuses Immediate Data of 9 octets", kMust, kAny, of_size<9>},

@@ -235,9 +235,9 @@ constexpr auto kServer = PeerRole::kResponder;
 // clang-format off
 constexpr Case kCases[] = {
     {"rdmap/operations/exchange", "RFC 5040 5", "RDMAP-24 RDMAP-35 RDMAP-52", "a Send, a Read and a Write round", Level::kMust, kAny, send_read_write},
-    {"rdmap/operations/own-sends", "RFC 5040 4.1", "RDMAP-6 RDMAP-8 RDMAP-9 RDMAP-10 RDMAP-48 RDMAP-54 DDP-18 DDP-31 DDP-32 DDP-35", "makes its Sends as RFC 5040 has them", Level::kMust, kAny, own_sends},
-    {"rdmap/operations/own-read-request", "RFC 5040 4.4", "RDMAP-11 RDMAP-12 RDMAP-30 RDMAP-33 DDP-32", "makes its Read Requests as RFC 5040 has them", Level::kMust, kServer, own_read_request},
-    {"rdmap/operations/own-write", "RFC 5040 5.1", "RDMAP-23 RDMAP-27 RDMAP-71 DDP-13 DDP-14 DDP-25 DDP-43", "makes its Writes as RFC 5040 has them, before the Send", Level::kMust, kServer, own_write},
+    {"rdmap/operations/own-sends", "RFC 5040 4.1", "RDMAP-6 RDMAP-8 RDMAP-9 RDMAP-10 RDMAP-48 RDMAP-54 DDP-18 DDP-31 DDP-32 DDP-35", "formats its Sends as RFC 5040 requires", Level::kMust, kAny, own_sends},
+    {"rdmap/operations/own-read-request", "RFC 5040 4.4", "RDMAP-11 RDMAP-12 RDMAP-30 RDMAP-33 DDP-32", "formats its Read Requests as RFC 5040 requires", Level::kMust, kServer, own_read_request},
+    {"rdmap/operations/own-write", "RFC 5040 5.1", "RDMAP-23 RDMAP-27 RDMAP-71 DDP-13 DDP-14 DDP-25 DDP-43", "formats its Writes as RFC 5040 requires, before the Send", Level::kMust, kServer, own_write},
     {"rdmap/version/send-0", "RFC 5040 7.2", "RDMAP-98", "terminates on a Send of RDMAP version 0", Level::kMust, kAny, version_of_send<0>},
     {"rdmap/version/send-2", "RFC 5040 7.2", "RDMAP-98", "terminates on a Send of RDMAP version 2", Level::kMust, kAny, version_of_send<2>},
     {"rdmap/version/send-3", "RFC 5040 7.2", "RDMAP-98", "terminates on a Send of RDMAP version 3", Level::kMust, kAny, version_of_send<3>},
@@ -245,14 +245,14 @@ constexpr Case kCases[] = {
     {"rdmap/version/write-2", "RFC 5040 7.2", "RDMAP-98", "terminates on a Write of RDMAP version 2", Level::kMust, kAny, version_of_write<2>},
     {"rdmap/send/reserved-bits", "RFC 5040 4.1", "RDMAP-9", "ignores the reserved bits of the RDMAP control octet", Level::kMust, kAny, reserved_bits},
     {"rdmap/send/inv-stag-ignored", "RFC 5040 4.1", "RDMAP-10", "ignores the InvSTag field of a plain Send", Level::kMust, kAny, plain_send_invalidates_nothing},
-    {"rdmap/send/solicited", "RFC 5040 5.3", "RDMAP-53 RDMAP-52", "takes a Send with Solicited Event as a Send", Level::kMust, kAny, solicited},
-    {"rdmap/send/empty", "RFC 5040 5.3", "RDMAP-56", "has nothing against a Send without payload", Level::kMust, kAny, empty_send},
-    {"rdmap/send/invalidate-unknown", "RFC 5040 7.2", "RDMAP-58 RDMAP-99", "refuses to invalidate an STag that is none", Level::kMust, kAny, invalidate_unknown<Opcode::kSendInvalidate>},
+    {"rdmap/send/solicited", "RFC 5040 5.3", "RDMAP-53 RDMAP-52", "accepts a Send with Solicited Event as a Send", Level::kMust, kAny, solicited},
+    {"rdmap/send/empty", "RFC 5040 5.3", "RDMAP-56", "accepts a Send without payload", Level::kMust, kAny, empty_send},
+    {"rdmap/send/invalidate-unknown", "RFC 5040 7.2", "RDMAP-58 RDMAP-99", "refuses to invalidate an unknown STag", Level::kMust, kAny, invalidate_unknown<Opcode::kSendInvalidate>},
     {"rdmap/send/solicited-invalidate-unknown", "RFC 5040 7.2", "RDMAP-58 RDMAP-99", "refuses to invalidate it with Solicited Event", Level::kMust, kAny, invalidate_unknown<Opcode::kSendSolicitedInvalidate>},
     {"rdmap/send/invalidate-advertised", "RFC 5040 5.3", "RDMAP-58 RDMAP-113", "invalidates an advertised STag, or refuses to", Level::kMust, kAny, invalidate_advertised},
-    {"rdmap/write/unseen", "RFC 5040 5.1", "RDMAP-24", "does not tell its program of a Write", Level::kMust, kAny, write_unseen},
-    {"rdmap/order/read-behind-write", "RFC 5040 5.5", "RDMAP-69 RDMAP-75", "answers a Read with what the Write before it brought", Level::kMust, kAny, read_behind_write},
-    {"rdmap/order/read-behind-small-writes", "RFC 5040 5.5", "RDMAP-69 RDMAP-75", "answers a Read behind many Writes in one TCP segment", Level::kMust, kAny, read_behind_small_writes},
+    {"rdmap/write/unseen", "RFC 5040 5.1", "RDMAP-24", "does not notify its program of a Write", Level::kMust, kAny, write_unseen},
+    {"rdmap/order/read-behind-write", "RFC 5040 5.5", "RDMAP-69 RDMAP-75", "answers a Read with the data of the Write before it", Level::kMust, kAny, read_behind_write},
+    {"rdmap/order/read-behind-small-writes", "RFC 5040 5.5", "RDMAP-69 RDMAP-75", "answers a Read after many Writes in one TCP segment", Level::kMust, kAny, read_behind_small_writes},
 };
 // clang-format on
 

@@ -157,22 +157,22 @@ constexpr auto kMust = Level::kMust;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"rdmap/response/many-segments", "RFC 5040 5.2.2", "RDMAP-44 RDMAP-79 DDP-40", "takes a Read Response of one-octet segments", kMust, kServer, many_segments},
+    {"rdmap/response/many-segments", "RFC 5040 5.2.2", "RDMAP-44 RDMAP-79 DDP-40", "accepts a Read Response of one-octet segments", kMust, kServer, many_segments},
     {"rdmap/response/last-withheld", "RFC 5040 5.5", "RDMAP-77 DDP-52", "completes a Read only with the last segment", kMust, kServer, last_withheld},
     {"rdmap/response/reserved-bits", "RFC 5040 4.1", "RDMAP-9 DDP-19", "ignores the reserved bits of a Read Response", kMust, kServer, reserved_bits},
-    {"rdmap/response/other-stag", "RFC 5041 7.1", "RDMAP-46 DDP-73", "terminates on a Read Response to an STag that is none", kMust, kServer, other_stag},
-    {"rdmap/response/before-sink", "RFC 5041 7.1", "RDMAP-46 DDP-75", "terminates on a Read Response from before its sink", kMust, kServer, before_sink},
-    {"rdmap/response/behind-sink", "RFC 5041 7.1", "RDMAP-46 DDP-75", "terminates on a Read Response to behind its sink", kMust, kServer, behind_sink},
+    {"rdmap/response/other-stag", "RFC 5041 7.1", "RDMAP-46 DDP-73", "terminates on a Read Response to an unknown STag", kMust, kServer, other_stag},
+    {"rdmap/response/before-sink", "RFC 5041 7.1", "RDMAP-46 DDP-75", "terminates on a Read Response that begins before its sink", kMust, kServer, before_sink},
+    {"rdmap/response/behind-sink", "RFC 5041 7.1", "RDMAP-46 DDP-75", "terminates on a Read Response that begins after its sink", kMust, kServer, behind_sink},
     {"rdmap/response/too-long", "RFC 5041 7.1", "RDMAP-46 DDP-76", "terminates on a Read Response longer than its sink", kMust, kServer, too_long},
     {"rdmap/response/too-long-unended", "RFC 5041 7.1", "RDMAP-46 DDP-76", "terminates on Read Response segments beyond its sink, none of them the last", kMust, kServer, too_long_unended},
     {"rdmap/response/later-length-0", "RFC 5041 4.1", "DDP-36 DDP-62", "ends the stream on a later Read Response segment of no octets", kMust, kServer, later_header_short<0>},
-    {"rdmap/response/later-length-13", "RFC 5041 4.2", "DDP-22 DDP-62", "ends the stream on a later Read Response segment with its header cut short", kMust, kServer, later_header_short<13>},
+    {"rdmap/response/later-length-13", "RFC 5041 4.2", "DDP-22 DDP-62", "ends the stream on a later Read Response segment with a truncated header", kMust, kServer, later_header_short<13>},
     {"rdmap/response/too-short", "RFC 5040 5.2.2", "RDMAP-46", "does not complete a Read with too few octets", Level::kShould, kServer, too_short},
     {"rdmap/response/empty", "RFC 5040 5.2.2", "RDMAP-46", "does not complete a Read with no octets", Level::kShould, kServer, empty},
     {"rdmap/response/elsewhere-inside", "RFC 5040 5.2.2", "RDMAP-46", "does not complete a Read with octets for another TO", Level::kShould, kServer, elsewhere_inside},
     {"rdmap/response/twice", "RFC 5040 7.2", "RDMAP-29 RDMAP-97", "ends the stream on a second Read Response", kMust, kServer, twice},
-    {"rdmap/response/unasked", "RFC 5040 7.2", "RDMAP-29 RDMAP-97", "ends the stream on a Read Response nobody asked for", kMust, PeerRole::kEither, unasked},
-    {"rdmap/response/unasked-empty", "RFC 5040 7.2", "RDMAP-29 RDMAP-97", "ends the stream on an empty Read Response unasked", kMust, PeerRole::kEither, unasked_empty},
+    {"rdmap/response/unasked", "RFC 5040 7.2", "RDMAP-29 RDMAP-97", "ends the stream on an unsolicited Read Response", kMust, PeerRole::kEither, unasked},
+    {"rdmap/response/unasked-empty", "RFC 5040 7.2", "RDMAP-29 RDMAP-97", "ends the stream on an unsolicited empty Read Response", kMust, PeerRole::kEither, unasked_empty},
 };
 // clang-format on
 
