@@ -124,7 +124,7 @@ class Generated(Case):
 
     def test_a_choice_that_is_none(self):
         self.assert_fails(run("conform", "--generated", "HOST", "--only", "nonsense"), 2,
-                          "no session's id begins so")
+                          "no session id begins so")
 
     def test_a_peer_that_is_wrong_is_told(self):
         with silent_listener() as port:
@@ -211,9 +211,9 @@ class Usage(Case):
     def test_what_makes_no_sense(self):
         for arguments, words in (
                 ([], "HOST is missing"),
-                (["127.0.0.1", "--serve", "1"], "not both"),
-                (["127.0.0.1", "--client", "true"], "--client needs --serve"),
-                (["127.0.0.1", "--only", "nonsense"], "begins with nonsense"),
+                (["127.0.0.1", "--serve", "1"], "exclude each other"),
+                (["127.0.0.1", "--client", "true"], "--client requires --serve"),
+                (["127.0.0.1", "--only", "nonsense"], "begins with \"nonsense\""),
                 (["127.0.0.1", "--timeout", "0"], "timeout"),
                 (["127.0.0.1:x"], "not an address")):
             with self.subTest(arguments=arguments):
@@ -231,7 +231,7 @@ class Peers(Case):
     def test_nobody_connects(self):
         done = run("conform", "--serve", "0", "--client", "true", "--timeout", "0.2")
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, "nobody connected within the time limit\n$")
+        self.assertRegex(done.stderr, "no peer connected within the time limit\n$")
 
     def test_a_client_command_that_fails_is_told_from_one_that_never_comes(self):
         for command, how in (("exit 3", "failed with exit status 3"),

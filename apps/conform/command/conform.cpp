@@ -77,12 +77,12 @@ net::Address serve_address(const std::string& text) {
 std::vector<const conform::Case*> select_cases(const ConformOptions& options) {
   for (const std::string& only : options.only) {
     if (conform::select(PeerRole::kEither, true, {only}).empty()) {
-      throw UsageError("no case and no section begins with " + only + " (see --list)");
+      throw UsageError("no case or section begins with \"" + only + "\" (see --list)");
     }
   }
   auto cases = conform::select(options.role(), options.should, options.only);
   if (cases.empty()) {
-    throw UsageError("none of these cases can be run so; see --list about role and level");
+    throw UsageError("none of these cases applies to this role and level (see --list)");
   }
   return cases;
 }
@@ -114,13 +114,13 @@ class Peer {
     acceptor_ = std::make_unique<conform::Acceptor>(address);
     address.port = acceptor_->port();
     target_.acceptor = acceptor_.get();
-    name_ = options.client.empty() ? "whoever connects" : options.client;
+    name_ = options.client.empty() ? "a connecting peer" : options.client;
     fmt::print(stderr, "listening on {}\n", to_string(address));
     if (options.client.empty()) {
       target_.waits_without_limit = true;
       fmt::print(stderr,
-                 "waiting for the peer to connect, once and again: a case needs one\n"
-                 "connection or a few\n");
+                 "waiting for the peer to connect repeatedly: each case needs one or more\n"
+                 "connections\n");
       return;
     }
     client_ =
@@ -151,19 +151,22 @@ int list_cases(const ConformOptions& options) {
 
 void check_usage(const ConformOptions& options) {
   if (!options.host.empty() && !options.serve.empty()) {
-    throw UsageError("HOST for a peer that listens, --serve for one that connects; not both");
+    throw UsageError(
+        "HOST and --serve exclude each other (HOST for a listening peer, --serve for a connecting "
+        "one)");
   }
   if (options.role() == PeerRole::kEither && !options.list) {
-    throw UsageError("HOST is missing (or --serve)");
+    throw UsageError("HOST is missing (or use --serve)");
   }
-  if (!options.client.empty() && options.serve.empty()) throw UsageError("--client needs --serve");
+  if (!options.client.empty() && options.serve.empty())
+    throw UsageError("--client requires --serve");
 }
 
 int run_generated(const ConformOptions& options) {
   auto choice = options.choice;
   choice.only = options.only;
   const auto sessions = conform::generated::choose(options.role(), choice);
-  if (sessions.empty()) throw UsageError("no session's id begins so (see --generated --list)");
+  if (sessions.empty()) throw UsageError("no session id begins so (see --generated --list)");
   if (options.list) {
     for (const auto& session : sessions) fmt::print("{}\n", session.id());
     return 0;
@@ -218,43 +221,46 @@ int run_conform(const ConformOptions& options) {
 
 void add_options(cli::Command& command, ConformOptions& options) {
   command.argument("HOST", options.host,
-                   "The peer that listens: HOST, HOST:PORT or [V6]:PORT; the port is 7174");
+                   "A listening peer: HOST, HOST:PORT or [V6]:PORT; the default port is 7174");
   command.text("--serve", "ADDR:PORT", options.serve,
-               "Test a peer that connects: wait for it here. A port alone is one of all addresses");
-  command.text("--client", "COMMAND", options.client,
-               "With --serve: makes the peer connect once more; run by /bin/sh, %p is the port. "
-               "Without it: you do");
+               "Test a connecting peer: listen for it here. A port alone listens on all addresses");
+  command.text(
+      "--client", "COMMAND", options.client,
+      "With --serve: command that makes the peer connect again; run by /bin/sh, %p is the port. "
+      "Without it, start the peer by hand");
   command
       .texts("--only", "ID|SECTION", options.only,
-             "Only cases whose id or section begins so, such as mpa/crc, \"5044 4\" or 5041")
+             "Only cases whose id or section begins with this text, such as mpa/crc, \"5044 4\" or "
+             "5041")
       .repeatable();
-  command.flag("--should", options.should, "Also what the RFCs only recommend");
+  command.flag("--should", options.should, "Also test what the RFCs only recommend");
   command.flag("--list", options.list, "Show the cases and run none");
-  command.optional_text("--json", "FILE", options.json, "The report as JSON, into a file if named");
-  command.text("--junit", "FILE", options.junit, "The report as JUnit XML")
+  command.optional_text("--json", "FILE", options.json,
+                        "Write the report as JSON, to FILE or standard output");
+  command.text("--junit", "FILE", options.junit, "Write the report as JUnit XML")
       .completes(cli::Completion::kFile);
   command.number("--timeout", "SECONDS", options.timeout, {0.1, 3600},
-                 "Longest time for one connection of a case");
+                 "Time limit for one connection of a case");
   command.number("--first-fpdu-delay", "MS", options.first_fpdu_delay, {0, 60'000},
-                 "Wait between the Reply and our first FPDU: for peers that lose one that comes at "
-                 "once");
-  command.number("--mpa-rev", "1|2", options.revision, {1, 2},
-                 "With HOST: 1 for a peer that knows RFC 5044 only; what is about RFC 6581 is "
-                 "skipped then");
-  command.flag("--generated", options.generated,
-               "Sessions made from fields, limits and states instead of the written cases");
+                 "Wait between the Reply and the first FPDU: for peers that lose an FPDU that "
+                 "follows immediately");
+  command.number(
+      "--mpa-rev", "1|2", options.revision, {1, 2},
+      "With HOST: 1 for a peer that supports RFC 5044 only; skips the cases about RFC 6581");
+  command.flag(
+      "--generated", options.generated,
+      "Run sessions generated from fields, limits and states instead of the written cases");
   command.number("--cases", "N", options.choice.cases, {0, 1'000'000},
-                 "With --generated: so many of the sessions that change one field; 0: all");
+                 "With --generated: number of sessions that change one field; 0: all");
   command.number("--pairs", "N", options.choice.pairs, {0, 1'000'000},
-                 "With --generated: and so many that change two");
+                 "With --generated: number of sessions that change two fields");
   command.number("--seed", "N", options.choice.seed, {0, 1e15},
-                 "With --generated: draws which ones");
+                 "With --generated: seed for drawing the sessions");
   command.text("--after", "ID", options.choice.after,
-               "With --generated: only the sessions behind this one");
+               "With --generated: only the sessions after this one");
   command.number("--silence", "MS", options.silence, {1, 60'000},
-                 "With --generated: how long a peer is listened to before it is asked whether it "
-                 "lives");
-  command.flag("--no-crc", options.no_crc, "With --generated: do not ask for CRCs");
+                 "With --generated: time to wait for a reaction before sending a probing Read");
+  command.flag("--no-crc", options.no_crc, "With --generated: do not request CRCs");
   command.flag("-v,--verbose", options.verbose, "Show the frames of each case in layers");
 }
 
@@ -265,13 +271,14 @@ cli::Command conform_command() {
   cli::Command command("conform", "Test an iWARP peer against the RFCs");
   add_options(command, *options);
   command.notes =
-      "The peer speaks rping's protocol: rping -s -P, rping -c, iwarp ping. Exit status: 1 when a\n"
-      "MUST is broken, 0 when none is; a SHOULD that is not met is shown and does not count.";
-  command.shown = {"iwarp conform 192.0.2.7                    a peer that listens on port 7174",
+      "The peer speaks rping's protocol: rping -s -P, rping -c, iwarp ping.\n"
+      "Exit status: 1 when a MUST is violated, 0 otherwise; a SHOULD that is not met is\n"
+      "reported but does not count.";
+  command.shown = {"iwarp conform 192.0.2.7                    a peer listening on port 7174",
                    "iwarp conform 192.0.2.7 --only mpa/crc -v  a few cases, with every frame",
                    "iwarp conform --serve 7174 --client 'iwarp ping 127.0.0.1:%p --count 1'",
-                   "                                           a peer that connects",
-                   "iwarp conform --list --only 5041           what would be tested"};
+                   "                                           a connecting peer",
+                   "iwarp conform --list --only 5041           list the cases"};
   command.run = [options](const cli::Given&) { return run_conform(*options); };
   return command;
 }

@@ -110,7 +110,7 @@ class Observer {
 
   void take_segment(const Segment& segment) {
     if (seen_.terminate) {
-      seen_.wrong = "a message behind its Terminate";
+      seen_.wrong = "a message after its Terminate";
     } else if (segment.is(Opcode::kTerminate)) {
       seen_.terminate = read_terminate(segment);
     } else if (segment.is(Opcode::kReadResponse)) {
@@ -125,13 +125,13 @@ class Observer {
       seen_.answered = true;
       const auto payload = segment.payload();
       if (reads_back() && !std::ranges::equal(payload, sample_.payload)) {
-        seen_.wrong = "other octets than those written";
+        seen_.wrong = "octets other than those written";
       }
       return;
     }
     seen_.read_answered = true;
     if (!sample_.read) {
-      seen_.wrong = "a Read Response to nothing";
+      seen_.wrong = "a Read Response without a request";
     } else if (expected_.is_valid()) {
       check_response(segment);
     }

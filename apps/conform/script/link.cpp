@@ -69,7 +69,7 @@ void apply(int socket, const LinkOptions& options) {
   const auto size = static_cast<socklen_t>(congestion.size());
   if (size != 0 &&
       ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, congestion.data(), size) != 0) {
-    throw Error(fmt::format("congestion control {}: {}", congestion, errno_text()));
+    throw Error(fmt::format("cannot set congestion control \"{}\": {}", congestion, errno_text()));
   }
 }
 
@@ -94,7 +94,7 @@ Link Link::connect(const net::Address& to, Clock::time_point deadline, const Lin
     const auto found = resolve(address, AI_NUMERICHOST);
     const addrinfo* const a = found.get();
     Link link(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!link) throw Error("socket: " + errno_text());
+    if (!link) throw Error("cannot create a socket: " + errno_text());
     set_option(link.socket_, IPPROTO_TCP, TCP_NODELAY, 1);
     apply(link.socket_, options);
     if (::connect(link.socket_, a->ai_addr, a->ai_addrlen) == 0) return link;
@@ -156,7 +156,7 @@ Link::Got Link::receive(bytes::Span into, std::size_t& size, Clock::time_point d
 Acceptor::Acceptor(const net::Address& at) {
   const auto found = resolve(at, AI_PASSIVE);
   socket_ = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (socket_ < 0) throw Error("socket: " + errno_text());
+  if (socket_ < 0) throw Error("cannot create a socket: " + errno_text());
   set_option(socket_, SOL_SOCKET, SO_REUSEADDR, 1);
   sockaddr_storage bound{};
   socklen_t length = sizeof bound;

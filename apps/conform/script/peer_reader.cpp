@@ -65,7 +65,8 @@ std::string describe(const Received& received) {
     case Received::Kind::kSegment:
       return describe(*received.segment);
     case Received::Kind::kGarbage:
-      return fmt::format("{} octets that are no frame: {}", received.octets.size(), received.why);
+      return fmt::format("{} octets that are not a frame: {}", received.octets.size(),
+                         received.why);
     case Received::Kind::kClosed:
       return "TCP closed (FIN)";
     case Received::Kind::kReset:

@@ -22,7 +22,7 @@ void expect_memory(Script& script, const PeerMemory& memory, bytes::View wanted,
   const Octets came = read_peer(script, memory, offset, static_cast<std::uint32_t>(wanted.size()));
   const auto differs = std::ranges::mismatch(came, wanted).in1 - came.begin();
   require(static_cast<std::size_t>(differs) == wanted.size(), "the octets written, read back",
-          fmt::format("others from octet {} on", offset + differs));
+          fmt::format("different octets from octet {} on", offset + differs));
 }
 
 void expect_answer(Script& script, const PeerMemory& memory) { read_peer(script, memory, 0, 1); }

@@ -71,7 +71,7 @@ void Script::take_connection() {
   target_.acceptor->prepare({.mss = mss_});
   if (target_.call) target_.call();
   link_ = wait_for_peer(target_.waits_without_limit ? Clock::time_point::max() : deadline_);
-  if (!link_) throw Unreachable("nobody connected within the time limit");
+  if (!link_) throw Unreachable("no peer connected within the time limit");
   deadline_ = Clock::now() + target_.time_limit;
 }
 
@@ -261,7 +261,7 @@ ReceivedTerminate Script::expect_terminate(std::initializer_list<bytes::Fault> a
     }
     const Received end = receive();
     if (end.kind != Received::Kind::kClosed && end.kind != Received::Kind::kReset) {
-      throw Failed{"the end of the connection behind the Terminate", describe(end)};
+      throw Failed{"the end of the connection after the Terminate", describe(end)};
     }
     return terminate;
   }
