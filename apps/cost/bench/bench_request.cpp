@@ -14,17 +14,17 @@ using verbs::WrOpcode;
 class LocalRequests {
  public:
   explicit LocalRequests(net::Rnic& rnic) : rnic_(rnic) {
-    pd_ = check(rnic.alloc_pd(), "protection domain");
-    cq_ = check(rnic.create_cq(64), "completion queue");
+    pd_ = check(rnic.alloc_pd(), "cannot allocate a protection domain");
+    cq_ = check(rnic.create_cq(64), "cannot create a completion queue");
     near_ = queue_pair();
     far_ = queue_pair();
-    region_ = check(rnic.allocate_fast_region(*pd_), "fast region");
-    requests_ = check(rnic.create_cm_channel(), "connection channel");
-    outcomes_ = check(rnic.create_cm_channel(), "connection channel");
+    region_ = check(rnic.allocate_fast_region(*pd_), "cannot allocate a fast region");
+    requests_ = check(rnic.create_cm_channel(), "cannot create a connection channel");
+    outcomes_ = check(rnic.create_cm_channel(), "cannot create a connection channel");
     const auto listener = check(rnic.listen({"127.0.0.1", 0}, {}, *requests_), "cannot listen");
     check(rnic.connect(*near_, listener->local(), {}, *outcomes_), "cannot connect");
     const auto request = requests_->wait(5s);
-    if (!request || request->request == nullptr) throw Error("nobody connected");
+    if (!request || request->request == nullptr) throw Error("no connection arrived over loopback");
     check(request->request->accept(*far_), "cannot accept");
     const auto outcome = outcomes_->wait(5s);
     if (!outcome || outcome->type != net::CmEvent::Type::kEstablished) {
@@ -50,7 +50,8 @@ class LocalRequests {
 
  private:
   net::QpHandle queue_pair() {
-    return check(rnic_.create_qp(*pd_, {.send_cq = cq_.get(), .recv_cq = cq_.get()}), "queue pair");
+    return check(rnic_.create_qp(*pd_, {.send_cq = cq_.get(), .recv_cq = cq_.get()}),
+                 "cannot create a queue pair");
   }
   void post(const verbs::SendWr& wr) {
     check(near_->post_send(wr), "cannot post");

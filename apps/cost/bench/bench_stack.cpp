@@ -67,7 +67,7 @@ bool move(End& from, End& to) {
   for (auto piece : out) {
     while (!piece.empty()) {
       const auto in = to.connection->receive_plan();
-      if (in.empty()) throw Error("the stack in memory does not read");
+      if (in.empty()) throw Error("in-memory stack: an end does not receive");
       std::size_t taken = 0;
       for (const auto& space : in) {
         const auto n = std::min(space.size(), piece.size());
@@ -102,7 +102,8 @@ class Pair {
     b->connection->event();
     b->connection->accept(*b->qp, {}, 1, 1, {});
     run();
-    if (a->qp->state() != verbs::QpState::kRts) throw Error("the stack in memory does not connect");
+    if (a->qp->state() != verbs::QpState::kRts)
+      throw Error("in-memory stack: the ends do not connect");
   }
   ~Pair() {
     // The queue pairs own their drivers while connected.
@@ -119,11 +120,11 @@ class Pair {
                           .flags = verbs::SendFlags::kSignaled,
                           .sgl = {&sge, 1},
                           .remote = {verbs::Stag{b->region->stag.load()}, b->region->to_base}})) {
-      throw Error("the stack in memory takes no request");
+      throw Error("in-memory stack: a request was rejected");
     }
     run();
     verbs::WorkCompletion wc;
-    if (a->cq.poll({&wc, 1}) != 1) throw Error("the stack in memory does not complete");
+    if (a->cq.poll({&wc, 1}) != 1) throw Error("in-memory stack: a request did not complete");
   }
 
   /// Returns the number of FPDUs that fill all of the memory.

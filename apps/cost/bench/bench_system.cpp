@@ -118,7 +118,7 @@ class Ring {
   Ring() {
     io_uring_params params{};
     fd_ = static_cast<int>(syscall(SYS_io_uring_setup, 1, &params));
-    if (fd_ < 0) throw Error("io_uring is not permitted here: " + errno_text());
+    if (fd_ < 0) throw Error("io_uring is not permitted: " + errno_text());
   }
   ~Ring() { close(fd_); }
   Ring(const Ring&) = delete;
@@ -126,7 +126,7 @@ class Ring {
   void add(void* at, std::size_t octets) const {
     const iovec piece{at, octets};
     if (syscall(SYS_io_uring_register, fd_, IORING_REGISTER_BUFFERS, &piece, 1) != 0) {
-      throw Error("io_uring does not register memory here: " + errno_text());
+      throw Error("io_uring cannot register memory: " + errno_text());
     }
   }
   void remove() const {
@@ -153,7 +153,7 @@ class Echo {
                     connect(near_, address, size) == 0;
     far_ = up ? accept4(listener, nullptr, nullptr, SOCK_CLOEXEC) : -1;
     close(listener);
-    if (far_ < 0) throw Error("no TCP over loopback: " + errno_text());
+    if (far_ < 0) throw Error("cannot connect over loopback: " + errno_text());
     const int on = 1;
     setsockopt(near_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
@@ -166,7 +166,7 @@ class Echo {
   void once() {
     if (::send(near_, octets_.data(), octets_.size(), 0) < 0 ||
         recv(far_, octets_.data(), octets_.size(), 0) < 0) {
-      throw Error("TCP over loopback: " + errno_text());
+      throw Error("cannot transfer over loopback: " + errno_text());
     }
   }
 
@@ -206,7 +206,8 @@ Sample bench_syscall() {
 
 Sample bench_wakeup(bool other) {
   const Pinned pinned;
-  if (other && pinned.first() == pinned.last()) throw Error("there is only one processor");
+  if (other && pinned.first() == pinned.last())
+    throw Error("this process may use only one processor");
   return sample([&] { return ping_pong(pinned, other); }, 7);
 }
 

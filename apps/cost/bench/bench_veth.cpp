@@ -41,7 +41,7 @@ constexpr unsigned kVethPatience = 60;  // seconds
 
 void ip(const std::string& arguments) {
   const auto command = "ip " + arguments + " >/dev/null 2>&1";
-  if (std::system(command.c_str()) != 0) throw Error("ip " + arguments + " failed");
+  if (std::system(command.c_str()) != 0) throw Error("\"ip " + arguments + "\" failed");
 }
 
 /// Disables segmentation offload and aggregation, so that every packet traverses the stack by
@@ -69,7 +69,7 @@ sockaddr_in address(const char* host) {
 
 /// Runs in the far namespace: receives everything and reports how much processor time it used.
 void far_side(int line) {
-  if (unshare(CLONE_NEWNET) != 0) fail("no second network namespace");
+  if (unshare(CLONE_NEWNET) != 0) fail("cannot create a second network namespace");
   char go = 0;
   if (write(line, &go, 1) != 1 || read(line, &go, 1) != 1) fail("pipe");
   ip(fmt::format("addr add {}/24 dev cost1", kFar));
@@ -106,7 +106,7 @@ double transfer(int line) {
     left -= static_cast<std::size_t>(n);
   }
   double far = 0;
-  if (read(line, &far, sizeof far) != sizeof far) fail("the far side has gone");
+  if (read(line, &far, sizeof far) != sizeof far) fail("the receiving process ended early");
   close(fd);
   return used_so_far().cpu_ns - before + far;
 }
@@ -118,7 +118,7 @@ double packets(int mtu) {
 /// Runs in the near namespace. Counts packets per side, hence half the difference.
 Sample near_side(int line, pid_t far) {
   char go = 0;
-  if (read(line, &go, 1) != 1) fail("no second network namespace");
+  if (read(line, &go, 1) != 1) fail("cannot create a second network namespace");
   ip("link add cost0 type veth peer name cost1");
   ip(fmt::format("link set cost1 netns {}", far));
   ip(fmt::format("addr add {}/24 dev cost0", kNear));
@@ -141,7 +141,7 @@ Sample near_side(int line, pid_t far) {
 void in_namespaces(int out) {
   alarm(kVethPatience);
   if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
-    fail("network namespaces are not permitted here");
+    fail("network namespaces are not permitted");
   }
   std::array<int, 2> line{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line.data()) != 0) fail("socketpair");
@@ -201,9 +201,10 @@ Sample bench_packet() {
   if (text.size() == 1 + sizeof out && text[0] == 1) {
     std::memcpy(&out, text.data() + 1, sizeof out);
     if (out.value > 0) return out;
-    throw Error("too noisy: packets seem to cost nothing");
+    throw Error("too noisy: the cost of a packet is below zero");
   }
-  throw Error(text.size() > 1 && text[0] == 0 ? text.substr(1) : "the measurement died");
+  throw Error(text.size() > 1 && text[0] == 0 ? text.substr(1)
+                                              : "the measuring process ended early");
 }
 
 }  // namespace iwarp::apps::cost

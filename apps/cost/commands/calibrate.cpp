@@ -302,7 +302,7 @@ int run_calibrate(const CalibrateOptions& options) {
   calibration.run(options);
   const auto text = calibration.host().dump(1) + "\n";
   const auto set = model::parse_parameters(text, &base);
-  if (!set) throw Error("what was measured makes no sense: " + set.error());
+  if (!set) throw Error("the measured parameters are invalid: " + set.error());
   std::ofstream out(options.out, std::ios::binary);
   out << text;
   out.close();
@@ -312,8 +312,8 @@ int run_calibrate(const CalibrateOptions& options) {
     fmt::print(stderr, "not measured, marked \"preset\": {}\n", skipped);
   }
   for (const auto& [name, value] : set->machine) fmt::print("{}: {}\n", name, value);
-  fmt::print("{}: written; all else is marked \"preset\" and comes from {}\n", options.out,
-             base.name);
+  fmt::print("{}: written; all other parameters are marked \"preset\" and come from {}\n",
+             options.out, base.name);
   if (calibration.busy()) {
     fmt::print(stderr,
                "iwarp: {} is not reliable: other programs used {} during the calibration "
@@ -329,12 +329,12 @@ cli::Command calibrate_command() {
   auto options = std::make_shared<CalibrateOptions>();
   cli::Command command("calibrate", "Measure this machine and write host.json");
   command.text("--preset", "NAME", options->base.preset,
-               "For what cannot be measured; 100g if left out");
-  command.text("--out", "host.json", options->out, "Where to").completes(cli::Completion::kFile);
-  command.number("--repeat", "N", options->repeat, {1, 100}, "Rounds of the sweep over sockets");
+               "Preset for parameters that cannot be measured; the default is 100g");
+  command.text("--out", "host.json", options->out, "Output file").completes(cli::Completion::kFile);
+  command.number("--repeat", "N", options->repeat, {1, 100}, "Rounds of the socket sweep");
   command.number("--seconds", "S", options->seconds, {0.01, 10},
-                 "About so long for each run of it");
-  command.notes = "Takes some 20 seconds; the quieter the machine the better.";
+                 "Approximate duration of each run of the sweep");
+  command.notes = "Takes about 20 seconds. The machine should be idle.";
   command.run = [options](const cli::Given&) { return run_calibrate(*options); };
   return command;
 }

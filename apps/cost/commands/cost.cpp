@@ -6,11 +6,12 @@
 namespace iwarp::apps {
 
 cli::Command cost_command() {
-  cli::Command command("cost", "What moving data costs the processor: sockets, iWARP, TOE, RNIC");
+  cli::Command command("cost",
+                       "Predict the processor cost of moving data by sockets, iWARP, TOE and RNIC");
   command.commands = {cost::predict_command(), cost::report_command(), cost::calibrate_command(),
                       cost::validate_command(), cost::run_command()};
-  command.notes = "The model, explained: rfc-notes/offload-model.md";
-  command.shown = {"iwarp cost predict                            the first thing to try",
+  command.notes = "rfc-notes/offload-model.md explains the model.";
+  command.shown = {"iwarp cost predict                            start here",
                    "iwarp cost calibrate --out host.json          measures this machine",
                    "iwarp cost report --host host.json --html report.html"};
   return command;

@@ -34,7 +34,8 @@ std::vector<model::MeasuredShare> shares_of(const std::string& path,
 
 std::string page_text(std::string_view series) {
   if (page_file("vega.js").empty()) {
-    throw Error("this iwarp was built without Vega (libjs-vega); the text report needs none");
+    throw Error(
+        "cannot write HTML: built without Vega (install libjs-vega, or use the text report)");
   }
   return filled(page_file("page.html"), {{"@STYLE@", std::string(page_file("style.css"))},
                                          {"@DATA@", script_safe(series)},
@@ -65,7 +66,7 @@ int run_report(const ReportOptions& options) {
   const auto shares = shares_of(options.measured, question.set.resolve());
   const auto page = page_text(series_json(question, shares, -1));
   write_file(options.html, page);
-  fmt::print("{}: {} octets, nothing to load from elsewhere\n", options.html, page.size());
+  fmt::print("{}: {} octets, self-contained\n", options.html, page.size());
   return 0;
 }
 
@@ -73,18 +74,18 @@ int run_report(const ReportOptions& options) {
 
 cli::Command report_command() {
   auto options = std::make_shared<ReportOptions>();
-  cli::Command command("report", "The same with pictures, as one HTML file");
+  cli::Command command("report", "Write the prediction with charts, as one HTML file");
   add_question_options(command, options->question);
   command.begin_group("");
   command.size("--file", options->question.file, {1, 0x1p50},
-               "Octets of the file in the transfer scenario");
+               "Bytes of the file in the transfer scenario");
   command
       .text("--measured", "runs.json", options->measured,
-            "Runs of iwarp cost run: their copy shares become dots")
+            "Plot the copy shares of these runs of iwarp cost run")
       .completes(cli::Completion::kFile);
   command
       .text("--html", "OUT.html", options->html,
-            "Write the page there; text on standard output if not")
+            "Write an HTML page; the default is text on standard output")
       .completes(cli::Completion::kFile);
   command.shown = {
       "iwarp cost report --preset 2003 --html report.html",

@@ -31,7 +31,7 @@ constexpr std::uint64_t kLargestTransfer = 1ULL << 30;
 std::uint64_t size_of(const std::string& text) {
   const auto size = cli::parse_size(text);
   if (!size || *size == 0 || *size > kLargestTransfer) {
-    throw UsageError("--size: not a number from 1 to 1G: " + text);
+    throw UsageError("--size: \"" + text + "\" is not a number from 1 to 1G");
   }
   return *size;
 }
@@ -95,23 +95,25 @@ int run_jobs(const RunOptions& options) {
 
 cli::Command run_command() {
   auto options = std::make_shared<RunOptions>();
-  cli::Command command(
-      "run", "Move octets between two processes here, by sockets and by iWARP, and count");
-  command.choice("--mode", options->mode, {"sockets", "iwarp", "both"}, "What to run");
-  command.texts("--size", "N", options->sizes, "Octets of one message").greedy();
+  cli::Command command("run",
+                       "Measure transfers between two local processes, by sockets and by iWARP");
+  command.choice("--mode", options->mode, {"sockets", "iwarp", "both"}, "Transports to run");
+  command.texts("--size", "N", options->sizes, "Bytes of one message").greedy();
   command
       .texts("--fpdu", "emss|max|N", options->fpdus,
-             "iWARP: largest frame; see iwarp help connection")
+             "iWARP: largest FPDU; see iwarp help connection")
       .greedy();
   command
       .texts("--crc", "off|best|KERNEL", options->crcs,
              "iWARP: off, best, or a CRC32c kernel that iwarp info names")
       .greedy();
-  command.flag("--markers", options->markers, "iWARP: with markers, too");
-  command.choice("--cpus", options->cpus, {"other", "same", "any"}, "Where the processes run");
-  command.number("--repeat", "N", options->repeat, {1, 1000}, "Rounds over all of this");
-  command.number("--seconds", "S", options->seconds, {0.01, 60}, "About so long for each run");
-  command.text("--out", "runs.json", options->out, "Write the records there")
+  command.flag("--markers", options->markers, "iWARP: also run with markers");
+  command.choice("--cpus", options->cpus, {"other", "same", "any"},
+                 "Processors of the two processes");
+  command.number("--repeat", "N", options->repeat, {1, 1000}, "Number of rounds");
+  command.number("--seconds", "S", options->seconds, {0.01, 60},
+                 "Approximate duration of each run");
+  command.text("--out", "runs.json", options->out, "Write the records to this file")
       .completes(cli::Completion::kFile);
   command.notes = "Over loopback, so both ends share this machine and TCP's segments are 64 KB.";
   command.shown = {

@@ -162,19 +162,21 @@ int run_validate(const ValidateOptions& options) {
 
 cli::Command validate_command() {
   auto options = std::make_shared<ValidateOptions>();
-  cli::Command command("validate", "Does the model hold here, and for what others have published?");
+  cli::Command command("validate", "Compare the model to this machine and to published figures");
   add_host_options(command, options->host);
-  command.text("--runs", "runs.json", options->runs, "Judge these runs instead of running anything")
+  command.text("--runs", "runs.json", options->runs, "Judge these recorded runs instead of running")
       .completes(cli::Completion::kFile);
-  command.text("--out", "runs.json", options->out, "Keep the runs")
+  command.text("--out", "runs.json", options->out, "Write the runs to this file")
       .completes(cli::Completion::kFile);
-  command.choice("--cpus", options->cpus, {"other", "same", "any"}, "Where the processes run");
-  command.number("--repeat", "N", options->repeat, {1, 100}, "Rounds over everything");
-  command.number("--seconds", "S", options->seconds, {0.01, 10}, "About so long for each run");
-  command.flag("--published-only", options->published_only, "Only the published figures");
+  command.choice("--cpus", options->cpus, {"other", "same", "any"},
+                 "Processors of the two processes");
+  command.number("--repeat", "N", options->repeat, {1, 100}, "Number of rounds");
+  command.number("--seconds", "S", options->seconds, {0.01, 10},
+                 "Approximate duration of each run");
+  command.flag("--published-only", options->published_only, "Check only the published figures");
   command.notes =
-      "Sockets are fitted; iWARP is predicted. Exit status 0: identities exact and bounds met;\n"
-      "1: not; 2: identical runs differ too much to say.";
+      "Sockets are fitted; iWARP is predicted.\nExit status 0: identities exact and bounds met;\n"
+      "1: missed; 2: identical runs differ too much to tell.";
   command.shown = {"iwarp cost validate",
                    "iwarp cost validate --out runs.json && iwarp cost validate --runs runs.json",
                    "iwarp cost validate --published-only"};

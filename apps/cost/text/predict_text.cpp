@@ -112,7 +112,7 @@ std::string crossover_table(const Question& q) {
   for (const auto& c : all_crossovers(q)) {
     if (c.over != over) {
       over = c.over;
-      out += fmt::format("{}From which size on an RNIC is better than {} (90 % band)\n",
+      out += fmt::format("{}Size from which an RNIC beats {} (90 % band)\n",
                          out.empty() ? "" : "\n", over == Mode::kToe ? "a TOE" : to_string(over));
     }
     out += fmt::format("  {:<48}{}\n", c.what, crossover_text(c.crossover));

@@ -19,12 +19,13 @@ constexpr double kLargestCount = 1e12;  // reuses, advertisements
 void add_host_options(cli::Command& command, QuestionOptions& options) {
   command.begin_group("Host");
   command.text("--preset", "NAME", options.preset,
-               "A host of the past or present: 2003, 2007, 100g; 100g if neither this nor --host "
-               "is given");
+               "A built-in host: 2003, 2007 or 100g. The default without --host is "
+               "100g");
   command
-      .text("--host", "host.json", options.host,
-            "A measured host, from iwarp cost calibrate; what it lacks is taken from the preset, "
-            "and said")
+      .text(
+          "--host", "host.json", options.host,
+          "A host measured by iwarp cost calibrate. Missing parameters are taken from the preset, "
+          "and listed")
       .completes(cli::Completion::kFile);
   command.begin_group("");
 }
@@ -32,25 +33,25 @@ void add_host_options(cli::Command& command, QuestionOptions& options) {
 void add_question_options(cli::Command& command, QuestionOptions& options) {
   add_host_options(command, options);
   command.begin_group("Workload");
-  command.size("--size", options.size, {1, kLargestSize}, "Octets of one message, 1 to 4G");
+  command.size("--size", options.size, {1, kLargestSize}, "Bytes of one message, 1 to 4G");
   command.number("--rate", "GBPS", options.rate, {1e-3, kLargestRate},
-                 "Gb/s of message octets; the link's if left out");
+                 "Gb/s of payload; the default is the rate of the link");
   command.number("--cores", "N", options.cores, {1, kLargestCores},
-                 "Processors that may work on it, on either side");
+                 "Processors that either side may use");
   command.number("--reuse", "U", options.reuse, {1, kLargestCount},
                  "Transfers per registration of a buffer");
   command.number("--advertise", "V", options.advertise, {1, kLargestCount},
                  "Transfers per exchange of an STag");
-  command.flag("--cached", options.cached, "Registrations are found in a cache");
-  command.flag("--events", options.events, "RNIC: sleep on completions, do not poll");
+  command.flag("--cached", options.cached, "Find registrations in a cache");
+  command.flag("--events", options.events, "RNIC: sleep until a completion instead of polling");
   command.flag("--polling", options.polling, "Sockets and TOE: receivers never sleep")
       .excludes("--events");
   command.choice("--crc", options.crc, {"on", "off"}, "CRC32c of software iWARP");
-  command.flag("--markers", options.markers, "Markers in software iWARP");
+  command.flag("--markers", options.markers, "Use markers in software iWARP");
   command.size("--fpdu", options.fpdu, {1, 1U << 16},
-               "Payload of one frame; what fits a TCP segment if left out");
+               "Payload of one frame; the default fits a TCP segment");
   command.number("--application", "NS", options.application, {0, 1e6},
-                 "The program's own work, ns per octet (LAWS: gamma)");
+                 "The application's own work, ns per byte (LAWS: gamma)");
   command.begin_group("");
 }
 

@@ -68,7 +68,9 @@ std::string copies_text(const model::Judgement& j) {
     most = std::max(most, c.high);
   }
   constexpr double kClaim = 0.8;
-  return out + "    (memcpy of as many octets in cache, to all that grows with the octets)\n" +
+  return out +
+         "    (memcpy of as many octets in cache, relative to all cost that grows with the "
+         "octets)\n" +
          fmt::format(
              "  \"copying takes 80 to 85 % of the processor\": {} on this machine. No source for "
              "it\n"
@@ -125,7 +127,7 @@ std::string prediction_line(const model::PublishedRow& row, const model::Check& 
 
 std::string predictions_text(const std::vector<model::PublishedRow>& rows) {
   auto out = fmt::format(
-      "\nPublished figures, predicted: by a preset, of whose values none comes from the figure.\n"
+      "\nPublished figures, predicted: by a preset none of whose values comes from the figure.\n"
       "One agrees when it is within {:.0f} % and its band (90 %) is at most a factor of {:g} "
       "wide.\n",
       100 * model::kCriterion.miss, model::kCriterion.band);
@@ -138,7 +140,7 @@ std::string predictions_text(const std::vector<model::PublishedRow>& rows) {
     sources += head_of(row);
     if (!row.reason.empty()) sources += fmt::format("      {}\n", row.reason);
   }
-  return out + "Their sources, and how they are to be read\n" + sources;
+  return out + "Sources, and how to read the figures\n" + sources;
 }
 
 }  // namespace
@@ -148,9 +150,9 @@ std::string judgement_text(const model::Judgement& j) {
 }
 
 std::string published_text(const std::vector<model::PublishedRow>& rows) {
-  return tolerance_text(rows, Use::kIdentity, "identities: arithmetic that must come out") +
+  return tolerance_text(rows, Use::kIdentity, "identities: arithmetic that must hold") +
          tolerance_text(rows, Use::kCalibrated,
-                        "calibrated: a preset was chosen so that they come out") +
+                        "calibrated: a preset was chosen to reproduce them") +
          tolerance_text(rows, Use::kDerived,
                         "derived: the paper's own numbers, added up by the model") +
          predictions_text(rows);
