@@ -20,7 +20,7 @@ std::string range_text(const Range& range) {
 }
 
 std::string bad(const std::string& expected, const std::string& word) {
-  return fmt::format("not {}: {}", expected, excerpt(word));
+  return fmt::format("\"{}\" is not {}", excerpt(word), expected);
 }
 
 /// Parses all of `word` as a number in `range`.

@@ -93,7 +93,7 @@ std::string page_text(const Path& path, const std::string& version) {
   out += section("NOTES", verbatim(command.notes));
   out += section("EXAMPLES", examples_text(command));
   out += section("EXIT STATUS",
-                 "0: done. 1: failed, standard error says why. 2: the command line makes no "
+                 "0: success. 1: failure; standard error gives the reason. 2: invalid "
                  "sense.\n");
   return out + section("SEE ALSO", see_also(path));
 }

@@ -47,7 +47,7 @@ class Tree {
           Misuse{path_text(out.path), unexpected_word(*out.path.back(), out.given.rest.front())});
     }
     if (!out.wants_help && !out.wants_version && !out.path.back()->run) {
-      return std::unexpected(Misuse{path_text(out.path), "which command?"});
+      return std::unexpected(Misuse{path_text(out.path), "no command given"});
     }
     return out;
   }
@@ -183,14 +183,15 @@ class Tree {
     for (const auto& option : command.options) {
       if (option.long_name() != name) continue;
       const bool empty = app.get_option(name)->count() == 0;
-      return name + (empty ? " needs a value " + option.value_name : " stands there twice");
+      return name + (empty ? " needs a value " + option.value_name : " is given twice");
     }
     return std::string(what);
   }
 
   static std::string unexpected_word(const Command& command, const std::string& word) {
     const bool is_option = word.size() > 1 && word.front() == '-';
-    if (!is_option && command.commands.empty()) return "one word too many: " + excerpt(word);
+    if (!is_option && command.commands.empty())
+      return "unexpected argument \"" + excerpt(word) + "\"";
     std::vector<std::string> known;
     if (is_option) {
       for (const auto& option : command.options) {
@@ -200,7 +201,7 @@ class Tree {
     } else {
       for (const auto& sub : command.commands) known.push_back(sub.name);
     }
-    return fmt::format("there is no {} {}{}", is_option ? "option" : "command", excerpt(word),
+    return fmt::format("unknown {} \"{}\"{}", is_option ? "option" : "command", excerpt(word),
                        did_you_mean(word.substr(0, word.find('=')), known));
   }
 

@@ -46,7 +46,8 @@ std::vector<const Command*> path_of(const Command& root, const std::vector<std::
       std::vector<std::string> known;
       known.reserve(subs.size());
       for (const auto& sub : subs) known.push_back(sub.name);
-      throw std::runtime_error("there is no command " + excerpt(word) + did_you_mean(word, known));
+      throw std::runtime_error("unknown command \"" + excerpt(word) + "\"" +
+                               did_you_mean(word, known));
     }
     path.push_back(&*found);
   }
@@ -80,8 +81,8 @@ Command help_command(const Command& root, const std::string& version) {
   auto options = std::make_shared<HelpOptions>();
   Command command("help", "Explain a command, or the options of connections");
   command.arguments("COMMAND", options->words,
-                    "As iwarp COMMAND --help; connection: the options that say how a connection "
-                    "shall be");
+                    "Shows the same as iwarp COMMAND --help; connection: the options of a "
+                    "connection");
   command
       .text("--manual", "DIR", options->manual,
             "Write a man page for each command into this directory instead")
@@ -100,7 +101,7 @@ Command completion_command(const Command& root) {
       .required()
       .check([](const std::string& word) -> std::string {
         const bool known = word == "bash" || word == "zsh" || word == "fish";
-        return known ? "" : "there are scripts for bash, zsh and fish, not for " + excerpt(word);
+        return known ? "" : "\"" + excerpt(word) + "\" is not bash, zsh or fish";
       });
   command.shown = {"source <(iwarp completion bash)",
                    "iwarp completion fish > ~/.config/fish/completions/iwarp.fish"};

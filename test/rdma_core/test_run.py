@@ -209,7 +209,7 @@ class Command(Run):
         for words, pattern in (
             ((), "^iwarp run: CMD is missing"),
             (("--",), "^iwarp run: CMD is missing"),
-            (("--frobnicate", "true"), "^iwarp run: there is no option --frobnicate"),
+            (("--frobnicate", "true"), "^iwarp run: unknown option \"--frobnicate\""),
             (("--env", "true"), "^iwarp run: --env prints and runs nothing: true"),
             (("--port-range", "7", "true"), "^iwarp run: --port-range: not two ports.*: 7"),
             (("--port-range", "9-8", "true"), "9-8"),
@@ -218,11 +218,11 @@ class Command(Run):
             (("--port-offset", "64512", "true"), "^iwarp run: .*--port-offset"),
             (("--port-offset", "-1", "true"), "^iwarp run: .*--port-offset"),
             (("--oob", "maybe", "true"), "^iwarp run: --oob: "),
-            (("--as", "infiniband", "true"), "^iwarp run: --as: not one of iwarp, roce: "),
+            (("--as", "infiniband", "true"), "^iwarp run: --as: \"infiniband\" is not one of iwarp, roce"),
             (("--receive-hold", "-1", "true"), "^iwarp run: .*--receive-hold"),
             (("--metrics", "0.0.0.0:9000", "true"), "^iwarp run: --metrics: only loopback .*: 0"),
             (("--metrics", "", "true"), "^iwarp run: --metrics: not PORT, ADDR:PORT or unix:PATH"),
-            (("--log-format", "xml", "true"), "^iwarp run: --log-format: not one of text, "),
+            (("--log-format", "xml", "true"), "^iwarp run: --log-format: \"xml\" is not one of text, "),
             (("--mpa-rev", "1", "--rtr", "read", "true"), "^iwarp run: --rtr read needs"),
             (("--quiet", "--log", "off", "true"), "^iwarp run: .*--quiet"),
         ):

@@ -99,24 +99,24 @@ TEST_CASE("bounds are part of the range") {
   CHECK(Toy().fault({"--count", "1"}) == "");
   CHECK(Toy().fault({"--count", "9"}) == "");
   CHECK(Toy().fault({"--size", "1M"}) == "");
-  CHECK(Toy().fault({"--count", "0"}) == "--count: not a number from 1 to 9: 0");
-  CHECK(Toy().fault({"--count", "10"}) == "--count: not a number from 1 to 9: 10");
-  CHECK(Toy().fault({"--size", "1025K"}) == "--size: not from 1 to 1M: 1025K");
-  CHECK(Toy().fault({"--seconds", "nan"}) == "--seconds: not a number from 0.1 to 10: nan");
+  CHECK(Toy().fault({"--count", "0"}) == "--count: \"0\" is not a number from 1 to 9");
+  CHECK(Toy().fault({"--count", "10"}) == "--count: \"10\" is not a number from 1 to 9");
+  CHECK(Toy().fault({"--size", "1025K"}) == "--size: \"1025K\" is not from 1 to 1M");
+  CHECK(Toy().fault({"--seconds", "nan"}) == "--seconds: \"nan\" is not a number from 0.1 to 10");
 }
 
 TEST_CASE("each kind of misuse says what is wrong and with which word") {
-  CHECK(Toy().fault({"--count", "3x"}) == "--count: not a number from 1 to 9: 3x");
-  CHECK(Toy().fault({"--size", "big"}) == "--size: not a size such as 4096, 64K or 1M: big");
-  CHECK(Toy().fault({"--color", "green"}) == "--color: not one of red, blue: green");
+  CHECK(Toy().fault({"--count", "3x"}) == "--count: \"3x\" is not a number from 1 to 9");
+  CHECK(Toy().fault({"--size", "big"}) == "--size: \"big\" is not a size such as 4096, 64K or 1M");
+  CHECK(Toy().fault({"--color", "green"}) == "--color: \"green\" is not one of red, blue");
   CHECK(Toy().fault({"--count"}) == "--count needs a value N");
-  CHECK(Toy().fault({"--count", "1", "--count", "2"}) == "--count stands there twice");
-  CHECK(Toy().fault({"--colour", "red"}) == "there is no option --colour; did you mean --color?");
-  CHECK(Toy().fault({"more"}) == "one word too many: more");
+  CHECK(Toy().fault({"--count", "1", "--count", "2"}) == "--count is given twice");
+  CHECK(Toy().fault({"--colour", "red"}) == "unknown option \"--colour\"; did you mean --color?");
+  CHECK(Toy().fault({"more"}) == "unexpected argument \"more\"");
   CHECK(Toy().fault({"--quiet", "--loud"}).find("exclude") != std::string::npos);
   CHECK(Toy().parse({"paint"}).error().text == "FILE is missing");
-  CHECK(Toy().parse({"piant"}).error().text == "there is no command piant; did you mean paint?");
-  CHECK(Toy().parse({}).error().text == "which command?");
+  CHECK(Toy().parse({"piant"}).error().text == "unknown command \"piant\"; did you mean paint?");
+  CHECK(Toy().parse({}).error().text == "no command given");
   CHECK(Toy().parse({"paint"}).error().command == "toy paint");
 }
 
