@@ -56,7 +56,7 @@ const measure::Test* test_argument(const std::string& word) {
   if (test != nullptr) return test;
   std::vector<std::string> names;
   for (const auto& known : measure::tests()) names.emplace_back(known.name);
-  throw UsageError(fmt::format("there is no test {}{} (see iwarp perf --help)", cli::excerpt(word),
+  throw UsageError(fmt::format("unknown test \"{}\"{} (see iwarp perf --help)", cli::excerpt(word),
                                cli::did_you_mean(word, names)));
 }
 
@@ -81,7 +81,7 @@ Plan make_plan(const PerfOptions& options, const std::string& test) {
   plan.list = or_default(options.list, measure::default_list(*plan.test, plan.depth));
   measure::validate(plan);
   if (options.interval != 0 && !(options.interval >= kShortestInterval)) {
-    throw UsageError(fmt::format("--interval {}: takes 0, which is none, or {} to 3600",
+    throw UsageError(fmt::format("--interval: {} is not 0 (none) or from {} to 3600",
                                  options.interval, kShortestInterval));
   }
   return plan;
@@ -96,8 +96,8 @@ std::string bill(const PerfOptions& options, const Measurement& result) {
 
 void check_cost(const PerfOptions& options, const Plan& plan) {
   if (!options.cost) return;
-  if (plan.is_latency()) throw UsageError("--cost is for streams and rates");
-  if (options.json) throw UsageError("--cost is text, and does not go with --json");
+  if (plan.is_latency()) throw UsageError("--cost: not supported for latency tests");
+  if (options.json) throw UsageError("--cost and --json exclude each other");
   usage::cost_host(*options.cost);  // report a bad host before measuring
 }
 
@@ -131,8 +131,8 @@ perf::Report run_test(const PerfOptions& options, const Plan& plan, const net::A
 
 int run_client(const PerfOptions& options) {
   if (options.words.size() != (options.self ? 1 : 2)) {
-    throw UsageError(options.self ? "--self takes one word, TEST"
-                                  : "HOST and TEST are needed (or --self, or --server)");
+    throw UsageError(options.self ? "--self takes exactly one argument, TEST"
+                                  : "HOST and TEST are required (or use --self or --server)");
   }
   const auto plan = make_plan(options, options.words.back());
   check_cost(options, plan);
@@ -179,7 +179,7 @@ int run_perf_server(const PerfOptions& options) {
     } catch (const Error& error) {
       log_event({.level = verbs::LogLevel::kWarning,
                  .event = "client_failed",
-                 .message = fmt::format("a client: {}", error.what()),
+                 .message = fmt::format("client failed: {}", error.what()),
                  .fields = {{"why", error.what()}}});
     }
   }
@@ -200,13 +200,13 @@ std::string test_list() {
 }
 
 void add_plan_options(cli::Command& command, PerfOptions& options) {
-  command.size("--size", options.size, {1, 64 << 20}, "Octets of a message; 64K for -bw, else 64");
-  command.number("--duration", "SECONDS", options.duration, {0.01, 3600}, "That count");
-  command.number("--warm-up", "SECONDS", options.warm_up, {0, 3600}, "Before, that do not count");
+  command.size("--size", options.size, {1, 64 << 20}, "Bytes of a message; 64K for -bw, else 64");
+  command.number("--duration", "SECONDS", options.duration, {0.01, 3600}, "Measured time");
+  command.number("--warm-up", "SECONDS", options.warm_up, {0, 3600}, "Time before, not measured");
   command.number("--interval", "SECONDS", options.interval, {0, 3600},
-                 "A line so often while it runs, 0.1 at least; 0: none");
+                 "Print a line in this interval, at least 0.1; 0: none");
   command.number("--depth", "N", options.depth, {1, 4096},
-                 "Messages under way per QP; 16 for -bw, 128 for -rate");
+                 "Messages in flight per QP; 16 for -bw, 128 for -rate");
   command.number("--list", "N", options.list, {1, 4096},
                  "Messages posted at a time; 16 for -rate, else 1");
   command.number("--qps", "N", options.plan.qps, {1, 1024}, "Queue pairs, each with a connection");
@@ -215,10 +215,10 @@ void add_plan_options(cli::Command& command, PerfOptions& options) {
 void add_mode_options(cli::Command& command, PerfOptions& options) {
   command.flag("--event", options.event,
                "Both ends sleep until there is a completion; the default");
-  command.flag("--poll", options.poll, "Both ends poll without a pause").excludes("--event");
+  command.flag("--poll", options.poll, "Both ends poll continuously").excludes("--event");
   command
       .flag("--busy-poll", options.busy_poll,
-            "As --event, but the stack's threads poll for a while before they sleep")
+            "As --event, but the stack's threads busy-poll before they sleep")
       .excludes("--event")
       .excludes("--poll");
   command
@@ -240,21 +240,22 @@ void add_mode_options(cli::Command& command, PerfOptions& options) {
 cli::Command perf_command() {
   auto options = std::make_shared<PerfOptions>();
   cli::Command command("perf",
-                       "Measure throughput, latency and rate, of TCP too, between two processes");
+                       "Measure throughput, latency and rate between two processes, of TCP too");
   command.usage =
       "iwarp perf [OPTION...] HOST[:PORT] TEST\n       iwarp perf [OPTION...] --self TEST\n"
       "       iwarp perf [OPTION...] --server [TEST]";
   command.arguments("TEST", options->words, "[HOST[:PORT]] TEST; the port is 7175");
-  command.flag("--self", options->self, "Start the server here, as a process of its own");
-  command.flag("--server", options->server, "Serve clients, who say what; with TEST only that");
-  command.text("--listen", "ADDR:PORT", options->listen, "With --server: where");
+  command.flag("--self", options->self, "Start a server process on this machine");
+  command.flag("--server", options->server,
+               "Serve clients, which choose the test; with TEST only that");
+  command.text("--listen", "ADDR:PORT", options->listen, "With --server: address to listen on");
   add_plan_options(command, *options);
   add_mode_options(command, *options);
   add_common_options(command, options->plan.connection);
   add_tls_options(command, options->plan.connection);
   command.notes = test_list();
-  command.shown = {"iwarp perf --self write-bw     this machine, with a server process of its own",
-                   "iwarp perf --self tcp-stream   what the TCP under it gives",
+  command.shown = {"iwarp perf --self write-bw     this machine, with a separate server process",
+                   "iwarp perf --self tcp-stream   the TCP below it",
                    "iwarp perf --server            serve one client after the other",
                    "iwarp perf 192.0.2.7 send-lat --poll --json"};
   command.run = [options](const cli::Given&) { return run_perf(*options); };

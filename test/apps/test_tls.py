@@ -92,7 +92,7 @@ class Tls(Case):
         self.assert_ok(run("perf", "--self", "write-bw", *short, *self.key()))
         self.assert_ok(run("perf", "--self", "send-lat", *short, *self.own("server")))
         self.assert_fails(run("perf", "--self", "tcp-stream", *short, *self.key()), 2,
-                          "--tls: tcp-stream is bare TCP$")
+                          "--tls: tcp-stream uses plain TCP$")
 
     def test_options_that_do_not_do(self):
         self.assert_fails(run("ping", "--server", "--tls"), 1,

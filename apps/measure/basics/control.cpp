@@ -32,7 +32,7 @@ void Control::send(const Json& object) {
 Json Control::receive(Clock::duration time_limit) {
   const auto line = receive_line(Clock::now() + time_limit);
   auto object = Json::parse(line, nullptr, false);
-  if (!object.is_object()) throw Error("the peer does not speak as iwarp perf does");
+  if (!object.is_object()) throw Error("the peer does not speak the protocol of iwarp perf");
   if (const auto error = object.find("error"); error != object.end()) {
     throw Error("the peer says: " + printable(error->is_string() ? error->get<std::string>() : ""));
   }
@@ -58,7 +58,8 @@ std::string Control::receive_line(Clock::time_point deadline) {
       received_.erase(0, end + 1);
       return line;
     }
-    if (received_.size() > kMaxLine) throw Error("the peer does not speak as iwarp perf does");
+    if (received_.size() > kMaxLine)
+      throw Error("the peer does not speak the protocol of iwarp perf");
     std::array<std::byte, 4096> chunk;
     const auto size = socket_.receive(chunk, deadline);
     received_.append(reinterpret_cast<const char*>(chunk.data()), size);

@@ -35,11 +35,11 @@ constexpr std::array kTests{
     Test{"send-bw", Operation::kSend, Shape::kStream, "Sends, throughput"},
     Test{"write-rate", Operation::kWrite, Shape::kRate, "small RDMA Writes in lists"},
     Test{"send-rate", Operation::kSend, Shape::kRate, "small Sends in lists"},
-    Test{"write-lat", Operation::kWrite, Shape::kLatency, "RDMA Writes to and fro, half the time"},
-    Test{"read-lat", Operation::kRead, Shape::kLatency, "one RDMA Read, the whole time"},
-    Test{"send-lat", Operation::kSend, Shape::kLatency, "Sends to and fro, half the time"},
+    Test{"write-lat", Operation::kWrite, Shape::kLatency, "RDMA Writes, half the round trip"},
+    Test{"read-lat", Operation::kRead, Shape::kLatency, "one RDMA Read, the whole round trip"},
+    Test{"send-lat", Operation::kSend, Shape::kLatency, "Sends, half the round trip"},
     Test{"tcp-stream", Operation::kTcp, Shape::kStream, "baseline: send() and recv()"},
-    Test{"tcp-pingpong", Operation::kTcp, Shape::kLatency, "baseline: to and fro, half the time"},
+    Test{"tcp-pingpong", Operation::kTcp, Shape::kLatency, "baseline: half the round trip"},
 };
 
 constexpr std::uint64_t kMaxCountedSize = 1 << 30;
@@ -57,14 +57,14 @@ std::string size_text(std::uint64_t value) {
 
 void check_range(const char* option, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
   if (value >= low && value <= high) return;
-  throw UsageError(fmt::format("{} {}: takes {} to {}", option, value, low, size_text(high)));
+  throw UsageError(fmt::format("{}: {} is not from {} to {}", option, value, low, size_text(high)));
 }
 
 template <std::size_t N>
 void check_word(const char* option, const std::string& value,
                 const std::array<std::string_view, N>& of) {
   if (std::ranges::find(of, value) == of.end()) {
-    throw UsageError(fmt::format("{}: no value of this option: {}", option, printable(value)));
+    throw UsageError(fmt::format("{}: invalid value \"{}\"", option, printable(value)));
   }
 }
 
@@ -106,12 +106,13 @@ void validate_counted(const Plan& plan) {
   const bool stream = plan.test->shape == Shape::kStream &&
                       (plan.is_tcp() || plan.test->operation == Operation::kWrite);
   if (!stream || plan.qps != 1 || plan.list != 1 || plan.check) {
-    throw UsageError("a fixed number of messages is for one plain stream of Writes or of TCP");
+    throw UsageError("a fixed number of messages requires one plain stream of Writes or of TCP");
   }
   const auto kernels = crc32c::kernels();
   const auto is_this = [&](const auto& k) { return c.crc_kernel == k.name && k.supported(); };
   if (!c.crc_kernel.empty() && std::ranges::none_of(kernels, is_this)) {
-    throw UsageError("there is no CRC32c kernel " + printable(c.crc_kernel) + " here");
+    throw UsageError("CRC32c kernel \"" + printable(c.crc_kernel) +
+                     "\" is not available on this machine");
   }
 }
 
@@ -119,16 +120,16 @@ void validate_counted(const Plan& plan) {
 void validate_shape(const Plan& plan) {
   if (plan.is_latency() && plan.depth != 1) {
     throw UsageError(
-        fmt::format("--depth {}: {} has one message under way", plan.depth, plan.test->name));
+        fmt::format("--depth {}: {} has one message in flight", plan.depth, plan.test->name));
   }
   if (plan.qps != 1 && (plan.is_latency() || plan.is_tcp())) {
     throw UsageError(fmt::format("--qps {}: {} has one connection", plan.qps, plan.test->name));
   }
   if (plan.list != 1 && (plan.is_latency() || plan.is_tcp())) {
-    throw UsageError(fmt::format("--list {}: {} has no lists", plan.list, plan.test->name));
+    throw UsageError(fmt::format("--list {}: {} posts no lists", plan.list, plan.test->name));
   }
   if (plan.connection.tls.wanted() && plan.is_tcp()) {
-    throw UsageError(fmt::format("--tls: {} is bare TCP", plan.test->name));
+    throw UsageError(fmt::format("--tls: {} uses plain TCP", plan.test->name));
   }
   if (plan.waiting == Waiting::kBusyPoll && plan.is_tcp()) {
     throw UsageError(fmt::format("--busy-poll: {} has no worker threads", plan.test->name));
@@ -139,12 +140,12 @@ void validate_memory(const Plan& plan) {
   const auto memory = plan.size * plan.places() * plan.qps;
   if (memory > kMaxMemory && !plan.is_counted()) {
     throw UsageError(
-        fmt::format("--size x --depth x --qps need {} of buffers; at most {} are taken",
+        fmt::format("--size x --depth x --qps need {} of buffers; at most {} are allowed",
                     format_octets(static_cast<double>(memory)),
                     format_octets(static_cast<double>(kMaxMemory))));
   }
   if (plan.depth * plan.qps > kMaxMessages) {
-    throw UsageError(fmt::format("--depth x --qps: {} messages under way; at most {} are taken",
+    throw UsageError(fmt::format("--depth x --qps: {} messages in flight; at most {} are allowed",
                                  plan.depth * plan.qps, kMaxMessages));
   }
 }
@@ -189,7 +190,7 @@ std::chrono::milliseconds milliseconds_from(const Json& json, const char* name) 
 
 Waiting waiting_from(const std::string& name) {
   const auto* const found = std::ranges::find(kWaiting, name);
-  if (found == kWaiting.end()) throw Error("no way to wait: " + printable(name));
+  if (found == kWaiting.end()) throw Error("unknown way to wait: \"" + printable(name) + "\"");
   return static_cast<Waiting>(found - kWaiting.begin());
 }
 
@@ -267,7 +268,8 @@ void validate(const Plan& plan) {
                          plan.waiting != Waiting::kPoll;
   if (immediate && !plan.connection.connection.startup.extensions) {
     throw UsageError(
-        "write-lat that sleeps is woken by immediate data: it needs --extensions auto");
+        "--extensions: write-lat without polling requires auto (immediate data wakes the "
+        "receiver)");
   }
   if (plan.is_counted()) validate_counted(plan);
 }
@@ -291,11 +293,11 @@ Json to_json(const Plan& plan) {
 Plan plan_from_json(const Json& json) {
   try {
     if (whole_number<int>(json.at("iwarp_perf"), "iwarp_perf") != kVersion) {
-      throw Error("client and server are of different versions of iwarp perf");
+      throw Error("client and server run different versions of iwarp perf");
     }
     Plan plan;
     plan.test = find_test(json.at("test").get<std::string>());
-    if (plan.test == nullptr) throw Error("there is no such test");
+    if (plan.test == nullptr) throw Error("unknown test");
     read_number(json, "size", plan.size);
     read_number(json, "depth", plan.depth);
     read_number(json, "qps", plan.qps);
@@ -310,7 +312,7 @@ Plan plan_from_json(const Json& json) {
     validate(plan);
     return plan;
   } catch (const Json::exception&) {
-    throw Error("the client does not speak as iwarp perf does");
+    throw Error("the client does not speak the protocol of iwarp perf");
   }
 }
 

@@ -35,7 +35,7 @@ AddressList resolve(const net::Address& address, int flags) {
   addrinfo* found = nullptr;
   const char* host = address.host.empty() ? nullptr : address.host.c_str();
   const int status = getaddrinfo(host, std::to_string(address.port).c_str(), &hints, &found);
-  if (status != 0) throw Error("unknown host " + printable(address.host));
+  if (status != 0) throw Error("unknown host \"" + printable(address.host) + "\"");
   return {found, &freeaddrinfo};
 }
 
@@ -55,7 +55,7 @@ bool wait_for(int socket, short events, Clock::time_point deadline) {
 }
 
 void wait_or_fail(int socket, short events, Clock::time_point deadline) {
-  if (!wait_for(socket, events, deadline)) throw Error("the peer has not answered in time");
+  if (!wait_for(socket, events, deadline)) throw Error("the peer did not answer in time");
 }
 
 /// Call after a failed call: returns when the call should be retried, or throws.
@@ -67,12 +67,12 @@ void wait_after_failure(int socket, short events, Clock::time_point deadline) {
 
 Descriptor open_socket(int family, const std::string& congestion) {
   Descriptor out(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (out.get() < 0) throw Error("socket: " + errno_text());
+  if (out.get() < 0) throw Error("cannot create a socket: " + errno_text());
   const auto size = static_cast<socklen_t>(congestion.size());
   // Before connecting: a connection that has begun to pace keeps pacing.
   if (size != 0 &&
       ::setsockopt(out.get(), IPPROTO_TCP, TCP_CONGESTION, congestion.data(), size) != 0) {
-    throw Error("congestion control " + printable(congestion) + ": " + errno_text());
+    throw Error("cannot set congestion control \"" + printable(congestion) + "\": " + errno_text());
   }
   return out;
 }
@@ -155,7 +155,7 @@ std::optional<Socket> Listener::accept(Clock::time_point deadline) {
     if (fd.get() >= 0) return Socket(std::move(fd));
     // The connecting client may have closed already.
     if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-      throw Error("accept: " + errno_text());
+      throw Error("cannot accept a connection: " + errno_text());
     }
   }
   return std::nullopt;

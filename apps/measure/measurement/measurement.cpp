@@ -69,7 +69,7 @@ Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
   try {
     out.server = usage::observed_from_json(answer.at("usage"));
   } catch (const Json::exception& error) {
-    throw Error(std::string("the server's report is not understood: ") + error.what());
+    throw Error(std::string("cannot parse the server's report: ") + error.what());
   }
   return out;
 }
@@ -77,7 +77,7 @@ Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
 net::Address data_address(const net::Address& server, const Json& answer) {
   const auto port = answer.find("port");
   if (port == answer.end() || !port->is_number_unsigned() || port->get<std::uint64_t>() > 65535) {
-    throw Error("the peer does not speak as iwarp perf does");
+    throw Error("the peer does not speak the protocol of iwarp perf");
   }
   return {.host = server.host, .port = port->get<std::uint16_t>()};
 }
@@ -126,7 +126,7 @@ void serve_tcp(const Plan& plan, const ServeOptions& options, Control& control) 
     control.send({{"port", listener.port()}});
     socket = listener.accept(Clock::now() + kConnectPatience);
   }
-  if (!socket) throw Error("the data connection did not come in time");
+  if (!socket) throw Error("no data connection arrived in time");
   const auto server = plan.is_counted() ? make_counted_tcp_server(plan, std::move(*socket))
                                         : make_tcp_server(plan, std::move(*socket));
   report_usage(control, serve_phases(plan, *server));
@@ -151,7 +151,7 @@ void serve_plan(const ServeOptions& options, Control& control) {
         fmt::format("this server serves {} only, not {}", options.only->name, plan.test->name));
   }
   if (plan.is_counted() && !options.own_process) {
-    throw Error("this server counts no messages: it is there for other clients, too");
+    throw Error("this server does not accept counted streams: it serves other clients, too");
   }
   set_up_process(plan, false);
   if (plan.is_tcp()) {

@@ -77,7 +77,7 @@ std::string result_text(const Plan& plan, const net::Address& server) {
 
 Measurement result_from(const Plan& plan, const std::string& text) {
   const auto json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) throw Error("a process of the measurement died");
+  if (!json.is_object()) throw Error("a process of the measurement ended early");
   if (json.contains("error")) throw Error(json["error"].get<std::string>());
   Measurement out;
   out.plan = plan;
@@ -118,7 +118,7 @@ ServerProcess::ServerProcess(Listener listener, unsigned seconds, const options:
 Measurement measure_apart(const Plan& plan) {
   const ServerProcess server(kLongest);
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("pipe: " + errno_text());
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("cannot make a pipe: " + errno_text());
   const Descriptor in(ends[0]);
   Descriptor out(ends[1]);
   const Process client(

@@ -95,8 +95,7 @@ Signal Endpoint::signal(const verbs::WorkCompletion& wc) {
   out.mark = static_cast<Mark>(in.u8());
   out.first = in.u64();
   out.count = in.u64();
-  if (octets.size() != kSignalSize || !in.ok())
-    throw Error("the peer sent no signal that is known");
+  if (octets.size() != kSignalSize || !in.ok()) throw Error("the peer sent an unknown signal");
   return out;
 }
 
@@ -150,7 +149,7 @@ void Endpoint::check_time(Clock::time_point deadline) {
   const auto now = Clock::now();
   check_stop(now);
   if (idle_) idle_(now);
-  if (now > deadline) throw Error("the peer has not answered in time");
+  if (now > deadline) throw Error("the peer did not answer in time");
 }
 
 void Endpoint::sleep(Clock::time_point deadline) {

@@ -134,7 +134,7 @@ void Endpoint::accept_request(net::ConnectRequest& request) {
                          ? bytes::load_be<std::uint32_t>(octets.data())
                          : ~std::uint32_t{0};
   if (index >= lanes_.size() || lanes_[index].qp->state() != verbs::QpState::kIdle) {
-    throw Error("a connection came that was not expected");
+    throw Error("unexpected connection");
   }
   check(request.accept(*lanes_[index].qp), "cannot accept " + net::to_string(request.peer()));
 }
@@ -143,7 +143,7 @@ net::CmEvent Endpoint::next_event(Clock::time_point deadline) {
   for (;;) {
     if (auto event = cm_->wait(std::chrono::milliseconds(100))) return std::move(*event);
     if (stop_requested()) throw Interrupted();
-    if (Clock::now() > deadline) throw Error("not all connections came in time");
+    if (Clock::now() > deadline) throw Error("not all connections arrived in time");
   }
 }
 
@@ -163,10 +163,10 @@ void Endpoint::swap_adverts(Control& control) {
       lane.peer = {.to = whole_number<std::uint64_t>(advert.at(0), "address"),
                    .stag = verbs::Stag{whole_number<std::uint32_t>(advert.at(1), "STag")},
                    .length = whole_number<std::uint32_t>(advert.at(2), "length")};
-      if (lane.peer.length != length) throw Error("the peer advertised another length of memory");
+      if (lane.peer.length != length) throw Error("the peer advertised memory of the wrong length");
     }
   } catch (const Json::exception&) {
-    throw Error("the peer's adverts are not understood");
+    throw Error("cannot parse the peer's adverts");
   }
 }
 

@@ -63,10 +63,11 @@ class RdmaServer final : public ServerRole {
     const bool is_send = is(Operation::kSend) && wc.opcode == verbs::WcOpcode::kRecv;
     const bool is_write = is(Operation::kWrite) && wc.opcode == verbs::WcOpcode::kRecvImmediate;
     if (!plan_.is_latency() ? !is_send : !is_send && !is_write) {
-      throw Error("a message came that the test does not have");
+      throw Error("the client sent a message that the test does not use");
     }
     if (is_send && wc.byte_len != plan_.size) {
-      throw Error(fmt::format("a message of {} octets came, not of {}", wc.byte_len, plan_.size));
+      throw Error(fmt::format("the client sent a message of {} bytes instead of {}", wc.byte_len,
+                              plan_.size));
     }
     if (is_send && plan_.check) check_pattern(endpoint_.message(wc), lane.index, lane.received);
     if (plan_.is_latency()) {
@@ -102,13 +103,13 @@ class RdmaServer final : public ServerRole {
         if (++ended_ == endpoint_.lanes().size()) after_ = endpoint_.observed();
         break;
       default:
-        throw Error("the client sent no signal that is known");
+        throw Error("the client sent an unknown signal");
     }
     endpoint_.send_signal(lane, signal);
   }
 
   void check_round(Lane& lane, const Signal& signal) {
-    if (signal.count > plan_.depth) throw Error("the client's round is larger than the depth");
+    if (signal.count > plan_.depth) throw Error("the client's round exceeds the depth");
     for (auto i = signal.first; i < signal.first + signal.count; ++i) {
       check_pattern(endpoint_.slot(lane, i), lane.index, i);
     }
@@ -118,7 +119,7 @@ class RdmaServer final : public ServerRole {
     const bool counts = is(Operation::kSend) || (plan_.is_latency() && is(Operation::kWrite));
     const auto received = lane.received - begun_[lane.index];
     if (!counts || received == sent) return;
-    throw Error(fmt::format("the client sent {} messages, {} arrived", sent, received));
+    throw Error(fmt::format("the client sent {} messages, but {} arrived", sent, received));
   }
 
   const Plan& plan_;

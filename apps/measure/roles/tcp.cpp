@@ -37,7 +37,7 @@ void TcpStream::not_now(std::uint32_t events, Clock::time_point& since) {
   check_stop(now);
   if (idle_) idle_(now);
   if (since == Clock::time_point{}) since = now;
-  if (now - since > kTimeout) throw Error("the peer has not answered in time");
+  if (now - since > kTimeout) throw Error("the peer did not answer in time");
 }
 
 // Returns whether to check the clock and stop signals. With Waiting::kEpoll, first sleeps in

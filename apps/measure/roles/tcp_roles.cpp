@@ -122,7 +122,7 @@ class TcpServer final : public ServerRole {
         if (plan_.is_latency()) stream_.send(message);
         return false;
       default:
-        throw Error("octets came that are neither data nor a mark");
+        throw Error("the client sent a message that is neither data nor a mark");
     }
     stream_.send(message.first(1));
     return mark == Mark::kEnd;

@@ -173,9 +173,9 @@ TEST_CASE("a plan is the same after its way to the server, and one out of bounds
 TEST_CASE("an unknown host and an address of another machine are told apart") {
   const auto soon = Clock::now() + std::chrono::seconds(5);
   CHECK_THROWS_WITH_AS(Socket::connect({"no-such-host.invalid", 1}, soon),
-                       "unknown host no-such-host.invalid", Error);
-  CHECK_THROWS_WITH_AS(Listener({"no-such-host.invalid", 1}), "unknown host no-such-host.invalid",
-                       Error);
+                       "unknown host \"no-such-host.invalid\"", Error);
+  CHECK_THROWS_WITH_AS(Listener({"no-such-host.invalid", 1}),
+                       "unknown host \"no-such-host.invalid\"", Error);
   CHECK_THROWS_WITH_AS(Listener({"192.0.2.1", 1}),
                        "cannot listen on 192.0.2.1:1: not an address of this machine", Error);
 }
@@ -186,7 +186,7 @@ TEST_CASE("a socket says that its peer has gone, or has nothing to say") {
   CHECK_FALSE(listener.accept(now).has_value());
   auto client = Socket::connect({"127.0.0.1", listener.port()}, now + std::chrono::seconds(5));
   std::array<std::byte, 4> octets{};
-  CHECK_THROWS_WITH_AS(client.receive(octets, now), "the peer has not answered in time", Error);
+  CHECK_THROWS_WITH_AS(client.receive(octets, now), "the peer did not answer in time", Error);
   {
     auto server = listener.accept(now + std::chrono::seconds(5));
     REQUIRE(server.has_value());
