@@ -31,8 +31,8 @@ void flush_output() {
 cli::Command root_command() {
   cli::Command root("iwarp",
                     "iWARP in user space: RDMA over ordinary TCP sockets (RFC 5040, 5041, 5044).\n"
-                    "One side registers memory and tells the other its STag; the other then reads\n"
-                    "and writes that memory directly, while the owner's program sleeps.");
+                    "One side registers memory and sends its STag to the other, which then reads\n"
+                    "and writes that memory directly while the owner's program sleeps.");
   root.usage = "iwarp COMMAND [OPTION...] [ARGUMENT...]\n       iwarp --version";
   root.commands = {demo_command(),    serve_command(),         get_command(), put_command(),
                    ping_command(),    perf_command(),          run_command(), conform_command(),

@@ -23,12 +23,13 @@ std::string await_terminate(Session& session, verbs::AsyncEventType type) {
   auto& events = session.rnic().async_events();
   while (const auto event = events.wait(kDemoPatience)) {
     if (event->qp_num != session.qp().num() || event->type != type) continue;
-    if (!event->terminate) throw Error("a Terminate without content");
+    if (!event->terminate) throw Error("the target sent a Terminate without content");
     const auto text = bytes::to_string(event->terminate->fault);
-    if (event->terminate->fault != kDemoRefusal) throw Error("the wrong Terminate: " + text);
+    if (event->terminate->fault != kDemoRefusal)
+      throw Error("the target sent the wrong Terminate: " + text);
     return text;
   }
-  throw Error("no Terminate came, though the STag is dead");
+  throw Error("the target sent no Terminate for a Write to a dead STag");
 }
 
 }  // namespace iwarp::apps

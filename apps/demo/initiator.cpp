@@ -73,7 +73,8 @@ class Initiator {
     session_.send_inline(std::as_bytes(std::span(std::string_view("may I have an STag?"))));
     receive();
     const auto advert = decode_advert(inbox_.octets().first(kAdvertSize));
-    if (!advert || advert->length != options_.size) throw Error("the advert makes no sense");
+    if (!advert || advert->length != options_.size)
+      throw Error("the target sent an invalid advert");
     remote_ = *advert;
     narrator_.remark("target", target_.expect("registered"));
   }
@@ -116,7 +117,7 @@ class Initiator {
     narrator_.remark("target", target_.expect("terminated"));
     session_.await_close();
     if (session_.qp().state() == verbs::QpState::kRts)
-      throw Error("the queue pair is still in RTS");
+      throw Error("the queue pair is still in RTS after a Terminate");
     narrator_.remark("initiator", fmt::format("I got it, and my queue pair is in state {}",
                                               verbs::to_string(session_.qp().state())));
   }
@@ -128,7 +129,7 @@ class Initiator {
                         .sgl = {&sge, 1},
                         .remote = {.rkey = remote_.stag, .to = remote_.to}});
     const auto wc = session_.wait(kDemoPatience);
-    if (wc.opcode == verbs::WcOpcode::kRecv) throw Error("the target speaks out of turn");
+    if (wc.opcode == verbs::WcOpcode::kRecv) throw Error("the target sent an unexpected message");
   }
 
   void receive() {
@@ -142,7 +143,7 @@ class Initiator {
     const auto counters = rnic_->counters(session_.qp());
     const auto expect = [](std::uint64_t count, bool wanted, const char* what) {
       if ((count > 0) == wanted) return;
-      throw Error(fmt::format("{} {}, against the options", count, what));
+      throw Error(fmt::format("{} {}: not what the options request", count, what));
     };
     expect(counters.markers_received, options_.common.connection.startup.markers,
            "markers received");
@@ -185,14 +186,13 @@ int run_demo(const DemoOptions& options) {
 cli::Command demo_command() {
   auto options = std::make_shared<DemoOptions>();
   cli::Command command("demo", "Watch two processes exchange an STag and use it, frame by frame");
-  command.size("--size", options->size, {1, kDemoMaxSize}, "Octets to write and read, at most 64M");
-  command.flag("--peer-markers", options->peer_markers,
-               "The target asks for markers in what it receives");
-  command.flag("-q,--quiet", options->quiet, "Only the last line");
+  command.size("--size", options->size, {1, kDemoMaxSize}, "Bytes to write and read, at most 64M");
+  command.flag("--peer-markers", options->peer_markers, "Let the target request markers");
+  command.flag("-q,--quiet", options->quiet, "Print only the last line");
   add_common_options(command, options->common);
   command.notes =
-      "Every frame is shown in its layers: MPA, DDP, RDMAP and what it means for verbs.\n"
-      "The last line says what was checked; exit status 0 means all of it held.";
+      "Every frame is shown in its layers: MPA, DDP, RDMAP, and its effect on verbs.\n"
+      "The last line lists the checks. Exit status 0 means that all of them passed.";
   command.shown = {"iwarp demo                                the whole story",
                    "iwarp demo --mpa-rev 1 --markers          as in 2007",
                    "iwarp demo --size 1M --quiet --trace demo.pcap"};

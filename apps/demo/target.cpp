@@ -74,7 +74,7 @@ class Target {
       if (event->type == net::CmEvent::Type::kConnectRequest) session_.accept(*event->request);
       if (event->type == net::CmEvent::Type::kConnectFailed) throw Error(to_text(*event));
     }
-    throw Error("nobody connects");
+    throw Error("the initiator did not connect in time");
   }
 
   void advertise() {
@@ -104,7 +104,7 @@ class Target {
     const std::span all(storage_);
     if (!std::ranges::all_of(all.first(kGuard), guard) ||
         !std::ranges::all_of(all.last(kGuard), guard)) {
-      throw Error("memory outside the region was touched");
+      throw Error("memory outside the region was modified");
     }
   }
 

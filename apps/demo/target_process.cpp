@@ -44,7 +44,7 @@ std::string TargetProcess::expect(const std::string& word) {
   if (line == word) return "";
   if (line.starts_with(word + " ")) return line.substr(word.size() + 1);
   if (line.starts_with("failed ")) throw Error("peer process: " + line.substr(7));
-  throw Error("the peer process says \"" + line + "\" where \"" + word + "\" was due");
+  throw Error("the peer process reported \"" + line + "\" instead of \"" + word + "\"");
 }
 
 void TargetProcess::finish() {
@@ -53,7 +53,7 @@ void TargetProcess::finish() {
   const auto pid = waitpid(pid_, &status, 0);
   pid_ = -1;
   if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw Error("the peer process did not end well");
+    throw Error("the peer process failed");
   }
 }
 
@@ -67,10 +67,10 @@ std::string TargetProcess::next_line() {
     pollfd on{.fd = pipe_, .events = POLLIN, .revents = 0};
     const int ready = poll(&on, 1, static_cast<int>(kDemoPatience.count()));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) throw Error("the peer process says nothing");
+    if (ready <= 0) throw Error("the peer process did not report in time");
     std::array<char, 512> chunk{};
     const auto n = read(pipe_, chunk.data(), chunk.size());
-    if (n <= 0) throw Error("the peer process is gone");
+    if (n <= 0) throw Error("the peer process ended early");
     received_.append(chunk.data(), static_cast<std::size_t>(n));
   }
 }

@@ -41,31 +41,32 @@ constexpr std::array kStatuses{
            "protection domain, is shorter, or lacks IBV_ACCESS_LOCAL_WRITE",
            "check lkey, addr and length of every SGE, and keep the region registered until the "
            "completion"},
-    Status{"WR_FLUSH_ERR", "Work Request Flushed Error",
-           "the request was not executed because its queue pair had left RTS; the cause is another "
-           "one",
-           "look at the first completion with another status, at vendor_err, and at the line that "
-           "the library printed when the connection ended"},
+    Status{
+        "WR_FLUSH_ERR", "Work Request Flushed Error",
+        "the request was not executed because its queue pair had left RTS; the cause is another "
+        "one",
+        "look at the first completion with another status, at its vendor_err, and at the line that "
+        "the library printed when the connection ended"},
     Status{"MW_BIND_ERR", "memory management operation error",
            "a memory window could not be bound, or a key not be invalidated",
            "bind only to regions with IBV_ACCESS_MW_BIND, and invalidate only keys of this queue "
            "pair"},
-    Status{"BAD_RESP_ERR", "bad response error", "the peer sent a response that fits no request",
+    Status{"BAD_RESP_ERR", "bad response error", "the peer sent a response that matches no request",
            "capture the connection and run iwarp explain"},
-    Status{"LOC_ACCESS_ERR", "local access error",
-           "the peer's message was refused by memory of this end",
+    Status{"LOC_ACCESS_ERR", "local access error", "local memory refused the peer's message",
            "check the rights of the region that the receive names"},
-    Status{"REM_INV_REQ_ERR", "remote invalid request error",
-           "the peer could not take the request: the message is longer than the peer's receive, or "
-           "the address of an atomic is no multiple of 8",
-           "compare the length of the message with that of the peer's receives"},
+    Status{
+        "REM_INV_REQ_ERR", "remote invalid request error",
+        "the peer could not execute the request: the message is longer than the peer's receive, or "
+        "the address of an atomic is not a multiple of 8",
+        "compare the length of the message with that of the peer's receives"},
     Status{"REM_ACCESS_ERR", "remote access error",
            "the peer refused the access to its memory: wrong rkey, outside of the region, or "
            "without the right",
-           "compare rkey, address and length with what the peer registered; vendor_err says which "
+           "compare rkey, address and length with what the peer registered; vendor_err tells which "
            "of them is wrong"},
     Status{"REM_OP_ERR", "remote operation error",
-           "the peer ended the connection for another reason than memory or receives",
+           "the peer ended the connection for a reason other than memory or receives",
            "look at vendor_err, and at what the peer printed"},
     Status{"RETRY_EXC_ERR", "transport retry counter exceeded",
            "the peer did not acknowledge the request in time, or its connection was lost",

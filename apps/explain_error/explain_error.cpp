@@ -23,7 +23,7 @@ int run_explain_error(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     const auto code = find_error_code(word);
     if (!code) {
-      throw UsageError(fmt::format("'{}' is no status of a completion, vendor_err or Terminate",
+      throw UsageError(fmt::format("\"{}\" is not a completion status, vendor_err or Terminate",
                                    printable(word)));
     }
     print(*code);

@@ -112,7 +112,7 @@ void print_text(const Json& info) {
 cli::Command info_command() {
   cli::Command command("info", "Show the version, the CRC32c kernel in use, limits and defaults");
   auto json = std::make_shared<bool>(false);
-  command.flag("--json", *json, "As JSON");
+  command.flag("--json", *json, "Print JSON");
   command.run = [json](const cli::Given&) {
     const Json info{{"iwarp", kVersion},
                     {"crc32c", crc_kernels()},

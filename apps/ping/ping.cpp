@@ -83,7 +83,7 @@ class Exchange {
       const auto advert =
           decode_advert(slot(wc.wr_id).first(std::min<std::size_t>(wc.byte_len, kAdvertSize)));
       if (!advert || wc.byte_len != kAdvertSize) {
-        throw Error(fmt::format("the peer sent {} octets, not an advert of 16", wc.byte_len));
+        throw Error(fmt::format("the peer sent {} octets instead of an advert of 16", wc.byte_len));
       }
       post(wc.wr_id);
       return *advert;
@@ -99,7 +99,7 @@ class Exchange {
                         .remote = {.rkey = peer.stag, .to = peer.to}});
     const auto wc = session_.wait(kTimeout);
     if (wc.opcode != (opcode == WrOpcode::kRead ? WcOpcode::kRead : WcOpcode::kWrite)) {
-      throw Error("the peer speaks out of turn");
+      throw Error("the peer sent an unexpected message");
     }
   }
 
@@ -168,7 +168,7 @@ void ping_loop(const PingOptions& options, Session& session, std::vector<Nanosec
     const auto time = one_ping(exchange, source, sink);
     if (times.size() < 10'000'000) times.push_back(time);
     if (options.verify && !std::ranges::equal(source.octets(), sink.octets())) {
-      throw Error(fmt::format("ping {} came back changed", i));
+      throw Error(fmt::format("ping {} returned different data", i));
     }
     if (options.verbose) fmt::print("ping data: {}\n", text_in(sink.octets()));
     if (!options.quiet && !options.verbose) {
@@ -199,8 +199,8 @@ int run_client(const PingOptions& options) {
 
 std::uint32_t checked_size(const Advert& advert) {
   if (advert.length > kPingMaxSize) {
-    throw Error(fmt::format("the client advertised {} octets; at most {} are taken", advert.length,
-                            kPingMaxSize));
+    throw Error(fmt::format("the client advertised {} octets; at most {} are allowed",
+                            advert.length, kPingMaxSize));
   }
   return advert.length;
 }
@@ -243,7 +243,8 @@ void handle_client(const PingOptions& options, net::Rnic& rnic, net::ConnectRequ
 
 int run_ping(const PingOptions& options) {
   if (options.server && !options.host.empty()) throw UsageError("--server takes no HOST");
-  if (!options.server && options.host.empty()) throw UsageError("HOST is missing (or --server)");
+  if (!options.server && options.host.empty())
+    throw UsageError("HOST is missing (or use --server)");
   if (!options.server) return run_client(options);
   const ServerOptions server{.listen = address_argument(options.listen, kPingPort),
                              .max_clients = options.max_clients,
@@ -264,19 +265,19 @@ cli::Command ping_command() {
   command.argument("HOST", options->host, "HOST, HOST:PORT or [V6]:PORT; the port is 7174");
   command.number("--count", "N", options->count, {0, 1e15}, "Pings to send; 0: until interrupted");
   command.size("--size", options->size, {0, kPingMaxSize},
-               "Octets of one ping, up to 4M; rping takes 26 to 65535");
-  command.flag("--verify", options->verify, "Compare what comes back with what was sent");
+               "Bytes of one ping, up to 4M; rping takes 26 to 65535");
+  command.flag("--verify", options->verify, "Compare the returned text to the one sent");
   command.flag("-v,--verbose", options->verbose, "Show the text");
   command.flag("-q,--quiet", options->quiet, "Only the summary");
   add_option(command, "IWARP_METRICS", options->common);
   command.begin_group("Server");
   command.flag("--server", options->server, "Answer pings; serves many clients at once");
-  command.text("--listen", "ADDR:PORT", options->listen, "Where to listen");
+  command.text("--listen", "ADDR:PORT", options->listen, "Address to listen on");
   command.choice("--go-ahead", options->go_ahead, {"send", "send-se", "send-inv", "send-se-inv"},
-                 "The messages that tell the client to go on; inv closes the buffer just used, "
+                 "The server's answer; inv also invalidates the buffer just used, "
                  "which rping does not expect");
   command.number("--max-clients", "N", options->max_clients, {1, 1024},
-                 "Clients at a time; more are turned away, unless one is idle: then that one");
+                 "Limit of clients; one more evicts an idle client, or is rejected");
   add_log_options(command, options->log);
   add_common_options(command, options->common);
   add_tls_options(command, options->common);
@@ -286,7 +287,8 @@ cli::Command ping_command() {
                    "iwarp ping 192.0.2.7 --verify       ten pings of 64 octets, each compared",
                    "iwarp ping [::1]:7174 --count 0 -v  until interrupted, showing the text"};
   command.run = [options](const cli::Given& given) {
-    if (given.has("--go-ahead") && !options->server) throw UsageError("--go-ahead needs --server");
+    if (given.has("--go-ahead") && !options->server)
+      throw UsageError("--go-ahead requires --server");
     return run_ping(*options);
   };
   return command;

@@ -57,7 +57,7 @@ Fd open_directory(const std::string& path) {
 }
 
 SourceFile open_in(const Fd& directory, const std::string& name) {
-  if (!is_plain_name(name)) throw Error(printable(name) + ": not a name this server takes");
+  if (!is_plain_name(name)) throw Error(printable(name) + ": not a valid file name");
   // O_NONBLOCK, because opening a FIFO would wait for its writer.
   return regular(
       Fd(openat(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)),
@@ -73,7 +73,7 @@ void read_at(const SourceFile& file, std::uint64_t offset, bytes::Span octets) {
     const auto n = pread(file.fd.get(), octets.data(), octets.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw Error("cannot read: " + errno_text());
-    if (n == 0) throw Error("the file became shorter while it was sent");
+    if (n == 0) throw Error("the file was truncated while it was sent");
     offset += static_cast<std::uint64_t>(n);
     octets = octets.subspan(static_cast<std::size_t>(n));
   }
@@ -106,7 +106,7 @@ NewFile::NewFile(const Fd& directory, std::uint64_t size)
   if (reserved) return;
   const auto why = errno_text();
   if (!temporary_.empty()) unlinkat(directory_.get(), temporary_.c_str(), 0);
-  throw Error(fmt::format("no room for {} octets: {}", size, why));
+  throw Error(fmt::format("cannot reserve {} bytes: {}", size, why));
 }
 
 NewFile::~NewFile() {

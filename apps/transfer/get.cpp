@@ -104,7 +104,7 @@ int run_get(const GetOptions& options) {
     elapsed = progress.elapsed();
   }
   if (messages.expect<Done>().digest != digest) {
-    throw Error(url->name + ": SHA-256 differs from the server's; no file was kept");
+    throw Error(url->name + ": SHA-256 differs from the server's; the file was discarded");
   }
   output->commit();
   const auto bill =
@@ -119,15 +119,17 @@ int run_get(const GetOptions& options) {
 
 cli::Command get_command() {
   auto options = std::make_shared<GetOptions>();
-  cli::Command command("get", "Fetch a file: the server RDMA Writes it to us");
+  cli::Command command("get", "Fetch a file: the server RDMA Writes it to this end");
   command.argument("URL", options->url, "iwarp://HOST[:PORT]/NAME; the port is 7480").required();
-  command.argument("OUT", options->out, "File or directory; NAME in this directory if left out")
+  command
+      .argument("OUT", options->out,
+                "File or directory; the default is NAME in the current directory")
       .completes(cli::Completion::kFile);
   add_client_options(command, options->client);
   command.notes =
-      "OUT appears only when the whole file is there and its SHA-256 agrees with the server's.\n"
-      "It has the permissions of the file that it replaces. A device or FIFO is written to as\n"
-      "octets arrive.";
+      "OUT appears only when the file is complete and its SHA-256 matches the server's.\n"
+      "It keeps the permissions of a file that it replaces. A device or FIFO is written\n"
+      "to while data arrives.";
   command.shown = {"iwarp get iwarp://192.0.2.7/disk.img            to ./disk.img",
                    "iwarp get iwarp://[::1]:7480/disk.img /srv/     to /srv/disk.img"};
   command.run = [options](const cli::Given&) { return run_get(*options); };

@@ -29,7 +29,7 @@ void MessageStream::send_invalidate(const Message& message, verbs::Stag stag, st
 StreamEvent MessageStream::next() {
   const auto wc = session_.wait(time_limit_);
   if (wc.opcode == verbs::WcOpcode::kRecvImmediate) {
-    throw Error("file protocol: Immediate Data is no message of it");
+    throw Error("file protocol: the peer sent Immediate Data");
   }
   if (wc.opcode != verbs::WcOpcode::kRecv) return wc;
   const auto index = static_cast<std::size_t>(wc.wr_id - kReceiveId);
@@ -45,7 +45,7 @@ void refuse_message(const StreamEvent& event) {
       throw Error(printable(refusal->reason));
     }
   }
-  throw Error("file protocol: the peer sent a message that does not fit here");
+  throw Error("file protocol: the peer sent an unexpected message");
 }
 
 }  // namespace iwarp::apps

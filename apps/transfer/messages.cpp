@@ -74,7 +74,7 @@ std::expected<Message, const char*> read_type(Reader& in, std::size_t index) {
     if (index != I) return read_type<I + 1>(in, index);
     std::variant_alternative_t<I, Message> m;
     read(in, m);
-    if (!in.ok()) return std::unexpected("file protocol: the message is cut short");
+    if (!in.ok()) return std::unexpected("file protocol: the message is truncated");
     if (in.remaining() != 0) return std::unexpected("file protocol: the message is too long");
     return m;
   } else {
@@ -106,7 +106,7 @@ std::expected<Message, const char*> decode_message(bytes::View octets) {
   if (!in.ok() || magic != kMagic)
     return std::unexpected("the peer does not speak the file protocol");
   if (version != kProtocolVersion) {
-    return std::unexpected("the peer speaks another version of the file protocol");
+    return std::unexpected("the peer speaks a different version of the file protocol");
   }
   if (length != in.remaining()) return std::unexpected("file protocol: wrong message length");
   if (type == 0) return std::unexpected("file protocol: unknown message type");

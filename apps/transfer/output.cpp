@@ -60,7 +60,8 @@ class StreamOutput final : public Output {
   explicit StreamOutput(const std::string& path)
       : fd_(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)), path_(path) {
     if (fd_) return;
-    throw Error(path + ": " + (errno == ENXIO ? "nobody reads from it" : errno_text()));
+    throw Error(path + ": " +
+                (errno == ENXIO ? "no process has it open for reading" : errno_text()));
   }
 
   void write_at(std::uint64_t, bytes::View octets) override {
@@ -102,7 +103,7 @@ OutputPath::OutputPath(std::string path, const std::string& name) {
   const auto slash = path_.rfind('/');
   name_ = slash == std::string::npos ? path_ : path_.substr(slash + 1);
   if (name_.empty() || name_ == "." || name_ == "..") {
-    throw UsageError("OUT is not a file name: " + path);
+    throw UsageError("OUT: \"" + path + "\" is not a file name");
   }
   directory_ = open_directory(directory_of(path_));
 }

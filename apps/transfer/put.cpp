@@ -58,7 +58,7 @@ class Upload {
 
   void take_piece() {
     if (messages_.expect<Piece>().offset != pulled_) {
-      throw Error("file protocol: the server took a piece out of order");
+      throw Error("file protocol: the server read a piece out of order");
     }
     pulled_ += open_.front().mapping.octets().size();
     open_.pop_front();  // also revokes the server's access [SEC-16]
@@ -79,10 +79,10 @@ int run_put(const PutOptions& options) {
   if (!url) throw UsageError(url.error());
   if (url->name.empty()) url->name = base_name(options.file);
   if (!is_plain_name(url->name)) {
-    throw UsageError("not a name a server takes, say another in the URL: " + url->name);
+    throw UsageError("\"" + url->name + "\" is not a valid file name (name the file in the URL)");
   }
   const auto file = open_path(options.file);
-  explain_sigbus("iwarp put: the file became shorter while it was sent\n");
+  explain_sigbus("iwarp put: the file was truncated while it was sent\n");
   catch_stop_signals();
 
   FileClient client(url->server, options.client);
@@ -90,7 +90,7 @@ int run_put(const PutOptions& options) {
   auto& messages = client.messages();
   messages.send(PutRequest{file.size, url->name});
   if (messages.expect<Ready>().size != file.size) {
-    throw Error("file protocol: the server expects another size");
+    throw Error("file protocol: the server expects a different size");
   }
   Digest digest{};
   std::chrono::nanoseconds elapsed{};
@@ -100,7 +100,7 @@ int run_put(const PutOptions& options) {
     digest = tell_if_interrupted(messages, [&] { return upload.run(progress); });
     messages.send(Finish{digest});
     if (messages.expect<Done>().digest != digest) {
-      throw Error(url->name + ": the server confirms another SHA-256");
+      throw Error(url->name + ": the server confirmed a different SHA-256");
     }
     elapsed = progress.elapsed();
   }
@@ -116,18 +116,18 @@ int run_put(const PutOptions& options) {
 
 cli::Command put_command() {
   auto options = std::make_shared<PutOptions>();
-  cli::Command command("put", "Store a file: the server RDMA Reads it from us");
+  cli::Command command("put", "Store a file: the server RDMA Reads it from this end");
   command.argument("FILE", options->file, "The file to send")
       .required()
       .completes(cli::Completion::kFile);
   command
       .argument("URL", options->url,
-                "iwarp://HOST[:PORT]/[NAME]; the port is 7480, the name FILE's")
+                "iwarp://HOST[:PORT]/[NAME]; the defaults are port 7480 and the name of FILE")
       .required();
   add_client_options(command, options->client);
   command.notes =
-      "The file appears at the server only when it is complete, verified and on disk; it replaces\n"
-      "one of the same name.";
+      "The file appears on the server only when it is complete, verified and on disk.\n"
+      "It replaces a file of the same name.";
   command.shown = {"iwarp put disk.img iwarp://192.0.2.7/             as disk.img",
                    "iwarp put disk.img iwarp://[::1]:7480/copy.img    under another name"};
   command.run = [options](const cli::Given&) { return run_put(*options); };

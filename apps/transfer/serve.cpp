@@ -84,9 +84,9 @@ class FileServer {
   }
 
   std::string serve_put(MessageStream& messages, BufferRing& ring, const PutRequest& request) {
-    if (options_.read_only) throw Error("this server takes no files");
+    if (options_.read_only) throw Error("this server is read-only");
     if (!is_plain_name(request.name)) {
-      throw Error(printable(request.name) + ": not a name this server takes");
+      throw Error(printable(request.name) + ": not a valid file name");
     }
     check_replaceable(directory_, request.name);
     NewFile file(directory_, request.size);
@@ -136,15 +136,15 @@ int run_serve(const ServeOptions& options) {
 cli::Command serve_command() {
   auto options = std::make_shared<ServeOptions>();
   cli::Command command("serve", "Offer the files of a directory to get and put");
-  command.argument("DIR", options->directory, "The directory")
+  command.argument("DIR", options->directory, "The directory to serve")
       .required()
       .completes(cli::Completion::kDirectory);
-  command.text("--listen", "ADDR:PORT", options->listen, "Where to listen");
-  command.flag("--read-only", options->read_only, "Refuse put");
+  command.text("--listen", "ADDR:PORT", options->listen, "Address to listen on");
+  command.flag("--read-only", options->read_only, "Reject put");
   command.number(
       "--max-clients", "N", options->max_clients, {1, 1024},
-      "Clients at a time, each with 8 MiB of buffers; more are turned away, unless one is "
-      "idle: then that one");
+      "Limit of clients, each with 8 MiB of buffers; one more evicts an idle client, or is "
+      "rejected");
   command.number("--timeout", "SECONDS", options->timeout_s, {1, 3600},
                  "How long a client may be silent");
   add_option(command, "IWARP_METRICS", options->common);
@@ -152,12 +152,13 @@ cli::Command serve_command() {
   add_common_options(command, options->common);
   add_tls_options(command, options->common);
   command.notes =
-      "There are no users and no passwords: whoever reaches the port reads the plain files of DIR\n"
-      "and, without --read-only, replaces them. So only this machine does unless --listen says\n"
-      "otherwise, and only clients with a certificate of --tls-ca, or a key of --tls-psk, do.\n"
-      "Files in sub-directories, hidden files and symbolic links are not served.";
+      "There are no users and no passwords: any client that reaches the port can read\n"
+      "the files of DIR and, without --read-only, replace them. Therefore the default\n"
+      "address is reachable only from this machine. With --tls-ca or --tls-psk, clients\n"
+      "need a certificate or a key. Files in sub-directories, hidden files and symbolic\n"
+      "links are not served.";
   command.shown = {"iwarp serve /srv/images --read-only --listen :7480    every address, port 7480",
-                   "iwarp serve . --listen [::1]:0                        some free port, printed"};
+                   "iwarp serve . --listen [::1]:0                        a free port, printed"};
   command.run = [options](const cli::Given&) { return run_serve(*options); };
   return command;
 }

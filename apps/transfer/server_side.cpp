@@ -24,7 +24,7 @@ class Windows {
   void add(const Window& window) {
     if (window.offset != advertised_ || advertised_ >= size_ ||
         window.memory.length != piece_length(advertised_, size_)) {
-      throw Error("file protocol: the client advertised a window that does not fit");
+      throw Error("file protocol: the client advertised an unexpected window");
     }
     if (waiting_.size() >= kMaxWindows) {
       throw Error("file protocol: the client advertised too many windows");
@@ -150,7 +150,7 @@ Digest receive_file(MessageStream& messages, BufferRing& ring, std::uint64_t siz
     const auto* finish = std::get_if<Finish>(&std::get<Message>(event));
     if (finish == nullptr) refuse_message(event);
     if (finish->digest != digest) {
-      throw Error("SHA-256 differs from the client's; nothing was kept");
+      throw Error("SHA-256 differs from the client's; the file was discarded");
     }
     return digest;
   }

@@ -42,10 +42,11 @@ std::string transfer_text(double octets, double message) {
 }  // namespace
 
 void add_cost_option(cli::Command& command, std::optional<std::string>& host) {
-  command.optional_text("--cost", "HOST", host,
-                        "Afterwards, what this end cost the processor, and what a TOE or an RNIC "
-                        "would have; HOST is a preset or a host.json, the newest preset if left "
-                        "out");
+  command.optional_text(
+      "--cost", "HOST", host,
+      "Print the processor time of this end, and that of a TOE or an RNIC for the same "
+      "transfer; HOST is a preset or a host.json, the default is the newest "
+      "preset");
 }
 
 model::ParameterSet cost_host(const std::string& host) {
@@ -65,7 +66,7 @@ std::string bill(const model::ParameterSet& host, model::Observed run, double oc
   const auto ledger = account(p, run);
   auto out = fmt::format("Processor time of this end, accounted with {}\n", title_of(host));
   out += components(ledger);
-  out += fmt::format("  {:<16}{:>12}   measured {} in all, with whatever else the program did\n",
+  out += fmt::format("  {:<16}{:>12}   measured {} in all, including other work of the program\n",
                      "accounted", time_text(ledger.total()), time_text(run.cpu_ns));
   const model::Workload each{.size = message};
   auto cached = each;

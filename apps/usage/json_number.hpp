@@ -25,7 +25,7 @@ T whole_number(const Json& json, const char* name) {
     const auto number = json.template get<std::int64_t>();
     if (std::in_range<T>(number)) return static_cast<T>(number);
   }
-  throw Error(fmt::format("{}: not a whole number, or out of range", name));
+  throw Error(fmt::format("{}: not an integer, or out of range", name));
 }
 
 /// Returns the integer member `name`. Throws Json::exception if there is none.

@@ -82,7 +82,7 @@ class Content(Case):
         os.mkfifo(fifo)
         with Server("serve", self.dir) as server:
             self.assert_ok(run("put", source, server.url()))
-            self.assert_fails(run("get", server.url("f"), fifo), 1, "nobody reads from it$")
+            self.assert_fails(run("get", server.url("f"), fifo), 1, "no process has it open for reading$")
             with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader:
                 held = os.open(fifo, os.O_RDWR)  # until the reader is there, too
                 result = []
@@ -138,7 +138,7 @@ class Refusals(Case):
     def test_read_only(self):
         with Server("serve", self.dir, "--read-only") as server:
             self.assert_fails(run("put", self.file("f", 1), server.url()), 1,
-                              "takes no files$")
+                              "this server is read-only$")
         self.assertEqual(self.names(self.dir), [])
 
     def test_a_full_disk_at_the_server(self):
@@ -146,7 +146,7 @@ class Refusals(Case):
         with Server("serve", self.dir,
                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)) as server:
             self.assert_fails(run("put", self.file("f", 9 * MIB), server.url()), 1,
-                              r"^iwarp put: no room for 9437184 octets: ")
+                              r"^iwarp put: cannot reserve 9437184 bytes: ")
             self.assertEqual(self.names(self.dir), [])
             self.assert_ok(run("put", self.file("g", 7 * MIB), server.url()))
         self.assertEqual(self.names(self.dir), ["g"])
@@ -157,7 +157,7 @@ class Refusals(Case):
         with Server("serve", self.dir) as server:
             result = run("get", server.url("f"), self.out,
                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit))
-            self.assert_fails(result, 1, r"^iwarp get: no room for 9437184 octets: ")
+            self.assert_fails(result, 1, r"^iwarp get: cannot reserve 9437184 bytes: ")
         self.assertEqual(self.names(self.out), [])
 
     def test_a_really_full_disk(self):
@@ -174,7 +174,7 @@ class Refusals(Case):
             view = os.path.join("/proc", str(server.pid), "root")
             inside = view + str(self.dir)
             self.assert_fails(run("put", self.file("f", 5 * MIB), server.url()), 1,
-                              "no room for 5242880 octets: no space left on device$")
+                              "cannot reserve 5242880 bytes: no space left on device$")
             self.assertEqual(self.names(inside), [])
             self.assert_ok(run("put", self.file("g", 3 * MIB), server.url()))
             self.assertEqual(self.names(inside), ["g"])

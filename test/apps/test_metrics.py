@@ -197,7 +197,7 @@ class Kept(Case):
             for where in (str(taken.getsockname()[1]), f"unix:{path}", f"unix:{path}/below"):
                 with self.subTest(where=where):
                     self.assert_fails(run("ping", "--server", "--metrics", where), 1,
-                                      "^iwarp ping: cannot give metrics at ")
+                                      "^iwarp ping: cannot serve metrics at ")
         self.assertEqual(path.stat().st_size, 1)
 
 

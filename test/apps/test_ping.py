@@ -105,7 +105,7 @@ class Ping(Case):
                 with contextlib.suppress(ConnectionResetError):
                     while piece := peer.recv(4096):
                         said += piece
-            self.assertIn("the peer speaks out of turn", server.stop()[1])
+            self.assertIn("the peer sent an unexpected message", server.stop()[1])
         opcodes = []
         while said:
             length = int.from_bytes(said[:2], "big")

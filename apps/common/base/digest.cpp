@@ -12,7 +12,7 @@ namespace iwarp::apps {
 namespace {
 
 void require(int openssl_result) {
-  if (openssl_result != 1) throw Error("OpenSSL has no working SHA-256");
+  if (openssl_result != 1) throw Error("SHA-256 failed: not available from OpenSSL");
 }
 
 }  // namespace

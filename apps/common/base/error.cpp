@@ -40,7 +40,7 @@ std::string to_text(const net::CmEvent& event) {
     return to_text(event.error);
   }
   if (!event.why.empty()) return lower_first(event.why);
-  return event.error ? to_text(event.error) : "the connection ended at once";
+  return event.error ? to_text(event.error) : "the peer closed the connection during setup";
 }
 
 void check(const std::error_code& error, std::string_view what) {

@@ -26,9 +26,9 @@ Log& process_log() {
 
 void add_log_options(cli::Command& command, LogOptions& options) {
   command.choice("--log", options.level, {"off", "error", "warning", "info", "debug"},
-                 "What to say on standard output: what is of this level or of one before it");
+                 "Log events of this level and of more severe levels to standard output");
   command.choice("--log-format", options.format, {"text", "logfmt", "json"},
-                 "text for people; key=value, or an object a line, for programs");
+                 "Plain text; key=value pairs, or a JSON object per line, for programs");
 }
 
 void set_log(const LogOptions& options) {

@@ -21,7 +21,7 @@ std::vector<net::Address> addresses_of(const net::Address& to) {
     if (stop_requested()) throw Interrupted();
   }
   const auto found = lookup.result();
-  if (!found) throw Error("unknown host " + printable(to.host));
+  if (!found) throw Error("unknown host \"" + printable(to.host) + "\"");
   std::vector<net::Address> out;
   for (const auto& host : *found) out.push_back({host, to.port});
   return out;

@@ -23,7 +23,7 @@ namespace iwarp::apps {
 namespace {
 
 constexpr std::string_view kBusy = "busy: too many clients";
-constexpr std::string_view kNoThread = "busy: no thread to be had";
+constexpr std::string_view kNoThread = "busy: cannot create a thread";
 
 struct Client {
   std::unique_ptr<net::ConnectRequest> request;
@@ -81,7 +81,7 @@ class ClientList {
   }
 
   void run(Client& client) {
-    log_client("client_begins", "is served", *client.request);
+    log_client("client_begins", "connected", *client.request);
     try {
       handler_(rnic_, *client.request, client.slot);
     } catch (const std::exception& error) {
@@ -92,7 +92,7 @@ class ClientList {
                  .message = peer + ": " + error.what(),
                  .fields = {{"peer", peer}, {"why", error.what()}}});
     }
-    log_client("client_ends", "is served no more", *client.request);
+    log_client("client_ends", "disconnected", *client.request);
     client.done = true;
   }
 

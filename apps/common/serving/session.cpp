@@ -121,7 +121,7 @@ verbs::WorkCompletion Session::wait(Timeout timeout) {
     if (!fresh_.empty()) continue;
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    if (left.count() <= 0) throw Error("the peer has not answered in time");
+    if (left.count() <= 0) throw Error("the peer did not answer in time");
     sleep(left);
   }
 }
