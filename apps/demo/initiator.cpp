@@ -134,7 +134,7 @@ class Initiator {
 
   void receive() {
     if (session_.wait(kDemoPatience).opcode != verbs::WcOpcode::kRecv) {
-      throw Error("a completion of an unsignalled request");
+      throw Error("unexpected completion");
     }
   }
 

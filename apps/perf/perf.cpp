@@ -228,8 +228,8 @@ void add_mode_options(cli::Command& command, PerfOptions& options) {
       .excludes("--event")
       .excludes("--poll")
       .excludes("--busy-poll");
-  command.flag("--check", options.plan.check, "Compare every octet that arrives; slower");
-  command.flag("--json", options.json, "As JSON");
+  command.flag("--check", options.plan.check, "Compare every byte received; slower");
+  command.flag("--json", options.json, "Print the report as JSON");
   add_option(command, "IWARP_METRICS", options.plan.connection);
   add_log_options(command, options.log);
   usage::add_cost_option(command, options.cost);

@@ -268,7 +268,7 @@ cli::Command ping_command() {
                "Bytes of one ping, up to 4M; rping takes 26 to 65535");
   command.flag("--verify", options->verify, "Compare the returned text to the one sent");
   command.flag("-v,--verbose", options->verbose, "Show the text");
-  command.flag("-q,--quiet", options->quiet, "Only the summary");
+  command.flag("-q,--quiet", options->quiet, "Print only the summary");
   add_option(command, "IWARP_METRICS", options->common);
   command.begin_group("Server");
   command.flag("--server", options->server, "Answer pings; serves many clients at once");
@@ -282,7 +282,7 @@ cli::Command ping_command() {
   add_common_options(command, options->common);
   add_tls_options(command, options->common);
   command.notes =
-      "Speaks the protocol of rdma-core's rping: either end may be one (rping -s, rping -c).";
+      "Speaks the protocol of rdma-core's rping; either end may be rping.";
   command.shown = {"iwarp ping --server                 answer on port 7174 until interrupted",
                    "iwarp ping 192.0.2.7 --verify       ten pings of 64 octets, each compared",
                    "iwarp ping [::1]:7174 --count 0 -v  until interrupted, showing the text"};

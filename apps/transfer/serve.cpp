@@ -146,7 +146,7 @@ cli::Command serve_command() {
       "Limit of clients, each with 8 MiB of buffers; one more evicts an idle client, or is "
       "rejected");
   command.number("--timeout", "SECONDS", options->timeout_s, {1, 3600},
-                 "How long a client may be silent");
+                 "Time limit for a silent client");
   add_option(command, "IWARP_METRICS", options->common);
   add_log_options(command, options->log);
   add_common_options(command, options->common);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the settings to iwarp::tls.
+// Creates TLS carriers from the settings.
 #include "common/connection/tls.hpp"
 
 #include "common/base/error.hpp"

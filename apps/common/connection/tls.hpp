@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The carriers that the options of TLS ask for.
+// The carriers that the TLS options configure.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace iwarp::apps {
 
-/// Null: no TLS. Error: what is wrong with the files.
+/// Returns the carriers of a client, or null without TLS. Throws Error if a file is unusable.
 std::shared_ptr<const net::CarrierFactory> connecting_carrier(const options::TlsSettings& tls);
 std::shared_ptr<const net::CarrierFactory> listening_carrier(const options::TlsSettings& tls);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What --metrics asks for: the figures of this process, for whoever watches it. One place for all.
+// The option --metrics: publishes the counters of this process, at one address or path.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace iwarp::apps {
 
-/// Opens the place and says on standard error which it is; empty: there is none. Once, and after
-/// all forks. Error: it cannot be opened.
+/// Opens the place and prints it on standard error; does nothing if `where` is empty. Call once,
+/// after all forks. Throws Error if the place cannot be opened.
 void start_metrics(const std::string& where);
 /// Publishes the counters of `rnic`, if metrics are enabled, until the returned object is
 /// destroyed.

@@ -31,10 +31,10 @@ Measurement take_measurement(const Plan& plan, const net::Address& server,
                              MeasureOptions options = {});
 
 struct ServeOptions {
-  std::string host;               ///< where the data connections are taken
-  const Test* only = nullptr;     ///< refuse others; null: whatever the client wants
-  bool own_process = false;       ///< this process is for one client: counted streams, too
-  options::TlsSettings tls = {};  ///< wanted here, it is wanted of the client
+  std::string host;               ///< where data connections are accepted
+  const Test* only = nullptr;     ///< rejects other tests; null: accepts any
+  bool own_process = false;       ///< this process serves one client: accepts counted streams, too
+  options::TlsSettings tls = {};  ///< if TLS is enabled here, the client must use it
 };
 /// Serves one client. Reports a failure to the client, then throws it.
 void serve_client(Socket socket, const ServeOptions& options);

@@ -27,7 +27,7 @@ using Json = nlohmann::json;
 constexpr unsigned kLongest = 120;  // seconds
 constexpr const char* kLoopback = "127.0.0.1";
 
-// What goes wrong the client says.
+// The client reports failures.
 int serve_parent(Listener& listener, const options::TlsSettings& tls) {
   try {
     // Ctrl-C reaches this process, too; the parent decides what it means, and kills this one.

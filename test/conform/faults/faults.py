@@ -59,10 +59,10 @@ FAULTS = (
     # MPA: startup
     Fault("startup-revision-unchecked", STARTUP,
           "  if (frame.revision == 0 || frame.revision > options_.revision) {\n    return fail("
-          "StartupEvent::kMalformedFrame, kWrongRevision);\n  }\n  // Told",
+          "StartupEvent::kMalformedFrame, kWrongRevision);\n  }\n  // With the option",
           '  if (!IWARP_BROKEN("startup-revision-unchecked") &&\n'
           "      (frame.revision == 0 || frame.revision > options_.revision)) {\n    return fail("
-          "StartupEvent::kMalformedFrame, kWrongRevision);\n  }\n  // Told",
+          "StartupEvent::kMalformedFrame, kWrongRevision);\n  }\n  // With the option",
           ("mpa/request/revision-3",)),
     Fault("startup-key-unchecked", STARTUP_FRAME,
           "if (matching_key_octets(expected, in) < std::min(in.size(), kKeySize)) {",

@@ -86,10 +86,10 @@ constexpr std::array kTable{
            "MPA revision: 1 (RFC 5044) or 2 (RFC 6581). A peer that goes away when asked "
            "for 2 is asked again for 1, but not with 2-only"},
     Option{"--crc", "IWARP_CRC", Group::kConnection, one_of<kOnOff, &StartupOptions::crc>(),
-           "CRC32c over each frame; used unless both sides say off"},
+           "CRC32c over each frame; used unless both ends say off"},
     Option{"--markers", "IWARP_MARKERS", Group::kConnection,
            one_of<kOnOff, &StartupOptions::markers>().of_kind(Kind::kFlag),
-           "Ask the peer for markers in what we receive"},
+           "Ask the peer to send markers"},
     Option{"--rtr", "IWARP_RTR", Group::kConnection,
            one_of<kRtr, &StartupOptions::rtr>().in_programs("write"),
            "Ready-to-receive message of revision 2; none means client-server mode. Some "
@@ -97,7 +97,7 @@ constexpr std::array kTable{
     Option{"--fpdu", "IWARP_FPDU", Group::kConnection,
            number<&ConnectionOptions::max_ulpdu, 128, kMaxFpdu, std::uint64_t, kFpdu>("emss|max|N")
                .sizes(),
-           "Largest frame we send: emss fits a TCP segment, the rule of RFC 5044; N is 128 "
+           "Largest frame to send: emss fits a TCP segment, the rule of RFC 5044; N is 128 "
            "to 64768. max is faster between software peers, but adapters may dislike it"},
     Option{"--placement", "IWARP_PLACEMENT", Group::kConnection,
            one_of<kPlacement, &ConnectionOptions::placement>(),
@@ -130,23 +130,23 @@ constexpr std::array kTable{
 
     // TLS below MPA. Whether the values make sense together is found out where they are used.
     Option{"--tls", "IWARP_TLS", Group::kTls, text<&TlsSettings::demand>("").of_kind(Kind::kFlag),
-           "TLS 1.3 on the connection; any of the options below asks for it, too. A client "
-           "trusts the authorities of the system unless --tls-ca names others"},
+           "Use TLS 1.3 on the connection; each of the options below implies this one. A client "
+           "trusts the CAs of the system unless --tls-ca names others"},
     Option{"--tls-cert", "IWARP_TLS_CERT", Group::kTls,
            file<&TlsSettings::certificate>().opened_late(),
-           "PEM: our certificate, followed by those above it"},
+           "PEM: the certificate of this end, followed by its intermediate CAs"},
     Option{"--tls-key", "IWARP_TLS_KEY", Group::kTls, file<&TlsSettings::key>().opened_late(),
-           "PEM: its key, without a passphrase"},
+           "PEM: the private key, without a passphrase"},
     Option{"--tls-ca", "IWARP_TLS_CA", Group::kTls, file<&TlsSettings::authorities>().opened_late(),
-           "PEM: authorities that vouch for the peer. A server that has it demands a "
-           "certificate of each client"},
+           "PEM: trusted CAs for the peer's certificate. With it, a server requires a "
+           "certificate from every client"},
     Option{"--tls-peer", "IWARP_TLS_PEER", Group::kTls, text<&TlsSettings::peers>("NAME,..."),
-           "Names or addresses, one of which the peer's certificate has to be for. The "
-           "default is the host connected to; of clients, any"},
+           "Accept only a certificate for one of these names or addresses. The default is the "
+           "host that a client connects to; a server accepts any"},
     Option{"--tls-psk", "IWARP_TLS_PSK", Group::kTls,
            file<&TlsSettings::shared_keys>().opened_late(),
-           "Lines IDENTITY:HEX, keys that both sides have, instead of certificates. A "
-           "client uses the first"},
+           "Pre-shared keys instead of certificates, one IDENTITY:HEX per line. A client uses "
+           "the first one"},
 
     // What a program under `iwarp run` sees, and what it may be told.
     Option{"--as", "IWARP_AS", Group::kProgram, one_of<kPersonas, &Settings::persona>(),
@@ -159,7 +159,7 @@ constexpr std::array kTable{
            "Whether CMD finds the device below /sys/class/infiniband and /dev/infiniband, "
            "too"},
     Option{"--port-range", "IWARP_PORT_RANGE", Group::kProgram, port_range(),
-           "TCP ports for programs that leave the choice to us"},
+           "TCP ports for programs that let the library choose"},
     Option{"--port-offset", "IWARP_PORT_OFFSET", Group::kProgram,
            number<&Settings::port_offset, 0, kMaxPortOffset>("N"),
            "Puts RDMA port P of the program on TCP port P+N, so that it can have TCP and "
@@ -184,18 +184,17 @@ constexpr std::array kTable{
            "status WR_FLUSH_ERR"},
     Option{"--fault-seed", "IWARP_FAULT_SEED", Group::kProgram,
            number<&Settings::fault_seed, 0, UINT64_MAX>("N"),
-           "In place of the seed in FILE, for rules with a chance"},
+           "Seed for rules with a probability; replaces the seed in FILE"},
     Option{"--fault-socket", "IWARP_FAULT_SOCKET", Group::kProgram,
            file<&Settings::fault_socket>("PATH").opened_late(),
            "Where `iwarp fault` adds rules while CMD runs; %p becomes the process id"},
     Option{"--metrics", "IWARP_METRICS", Group::kProgram,
            text<&Settings::metrics>("[ADDR:]PORT|unix:PATH"),
-           "Figures for Prometheus, by HTTP at a port of this machine (0: some free one) "
-           "or at a Unix socket of this user. In PATH, %p becomes the process id"},
+           "Serve metrics for Prometheus by HTTP on a port of this machine (0: a free port) or on "
+           "a Unix socket of this user. In PATH, %p stands for the process id"},
     Option{"--log", "IWARP_LOG", Group::kProgram, one_of<kLevels, &Settings::log>(),
-           "What to say on standard error: nothing, what went wrong, which feature is "
-           "refused and why (warning or refusals), or also what connections do (info or "
-           "connections)"},
+           "Log to standard error: nothing, errors, also refused features with the reason "
+           "(warning or refusals), or also what connections do (info or connections)"},
     Option{"--log-format", "IWARP_LOG_FORMAT", Group::kProgram,
            one_of<kFormats, &Settings::log_format>(),
            "text to read; logfmt (key=value) or json (an object per line) for programs"}};
