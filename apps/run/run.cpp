@@ -301,25 +301,19 @@ cli::Command run_command() {
   add_common_options(command, options->settings);
   add_tls_options(command, options->settings);
   command.notes =
-      "CMD finds one RDMA device, iwarp0, by libibverbs as well as below /sys and /dev. All "
-      "behind\n"
-      "CMD belongs to CMD. Each option is a variable for our libraries (--crc off: "
-      "IWARP_CRC=off);\n"
-      "variables that are set already, and have no option here, stay. With --as roce UCX is told "
-      "to\n"
-      "move large messages by RDMA Writes, unless UCX_RNDV_SCHEME is set. --env prints lines "
-      "without\n"
-      "quotes, as docker's --env-file wants them, and export where no value has a space:\n"
-      "export $(iwarp run --env). In the name of --trace, %p becomes the process id. Which ports "
-      "are\n"
-      "in use, the program's and TCP's, --log connections says.\n"
-      "With TLS a peer's certificate has to be for the address that CMD connects to, unless "
-      "--tls-peer\n"
-      "names it; who listens, or connects queue pairs without rdma_cm, needs one of its own. "
-      "Datagrams\n"
-      "are refused then.\n"
-      "Exit status: that of CMD; 127 when there is no CMD, 126 when it cannot be run; with\n"
-      "--careful=fail 99 when careful mode reported anything of CMD, or of processes that it\n"
+      "CMD finds one RDMA device, iwarp0, by libibverbs and below /sys and /dev. All words\n"
+      "behind CMD belong to CMD. Each option sets an environment variable for the drop-in\n"
+      "libraries (--crc off: IWARP_CRC=off); variables without an option here keep the value\n"
+      "that they have. With --as roce, UCX moves large messages by RDMA Write unless\n"
+      "UCX_RNDV_SCHEME is set. --env prints lines without quotes, for docker --env-file, and\n"
+      "for export if no value contains a space: export $(iwarp run --env). In the name of\n"
+      "--trace, %p stands for the process id. --log connections shows the ports in use, the\n"
+      "program's and TCP's.\n"
+      "With TLS, a peer needs a certificate for the address that CMD connects to, unless\n"
+      "--tls-peer names it. A process that listens, or connects queue pairs without rdma_cm,\n"
+      "needs a certificate of its own. Datagrams are refused then.\n"
+      "Exit status: that of CMD; 127 if CMD does not exist, 126 if it cannot be run. With\n"
+      "--careful=fail: 99 if careful mode reported anything of CMD, or of processes that it\n"
       "started, before CMD ended.";
   command.shown = {"iwarp run ibv_devinfo",
                    "iwarp run rping -s -a 127.0.0.1 -C 10 &  iwarp run rping -c -a 127.0.0.1 -C 10",
