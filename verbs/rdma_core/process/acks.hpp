@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acknowledging events, with the counts, mutexes and conditions that the C structs have for it.
+// Acknowledges events, with the counters, mutexes and condition variables of the C structs.
 // rdma-core waits without limit until exactly as many events were acknowledged as were taken. Some
-// programs acknowledge too many, or none at all: here more is enough, and the wait is bounded.
+// programs acknowledge too many, or none at all. So here too many suffice, and the wait is bounded.
 #pragma once
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 
 namespace iwarp::rdma_core {
 
-/// The condition measures its time limits with the monotonic clock.
+/// Initializes both. The condition variable uses the monotonic clock.
 inline void init_acks(pthread_mutex_t& mutex, pthread_cond_t& cond) {
   pthread_mutex_init(&mutex, nullptr);
   pthread_condattr_t attributes;
@@ -29,8 +29,8 @@ inline void acknowledge(pthread_mutex_t& mutex, pthread_cond_t& cond, std::uint3
   pthread_mutex_unlock(&mutex);
 }
 
-/// Waits until `expected` events were acknowledged, one second at most. False: they were not, and a
-/// thread may still do it: the struct has to stay.
+/// Waits until `expected` events were acknowledged, for one second at most. Returns false if they
+/// were not: a thread may still acknowledge them later, so the struct must not be freed.
 inline bool wait_for_acks(pthread_mutex_t& mutex, pthread_cond_t& cond,
                           const std::uint32_t& completed, std::uint32_t expected) {
   timespec until{};

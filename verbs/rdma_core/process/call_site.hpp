@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// CallSite: where the program called the C interface, for hooks that name the place. It costs a
-// store per call; the stack is unwound only when a report needs the callers, too.
+// CallSite: where the program called the C interface, for hooks that report the place. It costs one
+// store per call; the stack is unwound only if a report also needs the callers.
 #pragma once
 
 namespace iwarp::rdma_core {
 
-/// The first variable of a function of the C interface: `const CallSite
-/// here(__builtin_return_address(0))`. Calls between functions of the library do not count.
+/// Declare it first in a function of the C interface: `const CallSite
+/// here(__builtin_return_address(0))`. Calls between functions of the library are not recorded.
 class CallSite {
  public:
   explicit CallSite(const void* return_address) : is_outermost_(current_ == nullptr) {
@@ -20,9 +20,9 @@ class CallSite {
   CallSite(const CallSite&) = delete;
   CallSite& operator=(const CallSite&) = delete;
 
-  /// The address behind the call that this thread is in; null: it is in none.
+  /// Returns the return address of the call that this thread is in, or null if it is in none.
   static const void* current() { return current_; }
-  /// How many calls of this thread have ended: the same number means the same call.
+  /// Returns how many calls of this thread have ended. The same number means the same call.
   static unsigned long calls() { return calls_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of IWARP_TRACE is opened with the first connection, or queue pair of datagrams, and
-// shared by all.
+// The file of IWARP_TRACE is opened with the first connection or datagram queue pair, and all of
+// them share it.
 #include "process/connection_options.hpp"
 
 #include <unistd.h>
@@ -28,7 +28,7 @@ const trace::TraceFile* open_trace() {
     std::fputs(("iwarp: no trace: " + created.error() + "\n").c_str(), stderr);
     return nullptr;
   }
-  // Never destroyed, as what uses it.
+  // Never destroyed, because the Core, which uses it, is not either.
   static const auto* const kFile = new trace::TraceFile(*created);
   std::atexit([] {
     if (const auto error = kFile->error(); !error.empty()) {
@@ -38,7 +38,7 @@ const trace::TraceFile* open_trace() {
   return kFile;
 }
 
-/// Null: there is no trace.
+/// Returns null if there is no trace.
 const trace::TraceFile* trace_file() {
   static const trace::TraceFile* const kOpened = open_trace();
   return kOpened;

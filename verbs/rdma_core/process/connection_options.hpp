@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the settings of the process to the options of one connection or listener.
+// Converts the settings of the process to the options of one connection or listener.
 #pragma once
 
 #include "iwarp/net/bound_socket.hpp"
@@ -8,15 +8,15 @@
 
 namespace iwarp::rdma_core {
 
-/// Refused or reset connects are tried again for a moment: servers under rdma_cm close a listener
-/// and open the next, and with real devices their peers are too slow to notice.
+/// Returns options that retry a refused or reset connect for a moment: servers under rdma_cm close
+/// a listener and open the next, and with real devices their peers are too slow to notice.
 net::ConnectOptions connect_options();
-/// Throws std::system_error, which was said, where TLS is wanted and nothing to listen with is
-/// there.
+/// Logs the reason and throws std::system_error if TLS is requested and there is no certificate or
+/// key to listen with.
 net::ListenOptions listen_options();
-/// For one queue pair of datagrams; null: nobody looks.
+/// Returns an observer for one queue pair of datagrams, or null if there is no trace.
 std::shared_ptr<verbs::DatagramTap> datagram_tap();
-/// For port 0.
+/// Returns the range from which port 0 is chosen.
 net::PortRange port_range();
 
 }  // namespace iwarp::rdma_core

@@ -25,11 +25,12 @@ namespace iwarp::rdma_core {
 namespace {
 
 std::atomic<Core*> current{nullptr};
-/// Set before the first try, so that an end without a device can be told from one without a need.
+/// Set before the first attempt. At exit it distinguishes a process that failed to open its device
+/// from one that never tried.
 std::atomic<bool> tried{false};
 std::mutex making;
 
-// A process of this size is common for middleware; the tables grow with use.
+// Middleware commonly needs this many regions. The tables grow with use.
 constexpr net::RnicOptions kOptions{.max_regions = 1U << 20, .max_cqe = 1U << 22};
 
 void abandon_in_child() {
@@ -46,7 +47,7 @@ void tell_ends_at_exit() {
 }
 
 void watch_forks() {
-  // While a Core is being made nobody forks, so a child never finds `making` locked.
+  // fork() waits while a Core is being made, so a child never finds `making` locked.
   static const int kRegistered = pthread_atfork([] { making.lock(); }, [] { making.unlock(); },
                                                 [] {
                                                   making.unlock();
@@ -55,7 +56,7 @@ void watch_forks() {
   if (kRegistered != 0) throw std::bad_alloc();
 }
 
-// As poll(2) takes it, rounded up.
+// Returns the timeout for poll(2), rounded up.
 int milliseconds_until(Service::TimePoint end) {
   if (end == Service::TimePoint::max()) return -1;
   const auto left =
@@ -78,7 +79,7 @@ Core& Core::get() {
   return *core;
 }
 
-// The programs only say that their device cannot be opened.
+// Programs report only that their device cannot be opened, so the reason is logged here.
 Core* Core::make(TlsCarriers carriers, const Parts& parts) {
   try {
     return new Core(std::move(carriers), parts);
@@ -113,13 +114,13 @@ Core::Core(TlsCarriers carriers, const Parts& parts)
   for (const auto& service : services_) {
     watched.push_back({.fd = service->fd(), .events = POLLIN, .revents = 0});
   }
-  // Signals are the program's: it may wait for one to interrupt its own threads.
+  // Blocks all signals in the dispatcher: the program expects them to interrupt its own threads.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    // The thread could not report a lack of memory, so it is given what it needs.
+    // The thread could not report a lack of memory, so its memory is allocated here.
     std::thread([this, all_of = std::move(watched)]() mutable { dispatch(all_of); }).detach();
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -128,7 +129,7 @@ Core::Core(TlsCarriers carriers, const Parts& parts)
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// A program does its work without them, too.
+// A failure is not fatal: the program works without statistics.
 void Core::start_metrics(const std::string& where) {
   if (where.empty()) return;
   const auto address = net::parse_metrics_address(where);
@@ -136,7 +137,7 @@ void Core::start_metrics(const std::string& where) {
   auto server = net::MetricsServer::open(*address);
   if (!server) return log_refusal("IWARP_METRICS=" + where + ": " + server.error().message());
   metrics_ = std::move(*server);
-  // It is not destroyed; in the child of a fork it is not `current`.
+  // The Core is never destroyed. In the child of a fork the parent's Core is not `current`.
   [[maybe_unused]] static const int kAtExit = std::atexit([] {
     const Core* const core = current.load();
     if (core != nullptr && core->metrics_ != nullptr) core->metrics_->unlink();
@@ -145,7 +146,7 @@ void Core::start_metrics(const std::string& where) {
   log_connection("metrics", "metrics at " + to_string(metrics_->address()));
 }
 
-// `watched`: the two channels, then the services.
+// The dispatcher's loop. `watched`: the two channels, then one entry for each service.
 void Core::dispatch(std::span<pollfd> watched) {
   auto& async = rnic_->async_events();
   const auto of_services = watched.last(services_.size());
@@ -160,7 +161,7 @@ void Core::dispatch(std::span<pollfd> watched) {
     until = Service::TimePoint::max();
     for (std::size_t i = 0; i < services_.size(); ++i) {
       Service& service = *services_[i];
-      // What fails is looked at again, as long as there is something.
+      // If check() fails, the descriptor stays readable and poll() reports it again.
       if (of_services[i].revents != 0) {
         (void)guarded([&] {
           service.check();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Core: the one software RNIC of the process, made when the first device is opened, the thread that
-// carries its events to the objects of the program, and the services beside it. It is never
+// Core: the one software RNIC of the process, made when the first device is opened; the dispatcher,
+// a thread that delivers the RNIC's events to the program's objects; and the services. It is never
 // destroyed: programs exit with objects alive, and exiting must not wait for anything.
 //
-// fork(2): threads do not survive into the child, so the parent's Core is abandoned there, its
-// descriptors are closed, and a new one is made when the child opens a device. Objects of the
-// parent are dead in the child: see alive().
+// fork(2): threads do not survive into the child. The child abandons the parent's Core and closes
+// its descriptors, and makes a new one when it opens a device. The parent's objects are dead in the
+// child: see alive().
 #pragma once
 
 #include <poll.h>
@@ -33,30 +33,31 @@ struct UdQp;
 
 class Core {
  public:
-  /// What the rooms above add to a new Core, in this order.
+  /// What the rooms above add to a new Core. It is added in the order of the fields.
   struct Parts {
     std::function<std::vector<std::unique_ptr<Service>>(Core&)> services;
     std::function<std::unique_ptr<Hooks>(Core&)> hooks;  ///< null: nothing observes or intercepts
-    std::string metrics;  ///< where the statistics are served; empty: nowhere
+    std::string metrics;  ///< address at which statistics are served; empty: they are not
   };
 
-  /// The Core of this process. Throws std::system_error when it cannot be made.
+  /// Returns the Core of this process, and makes it at the first call. Throws std::system_error if
+  /// it cannot be made.
   static Core& get();
-  /// The same, if it has been made.
+  /// Returns the Core of this process, or null if none has been made.
   static Core* existing();
   /// Returns true once get() has tried to make one, whether or not it could.
   static bool was_tried();
 
-  /// False in the child of a fork for what the parent made.
+  /// Returns false in the child of a fork for the parent's Core.
   bool alive() const;
   net::Rnic& rnic() { return *rnic_; }
   const TlsCarriers& carriers() const { return carriers_; }
-  /// Connection events of all queue pairs; the dispatcher takes them.
+  /// Returns the channel of all queue pairs' connection events, which the dispatcher reads.
   net::CmChannel& cm_channel() { return cm_channel_; }
 
-  /// Null unless faults or checks are asked for.
+  /// Returns null unless faults or careful mode are on.
   Hooks* hooks() const { return hooks_.get(); }
-  /// The service of that type, of which assembly.cpp has made one.
+  /// Returns the service of type T. assembly.cpp must have made one.
   template <typename T>
   T& service() {
     for (const auto& service : services_) {
@@ -65,7 +66,7 @@ class Core {
     std::terminate();
   }
   const std::vector<std::unique_ptr<Service>>& services() const { return services_; }
-  /// Service::look_again() of all.
+  /// Calls look_again() of all services.
   void look_again() const {
     for (const auto& service : services_) service->look_again();
   }
@@ -77,31 +78,34 @@ class Core {
   void add(verbs::QpNum num, UdQp& qp);
   void remove_connection(verbs::QpNum num);
   void remove_datagrams(verbs::QpNum num);
-  /// Calls `use` with the RcQp, which cannot be destroyed meanwhile. False: there is none.
+  /// Calls `use` with the RcQp of that number, which cannot be destroyed during the call. Returns
+  /// false if there is no such RcQp.
   template <typename Function>
   bool with_qp(verbs::QpNum num, Function use) {
     const std::lock_guard lock(qps_mutex_);
     return use_of(connections_, num, use);
   }
-  /// The same, or with the UdQp of that number.
+  /// Calls `use` with the RcQp or UdQp of that number, like with_qp().
   template <typename Function>
   bool with_any_qp(verbs::QpNum num, Function use) {
     const std::lock_guard lock(qps_mutex_);
     return use_of(connections_, num, use) || use_of(datagrams_, num, use);
   }
 
-  /// The same, for what waits for the dispatcher meanwhile: nothing is dispatched.
+  /// Like with_any_qp(), for a `use` that calls await_dispatcher(): no event is dispatched during
+  /// the call.
   template <typename Function>
   void with_any_qp_undispatched(verbs::QpNum num, Function use) {
     const std::lock_guard still(dispatching_);
     (void)with_any_qp(num, use);
   }
 
-  // Completion and shared receive queues by what the core calls them, for events.
+  // Completion queues and shared receive queues by the address of the core's object, for events.
   void add(const void* core_object, void* object);
-  /// Events do not find it any more. Returns when none that was taken before is being dispatched.
+  /// Removes the object, so that later events do not find it, and waits as await_dispatcher() does.
   void remove(const void* core_object);
-  /// As with_qp(), with what was added.
+  /// Calls `use` with the object that was added, which cannot be removed during the call. Returns
+  /// false if there is none.
   template <typename Function>
   bool with_object(const void* core_object, Function use) {
     const std::lock_guard lock(objects_mutex_);
@@ -111,8 +115,8 @@ class Core {
     return true;
   }
 
-  /// Returns when no event is being dispatched that was taken before: what it is about is gone, and
-  /// its number or address may be used again.
+  /// Waits until the dispatcher has finished with the events that it has read. The number or
+  /// address of an object that was removed before the call may then be used again.
   void await_dispatcher() { const std::lock_guard lock(dispatching_); }
 
   Core(const Core&) = delete;
@@ -132,9 +136,9 @@ class Core {
 
   Core(TlsCarriers carriers, const Parts& parts);
   ~Core();
-  /// Makes the Core with all that the library has; in assembly.cpp, above all rooms.
+  /// Makes the Core with the services and hooks of all rooms. Defined in assembly.cpp.
   static Core* make();
-  /// Logs why not, and throws std::system_error, when there can be none.
+  /// Makes the Core. If that fails, logs the reason and throws std::system_error.
   static Core* make(TlsCarriers carriers, const Parts& parts);
   void start_metrics(const std::string& where);
   void dispatch(std::span<pollfd> watched);
@@ -146,12 +150,13 @@ class Core {
   std::unique_ptr<net::MetricsServer> metrics_;
   std::optional<net::MetricsServer::Watch> watch_;
   net::CmChannel cm_channel_;
-  /// Before all others. Who holds it may await the dispatcher.
+  /// Held while events are dispatched. Taken before all other locks; recursive, so that its holder
+  /// may call await_dispatcher().
   std::recursive_mutex dispatching_;
-  std::mutex qps_mutex_;  ///< before the locks of the CM and of event queues
+  std::mutex qps_mutex_;  ///< taken before the locks of the CM and of event queues
   ByNumber<RcQp> connections_;
   ByNumber<UdQp> datagrams_;
-  std::mutex objects_mutex_;  ///< before those of event queues
+  std::mutex objects_mutex_;  ///< taken before the locks of event queues
   std::unordered_map<const void*, void*> objects_;
   UntoldEnds untold_ends_;
   std::vector<std::unique_ptr<Service>> services_;

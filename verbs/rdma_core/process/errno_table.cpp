@@ -15,7 +15,7 @@ struct Row {
   int code;
 };
 
-// As rdma-core's providers and the kernel say it.
+// The values that rdma-core's providers and the kernel return.
 constexpr std::array kRows{
     Row{Errc::kInvalidArgument, EINVAL},
     Row{Errc::kQueueFull, ENOMEM},

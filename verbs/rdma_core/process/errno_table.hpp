@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the errors of the verbs interface to errno. This is the only layer that knows errno.
+// Converts the errors of the verbs interface to errno. This is the only layer that knows errno.
 #pragma once
 
 #include <cerrno>
@@ -8,17 +8,17 @@
 
 namespace iwarp::rdma_core {
 
-/// 0 for no error.
+/// Returns the errno of `error`: 0 if there is no error, EIO if it has no errno of its own.
 int to_errno(const std::error_code& error);
 
-/// errno is `code`; the result for functions that return -1.
+/// Sets errno to `code` and returns -1.
 inline int minus_one(int code) {
   errno = code;
   return -1;
 }
 
-/// What a function does behind the C interface, where no exception may pass: its result, or the
-/// errno of what was thrown.
+/// Calls `function` and returns its result, or the errno of the exception that it throws. No
+/// exception may pass the C interface.
 template <typename Function>
 int guarded(Function function) noexcept {
   try {
@@ -32,7 +32,7 @@ int guarded(Function function) noexcept {
   }
 }
 
-/// The same for functions that return an errno: errno says it as well, as after a system call.
+/// Like guarded(), for functions that return an errno. Also sets errno, as a system call does.
 template <typename Function>
 int guarded_call(Function function) noexcept {
   const int code = guarded(function);
@@ -40,7 +40,8 @@ int guarded_call(Function function) noexcept {
   return code;
 }
 
-/// The same for functions that return an object: null with errno set.
+/// Like guarded(), for functions that return an object. If `function` throws, sets errno and
+/// returns null.
 template <typename Pointer, typename Function>
 Pointer* guarded_pointer(Function function) noexcept {
   Pointer* out = nullptr;

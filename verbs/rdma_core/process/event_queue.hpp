@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events behind a descriptor that the program may use as it does those of the kernel: poll(2) it,
-// make it non-blocking, or block in get(). It is readable exactly while events are queued.
+// EventQueue: events with a descriptor that the program may use like the kernel's: poll(2) it, make
+// it non-blocking, or block in get(). It is readable exactly while events are queued.
 #pragma once
 
 #include <poll.h>
@@ -22,7 +22,7 @@ namespace iwarp::rdma_core {
 template <typename T>
 class EventQueue {
  public:
-  /// Throws std::system_error when there is no descriptor to be had.
+  /// Throws std::system_error if no descriptor can be opened.
   EventQueue() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)) {
     if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
   }
@@ -32,7 +32,7 @@ class EventQueue {
 
   int fd() const { return fd_; }
 
-  /// One event, with the memory to queue it.
+  /// One event, with the memory that queueing it needs.
   using Made = std::list<T>;
 
   void push(T event) {
@@ -41,18 +41,19 @@ class EventQueue {
     push_made(made);
   }
 
-  /// As push(), and does not fail.
+  /// Queues `made`. Does not allocate, so it cannot fail.
   void push_made(Made& made) noexcept {
     const std::lock_guard lock(mutex_);
     events_.splice(events_.end(), made, made.begin());
     const std::uint64_t one = 1;
-    // Fails only at 2^64 - 1 counts.
+    // Apart from EINTR, fails only if the count has reached 2^64 - 1.
     while (::write(fd_, &one, sizeof one) < 0 && errno == EINTR) {
     }
   }
 
-  /// The oldest event; waits for it unless the program made the descriptor non-blocking. Otherwise
-  /// an errno: EAGAIN, or EINTR when a signal handler wants system calls to be interrupted.
+  /// Removes and returns the oldest event. Waits for one unless the program made the descriptor
+  /// non-blocking. Fails with EAGAIN if it is non-blocking and there is none, and with EINTR if a
+  /// signal interrupts the wait whose handler was installed without SA_RESTART.
   std::expected<T, int> get() {
     const Reader reader(readers_);
     for (;;) {
@@ -69,11 +70,13 @@ class EventQueue {
     }
   }
 
-  /// A thread is in get(). With the kernel's descriptors programs may close what another thread
-  /// blocks on, which then blocks until the process ends: such a queue has to be left as it is.
+  /// Returns whether a thread is in get(). With the kernel's descriptors, a program may close one
+  /// on which another thread blocks, and that thread then blocks until the process ends. So a queue
+  /// with a thread in get() must not be destroyed.
   bool is_awaited() const { return readers_.load() != 0; }
 
-  /// Takes the events for which `gone` says yes back, counts included.
+  /// Removes the events for which `gone` returns true, and their counts. Returns the number of
+  /// them.
   template <typename Predicate>
   std::size_t remove(Predicate gone) {
     const std::lock_guard lock(mutex_);
@@ -82,7 +85,8 @@ class EventQueue {
     return removed;
   }
 
-  /// Moves the events for which `wanted` says yes to the end of another queue; how many.
+  /// Moves the events for which `wanted` returns true to the end of another queue. Returns the
+  /// number of them.
   template <typename Predicate>
   std::size_t move_to(EventQueue& other, Predicate wanted) {
     Made moved;
@@ -100,7 +104,7 @@ class EventQueue {
   }
 
  private:
-  /// Counts a thread, also when it is cancelled.
+  /// Counts a thread in get(). Its destructor also runs if the thread is cancelled.
   struct Reader {
     explicit Reader(std::atomic<int>& readers) : count(readers) { ++count; }
     ~Reader() { --count; }
@@ -109,9 +113,9 @@ class EventQueue {
     std::atomic<int>& count;
   };
 
-  /// Takes the count of an event that leaves the queue. A thread in get() may have read that count
-  /// and wait for the lock: it then owes the count, and must not take the event of another one.
-  /// Call with mutex_ held.
+  /// Reads the count of an event that is removed from the queue. A thread in get() may have read
+  /// that count already and wait for the lock. It then owes the count, and must not take another
+  /// event for it. Call with mutex_ held.
   void take_count() {
     if (!read_count()) ++owed_counts_;
   }
@@ -122,8 +126,8 @@ class EventQueue {
     const iovec into{.iov_base = &count, .iov_len = sizeof count};
     if (::preadv2(fd_, &into, 1, -1, RWF_NOWAIT) >= 0) return true;
     if (errno != EOPNOTSUPP) return false;
-    // A kernel without RWF_NOWAIT for this descriptor: if a get() reads between these two calls,
-    // this one blocks until the next event.
+    // The kernel does not support RWF_NOWAIT for this descriptor. If a get() reads between these
+    // two calls, this read blocks until the next event.
     pollfd readable{.fd = fd_, .events = POLLIN, .revents = 0};
     return ::poll(&readable, 1, 0) > 0 && ::read(fd_, &count, sizeof count) >= 0;
   }
@@ -131,7 +135,8 @@ class EventQueue {
   const int fd_;
   std::atomic<int> readers_{0};
   std::mutex mutex_;
-  // With mutex_ held: count of the descriptor + threads between read() and lock in get()
+  // Invariant while mutex_ is held: count of the descriptor + threads between read() and lock in
+  // get()
   // == events_.size() + owed_counts_.
   std::list<T> events_;
   std::size_t owed_counts_ = 0;

@@ -18,7 +18,8 @@ struct Handles {
   std::uint32_t last = 0;
 };
 
-// A fork finds the lock free. Never destroyed: programs end their objects while they exit.
+// The atfork handlers ensure that the child finds the mutex unlocked. Never destroyed: programs
+// destroy their objects while they exit.
 Handles& handles() {
   static Handles* const kHandles = [] {
     static auto* made = new Handles;
@@ -29,8 +30,8 @@ Handles& handles() {
   return *kHandles;
 }
 
-// What prepares for a fork runs backwards: the first to be registered takes its lock last, as a
-// leaf has to be.
+// Prepare handlers of pthread_atfork(3) run in reverse order of registration. This mutex is a leaf,
+// so its handler is registered first, when the library is loaded, and takes it last.
 [[maybe_unused]] const Handles& kAtLoad = handles();
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects that programs hold pointers to, each with a number, as the kernel numbers them. Calls
-// that make, change or end objects ask here first; posting and polling do not, as nobody's do.
+// that create, change or destroy objects check their arguments here; posting and polling do not, as
+// in every provider.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -9,21 +10,23 @@
 
 namespace iwarp::rdma_core {
 
-/// Returns a number for a new object of the C interface that was made through `context`; not 0.
+/// Adds a new object of the C interface that was made through `context`. Returns its number, which
+/// is not 0.
 std::uint32_t add_handle(const void* object, const ibv_context* context);
 void remove_handle(const void* object);
 
-/// What a struct has to say of an object that exists.
+/// The number and context that the C struct of a valid object contains.
 struct Handle {
   std::uint32_t number = 0;  ///< 0: there is no such object
   const ibv_context* context = nullptr;
 };
-/// Looks an object up by its address, which is not followed.
+/// Looks an object up by its address. Does not dereference the pointer.
 Handle handle_of(const void* object);
 [[noreturn]] void fail_unknown_handle();
 
-/// Returns `object` if it is one: a struct that was ended or copied, or names another number or
-/// another context than its own, is ENOENT, thrown as std::system_error.
+/// Returns `object` if it is valid. Throws std::system_error with ENOENT if the struct belongs to
+/// an object that was destroyed, is a copy, or contains a number or context other than the
+/// object's.
 template <typename Abi>
 Abi* known(Abi* object) {
   const Handle handle = handle_of(object);

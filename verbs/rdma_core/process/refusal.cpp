@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines on standard error. One write(2) each, so that threads and processes do not mix them.
+// Writes each line to standard error with one write(2), so that lines of threads and processes do
+// not mix.
 #include "process/refusal.hpp"
 
 #include <unistd.h>
@@ -21,7 +22,7 @@ void say(const verbs::LogRecord& record) {
 }
 
 bool first_time(const char* what) {
-  static auto& mutex = *new std::mutex;  // never destroyed, as all that outlives main()
+  static auto& mutex = *new std::mutex;  // never destroyed: it may be used after main() returns
   static auto& said = *new std::set<std::string_view>;
   const std::lock_guard lock(mutex);
   return said.insert(what).second;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What iWARP, or this layer, does not have is refused where it is asked for, and said once.
+// The log: unsupported features, each reported once, failed calls, and events of connections.
 #pragma once
 
 #include <string>
@@ -10,23 +10,24 @@
 
 namespace iwarp::rdma_core {
 
-/// A warning, "iwarp: WHAT is not supported: WHY", the first time `what` comes up in this process.
-/// Both are string literals.
+/// Logs the warning "iwarp: WHAT is not supported: WHY", once for each `what` in this process. Both
+/// must be string literals.
 void refuse(const char* what, const char* why);
-/// refuse(), and the errno for it: EOPNOTSUPP.
+/// Calls refuse() and returns EOPNOTSUPP.
 int refused(const char* what, const char* why);
-/// Throws std::system_error with this errno, which the C interface turns back into one.
+/// Throws std::system_error with this errno, which guarded() converts back.
 [[noreturn]] void fail(int code);
-/// Returns true if IWARP_LOG asks for that level.
+/// Returns whether IWARP_LOG includes that level.
 bool is_logged(verbs::LogLevel level);
-/// One line on standard error, if is_logged().
+/// Writes one line to standard error if is_logged() for the level of the record.
 void log_event(const verbs::LogRecord& record);
-/// Why a call failed that names nothing unsupported: a warning.
+/// Logs as a warning why a call failed, if the cause is not an unsupported feature.
 void log_refusal(const std::string& line);
-/// How a connection ended: information if nothing failed, else a warning. `message` names the peer.
+/// Logs how a connection ended: as information if nothing failed, else as a warning. `message`
+/// names the peer.
 void log_stream_end(const verbs::StreamEnd& end, const std::string& message,
                     std::vector<verbs::LogField> fields);
-/// What becomes of connections: information.
+/// Logs an event of a connection as information.
 void log_connection(const char* event, const std::string& line,
                     std::vector<verbs::LogField> fields = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Service: what works beside the calls of a program. Core owns the services and knows only this
-// interface; assembly.cpp says which there are.
+// Service: work that the library does in the background, in the dispatcher's thread. Core owns the
+// services and knows only this interface; assembly.cpp makes them.
 #pragma once
 
 #include <chrono>
@@ -22,29 +22,30 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // Called by the dispatcher's thread alone.
-  /// Readable when check() has something to do; -1: never.
+  // Called only by the dispatcher's thread.
+  /// Returns a descriptor that is readable while check() has work to do, or -1 if it never has.
   virtual int fd() const { return -1; }
   virtual void check() {}
-  /// Returns true if the event was for this service, which has then dealt with it.
+  /// Handles the event if it is for this service. Returns whether it was.
   virtual bool takes(net::CmEvent& /*event*/) { return false; }
   virtual bool takes(const verbs::AsyncEvent& /*event*/) { return false; }
-  /// After all events that there were. Returns when to be called again at the latest.
+  /// Called after all available events were dispatched. Returns the deadline of the next call.
   virtual TimePoint finish_turn() { return TimePoint::max(); }
 
   // Called by threads of the program.
-  /// What finish_turn() waits for may have happened: the program has polled a queue of which that
-  /// has set Cq::is_watched, or destroyed something.
+  /// The condition that finish_turn() waits for may hold now: the program has polled a queue whose
+  /// Cq::is_watched finish_turn() had set, or destroyed an object.
   virtual void look_again() {}
-  /// Memory is about to be deregistered. Returns when what was posted before can do without.
+  /// Memory is about to be deregistered. Returns when requests that were posted before no longer
+  /// need it.
   virtual void await_posted() {}
   /// The queue pair of that number goes to RESET; its last connection is over.
   virtual void qp_reset(verbs::QpNum /*num*/) {}
   /// The queue pair of that number is about to be destroyed.
   virtual void qp_destroyed(verbs::QpNum /*num*/) {}
-  /// The program is given a failed completion of that queue pair that was not flushed.
+  /// The program polls a completion of that queue pair that failed and was not flushed.
   virtual void completion_failed(verbs::QpNum /*num*/) {}
-  /// See wc_vendor_err(); 0: nothing is known of that queue pair.
+  /// Returns the value for wc_vendor_err(), or 0 if the service has none for that queue pair.
   virtual std::uint32_t vendor_error(verbs::QpNum /*num*/) { return 0; }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reading the settings takes of the system: the environment, the process id, standard error.
+// Reads the settings with what only the system provides: environment, process id, standard error.
 #include "process/settings.hpp"
 
 #include <unistd.h>
@@ -11,7 +11,7 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// Gives every process of a job a file of its own.
+/// Replaces %p in `path` with the process id, so that each process of a job has a file of its own.
 void put_pid(std::string& path) {
   const auto at = path.find("%p");
   if (at != path.npos) path.replace(at, 2, std::to_string(::getpid()));
@@ -28,7 +28,7 @@ Settings read_settings(const Environment& environment,
 }
 
 const Settings& settings() {
-  // Never destroyed: threads may look at it while the process exits.
+  // Never destroyed: threads may read it while the process exits.
   static const Settings* const kSettings = [] {
     std::vector<std::string> complaints;
     auto* const out =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of this process, from its IWARP_* variables. Read once; a value that makes no sense
-// is named on standard error, and the default holds. `iwarp run` sets these variables; which there
-// are, and what they may say, is in verbs/options.
+// The settings of this process, from its IWARP_* variables. They are read once. An invalid value is
+// reported on standard error, and the default applies. `iwarp run` sets these variables;
+// verbs/options defines them and their values.
 #pragma once
 
 #include <functional>
@@ -18,14 +18,14 @@ using options::Persona;
 using options::Settings;
 using options::TlsSettings;
 
-/// Returns options::from_environment() with the process id for %p in the paths of the trace and of
-/// the socket for faults.
+/// Returns options::from_environment(). In the paths of the trace and of the fault socket, %p is
+/// replaced with the process id.
 Settings read_settings(const Environment& environment,
                        const std::function<void(const std::string&)>& complain);
-/// The line of a record as this process writes it, line feed included.
+/// Returns the line of a record as this process logs it, with a line feed.
 std::string line_of(const verbs::LogRecord& record, verbs::LogFormat format);
-/// The settings of this process, from secure_getenv(3) at the first call: a program with the rights
-/// of another user writes no file that its caller names.
+/// Returns the settings of this process. The first call reads them with secure_getenv(3), so that a
+/// set-user-ID program writes no file that its caller names.
 const Settings& settings();
 
 }  // namespace iwarp::rdma_core

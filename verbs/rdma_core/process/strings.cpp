@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts and numbers that programs print for what verbs.h and rdma_cma.h enumerate. They are
-// those of rdma-core, because people search for them and scripts compare them.
+// The texts and numbers that programs print for the enumerators of verbs.h and rdma_cma.h. They are
+// those of rdma-core, because users search for them and scripts compare them.
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-/// The text that stands in `texts` for `value`, whose enumeration begins with 0.
+/// Returns the text of `value`, whose enumeration begins with 0.
 template <std::size_t kCount>
 const char* text_of(const std::array<const char*, kCount>& texts, int value, const char* unknown) {
   const auto index = static_cast<std::size_t>(value);
@@ -95,7 +95,7 @@ constexpr std::array kCmEvent{
 static_assert(kCmEvent.size() == RDMA_CM_EVENT_TIMEWAIT_EXIT + 1);
 
 struct Rate {
-  int rate;  ///< an ibv_rate; programs ask for numbers that are none
+  int rate;  ///< an ibv_rate; an int, because programs also pass other numbers
   int mbps;
   int mult;  ///< of 2500 Mbit/s, in the nominal sense of InfiniBand; kNone: no such multiple
 };
@@ -116,13 +116,13 @@ constexpr std::array kRates{
     Rate{IBV_RATE_1200_GBPS, 1275000, 480},
 };
 
-/// `give` of the row whose `key` is `value`; `otherwise`: there is none.
+/// Returns field `give` of the row whose `key` is `value`, or `otherwise` if there is none.
 int look_up(int Rate::* key, int value, int Rate::* give, int otherwise) {
   const auto* const found = std::ranges::find(kRates, value, key);
   return found != kRates.end() ? (*found).*give : otherwise;
 }
 
-/// The rate whose `key` is `value`.
+/// Returns the rate whose `key` is `value`, or IBV_RATE_MAX if there is none.
 ibv_rate rate_of(int Rate::* key, int value) {
   return static_cast<ibv_rate>(look_up(key, value, &Rate::rate, IBV_RATE_MAX));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS for programs that know nothing of it: carriers (decision 0029) from IWARP_TLS*. A device
-// whose settings make none is not opened; nothing falls back to bare TCP.
+// TLS for unmodified programs: makes carriers (decision 0029) from IWARP_TLS*. If TLS is requested
+// and the settings are invalid, the device does not open. It never falls back to plain TCP.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,14 @@ namespace iwarp::rdma_core {
 class TlsCarriers {
  public:
   using Factory = std::shared_ptr<const net::CarrierFactory>;
-  /// Throws std::system_error with EINVAL, and a line says why: settings that make no TLS. Who has
-  /// no certificate may connect all the same.
+  /// Logs the reason and throws std::system_error with EINVAL if the settings are invalid. A client
+  /// needs no certificate, so one that only a listener lacks is no error here.
   explicit TlsCarriers(const TlsSettings& settings);
 
-  /// Null: bare TCP.
+  /// Returns null for plain TCP.
   const Factory& connecting() const { return connecting_; }
-  /// The same; throws as the constructor where who listens needs more than who connects.
+  /// Returns null for plain TCP. Logs the reason and throws std::system_error with EINVAL if the
+  /// settings suffice to connect but not to listen.
   const Factory& listening() const;
 
  private:
@@ -31,8 +32,8 @@ class TlsCarriers {
   std::string why_none_listens_;
 };
 
-/// For ListenOptions::refused. Each reason is a warning once for each host, and information after
-/// that: strangers may come as often as they like.
+/// Returns a function for ListenOptions::refused. It logs each reason as a warning once for each
+/// host and as information after that, so that strangers cannot flood the log.
 std::function<void(const net::Address& peer, const std::string& why)> log_refused_peers();
 
 }  // namespace iwarp::rdma_core

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turn: who is between the two calls of a pair, such as ibv_wr_start() and ibv_wr_complete(). Not a
-// lock held meanwhile: a program that never makes the second call (it raised an exception, say)
-// does no harm. The same thread just begins anew, and another takes over after some seconds.
+// Turn: admits one thread at a time between the two calls of a pair, such as ibv_wr_start() and
+// ibv_wr_complete(). No lock is held between the calls, so a program that never makes the second
+// one (because of an exception, say) does no harm: the same thread may start again at once, and
+// another thread takes over after kTimeout.
 #pragma once
 
 #include <chrono>
@@ -29,7 +30,7 @@ class Turn {
   }
 
  private:
-  // Long enough for any thread that was interrupted between the calls.
+  // Longer than any thread is preempted between the calls.
   static constexpr auto kTimeout = std::chrono::seconds(5);
 
   std::mutex mutex_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// UntoldEnds: connections whose end a program has seen by a failed completion before the log could
-// tell why they ended. Many programs exit at once then; the line is for the person who looks for
-// the reason.
+// UntoldEnds: connections whose end a program has seen in a failed completion before the dispatcher
+// has logged the reason. Many programs exit at once after such a completion, so destroying the
+// queue pair and exiting wait for the log line.
 #pragma once
 
 #include <chrono>
@@ -15,23 +15,24 @@ namespace iwarp::rdma_core {
 
 class UntoldEnds {
  public:
-  /// A completion of that queue pair has failed, and the dispatcher has not dealt with the end yet.
+  /// A completion of that queue pair has failed, and the dispatcher has not handled the end yet.
   void seen(verbs::QpNum num) {
     const std::lock_guard lock(mutex_);
     untold_.insert(num);
   }
-  /// The dispatcher has dealt with the end of that queue pair's connection.
+  /// The dispatcher has handled the end of that queue pair's connection.
   void told(verbs::QpNum num) {
     const std::lock_guard lock(mutex_);
     if (untold_.erase(num) != 0) told_.notify_all();
   }
-  /// The queue pair is about to be destroyed: its end is told first.
+  /// Waits until the end of that queue pair's connection has been handled. Call before the queue
+  /// pair is destroyed.
   void await(verbs::QpNum num) {
     std::unique_lock lock(mutex_);
     told_.wait_for(lock, kLimit, [&] { return !untold_.contains(num); });
     untold_.erase(num);
   }
-  /// The process is about to exit.
+  /// Waits until all ends have been handled. Call when the process is about to exit.
   void await_all() {
     std::unique_lock lock(mutex_);
     told_.wait_for(lock, kLimit, [&] { return untold_.empty(); });
@@ -40,7 +41,7 @@ class UntoldEnds {
  private:
   static constexpr std::chrono::milliseconds kLimit{200};
 
-  std::mutex mutex_;  ///< a leaf
+  std::mutex mutex_;  ///< leaf: no other lock is taken while it is held
   std::condition_variable told_;
   std::unordered_set<verbs::QpNum> untold_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Visit: keeps an object whose thread may sleep in it. Programs close a device, or destroy a
-// channel, while one of their threads waits for its events, and cancel that thread afterwards, or
-// let it come back: whoever is the last, the program or the thread, deletes the object.
+// Visit: defers the deletion of an object while threads block in it. Programs close a device, or
+// destroy a channel, while one of their threads waits for its events, and cancel that thread
+// afterwards or let it return. The last user, the program or the thread, deletes the object.
 #pragma once
 
 #include <pthread.h>
@@ -10,21 +10,21 @@
 
 namespace iwarp::rdma_core {
 
-/// A member, `visits`, of what may be visited.
+/// Counts the users of an object, which has it as member `visits`.
 class Visits {
  public:
   void enter() { ++count_; }
-  /// True: nobody is left.
+  /// Returns whether this was the last user.
   bool leave() { return --count_ == 0; }
 
  private:
-  std::atomic<int> count_{1};  ///< the program's
+  std::atomic<int> count_{1};  ///< the program is the first user
 };
 
 template <typename T>
 void leave(T& object) {
   if (!object.visits.leave()) return;
-  // What is closed now must not be where a thread ends that is cancelled.
+  // The destructor closes descriptors, and close(2) is a cancellation point.
   int before = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   delete &object;
