@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assembly: the one file that knows all rooms. It says which services and hooks a Core has, and
-// which functions stand behind the pointers of a context; the rooms below declare both.
+// Assembly: the only file that knows all rooms. It makes the services and hooks of a Core, and sets
+// the function pointers of a context; the rooms declare these functions.
 #include <cerrno>
 
 #include "bring_up/out_of_band.hpp"
@@ -29,7 +29,7 @@ std::vector<std::unique_ptr<Service>> make_services(Core& core, const Settings& 
   return out;
 }
 
-/// Careful mode stands in front of faults: it sees what the program sees.
+/// Puts careful mode in front of faults, so that it sees what the program sees.
 std::unique_ptr<Hooks> make_hooks(Core& core, const Settings& chosen,
                                   std::optional<fault::Demand>& faults) {
   if (!faults && !chosen.careful) return nullptr;
@@ -50,12 +50,12 @@ void fill_slots(verbs_context& context) {
   context.create_qp_ex = create_qp_ex;
   context.create_srq_ex = create_srq_ex;
   context.get_srq_num = get_srq_num;
-  // Without it the headers would refuse, but not say why.
+  // If it were null, the inline function in the header would refuse without logging the reason.
   context.open_xrcd = [](ibv_context*, ibv_xrcd_init_attr*) -> ibv_xrcd* {
     errno = refused("ibv_open_xrcd", kNoXrc);
     return nullptr;
   };
-  // The headers call this one without looking whether it is there.
+  // The inline function in the header calls this one without checking for null.
   context.close_xrcd = [](ibv_xrcd*) { return refused("ibv_close_xrcd", kNoXrc); };
 }
 
@@ -72,7 +72,7 @@ void fill_slots(ibv_context_ops& ops) {
 
 }  // namespace
 
-// A plan of faults that is wrong is told before the device is opened.
+// An invalid fault plan is reported before the device is opened.
 Core* Core::make() {
   const Settings& chosen = settings();
   auto faults = fault::demand_of(chosen);

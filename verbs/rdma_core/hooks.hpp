@@ -88,7 +88,7 @@ class Hooks {
     on([&](Hooks& hooks) { hooks.sleeping(channel); });
   }
 
-  // Called after an event.
+  // Called after an event, unless the name ends in -ing.
   virtual void opened(Context& context) {
     on([&](Hooks& hooks) { hooks.opened(context); });
   }
@@ -136,7 +136,7 @@ class Hooks {
   virtual void silenced(Qp& qp) {
     on([&](Hooks& hooks) { hooks.silenced(qp); });
   }
-  /// Called in the child of a fork, where no other function is called any more.
+  /// Called in the child of a fork. No other function is called after it.
   virtual void abandon() noexcept {
     if (behind_) behind_->abandon();
   }
