@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device list, which has one entry.
 //
-// One device, whatever the interfaces: rdma_cm programs resolve by address and TCP routes, so a
+// There is one device for all interfaces: rdma_cm programs resolve by address and TCP routes, so a
 // device per interface would only keep memory registered on one from being used through another.
 #include "device/device.hpp"
 
@@ -16,8 +16,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// Providers that programs link to (mlx5, efa) ask each device whether it is theirs, and look
-/// behind the public struct for it: there they find zeros.
+/// Provider libraries (mlx5, efa) check whether a device is theirs by fields behind the public
+/// struct. Here they read zeros.
 struct Device {
   ibv_device abi{};
   std::array<std::byte, 256> behind{};
@@ -34,7 +34,7 @@ struct Device {
 
 }  // namespace
 
-// Programs read it from other threads while the process exits, so it is never destroyed.
+// Never destroyed: other threads of the program may read it while the process exits.
 ibv_device* the_device() {
   static Device& device = *new Device;
   return &device.abi;

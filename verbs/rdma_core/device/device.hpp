@@ -6,9 +6,9 @@
 
 namespace iwarp::rdma_core {
 
-/// What rdma_get_devices() and ibv_get_device_list() list.
+/// Returns the device that rdma_get_devices() and ibv_get_device_list() list.
 ibv_device* the_device();
-/// Returns true once the user has taken the device away (a fault on demand).
+/// Returns whether the user has removed the device (an injected fault).
 bool is_device_removed();
 
 }  // namespace iwarp::rdma_core

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GidTable: the places of the GIDs that a process has seen. As in the kernel they keep them while
-// addresses come and go, since programs look an index up once and use it later: a link-local IPv6
-// address comes seconds after its interface, and belongs in front of the others.
+// GidTable: the indices of the GIDs that a process has seen. As in the kernel, a GID keeps its
+// index while other addresses come and go, because programs look an index up once and use it later.
+// For example, a link-local IPv6 address appears seconds after its interface, and would otherwise
+// be inserted in front of the others.
 #pragma once
 
 #include <vector>
@@ -12,8 +13,9 @@ namespace iwarp::rdma_core {
 
 class GidTable {
  public:
-  /// Puts the GIDs of `port`, as a first look lists them, to their places. What is gone leaves a
-  /// place of zeros; what is new takes the first such place, or one behind all others.
+  /// Reorders the GIDs of `port`, which look_at_port(persona) has listed, by their indices here. A
+  /// GID that is gone leaves an entry of zeros. A new one takes the first such entry, or is
+  /// appended.
   void arrange(Port& port);
 
  private:
@@ -26,7 +28,7 @@ class GidTable {
   std::vector<Row> rows_;
 };
 
-/// A place that nothing is in.
+/// Returns whether an entry of the GID table is unused: all zeros.
 bool is_free(const ibv_gid& gid);
 
 }  // namespace iwarp::rdma_core

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the device offers at most, as ibv_query_device() says it and the creating functions check
-// it.
+// The limits of the device, which ibv_query_device() reports and the creating functions enforce.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@ namespace iwarp::rdma_core {
 inline constexpr int kMaxQp = 16384;
 inline constexpr int kMaxWr = 32768;  ///< of a send, receive or shared receive queue
 inline constexpr int kMaxSge = static_cast<int>(bytes::kMaxSge);
-inline constexpr int kMaxSgeRead = kMaxSge;  ///< with a Read Request for each
+inline constexpr int kMaxSgeRead = kMaxSge;  ///< each SGE becomes one Read Request
 inline constexpr int kMaxInline = 4096;
 inline constexpr int kMaxCq = 16384;
 inline constexpr int kMaxCqe = 1 << 22;
@@ -20,7 +19,7 @@ inline constexpr int kMaxMr = 1 << 20;  ///< regions and windows together
 inline constexpr int kMaxPd = 4096;
 inline constexpr int kMaxSrq = 4096;
 inline constexpr int kMaxReads = 128;                   ///< IRD and ORD
-inline constexpr std::uint32_t kMaxMessage = 1U << 31;  ///< sent; a receive may have room for more
+inline constexpr std::uint32_t kMaxMessage = 1U << 31;  ///< of sends; a receive may be larger
 inline constexpr int kCompVectors = 1;
 inline constexpr int kMaxAh = 32767;
 

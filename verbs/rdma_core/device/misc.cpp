@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small functions that need no device of ours: sysfs, fork, P_Key and GID look-ups, what there is
-// to say of vendor options and of the order in which data is written.
+// Small functions that need no Core: sysfs, fork, P_Key and GID look-ups, vendor options, and the
+// order in which data is written.
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 
 using iwarp::rdma_core::minus_one;
 
-/// Where sysfs is mounted, without a slash at the end.
+/// Returns the mount point of sysfs, without a slash at the end.
 std::string sysfs_path() {
   const char* chosen = ::secure_getenv("SYSFS_PATH");
   std::string path = chosen != nullptr ? chosen : "/sys";
@@ -27,7 +27,7 @@ std::string sysfs_path() {
   return path;
 }
 
-/// The octets of a small file, at most `size`; -1 with errno: it cannot be read.
+/// Reads at most `size` bytes of a small file. Returns their number, or -1 with errno set.
 ssize_t read_start(const char* path, char* buf, std::size_t size) {
   const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;
@@ -60,13 +60,13 @@ int ibv_read_sysfs_file(const char* dir, const char* file, char* buf, std::size_
   if (count < 0) return -1;
   const bool has_newline = count > 0 && buf[count - 1] == '\n';
   if (has_newline) --count;
-  // The text and the zero behind it must fit.
+  // The text and its terminating zero must fit.
   if (!has_newline && static_cast<std::size_t>(count) == size) return minus_one(EOVERFLOW);
   buf[count] = '\0';
   return static_cast<int>(count);
 }
 
-// Registered memory is ordinary memory here, so that a fork may copy it as it likes.
+// Registered memory is ordinary memory here, so a fork may copy its pages.
 int ibv_fork_init() { return 0; }
 ibv_fork_status ibv_is_fork_initialized() { return IBV_FORK_UNNEEDED; }
 int ibv_dontfork_range(void* /*base*/, std::size_t /*size*/) { return 0; }
@@ -80,7 +80,7 @@ int ibv_get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pkey) {
   return -1;
 }
 
-// An RNIC has neither of the types; the kernel's, too, are told as IB/RoCE v1.
+// An RNIC has no GID type. The kernel also reports its RNICs as IB/RoCE v1.
 int private_ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index, int* type) {
   ibv_gid gid{};
   if (index > INT_MAX) return minus_one(EINVAL);
@@ -90,13 +90,13 @@ int private_ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned
 }
 IWARP_IN_PRIVATE_NODES(ibv_query_gid_type)
 
-// What verified placement writes, it writes with copies of the processor's choice.
+// Received payload is placed with memcpy(), which guarantees no order.
 int ibv_query_qp_data_in_order(ibv_qp* /*qp*/, ibv_wr_opcode /*op*/, std::uint32_t /*flags*/) {
   return 0;
 }
 
-// Enhanced connection establishment is options of vendors, of which there are none: so none are in
-// use, and none of those that are asked for are accepted.
+// Enhanced connection establishment negotiates vendor options. This device has none, so it reports
+// none and accepts none of the requested ones.
 int ibv_query_ece(ibv_qp* /*qp*/, ibv_ece* ece) {
   *ece = {};
   return 0;

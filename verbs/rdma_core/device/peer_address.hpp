@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which addresses the two ends of a queue pair have that is brought up without the CM: from what
-// ibv_modify_qp() is told (GIDs, or a LID) to IP addresses, and these as text.
+// Addresses of the two ends of a queue pair that is brought up without the CM: converts the GIDs or
+// the LID that a program passes to ibv_modify_qp() to IP addresses, and these to and from text.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -16,7 +16,7 @@ namespace iwarp::rdma_core {
 
 struct OobAddress {
   ibv_gid ip{};            ///< IPv4 mapped into IPv6
-  unsigned interface = 0;  ///< where a link-local one counts
+  unsigned interface = 0;  ///< index of the interface; significant if `ip` is link-local
 };
 
 struct OobRoute {
@@ -25,21 +25,21 @@ struct OobRoute {
 };
 
 bool same_ip(const ibv_gid& a, const ibv_gid& b);
-/// An order that both ends agree on.
+/// Returns whether `a` sorts before `b`. Both ends of a connection use this order.
 bool precedes(const ibv_gid& a, const ibv_gid& b);
-/// The interface counts where the address is link-local.
+/// Returns whether both are the same address. Compares the interface only if it is link-local.
 bool same_place(const OobAddress& a, const OobAddress& b);
-/// Numeric, with the interface where that is needed.
+/// Returns the address in numeric form, with the interface if it is link-local.
 std::string to_text(const OobAddress& address);
-/// Of numeric text, with or without an interface; nullopt: it is none.
+/// Parses a numeric address, with or without an interface. Returns nullopt if it is none.
 std::optional<ibv_gid> ip_of(const std::string& text);
 
-/// Where `to` leads: the peer by its GID, or by its LID in our own /16; this end by the index of
-/// its own GID. nullopt: nowhere, or from IPv4 to IPv6. With kLoopback peers on this host are at
-/// 127.0.0.1, whichever of its addresses is named.
+/// Returns the addresses of both ends: the peer's from its GID, or from its LID in this port's /16;
+/// this end's from the index of its GID. Returns nullopt if `to` names no address, or if one end is
+/// IPv4 and the other IPv6. With kLoopback every address of this host becomes 127.0.0.1.
 std::optional<OobRoute> route_of(const ibv_ah_attr& to, const Port& own, OutOfBandPeers peers);
 bool is_on_this_host(const OobAddress& address, const Port& own);
-/// Those that peers may name.
+/// Returns the addresses of this host to which peers may connect.
 std::vector<OobAddress> addresses_of(const Port& own, OutOfBandPeers peers);
 
 }  // namespace iwarp::rdma_core

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts are what ibv_devinfo(1) and sysfs show of rxe in Linux 6.1; the table in
-// test/rdma_core/test_persona.py has what differs on purpose.
+// The values are those that ibv_devinfo(1) and sysfs show for rxe in Linux 6.1. The table in
+// test/rdma_core/test_persona.py lists the intended differences.
 #include "device/persona.hpp"
 
 #include "device/limits.hpp"
@@ -36,8 +36,8 @@ constexpr std::uint8_t kAckDelay = 15;
 constexpr std::uint16_t kMaxPkeys = 64;
 constexpr int kMaxGroups = 8192;
 constexpr int kMaxGroupMembers = 56;
-constexpr unsigned kHeaders = 80;  // RXE_MAX_HDR_LENGTH: what RoCE v2 needs of an Ethernet frame
-// rxe's, but for SRQ_RESIZE.
+constexpr unsigned kHeaders = 80;  // RXE_MAX_HDR_LENGTH: headers of RoCE v2 in an Ethernet frame
+// rxe's capabilities without SRQ_RESIZE.
 constexpr unsigned kCapabilities =
     IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_AUTO_PATH_MIG |
     IBV_DEVICE_CHANGE_PHY_PORT | IBV_DEVICE_UD_AV_PORT_ENFORCE | IBV_DEVICE_PORT_ACTIVE_EVENT |

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is different when the device is to look like one of RoCE (IWARP_AS=roce): node, transport,
-// types of GIDs, and the attributes of the kernel's rxe. What our queues and memory can do is said
-// as it is in both. No frame changes: the peer sees iWARP.
+// Persona: what the device reports differently if it imitates a RoCE device (IWARP_AS=roce): node
+// type, transport, GID types, and the attributes of the kernel's rxe. The limits of queues and
+// memory are the same in both personas. No frame changes: the peer sees iWARP.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -15,25 +15,26 @@ struct PersonaFacts {
   ibv_node_type node_type;
   ibv_transport_type transport;
   ibv_gid_type gid_type;
-  int sysfs_gid_type;          ///< of the enumeration that rdma-core keeps to itself
-  const char* node_type_text;  ///< these five as sysfs says them
+  int sysfs_gid_type;          ///< an enumerator of rdma-core's private enumeration
+  const char* node_type_text;  ///< this and the next four: contents of sysfs files
   const char* gid_type_text;
   const char* hca_type;
   const char* node_description;
-  int uverbs_abi;  ///< of the driver
+  int uverbs_abi;  ///< the driver's ABI version
 };
 
 const PersonaFacts& facts(Persona persona);
-/// Of this process.
+/// Returns the facts of this process's persona.
 const PersonaFacts& facts();
 
-/// Null: a program may send them.
+/// Returns why this process has no datagrams, or null if it has them.
 const char* why_no_datagrams();
 
-/// The largest one that fits; the smallest when none does.
+/// Returns the largest MTU of the enumeration that fits into `octets`, or the smallest if none
+/// does.
 ibv_mtu mtu_value(unsigned octets);
 
-/// What an adapter of RoCE says of itself, over what is there.
+/// Overwrites the attributes that a RoCE adapter reports differently.
 void show_as_roce(ibv_device_attr& attr);
 void show_as_roce(const Port& port, ibv_port_attr& attr);
 

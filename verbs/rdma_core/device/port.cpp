@@ -26,9 +26,9 @@ namespace iwarp::rdma_core {
 namespace {
 
 constexpr unsigned kLoopbackMtu = 65536;
-constexpr unsigned kUnknownMbit = 1000;  // as the kernel takes it
+constexpr unsigned kUnknownMbit = 1000;  // the kernel's default, too
 constexpr std::size_t kMacSize = 6;
-// A locally administered MAC address that names the IPv4 address.
+// Prefix of a locally administered MAC address; the IPv4 address follows.
 constexpr std::array<std::uint8_t, 2> kMacPrefix{0x02, 0x00};
 constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 
@@ -41,15 +41,15 @@ struct Found {
   std::string interface;
   unsigned index;
   bool loopback;
-  std::size_t order;  ///< in which the kernel tells them
+  std::size_t order;  ///< position in the kernel's list
 };
 
-/// What the host has.
+/// The addresses and interfaces of this host.
 struct Host {
   std::vector<Found> addresses;
-  std::map<unsigned, Mac> macs;  ///< by index, of those that have one
+  std::map<unsigned, Mac> macs;  ///< by index of the interface; absent if it has none
   std::vector<unsigned> multicast;
-  int error = 0;  ///< why there are none, an errno
+  int error = 0;  ///< errno of getifaddrs(3)
 };
 
 ibv_gid mapped(std::uint32_t address) {
@@ -81,7 +81,7 @@ Eui64 eui64(const Mac& mac) {
           mac[5]};
 }
 
-/// Where a plain address of `entry` goes in the table; nullopt: it is of another family.
+/// Returns the GID of an address, or nullopt if it is neither IPv4 nor IPv6.
 std::optional<ibv_gid> gid_of(const sockaddr& address) {
   if (address.sa_family == AF_INET) {
     sockaddr_in in{};
@@ -158,7 +158,7 @@ void measure(Port& port) {
   ::close(fd);
 }
 
-/// As of an RNIC: the MAC address, the port's own address, all others.
+/// Lists the GIDs of an RNIC: the MAC address, the port's own address, then all others.
 void list_as_rnic(Port& port, std::vector<Found> addresses) {
   const auto own = std::find_if(addresses.begin(), addresses.end(), [&](const Found& found) {
     return found.interface == port.interface && is_mapped(found.gid);
@@ -174,9 +174,9 @@ void list_as_rnic(Port& port, std::vector<Found> addresses) {
   }
 }
 
-/// As the kernel lists those of a RoCE device: of each interface the default GID, which is made of
-/// its MAC address, then IPv4, then IPv6. The port's own interface comes first, loopback last. A
-/// default GID that is no address of its interface is left out: TCP does not reach it.
+/// Lists the GIDs as the kernel does for a RoCE device: for each interface the default GID, which
+/// is made of its MAC address, then IPv4, then IPv6. The port's own interface comes first, loopback
+/// last. Omits a default GID that is no address of its interface, because TCP cannot reach it.
 void list_as_roce(Port& port, const Host& host) {
   const auto is_default = [&](const Found& found) {
     const auto mac = host.macs.find(found.index);
@@ -230,8 +230,9 @@ Port look_at_port(Persona persona, bool list_loopback) {
   const bool any = own != host.addresses.end();
   port.interface = any ? own->interface : kLoopback;
   port.address = any ? ipv4_of(own->gid) : INADDR_LOOPBACK;
-  // An RNIC's GID is made of an IPv4 address; as RoCE the port does without. Programs choose among
-  // GIDs by their own rules, IPv4 before IPv6 or private networks last, and must not find loopback.
+  // An RNIC's first GID needs an IPv4 address; as RoCE the port needs none. Programs choose among
+  // GIDs by their own rules (IPv4 before IPv6, or private networks last) and must not find
+  // loopback.
   const auto first = std::ranges::find(host.addresses, false, &Found::loopback);
   if (persona == Persona::kRoce && first != host.addresses.end()) {
     if (!any) port.interface = first->interface;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one port of the device: which addresses of this host it has, as LID and GIDs.
+// The one port of the device: the addresses of this host, as LID and GIDs.
 //
-// Programs that bring queue pairs up without the CM exchange these, so they say where to connect:
+// Programs that bring queue pairs up without the CM exchange these, so they must say where to
+// connect:
 //   as iWARP  LID     the low 16 bits of the port's IPv4 address
-//             GID 0   as of an RNIC, the MAC address and zeros; ours is 02:00 and the IPv4 address
-//             GID 1.. the addresses of the host, IPv4 mapped into IPv6
-//   as RoCE   GID 0.. the addresses of the host, in the order that the kernel gives them; no LID.
-//             Those of loopback only where there are no others, or where IWARP_LOOPBACK=on
+//             GID 0   a MAC address and zeros, like an RNIC's; the MAC is 02:00 and the IPv4
+//             address GID 1.. the addresses of the host, IPv4 mapped into IPv6
+//   as RoCE   GID 0.. the addresses of the host in the kernel's order; no LID. Loopback addresses
+//             are listed only if there are no others, or with IWARP_LOOPBACK=on
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -20,50 +21,51 @@
 
 namespace iwarp::rdma_core {
 
-/// The interface whose addresses no other host reaches.
+/// The loopback interface, whose addresses no other host can reach.
 inline constexpr const char* kLoopback = "lo";
 
-/// The table is no longer than this, however many addresses the host has.
+/// The maximum number of entries in the GID table. Further addresses of the host are not listed.
 inline constexpr int kMaxGids = 64;
 
 struct Port {
   Persona persona = Persona::kIwarp;
-  std::uint32_t address = 0;         ///< IPv4, a number of the host: the first that is not loopback
-  unsigned mtu = 0;                  ///< octets, of its interface
-  unsigned mbit = 0;                 ///< a second, of the same; 1000 where it does not say
-  int error = 0;                     ///< why the interfaces could not be looked at, an errno
-  std::string interface;             ///< its name
+  std::uint32_t address = 0;         ///< first IPv4 address that is not loopback, in host order
+  unsigned mtu = 0;                  ///< of `interface`, in octets
+  unsigned mbit = 0;                 ///< speed of `interface` in Mbit/s; 1000 if it is unknown
+  int error = 0;                     ///< errno if the interfaces could not be listed, else 0
+  std::string interface;             ///< name of the interface that has `address`
   std::uint64_t guid = 0;            ///< in network order
-  std::vector<ibv_gid> gids;         ///< zeros where there is none
-  std::vector<unsigned> interfaces;  ///< the index of that of each GID; 0: of none in particular
-  std::vector<unsigned> multicast;   ///< those that can do multicast
+  std::vector<ibv_gid> gids;         ///< zeros in unused entries
+  std::vector<unsigned> interfaces;  ///< for each GID the index of its interface; 0: none
+  std::vector<unsigned> multicast;   ///< indices of the interfaces that support multicast
 
   std::uint16_t lid() const {
     return persona == Persona::kRoce ? 0 : static_cast<std::uint16_t>(address & 0xFFFF);
   }
 };
 
-/// An Ethernet speed in the terms of InfiniBand, as the kernel puts it.
+/// An Ethernet speed in InfiniBand's terms. The mapping is the kernel's.
 struct LinkSpeed {
-  unsigned mbit;       ///< up to so many
+  unsigned mbit;       ///< highest speed of this row, in Mbit/s
   std::uint8_t width;  ///< active_width: 1 is one lane, 2 is four
   std::uint8_t speed;  ///< active_speed, of each lane
 };
 const LinkSpeed& link_speed(unsigned mbit);
 
-/// As the interfaces of the host are now. Without any that is up: loopback. `list_loopback`: see
-/// Settings.
+/// Returns the port from the current interfaces of the host. If none of them is up, loopback is its
+/// interface. `list_loopback`: see Settings.
 Port look_at_port(Persona persona, bool list_loopback = false);
-/// Where a group of this family is joined: on all interfaces of GIDs of the family that can do
-/// multicast, each once; without any, on that of the first GID.
+/// Returns the interfaces on which to join a multicast group of the given family: all that have a
+/// GID of the family and support multicast, each once. If there is none, returns that of the first
+/// GID.
 std::vector<unsigned> interfaces_of_groups(const Port& port, bool ipv4);
 
-/// As what this process shows itself, with the GIDs where it has seen them before. If those of
-/// loopback were the only ones once, they remain listed.
+/// Returns the port as this process presents it. GIDs that the process has seen before keep their
+/// indices. If loopback addresses were once the only ones, they remain listed.
 Port look_at_port();
 
-/// The IPv4 or IPv6 address that a GID of this layer stands for, as IPv6 (IPv4 mapped); nullopt: it
-/// stands for none.
+/// Returns the address that a GID of this layer stands for, with IPv4 mapped into IPv6, or nullopt
+/// if it stands for none.
 std::optional<ibv_gid> address_of(const ibv_gid& gid);
 
 }  // namespace iwarp::rdma_core
