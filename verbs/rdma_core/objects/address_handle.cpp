@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address handles. An RNIC has none; as RoCE they are checked as the kernel checks them, and name
-// the two addresses between which datagrams go.
+// Address handles. An RNIC has none. As RoCE, their attributes are checked as the kernel does, and
+// each holds the addresses of both ends of a datagram.
 #include "objects/address_handle.hpp"
 
 #include <arpa/inet.h>
@@ -38,7 +38,7 @@ int refuse_on_rnic(const char* what) {
   return refused(what, "iWARP has connections only, so no datagrams and no address handles");
 }
 
-/// RoCE has no LIDs, so each has a global route.
+/// Fails with EINVAL if `attr` has no global route: RoCE has no LIDs.
 verbs::DatagramPath path_of(const ibv_ah_attr& attr) {
   if (attr.port_num != kAhPort || attr.is_global == 0) fail(EINVAL);
   const auto route = route_of(attr, look_at_port(), OutOfBandPeers::kOn);
@@ -65,7 +65,8 @@ std::uint16_t checksum(const std::uint8_t* header) {
   return static_cast<std::uint16_t>(~sum);
 }
 
-/// An IPv4 header fills the second half, and its checksum tells that it is one.
+/// Returns the addresses in a GRH. An IPv4 header is in the second half of the GRH, and is
+/// recognized by its checksum.
 Ends ends_of(const ibv_grh& grh) {
   std::uint8_t octets[sizeof grh];
   std::memcpy(octets, &grh, sizeof octets);
@@ -89,7 +90,7 @@ int attr_of(std::uint8_t port, const ibv_wc& wc, const ibv_grh* grh, ibv_ah_attr
   const Port own = look_at_port();
   const auto found =
       std::ranges::find_if(own.gids, [&](const ibv_gid& gid) { return same_ip(gid, ends.own); });
-  if (found == own.gids.end()) return EINVAL;  // of a group, for example
+  if (found == own.gids.end()) return EINVAL;  // sent to a multicast group, for example
   out = {};
   out.is_global = 1;
   out.port_num = port;

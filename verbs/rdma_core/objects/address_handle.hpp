@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address handles: the way to a peer, worked out once.
+// Address handles: the path to a peer, resolved when the handle is created.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -17,7 +17,7 @@ struct Ah {
 
 verbs::IpAddress to_ip(const ibv_gid& gid);
 ibv_gid to_gid(const verbs::IpAddress& ip);
-/// From where the datagram came that has these 40 octets in front.
+/// Returns the source address of the datagram that this GRH precedes.
 ibv_gid sender_of(const ibv_grh& grh);
 
 }  // namespace iwarp::rdma_core

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs reach through pointers instead of exported names: the inline functions of
-// <infiniband/verbs.h> call these in ibv_context::ops, verbs_context and ibv_cq_ex. The part about
-// the device, memory, completion queues and shared receive queues; queue pairs: qp/calls.hpp.
-// assembly.cpp puts them there.
+// Functions that programs call through pointers instead of exported names: the inline functions of
+// <infiniband/verbs.h> call them through ibv_context::ops, verbs_context and ibv_cq_ex. This header
+// has those for the device, memory, completion queues and shared receive queues; qp/calls.hpp has
+// those for queue pairs. assembly.cpp sets the pointers.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -20,7 +20,7 @@ int req_notify_cq(ibv_cq* cq, int solicited_only);
 int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
 
 // verbs_context
-/// `length`: of the struct as the program's headers have it.
+/// `length`: size of the struct in the program's headers.
 int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std::size_t length);
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input,
                     ibv_device_attr_ex* attr, std::size_t length);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion channels. The descriptor is the core's, which may have the sockets themselves wake who
-// sleeps on it; blocking, O_NONBLOCK and signals are as programs know them of the kernel's.
+// Completion channels. The descriptor is the core's, which may let the sockets themselves wake a
+// thread that waits on it. Blocking, O_NONBLOCK and signals work as with the kernel's channels.
 #include <fcntl.h>
 #include <signal.h>
 
@@ -21,7 +21,7 @@ bool is_blocking(int fd) {
   return flags < 0 || (flags & O_NONBLOCK) == 0;
 }
 
-// The queue of the next event; else an errno.
+// Returns the queue of the next event, or an errno.
 std::expected<verbs::CompletionQueue*, int> next(CompChannel& channel) {
   if (!is_blocking(channel.abi.fd)) {
     if (const auto cq = channel.events.poll()) return *cq;
@@ -80,7 +80,7 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) 
   while (found == nullptr) {
     const auto core = next(self);
     if (!core) return minus_one(core.error());
-    // A queue that is being destroyed has no events any more.
+    // Skips the event if its queue is being destroyed.
     self.context.core.with_object(*core, [&](void* object) {
       found = static_cast<Cq*>(object);
       found->comp_events.fetch_add(1);

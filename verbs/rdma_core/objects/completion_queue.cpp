@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion queues. A poll drives the sockets of the queue
-// pairs (the core does), so it takes no lock of ours and allocates nothing.
+// Completion queues. In a poll the core drives the sockets of the queue pairs, so the code here
+// takes no lock of its own and allocates nothing.
 #include "objects/completion_queue.hpp"
 
 #include <sched.h>
@@ -39,7 +39,8 @@ int poll_batches(Cq& cq, int count, ibv_wc* wc) {
   return done;
 }
 
-// Events that nobody took are taken back; the others have to be acknowledged. False: they were not.
+// Removes the events that the program has not taken, and waits for it to acknowledge those that it
+// has. Returns whether it did.
 bool settle_events(Cq& cq) {
   const auto untold = cq.context.async.remove([&cq](const ibv_async_event& event) {
     return event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == cq.handle();
@@ -50,8 +51,8 @@ bool settle_events(Cq& cq) {
          wait_for_acks(abi.mutex, abi.cond, abi.async_events_completed, async_events);
 }
 
-// As providers do: a power of two, so that a little more than asked for is no overflow. Throws when
-// there can be no such queue.
+// Rounds up to a power of two, as providers do, so that programs which exceed their own limit a
+// little do not overflow the queue. Throws std::system_error with EINVAL if `cqe` is out of range.
 std::uint32_t capacity_for(std::uint32_t cqe) {
   if (cqe == 0 || cqe > kMaxCqe) throw std::system_error(EINVAL, std::generic_category());
   return std::bit_ceil(cqe);
@@ -85,7 +86,7 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   return cq.release();
 }
 
-// Of the thread, for it is the thread that waits, be it for one queue or for several.
+// The policy is per thread, because a thread may poll several queues in turn.
 void yield_after_poll(bool found) {
   thread_local YieldPolicy mine;
   if (!mine.polled(found)) return;
@@ -158,7 +159,7 @@ int ibv_destroy_cq(ibv_cq* cq) {
       settled = settle_events(self);
       self.core.reset();
     } else {
-      (void)self.core.release();  // The parent's.
+      (void)self.core.release();  // It belongs to the parent process.
     }
     if (self.abi.channel != nullptr) release(*self.abi.channel);
     if (settled) delete &self;

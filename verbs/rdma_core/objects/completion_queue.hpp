@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two kinds of completion queue share: ibv_create_cq() and ibv_create_cq_ex().
+// Functions that both kinds of completion queue share: ibv_create_cq() and ibv_create_cq_ex().
 #pragma once
 
 #include "objects/objects.hpp"
 
 namespace iwarp::rdma_core {
 
-/// Throws std::system_error.
+/// Creates a completion queue of at least `cqe` entries. Throws std::system_error if it cannot.
 Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
               std::uint32_t comp_vector);
-/// After each poll: who finds nothing time and again yields the processor, see yield_policy.hpp.
+/// Call after each poll. Yields the processor if the thread's polls keep finding nothing, see
+/// yield_policy.hpp.
 void yield_after_poll(bool found);
-/// Behind a poll, if Cq::is_watched.
+/// Call after a poll if Cq::is_watched. Notifies the service that waits for the poll.
 void tell_watcher(Cq& cq);
 
 }  // namespace iwarp::rdma_core

@@ -33,7 +33,7 @@ Context::~Context() {
 }
 
 ibv_context* default_context() {
-  // Each process has its own: a child of a fork cannot use the parent's.
+  // One for each process: the child of a fork cannot use its parent's.
   static std::mutex mutex;
   static Context* context = nullptr;
   Core& core = Core::get();

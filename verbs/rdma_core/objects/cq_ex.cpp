@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extended completion queues: one completion at a time, its fields read by calls. Only the fields
-// that a request for them can be kept for: no time stamps, VLANs or tags.
+// Extended completion queues: the program reads one completion at a time, field by field through
+// calls. The fields are those of IBV_WC_STANDARD_FLAGS: no time stamps, VLANs or tags.
 #include "objects/calls.hpp"
 #include "objects/completion_queue.hpp"
 #include "objects/work_completion.hpp"
@@ -59,7 +59,7 @@ int next_poll(ibv_cq_ex* handle) {
   return 0;
 }
 
-// The completion that is read stands in the queue itself, so one thread at a time reads.
+// The queue itself holds the completion that is being read, so only one thread at a time can read.
 int start_poll(ibv_cq_ex* handle, ibv_poll_cq_attr* attr) {
   if (attr != nullptr && attr->comp_mask != 0) return EINVAL;
   Cq& cq = Cq::of(handle);

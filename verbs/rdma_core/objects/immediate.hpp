@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Immediate data of InfiniBand, 4 octets with a Send or a Write, in the 8 octets of RFC 7306, which
-// are a message of their own. First the program's 4 octets, then 4 of ours: what the message stands
-// for. Of a Send with payload, which is the core's, they are 0 here. A peer may send any 8 octets.
+// Immediate data of InfiniBand is 4 octets with a Send or a Write. RFC 7306 has 8 octets, which are
+// a message of their own. Here they are the program's 4 octets, then 4 octets that say which
+// request they belong to: a Send, or a Write and its length. The latter 4 are 0 in a Send with
+// payload, which the core implements. A peer may send any 8 octets.
 #pragma once
 
 #include <endian.h>
@@ -13,13 +14,14 @@ namespace iwarp::rdma_core {
 
 struct Immediate {
   std::uint32_t imm_data = 0;  ///< in network order, as programs see it
-  bool with_send = false;      ///< else behind a Write
+  bool with_send = false;      ///< belongs to a Send; else it follows a Write
   std::uint32_t length = 0;    ///< of the Write; at most 2^31
 };
 
 inline constexpr std::uint32_t kImmediateWithSend = 1U << 31;
 
-/// The length that has no other bits: that of the longest Write is the bit of a Send.
+/// The length of the longest Write has the same bit as kImmediateWithSend, so that it needs an
+/// encoding of its own.
 inline constexpr std::uint32_t kLongestWrite = 1U << 31;
 inline constexpr std::uint32_t kImmediateOfLongestWrite = kImmediateWithSend | 1;
 
@@ -41,7 +43,8 @@ inline Immediate decode_immediate(std::uint64_t octets) {
   return {.imm_data = imm_data, .with_send = with_send, .length = with_send ? 0 : kind};
 }
 
-/// What a program may look at: no more than the peer says, nor than it has `written`.
+/// Returns the length of the Write for the program: the one that the peer states, but no more than
+/// it has `written`.
 inline std::uint32_t length_of_write(std::uint64_t immediate, std::uint32_t written) {
   return std::min(decode_immediate(immediate).length, written);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protection domains, memory regions and windows. A region has one STag, which is its lkey and its
-// rkey; what the peer may do with it is what its access flags say.
+// Protection domains, memory regions and windows. A region has one STag, which is both its lkey and
+// its rkey; its access flags determine what the peer may do with it.
 #include <array>
 #include <cerrno>
 
@@ -31,9 +31,9 @@ constexpr std::array kRights{Right{IBV_ACCESS_LOCAL_WRITE, Access::kLocalWrite},
                              Right{IBV_ACCESS_REMOTE_ATOMIC, Access::kRemoteAtomic},
                              Right{IBV_ACCESS_MW_BIND, Access::kBindWindow}};
 
-/// 0, or why these flags cannot be.
+/// Returns 0, or the errno with which these flags are refused.
 int check_access(unsigned flags) {
-  // Optional ones ask for nothing that has to be granted.
+  // Optional flags may be ignored.
   flags &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
   if ((flags & IBV_ACCESS_ON_DEMAND) != 0) {
     return refused("IBV_ACCESS_ON_DEMAND", "there is no hardware that would fault; leave it out");
@@ -44,7 +44,7 @@ int check_access(unsigned flags) {
 }
 
 Access to_access(unsigned flags) {
-  // Not for the peer to invalidate: that is for windows, which are one stream's. [RDMAP-113]
+  // The peer may not invalidate a region, only windows, which belong to one stream. [RDMAP-113]
   auto out = Access::kNone;
   for (const Right& right : kRights) {
     if ((flags & right.flag) != 0) out = out | right.access;
@@ -52,12 +52,12 @@ Access to_access(unsigned flags) {
   return out;
 }
 
-/// Not what a parent has made, in its child.
+/// Throws std::system_error with EIO in the child of a fork for a context of the parent.
 void check_alive(const Context& context) {
   if (!context.alive()) fail(EIO);
 }
 
-/// What the kernel says of memory that the program does not have, or may not write.
+/// Returns EFAULT, as the kernel does, if the memory is not mapped or not writable.
 int why_not_registered(const std::error_code& error, const void* address, std::size_t length,
                        std::uint64_t iova) {
   const auto wraps = [length](std::uint64_t from) { return from + length - 1 < from; };
@@ -101,7 +101,7 @@ ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::
   });
 }
 
-/// Other rights, or another domain, for a region that stays where it is: its key stays as well.
+/// Changes the rights or the domain of a region. Its address and its key stay the same.
 void change_region(Mr& mr, Pd& pd, unsigned access) {
   check_alive(pd.context);
   if (Hooks* const hooks = pd.context.hooks) hooks->registering();
@@ -109,12 +109,13 @@ void change_region(Mr& mr, Pd& pd, unsigned access) {
   if (error) fail(why_not_registered(error, mr.abi.addr, mr.abi.length, mr.iova));
 }
 
-/// Adapters have fetched what was posted before; here it may wait for its connection.
+/// Waits until requests that were posted before no longer need their memory. An adapter has fetched
+/// them by now, but here they may still wait for a connection.
 void await_posted(const Context& context) {
   for (const auto& service : context.core.services()) service->await_posted();
 }
 
-/// Registers anew before the old registration ends: when it cannot be, that stays as it is.
+/// Registers the new memory before it ends the old registration, which stays valid if that fails.
 int move_region(Mr& mr, Pd& pd, void* address, std::size_t length, std::uint64_t iova,
                 unsigned access) {
   auto memory = register_region(pd, address, length, iova, access);
@@ -124,7 +125,7 @@ int move_region(Mr& mr, Pd& pd, void* address, std::size_t length, std::uint64_t
   return 0;
 }
 
-/// What the address of a region is for its peers and work requests.
+/// Returns the address by which peers and work requests access the region.
 std::uint64_t default_iova(const void* address, unsigned access) {
   return (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : reinterpret_cast<std::uintptr_t>(address);
 }
@@ -244,7 +245,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const auto bits = static_cast<unsigned>(access);
   const std::uint64_t iova = moves ? default_iova(at, bits) : mr.iova;
   const int code = guarded([&] {
-    if (flags == 0) return EINVAL;  // which libibverbs leaves to the kernel
+    if (flags == 0) return EINVAL;  // as the kernel does; libibverbs does not check it
     if (const int bad = check_access(bits)) return bad;
     await_posted(pd.context);
     if (moves) return move_region(mr, pd, at, octets, iova, bits);

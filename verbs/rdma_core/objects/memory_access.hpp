@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a peer may do, as a memory window or a queue pair says it.
+// Converts the access flags of memory windows and queue pairs to the rights of the peer.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -10,7 +10,7 @@
 
 namespace iwarp::rdma_core {
 
-/// The flags that are about the peer; others do not count.
+/// Converts the flags for remote access. Ignores all others.
 inline verbs::Access remote_access(unsigned flags) {
   using verbs::Access;
   auto out = Access::kNone;
@@ -20,9 +20,9 @@ inline verbs::Access remote_access(unsigned flags) {
   return out;
 }
 
-/// nullopt: a window cannot give such a right.
+/// Returns the rights of a window, or nullopt if a window cannot grant one of them.
 inline std::optional<verbs::Access> window_access(unsigned flags) {
-  // Some give the region's flags: the local right, which is the region's, asks for nothing.
+  // Some programs pass the region's flags, so IBV_ACCESS_LOCAL_WRITE is accepted and ignored.
   constexpr unsigned kKnown = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                               IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
                               IBV_ACCESS_ZERO_BASED;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects behind the handles of the C interface, but for queue pairs. Each contains the C
-// struct that programs hold a pointer to, and of() leads back from there. Counts of users answer
-// EBUSY where rdma-core and the kernel do.
+// The objects behind the handles of the C interface, except queue pairs. Each contains the C struct
+// that programs hold a pointer to, and of() converts that pointer back. An object whose count of
+// users is not 0 cannot be destroyed (EBUSY), as with rdma-core and the kernel.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -25,8 +25,8 @@
 
 namespace iwarp::rdma_core {
 
-/// An open device. All contexts of a process share one Core; what one made, the other may use. Its
-/// objects find here what they use of the process.
+/// An open device. All contexts of a process share one Core, so the objects of one may be used with
+/// another. Objects reach the Core, the RNIC, the hooks and the persona through their context.
 struct Context {
   explicit Context(Core& core_of_process);
   ~Context();
@@ -48,11 +48,11 @@ struct Context {
   const Persona persona;  ///< what kind of device the program sees
   EventQueue<ibv_async_event> async;
   std::atomic<int> users{0};  ///< domains, channels, completion queues
-  Visits visits;              ///< of threads that wait for its events
+  Visits visits;              ///< threads that wait for events of the context
 };
 
-/// Keeps the context of an object from being destroyed before it: programs close devices, or just
-/// go on, with objects alive, and about these there may still be something to tell.
+/// Keeps the context of an object from being destroyed before the object: programs close devices
+/// while objects are alive, and these may still have events.
 struct ContextUse {
   explicit ContextUse(Context& context) : of(context) { ++of.users; }
   ~ContextUse() { --of.users; }
@@ -89,7 +89,8 @@ struct Mw {
   static Mw& of(ibv_mw* mw) { return *reinterpret_cast<Mw*>(mw); }
 };
 
-/// The extended structs have no size: what later headers append reads as null here.
+/// The extended structs have no size field. A program built with later headers reads the functions
+/// that these append as null.
 using LaterFields = std::array<void*, 16>;
 
 struct Cq;
@@ -99,7 +100,7 @@ struct CompChannel {
   Context& context;
   ContextUse use{context};
   net::CompletionChannel events;
-  Visits visits{};  ///< of threads that wait for them
+  Visits visits{};  ///< threads that wait for events of the channel
 
   static CompChannel& of(ibv_comp_channel* channel) {
     return *reinterpret_cast<CompChannel*>(channel);
@@ -115,14 +116,14 @@ struct Cq {
   ContextUse use{context};
   net::CqHandle core;
   std::atomic<int> users{0};  ///< queue pairs
-  /// Events taken from the channel, and put into the async queue; destroying waits until as many
-  /// were acknowledged.
+  /// Counts events that were taken from the channel, and events that were put into the async queue.
+  /// Destroying the queue waits until as many were acknowledged.
   std::atomic<std::uint32_t> comp_events{0};
   std::atomic<std::uint32_t> async_events{0};
-  /// The dispatcher waits until completions are polled: Service::look_again(), once.
+  /// The dispatcher waits for a poll of this queue: the next one calls Service::look_again().
   std::atomic<bool> is_watched{false};
-  verbs::WorkCompletion wc{};  ///< between ibv_start_poll() and ibv_end_poll()
-  Turn poller;                 ///< who is between them
+  verbs::WorkCompletion wc{};  ///< being read, between ibv_start_poll() and ibv_end_poll()
+  Turn poller;                 ///< admits one thread at a time between these calls
 
   static Cq& of(ibv_cq* cq) { return *reinterpret_cast<Cq*>(cq); }
   static Cq& of(ibv_cq_ex* cq) { return *reinterpret_cast<Cq*>(cq); }
@@ -141,9 +142,10 @@ struct Srq {
   static Srq& of(ibv_srq* srq) { return *reinterpret_cast<Srq*>(srq); }
 };
 
-/// Puts the library's functions behind the pointers of a new context; in assembly.cpp.
+/// Sets the function pointers of a new context. Defined in assembly.cpp.
 void fill_calls(Context& context);
-/// The context of the CM's ids whose program has opened none itself. Throws std::system_error.
+/// Returns the context of rdma_cm ids for which the program has opened none itself. Throws
+/// std::system_error if the device cannot be opened.
 ibv_context* default_context();
 
 }  // namespace iwarp::rdma_core

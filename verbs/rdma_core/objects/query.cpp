@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the device says of itself: attributes, port, GIDs, P_Keys. Everything is written through the
-// length that the program's headers have, which may be older or newer than ours.
+// Queries of the device: attributes, port, GIDs, P_Keys. Each struct is written in the size that
+// the program's headers have, which may be older or newer than the headers used here.
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -27,13 +27,13 @@ namespace {
 constexpr std::uint8_t kPortNumber = 1;
 constexpr std::uint16_t kDefaultPkey = 0xFFFF;
 constexpr std::uint8_t kLinkUp = 5;            // phys_state
-constexpr std::uint32_t kNoVendor = 0xFFFFFF;  // no OUI, as the kernel's software devices say it
+constexpr std::uint32_t kNoVendor = 0xFFFFFF;  // no OUI, as in the kernel's software devices
 constexpr std::uint64_t kAllPageSizes = ~std::uint64_t{0xFFF};
 
-// Programs built with old headers have no member behind this one.
+// In old headers ibv_port_attr ends before port_cap_flags2.
 constexpr std::size_t kOldPortAttr = offsetof(ibv_port_attr, port_cap_flags2);
 
-/// Copies as much as the program has room for.
+/// Copies as much as fits into the program's struct, and fills its rest with zeros.
 template <typename T>
 void give(const T& from, void* to, std::size_t room) {
   std::memset(to, 0, room);
@@ -83,8 +83,8 @@ ibv_device_attr device_attributes() {
   out.max_qp_rd_atom = kMaxReads;
   out.max_res_rd_atom = kMaxReads * kMaxQp;
   out.max_qp_init_rd_atom = kMaxReads;
-  // RFC 7306: among all queue pairs of this device. They are atomic to the program as well, but
-  // programs ask for this value alone.
+  // RFC 7306 atomics are atomic among all queue pairs of this device. They are also atomic to the
+  // program's own accesses, but programs check only for IBV_ATOMIC_HCA.
   out.atomic_cap = settings().connection.startup.extensions ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
   out.max_mw = kMaxMr;
   out.max_srq = kMaxSrq;
@@ -103,13 +103,13 @@ ibv_gid_entry entry_of(const Port& port, std::uint32_t index) {
   out.gid_index = index;
   out.port_num = kPortNumber;
   out.gid_type = persona.gid_type;
-  // An RNIC's table is about the device, not about interfaces.
+  // An RNIC's GIDs belong to the device, not to interfaces.
   if (port.persona == Persona::kRoce) out.ndev_ifindex = port.interfaces[index];
   return out;
 }
 
 int get_gid(std::uint32_t port_number, std::uint32_t index, ibv_gid_entry& out) {
-  // Who goes on over free places has to come to an end.
+  // Programs that skip unused entries stop at EINVAL.
   if (port_number != kPortNumber || index >= kMaxGids) return EINVAL;
   const Port port = look_at_port();
   if (index >= port.gids.size() || is_free(port.gids[index])) return ENODATA;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared receive queues. Their kinds for XRC and tag matching are refused.
+// Shared receive queues. Those for XRC and for tag matching are refused.
 #include <algorithm>
 
 #include "device/limits.hpp"
@@ -34,7 +34,8 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
   return srq.release();
 }
 
-// False: somebody may still acknowledge one.
+// Removes the events that the program has not taken, and waits for it to acknowledge those that it
+// has. Returns false if it did not: a thread may still do so.
 bool settle_events(Srq& srq) {
   const auto untold = srq.pd.context.async.remove([&srq](const ibv_async_event& event) {
     return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == &srq.abi;
@@ -82,7 +83,7 @@ int ibv_destroy_srq(ibv_srq* srq) {
       settled = settle_events(self);
       self.core.reset();
     } else {
-      (void)self.core.release();  // The parent's.
+      (void)self.core.release();  // It belongs to the parent process.
     }
     self.pd.users.fetch_sub(1);
     if (settled) delete &self;
