@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asynchronous events: from the core's to those of the C interface, on the descriptor of the
-// context that the object was made with.
+// Asynchronous events: converts the core's to those of the C interface, and queues each on the
+// descriptor of the context with which its object was created.
 #include "qp/async.hpp"
 
 #include <fmt/format.h>
@@ -17,16 +17,17 @@ namespace {
 
 using verbs::AsyncEventType;
 
-// The requester sees a refused request in its completion, and adapters for InfiniBand raise no
-// event for it. How connections end is the CM's to tell.
+// Returns whether the program gets an event of the queue pair. As RoCE, the requester sees a
+// refused request only in its completion: adapters for InfiniBand raise no event for it. The CM
+// reports ends without a Terminate.
 bool is_told(const verbs::AsyncEvent& event, Persona persona) {
   const bool by_completion =
       event.type == AsyncEventType::kTerminateReceived && persona == Persona::kRoce;
   return event.terminate && !by_completion && event.terminate->fault != mpa::kTcpLost;
 }
 
-// What a Terminate says about the queue pair, whoever sent it: somebody used memory that he may
-// not, or a message was wrong.
+// Returns the event for a Terminate, no matter which end sent it: an access violation, an invalid
+// request, or another error.
 ibv_event_type event_type(const bytes::Fault& fault) {
   constexpr std::uint8_t kProtection = 1;  // RDMAP: remote protection; DDP: tagged buffer
   constexpr std::uint8_t kOperation = 2;   // RDMAP: remote operation; DDP: untagged buffer
@@ -35,7 +36,7 @@ ibv_event_type event_type(const bytes::Fault& fault) {
   return fault.type == kOperation ? IBV_EVENT_QP_REQ_ERR : IBV_EVENT_QP_FATAL;
 }
 
-// Counted before somebody may acknowledge it.
+// Counts the event before it is queued, because the program may acknowledge it at once.
 template <typename Object>
 void push(Object& object, Context& context, const ibv_async_event& event) {
   EventQueue<ibv_async_event>::Made made{event};
@@ -90,7 +91,7 @@ class AsyncEvents final : public Service {
     switch (event.type) {
       case AsyncEventType::kTerminateReceived:
       case AsyncEventType::kTerminateSent:
-      case AsyncEventType::kLlpConnectionLost:  // With the fault, where no Terminate could be sent.
+      case AsyncEventType::kLlpConnectionLost:  // Has the fault if no Terminate could be sent.
         if (!is_told(event, persona_)) return;
         core_.with_qp(event.qp_num, [&event](Qp& qp) { tell(qp, *event.terminate); });
         return;
@@ -102,7 +103,7 @@ class AsyncEvents final : public Service {
       case AsyncEventType::kSrqLimit:
         core_.with_object(event.object, [](void* srq) { tell_limit(*static_cast<Srq*>(srq)); });
         return;
-      case AsyncEventType::kLastReceive:  // Told with the state that the program sees.
+      case AsyncEventType::kLastReceive:  // tell_last_wqe() reports it with the state ERR.
       case AsyncEventType::kLlpCloseComplete:
       case AsyncEventType::kBadClose:
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service that carries asynchronous events of the device to the program.
+// The service that delivers asynchronous events of the device to the program.
 #pragma once
 
 #include <memory>

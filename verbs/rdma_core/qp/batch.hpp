@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch: requests of an ibv_send_wr list on their way to the core. They are put together on the
-// stack, so that a list costs one wake-up and nothing is allocated. `Wr` is the core's request of
-// the queue pair's type, verbs::SendWr or verbs::DatagramWr.
+// Batch: requests of an ibv_send_wr list that are posted to the core together. They are collected
+// on the stack, so that a batch costs one wake-up and no allocation. `Wr` is the core's request for
+// the type of queue pair: verbs::SendWr or verbs::DatagramWr.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -27,8 +27,8 @@ class Batch {
   }
   std::span<const Wr> requests() const { return requests_; }
 
-  /// Only while has_room(). `make(out, wr, sges)` fills what is special to the opcode. An errno:
-  /// the request was not added.
+  /// Adds a request. Call only if has_room(). `make(out, wr, sges)` fills the fields that depend on
+  /// the opcode. Returns 0, or an errno if the request was not added.
   template <typename Make>
   int add(const ibv_send_wr& wr, Make make) {
     if (wr.num_sge < 0 || wr.num_sge > kMaxSge) return EINVAL;
@@ -53,13 +53,13 @@ class Batch {
   boost::container::static_vector<verbs::Sge, kSges> sges_;
 };
 
-/// Posts a list. `post(requests, posted)` posts some, says how many, and returns an errno if those
-/// were not all. Not 0: `wr` is then the first request that was not posted; those in front of it
-/// were.
+/// Posts a list in batches. `post(requests, posted)` posts one batch, sets `posted` to the number
+/// of requests that it has posted, and returns an errno if those were not all. Returns 0 or an
+/// errno. If it fails, `wr` is the first request that was not posted; all before it were.
 template <typename Wr, typename Make, typename Post>
 int post_in_batches(ibv_send_wr*& wr, Make make, Post post) {
   Batch<Wr> batch;
-  ibv_send_wr* unposted = wr;  // the first of the batch
+  ibv_send_wr* unposted = wr;  // first request of the batch
   int code = 0;
   while (wr != nullptr && code == 0) {
     code = batch.add(*wr, make);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BringUp: how a queue pair comes to its peer without rdma_cm, as far as queue pairs need to know.
-// The room bring_up/ implements it.
+// BringUp: connects a queue pair without rdma_cm. This is the interface that queue pairs use; the
+// room bring_up/ implements it.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -14,23 +14,25 @@ namespace iwarp::rdma_core {
 
 class BringUp : public Service {
  public:
-  /// A number for a new queue pair under which peers find it; 0: any will do, as this is off.
-  /// Throws std::system_error when there is no port for it.
+  /// Returns a number for a new queue pair by which peers reach it, or 0 if bring-up without
+  /// rdma_cm is off and any number will do. Throws std::system_error if no port is free.
   virtual std::uint32_t take_number() = 0;
-  /// The queue pair is gone, or was never made. 0 does nothing.
+  /// Releases a number after the queue pair was destroyed, or could not be created. 0 does nothing.
   virtual void release_number(std::uint32_t number) = 0;
-  /// RTR: `attr` names the peer, which is awaited from now on. EOPNOTSUPP and a line where this is
-  /// off or the peer is out of reach; another errno when this host cannot listen there, or does not
-  /// say what addresses it has.
+  /// The queue pair goes to RTR: starts waiting for the peer that `attr` names. Returns 0 or an
+  /// errno. If bring-up without rdma_cm is off, or the peer is out of reach, logs the reason and
+  /// returns EOPNOTSUPP. Returns another errno if this host cannot listen at the address, or its
+  /// addresses cannot be read.
   virtual int ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) = 0;
-  /// RTS: connects. Does not wait: if it fails, the queue pair is told with qp_disconnected().
+  /// The queue pair goes to RTS: starts to connect, and does not wait. If the connect fails later,
+  /// calls qp_disconnected(). Returns 0 or an errno.
   virtual int ready_to_send(RcQp& qp, std::uint32_t sq_psn) = 0;
-  /// The queue pair is reset or in error: it does not connect any more, and awaits no peer.
+  /// The queue pair is reset or in error: stops connecting and waiting for the peer.
   virtual void give_up(RcQp& qp) = 0;
-  /// The queue pair is ready to send and not connected: how long its requests may wait for the
-  /// peer. 0: without end.
+  /// The queue pair is ready to send and not connected: limits how long its requests wait for the
+  /// peer. 0: they wait without limit.
   virtual void limit_wait(verbs::QpNum num, std::chrono::nanoseconds limit) = 0;
-  /// Requests of the queue pair wait for no peer any more.
+  /// Cancels limit_wait(): requests of the queue pair no longer wait for a peer.
   virtual void end_wait(verbs::QpNum num) = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests built call by call, ibv_wr_start() to ibv_wr_complete(). They are put aside with the
-// queue pair and posted by the last call, all or none. In between no lock is held.
+// Requests that are built call by call, from ibv_wr_start() to ibv_wr_complete(). They are stored
+// with the queue pair, and the last call posts all of them or none. No lock is held between calls.
 #include <cstring>
 
 #include "device/limits.hpp"
@@ -15,18 +15,18 @@
 namespace iwarp::rdma_core {
 
 struct Qp::Staged {
-  /// As if it came in a list, but for its buffers.
+  /// A request as in a list, except for its buffers.
   struct Request {
     ibv_send_wr wr{};
     std::size_t first_sge = 0;
-    std::size_t inline_at = 0;  ///< of wr_set_inline_data(): where its payload begins
+    std::size_t inline_at = 0;  ///< index at which the payload of wr_set_inline_data() begins
   };
   std::vector<Request> requests;
   std::vector<verbs::Sge> sges;
   std::vector<std::byte> inline_data;
   std::vector<verbs::SendWr> ready;
   std::vector<verbs::DatagramWr> ready_datagrams;
-  int error = 0;  ///< the first of a builder, for ibv_wr_complete()
+  int error = 0;  ///< the first error of a builder; ibv_wr_complete() returns it
 
   void clear() {
     requests.clear();
@@ -42,7 +42,7 @@ using Request = Qp::Staged::Request;
 
 Qp::Staged& staged(ibv_qp_ex* qp) { return *Qp::of(qp).staged; }
 
-// Builders return nothing: what is wrong is told by ibv_wr_complete().
+// Builders return nothing, so ibv_wr_complete() reports their errors.
 template <typename Function>
 void build(ibv_qp_ex* qp, Function function) {
   Qp::Staged& s = staged(qp);
@@ -142,7 +142,7 @@ void wr_set_xrc_srqn(ibv_qp_ex* qp, std::uint32_t) {
   build(qp, [](Qp::Staged&) { return EINVAL; });
 }
 
-// Buffers, of the request that was begun last -----------------------------------------------------
+// Buffers of the current request ------------------------------------------------------------------
 
 void wr_set_sge_list(ibv_qp_ex* qp, std::size_t count, const ibv_sge* list) {
   build(qp, [&](Qp::Staged& s) {
@@ -160,7 +160,7 @@ void wr_set_sge(ibv_qp_ex* qp, std::uint32_t lkey, std::uint64_t address, std::u
   wr_set_sge_list(qp, 1, &sge);
 }
 
-// Copied here, as the program may reuse its buffers at once.
+// Copies the payload now, because the program may reuse its buffers at once.
 void wr_set_inline_data_list(ibv_qp_ex* qp, std::size_t count, const ibv_data_buf* list) {
   const std::size_t limit = Qp::of(qp).cap.max_inline_data;
   build(qp, [&](Qp::Staged& s) {
@@ -190,7 +190,7 @@ void wr_set_inline_data(ibv_qp_ex* qp, void* address, std::size_t length) {
 
 void wr_start(ibv_qp_ex* qp) {
   Qp::of(qp).builder.take();
-  staged(qp).clear();  // Perhaps somebody began, and never ended.
+  staged(qp).clear();  // An earlier ibv_wr_start() may not have been completed.
 }
 
 void wr_abort(ibv_qp_ex* qp) {
@@ -198,7 +198,8 @@ void wr_abort(ibv_qp_ex* qp) {
   Qp::of(qp).builder.give();
 }
 
-/// Of the request, now that nothing moves any more.
+/// Returns the buffers of a request. Call after the last request was added: the span points into a
+/// vector.
 std::span<verbs::Sge> buffers_of(Qp::Staged& s, const Request& request) {
   const auto count = static_cast<std::size_t>(request.wr.num_sge);
   const auto sges = std::span(s.sges).subspan(request.first_sge, count);
@@ -209,7 +210,7 @@ std::span<verbs::Sge> buffers_of(Qp::Staged& s, const Request& request) {
   return sges;
 }
 
-/// Posts all or none.
+/// Posts all staged requests, or none if any of them is invalid.
 template <typename Queue, typename Wr, typename Make>
 int post_requests(Queue& qp, std::vector<Wr>& ready, Make make) {
   Qp::Staged& s = *qp.staged;

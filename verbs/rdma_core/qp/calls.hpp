@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// As objects/calls.hpp, of queue pairs.
+// Functions that programs call through pointers, like objects/calls.hpp: those of queue pairs.
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -15,9 +15,9 @@ Hooks& hooks_of(const Context& context) { return *context.hooks; }
 Hooks& hooks_of(ibv_cq* cq) { return hooks_of(Cq::of(cq).context); }
 Hooks& hooks_of(ibv_cq_ex* cq) { return hooks_of(Cq::of(cq).context); }
 
-// What programs call instead of the functions of the same names.
+// With hooks, programs call these instead of the functions of the same names without "hooked_".
 
-// In each call: the address behind the call in the program, whose inline function is part of it.
+// Notes the return address of the call. It is in the program, which contains the inline function.
 #define IWARP_HERE const CallSite here(__builtin_return_address(0))
 
 int hooked_post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link of a queue pair: whether it has a peer, and how it came to it. This is the half of its
-// life that events change; the other half is the state that the program takes it through
-// (qp/steps.hpp), and what the core knows (iwarp/verbs/qp_fsm.hpp).
+// The link of a queue pair: whether it has a peer, and how they were connected. Events change it.
+// The program changes the state in ibv_qp (qp/steps.hpp), and the core has a state of its own
+// (iwarp/verbs/qp_fsm.hpp).
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 namespace iwarp::rdma_core {
 
 enum class LinkState : std::uint8_t {
-  kNone,     ///< no peer, or none any more
-  kAwaited,  ///< without rdma_cm: RTR has named the peer, which is awaited
+  kNone,     ///< no peer yet, or no longer
+  kAwaited,  ///< without rdma_cm: RTR has named the peer, which has not connected yet
   kByHand,   ///< connected to the peer that RTR has named
   kByCm,     ///< connected by rdma_cm
 };
@@ -24,8 +24,8 @@ inline constexpr std::array kLinkStates{LinkState::kNone, LinkState::kAwaited, L
 
 enum class LinkEvent : std::uint8_t {
   kPeerNamed,    ///< ibv_modify_qp() to RTR, with the peer's address and number
-  kEstablished,  ///< the connection is there
-  kOver,         ///< it ended, did not come about, or the program has given the queue pair up
+  kEstablished,  ///< the connection is established
+  kOver,         ///< it ended or failed, or the program has reset the queue pair or moved it to ERR
 };
 std::string_view to_string(LinkEvent event);
 inline constexpr std::array kLinkEvents{LinkEvent::kPeerNamed, LinkEvent::kEstablished,

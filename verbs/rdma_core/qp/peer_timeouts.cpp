@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kTimeoutUnit = 4096ns;
 
-/// By ibv_qp_attr::min_rnr_timer, five bits.
+/// Indexed by ibv_qp_attr::min_rnr_timer, which has five bits.
 constexpr std::array<std::chrono::microseconds, 32> kRnrTimers{
     655'360us, 10us,     20us,     30us,      40us,      60us,      80us,      120us,
     160us,     240us,    320us,    480us,     640us,     960us,     1'280us,   1'920us,

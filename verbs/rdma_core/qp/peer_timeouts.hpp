@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timers and retries of ibv_qp_attr as a time that the core bears with its peer. They count
-// where completions are acknowledged (IWARP_COMPLETIONS), see rfc-notes/decisions/0023.
+// Converts the timers and retries of ibv_qp_attr to the time for which the core waits for its peer.
+// They apply if completions are acknowledged (IWARP_COMPLETIONS), see rfc-notes/decisions/0023.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -9,14 +9,14 @@
 
 namespace iwarp::rdma_core {
 
-/// ibv_qp_attr::timeout has five bits.
+/// The maximum of ibv_qp_attr::timeout, which has five bits.
 inline constexpr std::uint8_t kMaxTimeout = 31;
-/// ibv_qp_attr::retry_cnt where the program does not say.
+/// ibv_qp_attr::retry_cnt if the program does not set it.
 inline constexpr std::uint8_t kMostRetries = 7;
-/// ibv_qp_attr::rnr_retry and rdma_conn_param::rnr_retry_count.
+/// The value of ibv_qp_attr::rnr_retry and rdma_conn_param::rnr_retry_count for endless retries.
 inline constexpr std::uint8_t kRnrForEver = 7;
 
-/// `said`: the IBV_QP_* bits of what the program has set in `attr` so far.
+/// `said`: the IBV_QP_* bits of the attributes that the program has set so far.
 verbs::PeerTimeouts peer_timeouts(const ibv_qp_attr& attr, int said);
 
 }  // namespace iwarp::rdma_core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posting. The core checks each request and says which of the list it did not take.
+// Posting. The core checks each request, and reports the first one of a list that it refuses.
 #include <algorithm>
 #include <cstddef>
 
@@ -17,7 +17,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// `requests`: of which one was not taken.
+/// Returns the errno for a refused post, and logs an unsupported feature. `requests` contains the
+/// refused request.
 int why_not(const std::error_code& error, std::span<const verbs::SendWr> requests) {
   const auto is_send = [](const verbs::SendWr& wr) {
     return wr.opcode == verbs::WrOpcode::kSendImmediate;
@@ -33,7 +34,7 @@ int why_not(const std::error_code& error, std::span<const verbs::SendWr> request
   return to_errno(error);
 }
 
-// A window of type 1 is bound anew as it is, or, with length 0, not any more.
+// Binds a window of type 1, which need not be unbound before. With length 0, unbinds it.
 int post_bind(RcQp& qp, ibv_mw& mw, const ibv_mw_bind& bind) {
   const std::uint32_t rkey = ibv_inc_rkey(mw.rkey);
   verbs::SendWr wr{.wr_id = bind.wr_id, .flags = to_flags(bind.send_flags)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making and ending queue pairs. iWARP has one kind, the reliable connection; as RoCE there is UC,
-// which is the same without what UC does not have, and UD. What else programs may ask for is
-// refused by name.
+// Creates and destroys queue pairs. iWARP has one type, the reliable connection (RC). As RoCE there
+// are also UC, which is RC without the operations that UC lacks, and UD. Other types are refused by
+// name.
 #include "qp/queue_pair.hpp"
 
 #include <algorithm>
@@ -47,10 +47,11 @@ bool within_limits(const ibv_qp_cap& cap) {
          cap.max_recv_sge <= kMaxSge && cap.max_inline_data <= kMaxInline;
 }
 
-// Every device has some, and programs that did not ask for it (rdma_xclient) use it.
+// Every device has some inline data, and some programs use it without requesting it (rdma_xclient).
 constexpr std::uint32_t kMinInline = 64;
 
-// At least what was asked for; the core has no empty queues.
+// Returns the capacities of a new queue pair: at least the requested ones, and at least 1, because
+// the core has no empty queues.
 ibv_qp_cap granted(const ibv_qp_cap& asked, bool shared_receives) {
   const auto one = [](std::uint32_t n) { return std::max(n, std::uint32_t{1}); };
   ibv_qp_cap out{.max_send_wr = one(asked.max_send_wr),
@@ -157,7 +158,7 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
   return guarded_pointer<ibv_qp>([&]() -> ibv_qp* {
     Context& self = Context::of(context);
     check_extensions(*attr, self.persona);
-    // The one begins with the fields of the other.
+    // ibv_qp_init_attr_ex begins with the fields of ibv_qp_init_attr.
     auto* basic = reinterpret_cast<ibv_qp_init_attr*>(attr);
     const bool builders = (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
     return create_qp(self, Pd::of(known(attr->pd)), *basic, builders)->handle();

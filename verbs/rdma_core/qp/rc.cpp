@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making and ending queue pairs that have a connection. Their states: qp/states.cpp.
+// Creates and destroys queue pairs that have a connection. qp/states.cpp has their states.
 #include "qp/rc.hpp"
 
 #include "qp/bring_up.hpp"
@@ -7,7 +7,7 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// A number for a queue pair, given back unless it is kept.
+/// A number for a queue pair. The destructor releases it unless keep() was called.
 class Number {
  public:
   explicit Number(BringUp& from) : from_(&from), value_(from.take_number()) {}

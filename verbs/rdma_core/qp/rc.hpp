@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs of types RC and UC, which have a connection. As RoCE, UC is RC without what UC does
-// not have.
+// Queue pairs of types RC and UC, which have a connection. UC exists as RoCE only, and is RC
+// without the operations that UC lacks.
 #pragma once
 
 #include <boost/container/static_vector.hpp>
@@ -13,24 +13,24 @@ namespace iwarp::rdma_core {
 
 class BringUp;
 
-/// What rdma_init_qp_attr() gives for the peer's queue pair, whose number no iWARP peer tells: a
-/// connection of the CM is meant. No queue pair has it.
+/// The number that rdma_init_qp_attr() returns for the peer's queue pair, because no iWARP peer
+/// sends its number. It stands for a connection of the CM. No queue pair has it.
 inline constexpr verbs::QpNum kQpOfTheCm = 0;
 
 struct RcQp final : Qp {
   explicit RcQp(Context& its_context);
 
-  BringUp& bring_up;                  ///< of the process; used without rdma_cm, and for the number
+  BringUp& bring_up;                  ///< the process's; connects without rdma_cm, assigns numbers
   LinkState link = LinkState::kNone;  ///< under the mutex; link_step() changes it
   bool end_told = false;  ///< the log has said why the connection ended; under Core's lock
-  std::condition_variable unlinked;                 ///< `link` is kNone again
+  std::condition_variable unlinked;                 ///< notified when `link` becomes kNone
   verbs::Access inbound = verbs::QpInit().inbound;  ///< what the peer may do
   int said = 0;  ///< IBV_QP_* bits: which of `attributes` the program has set
-  /// rdma_connect()'s or rdma_accept()'s rnr_retry_count: how often the peer repeats a Send that
-  /// finds no receive here. Empty: it is not connected by rdma_cm.
+  /// rnr_retry_count of rdma_connect() or rdma_accept(): how often the peer repeats a Send that
+  /// finds no receive here. Empty if the queue pair was not connected by rdma_cm.
   std::optional<std::uint8_t> cm_rnr_retry;
-  net::QpHandle core;  ///< ends before the rest
-  /// Of one that is connected to itself: the end that sends; `core` is the one that receives.
+  net::QpHandle core;  ///< destroyed before the members above
+  /// If the queue pair is connected to itself: the end that sends; `core` is the one that receives.
   net::QpHandle to_itself;
 
   bool is_to_itself() const { return to_itself != nullptr; }
@@ -39,7 +39,7 @@ struct RcQp final : Qp {
     if (is_to_itself()) return {core.get(), to_itself.get()};
     return {core.get()};
   }
-  // With the mutex locked.
+  // Call with the mutex locked.
   bool is_connected() const { return link == LinkState::kByHand || link == LinkState::kByCm; }
   bool is_by_hand() const { return link == LinkState::kAwaited || link == LinkState::kByHand; }
   void link_step(LinkEvent event) {
@@ -60,27 +60,31 @@ struct RcQp final : Qp {
   void abandon() noexcept override;
 };
 
-// What the CM and the bring-up without it need of a queue pair; qp/states.cpp.
-/// It is connected: the program sees RTS, but in ibv_qp only what it does itself.
+// Functions for the CM and for the bring-up without it, defined in qp/states.cpp.
+/// The queue pair is connected. If rdma_cm connected it, its state becomes RTS; ibv_qp::state
+/// changes only in the program's thread, see show_connected().
 void qp_connected(RcQp& qp);
-/// In the program's thread: it reads of the connection, and sees RTS there as well.
+/// The program reads the event of the connection: sets ibv_qp::state to RTS. Call in the program's
+/// thread.
 void show_connected(RcQp& qp);
-/// Its connection is over, or did not come about: the program sees ERR, and all that is posted is
-/// flushed.
+/// The connection ended or failed: moves the queue pair to ERR and flushes all posted requests.
 void qp_disconnected(RcQp& qp);
-/// Its connection is over, and no CM tells: state and receives stay as they are for the program.
+/// The connection ended, and no CM reports it: the program still sees the same state and its
+/// receives still posted.
 void qp_peer_left(RcQp& qp);
-/// Behind that: a request has waited for long enough. ERR, and its completion says so.
+/// A request has waited for too long after qp_peer_left(): moves the queue pair to ERR, and
+/// completes the request with IBV_WC_RETRY_EXC_ERR.
 void qp_retry_exceeded(RcQp& qp);
-/// Its core's connection ended by an error of either end, and not because the peer left.
+/// Returns whether the core's connection ended with an error of either end, and not because the
+/// peer departed.
 bool is_in_error(const verbs::QpAttributes& core);
-/// The connection is to end. As RoCE the queue pair is in ERR and all that was posted is flushed;
-/// of an RNIC it drains first (SQD) unless `flush`. False: the peer may still ask about what it
-/// sent last, call it again.
+/// Ends the connection. As RoCE the queue pair goes to ERR and all posted requests are flushed; an
+/// RNIC's drains first (SQD) unless `flush`. Returns false if the peer may still probe for the last
+/// messages that it sent; call it again then.
 bool close_connection(RcQp& qp, bool flush);
-/// What its queues may get from now on: all once the program has given it up.
+/// Sets which completions the queues may announce. All are announced once the queue pair is in ERR.
 void qp_announce(RcQp& qp, verbs::Announce which);
-/// Posts requests that were built call by call, all or none; an errno.
+/// Posts requests that were built call by call: all of them, or none. Returns 0 or an errno.
 int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs);
 
 }  // namespace iwarp::rdma_core

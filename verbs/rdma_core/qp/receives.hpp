@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posting a list of receives, to whatever takes them one by one.
+// Posts a list of receives to a queue that takes them one by one.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -13,7 +13,7 @@
 
 namespace iwarp::rdma_core {
 
-/// Returns 0 or an errno; `wr` becomes the first that was not posted.
+/// Returns 0 or an errno. If it fails, `wr` becomes the first receive that was not posted.
 template <typename Queue>
 int post_receives(Queue& queue, ibv_recv_wr*& wr) {
   for (; wr != nullptr; wr = wr->next) {

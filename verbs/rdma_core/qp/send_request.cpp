@@ -53,7 +53,7 @@ int make_send_immediate(SendWr& out, std::uint32_t imm_data) {
     out.immediate = encode_of_send(imm_data);
     return 0;
   }
-  out.opcode = WrOpcode::kImmediate;  // which any peer with RFC 7306 takes
+  out.opcode = WrOpcode::kImmediate;  // any peer with RFC 7306 accepts it
   out.sgl = {};
   out.immediate = encode({.imm_data = imm_data, .with_send = true});
   take_away(out.flags, SendFlags::kInline);  // There is nothing to copy.
@@ -70,7 +70,7 @@ int make_write_immediate(SendWr& out, std::uint32_t imm_data) {
 
 int make_atomic(SendWr& out, verbs::Sge& word) {
   if (word.length < kAtomicWord) return EINVAL;
-  word.length = kAtomicWord;  // A longer buffer gets the word at its beginning.
+  word.length = kAtomicWord;  // The word is placed at the beginning of a longer buffer.
   out.sgl = std::span(&word, 1);
   return 0;
 }
@@ -95,7 +95,7 @@ int make_word(SendWr& out, const ibv_send_wr& wr, verbs::Sge* word) {
   return word != nullptr ? make_atomic(out, *word) : EINVAL;
 }
 
-/// UC has nothing that is answered.
+/// Returns whether a type of queue pair has the opcode. UC has none that needs a response.
 bool has_request(ibv_qp_type type, ibv_wr_opcode opcode) {
   return type != IBV_QPT_UC || (opcode != IBV_WR_RDMA_READ && opcode != IBV_WR_ATOMIC_CMP_AND_SWP &&
                                 opcode != IBV_WR_ATOMIC_FETCH_AND_ADD);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an ibv_send_wr to the core's request, for lists and for requests that are built call by
+// Converts an ibv_send_wr to the core's request, for lists and for requests that are built call by
 // call.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace iwarp::rdma_core {
 verbs::Sge to_sge(const ibv_sge& sge);
 verbs::SendFlags to_flags(unsigned send_flags);
 
-/// What all requests have; returns `out`.
+/// Fills the fields that all requests have, and returns `out`.
 template <typename Wr>
 Wr& begin_request(Wr& out, const ibv_send_wr& wr, std::span<const verbs::Sge> sges) {
   out.wr_id = wr.wr_id;
@@ -23,16 +23,16 @@ Wr& begin_request(Wr& out, const ibv_send_wr& wr, std::span<const verbs::Sge> sg
   return out;
 }
 
-/// Fills what is special to the opcode on a queue pair of type RC or UC. `sges`: those of `out`,
-/// which may be changed. An errno; what iWARP does not have is logged once.
+/// Fills the fields that depend on the opcode, for a queue pair of type RC or UC. `sges`: those of
+/// `out`, which may be changed. Returns 0 or an errno. Logs a feature that iWARP lacks, once.
 int make_request(ibv_qp_type type, verbs::SendWr& out, const ibv_send_wr& wr,
                  std::span<verbs::Sge> sges);
-/// Of a window of either type.
+/// Fills a request that binds a window of either type. Returns 0 or an errno.
 int make_bind(verbs::SendWr& out, const ibv_mw& mw, std::uint32_t rkey,
               const ibv_mw_bind_info& info);
-/// The window's R_Key is the one that it will have.
+/// Sets the window's R_Key to the one that it will have. Call after the bind was posted.
 void bind_posted(ibv_mw& mw, std::uint32_t rkey);
-/// The core has taken the request.
+/// Call after the core has accepted the request.
 inline void was_posted(const ibv_send_wr& wr) {
   if (wr.opcode == IBV_WR_BIND_MW) bind_posted(*wr.bind_mw.mw, wr.bind_mw.rkey);
 }

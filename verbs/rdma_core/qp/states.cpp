@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states of a queue pair as programs written for InfiniBand take it through them. On the wire
-// there is only connected or not: INIT, RTR and RTS are remembered, and a connection is made by the
-// CM, or by the bring-up without it when RTR names a peer.
+// The states through which programs that were written for InfiniBand take a queue pair. On the wire
+// it is either connected or not. So INIT, RTR and RTS are only stored, and the CM makes the
+// connection, or BringUp does if RTR names a peer.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -29,7 +29,8 @@ void set_state(RcQp& qp, ibv_qp_state state) {
   if (state != IBV_QPS_ERR) qp.last_wqe_told = false;
 }
 
-/// By the program, which may look at what ibv_qp says at any time: in its own thread alone.
+/// Also sets ibv_qp::state. Call only in a thread of the program, which may read that field at any
+/// time.
 void set_shown_state(RcQp& qp, ibv_qp_state state) {
   set_state(qp, state);
   qp.abi.qp_base.state = state;
@@ -73,13 +74,14 @@ ibv_qp_state state_of(const RcQp& qp) {
   return closes && qp.context.persona == Persona::kIwarp ? IBV_QPS_SQD : stored;
 }
 
-/// RNICs have no RESET: their new queue pair takes receives, which is INIT.
+/// Returns the state that ibv_query_qp() reports. RNICs have no RESET: a new queue pair accepts
+/// receives, as in INIT.
 ibv_qp_state reported(const RcQp& qp, ibv_qp_state state) {
   const bool is_rnic = qp.context.persona == Persona::kIwarp;
   return is_rnic && state == IBV_QPS_RESET ? IBV_QPS_INIT : state;
 }
 
-/// Not the one that the CM connects, or has connected.
+/// Returns whether `attr` names a peer for BringUp, and not the one that the CM connects.
 bool names_peer(const RcQp& qp, const ibv_qp_attr& attr, int mask) {
   const bool is_of_cm = qp.context.persona == Persona::kRoce && attr.dest_qp_num == kQpOfTheCm;
   return (mask & (IBV_QP_AV | IBV_QP_DEST_QPN)) != 0 && !is_of_cm;
@@ -93,7 +95,7 @@ QpRules rules_of(const RcQp& qp, const ibv_qp_attr& attr, int mask) {
                                                                    : QpRules::kRnic;
 }
 
-/// The state that a queue pair leaves for this one on its way up.
+/// Returns the state before `state` on the way from RESET to RTS.
 ibv_qp_state before(ibv_qp_state state) {
   switch (state) {
     case IBV_QPS_INIT:
@@ -116,7 +118,7 @@ int check_step(RcQp& qp, const ibv_qp_attr& attr, int mask) {
     return is_there && is_step(from, to, rules, mask);
   };
   if (allows(state_of(qp))) return 0;
-  // The CM may have connected it before the program takes the steps that lead there.
+  // The CM may connect the queue pair before the program takes the steps to RTS.
   const bool by_cm = qp.link == LinkState::kByCm && (mask & IBV_QP_STATE) != 0;
   return by_cm && allows(before(attr.qp_state)) ? 0 : EINVAL;
 }
@@ -150,7 +152,8 @@ void remember(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   qp.sender().set_peer_timeouts(agreed);
 }
 
-// Until the program says otherwise it is up to each region what the peer may do with it.
+// Removes the limits on the peer's access, so that each region's own rights apply, and the limits
+// on Reads and on waiting.
 void forget_limits(RcQp& qp) {
   qp.inbound = verbs::QpInit().inbound;
   qp.core->set_inbound(qp.inbound);
@@ -175,7 +178,8 @@ void give_up(RcQp& qp) {
   qp.link_step(LinkEvent::kOver);
 }
 
-// Returns when no other thread drives it, so nothing that is posted afterwards is sent.
+// Aborts the connection. Returns when no other thread drives it, so that requests which are posted
+// afterwards are not sent.
 void abort(RcQp& qp) {
   for (verbs::QueuePair* const end : qp.ends()) {
     (void)end->abort();
@@ -188,8 +192,8 @@ int reset(RcQp& qp) {
   abort(qp);
   give_up(qp);
   qp.to_itself.reset();
-  // The end of a connection is told by the dispatcher, and must not be taken for that of the next
-  // one.
+  // Waits until the dispatcher has reported the end of this connection, so that it cannot be
+  // mistaken for the end of the next one.
   {
     std::unique_lock lock(qp.mutex);
     if (!qp.unlinked.wait_until(lock, until, [&] { return !qp.is_connected(); })) return EBUSY;
@@ -209,7 +213,8 @@ int reset(RcQp& qp) {
   return 0;
 }
 
-// For the present connection, or for the next one. More than was agreed on with the peer cannot be.
+// Sets the maximum of outstanding Reads for the current connection, or for the next one. Fails if
+// the peer has agreed to fewer, which is ignored.
 void limit_reads(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) (void)qp.sender().set_ord(attr.max_rd_atomic);
 }
@@ -249,12 +254,12 @@ int RcQp::to_error() {
     const std::lock_guard lock(mutex);
     set_state(*this, IBV_QPS_ERR);
   }
-  // Whoever gives it up may have no interest in events.
+  // The program may not read the events that completions would wait for.
   core->announce(verbs::Announce::kAll);
   bring_up.end_wait(core->num());
   abort(*this);
   if (!rdma_core::is_connected(*this)) give_up(*this);
-  // A connected one tells when the end of the connection is told.
+  // If it is connected, the event is reported with the end of the connection.
   if (!rdma_core::is_connected(*this)) tell_last_wqe(*this);
   return 0;
 }
@@ -262,7 +267,7 @@ int RcQp::to_error() {
 int RcQp::modify(const ibv_qp_attr& attr, int mask) {
   if (const int code = check(attr, mask)) return code;
   if (const int code = check_step(*this, attr, mask)) return code;
-  // In force before a peer is there.
+  // The rights must be in force before a peer can connect.
   const bool access = (mask & IBV_QP_ACCESS_FLAGS) != 0;
   if (access) core->set_inbound(remote_access(attr.qp_access_flags));
   if ((mask & IBV_QP_STATE) == 0) {
@@ -300,7 +305,7 @@ bool close_connection(RcQp& qp, bool flush) {
   if (flush) {
     abort(qp);
   } else if (is_rnic) {
-    // An error: it is closing already, and the event comes, or is there.
+    // An error means that it is closing already, and that its event is queued or will be.
     (void)qp.core->disconnect();
   } else {
     return qp.core->depart();
@@ -314,25 +319,26 @@ void qp_connected(RcQp& qp) {
     qp.link_step(LinkEvent::kEstablished);
     qp.end_told = false;
     if (qp.state.load() != IBV_QPS_ERR) {
-      // Brought up without the CM it is in the states that the program takes it through.
+      // Without the CM only the program changes the state.
       if (qp.link == LinkState::kByCm) set_state(qp, IBV_QPS_RTS);
       return;
     }
   }
-  abort(qp);  // The program has given it up meanwhile.
+  abort(qp);  // The program has moved it to ERR while it connected.
 }
 
 void show_connected(RcQp& qp) {
   const std::lock_guard lock(qp.mutex);
   const auto state = qp.state.load();
   ibv_qp_state& shown = qp.abi.qp_base.state;
-  // It may be over already, or the program has given it up, or begun anew.
+  // The connection may be over already, or the program may have moved the queue pair to ERR or
+  // RESET.
   const bool was_connected = state == IBV_QPS_RTS || state == IBV_QPS_ERR;
   if (was_connected && shown != IBV_QPS_ERR) shown = IBV_QPS_RTS;
 }
 
-// What programs see in ibv_qp stays as they left it, as with adapters: UCX posts to no other queue
-// pair than one that is in RTS by that.
+// Does not change ibv_qp::state, which only the program's calls change, as with adapters: UCX posts
+// only while that field is RTS.
 void qp_disconnected(RcQp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
@@ -345,7 +351,7 @@ void qp_disconnected(RcQp& qp) {
 void qp_peer_left(RcQp& qp) {
   abort(qp);
   const std::lock_guard lock(qp.mutex);
-  qp.link_step(LinkEvent::kOver);  // Now a reset may go on.
+  qp.link_step(LinkEvent::kOver);  // wakes up a reset() that waits for it
 }
 
 void qp_retry_exceeded(RcQp& qp) {
@@ -353,7 +359,8 @@ void qp_retry_exceeded(RcQp& qp) {
   qp.core->announce_unanswered();
 }
 
-// Whoever gives it up stores ERR first, and then announces all.
+// to_error() stores ERR first and then announces all. So if this reads another state, to_error()
+// announces after it.
 void qp_announce(RcQp& qp, verbs::Announce which) {
   qp.core->announce(which);
   if (qp.state.load() != IBV_QPS_ERR) return;

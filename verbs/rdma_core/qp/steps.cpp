@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps are those of InfiniBand (volume 1, section 11.2.5.2), as the kernel checks them in
-// ib_modify_qp_is_ok(), without SQD as a state that programs ask for.
+// ib_modify_qp_is_ok(). Programs cannot request SQD.
 #include "qp/steps.hpp"
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace {
 
 struct Attributes {
   int required = 0;
-  int allowed = 0;  ///< beside those, and IBV_QP_STATE
+  int allowed = 0;  ///< in addition to `required` and IBV_QP_STATE
 };
-using Column = std::optional<Attributes>;  ///< none: there is no such step
+using Column = std::optional<Attributes>;  ///< nullopt: there is no such step
 
 struct Step {
   ibv_qp_state from;
@@ -42,7 +42,7 @@ constexpr Attributes kInit{kPortAndKey | IBV_QP_ACCESS_FLAGS, 0};
 constexpr Attributes kInitAgain{0, kPortAndKey | IBV_QP_ACCESS_FLAGS};
 constexpr int kReceivesToo = IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX;
 
-/// From there to there with nothing but the state.
+/// A step that takes no attributes but the state, except with an RNIC, where it allows all.
 constexpr Step plain(ibv_qp_state from, ibv_qp_state to) {
   return {from, to, kNothing, kNothing, kNothing, kAnything};
 }
@@ -51,7 +51,7 @@ constexpr std::array kSteps{
     plain(IBV_QPS_RESET, IBV_QPS_RESET),
     Step{IBV_QPS_RESET, IBV_QPS_INIT, kInit, kInit, Attributes{kPortAndKey | IBV_QP_QKEY, 0},
          Attributes{IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, kAny}},
-    // An RNIC's new queue pair is as one in INIT.
+    // An RNIC's new queue pair behaves as in INIT.
     Step{IBV_QPS_RESET, IBV_QPS_ERR, {}, {}, {}, kAnything},
     plain(IBV_QPS_INIT, IBV_QPS_RESET),
     plain(IBV_QPS_INIT, IBV_QPS_ERR),

@@ -44,12 +44,13 @@ std::error_code put_in_state(UdQp& qp, DatagramState in_core, ibv_qp_state state
 int change_datagram_state(UdQp& qp, const ibv_qp_attr& attr) {
   const auto row = std::ranges::find(kStates, attr.qp_state, &DatagramStep::to);
   if (row == kStates.end() || put_in_state(qp, row->state, attr.qp_state)) return EINVAL;
-  qp.abi.qp_base.state = attr.qp_state;  // In the program's thread, which may look at it.
+  qp.abi.qp_base.state = attr.qp_state;  // This is the program's thread, which may read the field.
   if (attr.qp_state == IBV_QPS_RESET) qp.attributes = {};
   return 0;
 }
 
-// Not under its mutex: who looks at it may wait for that, and have theirs.
+// Call without the queue pair's mutex: another thread may wait for that mutex while it holds a lock
+// of the hooks.
 void tell_begun_anew(UdQp& qp, ibv_qp_state from, ibv_qp_state to) {
   Hooks* const hooks = qp.context.hooks;
   if (hooks == nullptr) return;
@@ -64,7 +65,7 @@ int change(UdQp& qp, const ibv_qp_attr& attr, int mask) {
   const bool is_there = (mask & IBV_QP_CUR_STATE) == 0 || attr.cur_qp_state == from;
   if (!is_there || !is_step(from, to, QpRules::kUd, mask)) return EINVAL;
   const bool has_key = (mask & IBV_QP_QKEY) != 0;
-  if (has_key) qp.core->set_q_key(attr.qkey);  // In force before a datagram may come.
+  if (has_key) qp.core->set_q_key(attr.qkey);  // in force before a datagram can arrive
   if ((mask & IBV_QP_STATE) != 0) {
     if (const int code = change_datagram_state(qp, attr)) return code;
   }

@@ -27,12 +27,12 @@ struct UdQp final : Qp {
   void abandon() noexcept override;
 };
 
-/// Fills what a datagram needs beyond what begin_request() did; an errno.
+/// Fills the fields of a datagram that begin_request() does not. Returns 0 or an errno.
 int make_request(verbs::DatagramWr& out, const ibv_send_wr& wr);
-/// Posts requests that were built call by call, all or none; an errno.
+/// Posts requests that were built call by call: all of them, or none. Returns 0 or an errno.
 int post_built(UdQp& qp, std::span<const verbs::DatagramWr> wrs);
 
-/// Returns the most payload of a datagram, in octets.
+/// Returns the maximum payload of a datagram in octets.
 std::size_t max_datagram();
 
 }  // namespace iwarp::rdma_core
