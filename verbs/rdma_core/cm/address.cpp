@@ -13,7 +13,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// The bits of an address under its true type, whatever the program's buffer was declared as.
+/// Returns a copy of the address in its real type. The program may have declared its buffer with
+/// another one.
 template <typename T>
 T as(const sockaddr& address) {
   T out{};
@@ -37,7 +38,7 @@ sockaddr_storage copy_of(const sockaddr& address) {
   return out;
 }
 
-// sin_port and sin6_port are at the same place.
+// sin_port and sin6_port have the same offset.
 std::uint16_t port_of(const sockaddr& address) {
   return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
@@ -100,7 +101,7 @@ sockaddr_storage from_net(const net::Address& address) {
   return unmapped(out);
 }
 
-// Connecting a UDP socket asks the routing table and no more.
+// Connecting a UDP socket only consults the routing table.
 std::expected<sockaddr_storage, int> find_source(const sockaddr& to, const sockaddr* from) {
   const net::UniqueFd socket(::socket(to.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return std::unexpected(errno);
@@ -111,7 +112,7 @@ std::expected<sockaddr_storage, int> find_source(const sockaddr& to, const socka
     if (::bind(socket.get(), &address, size_of(address)) != 0) return std::unexpected(errno);
   }
   sockaddr_storage target = copy_of(to);
-  // The discard service: UDP does not connect to port 0 everywhere.
+  // The discard service, because some systems do not connect UDP sockets to port 0.
   constexpr std::uint16_t kSomePort = 9;
   if (port_of(to) == 0) set_port(reinterpret_cast<sockaddr&>(target), kSomePort);
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&target), size_of(to)) != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Socket addresses, as <rdma/rdma_cma.h> has them, to and from those of net. IPv4 and IPv6 only;
+// Converts socket addresses, as in <rdma/rdma_cma.h>, to and from those of net. IPv4 and IPv6 only;
 // IPv4 mapped into IPv6 becomes IPv4.
 #pragma once
 
@@ -13,26 +13,26 @@
 
 namespace iwarp::rdma_core {
 
-/// Null, AF_IB and whatever else TCP does not run over: false.
+/// Returns whether it is an IPv4 or IPv6 address. Returns false for null, AF_IB and other families.
 bool is_ip(const sockaddr* address);
 socklen_t size_of(const sockaddr& address);
 sockaddr_storage copy_of(const sockaddr& address);
 std::uint16_t port_of(const sockaddr& address);
 void set_port(sockaddr& address, std::uint16_t port);
-/// As IPv4 where it is IPv4 mapped into IPv6.
+/// Returns the address, and IPv4 mapped into IPv6 as IPv4.
 sockaddr_storage unmapped(const sockaddr_storage& address);
-/// The wildcard of its family.
+/// Returns whether it is the wildcard of its family.
 bool is_any(const sockaddr& address);
-/// In 127.0.0.0/8, or ::1; IPv4 mapped into IPv6, too.
+/// Returns whether it is in 127.0.0.0/8 (also if mapped into IPv6) or is ::1.
 bool is_loopback(const sockaddr& address);
 bool same_host(const sockaddr& a, const sockaddr& b);
 
 net::Address to_net(const sockaddr& address);
-/// `address` is numeric; family 0: it is not.
+/// Parses a numeric address. Returns family 0 if it is not numeric.
 sockaddr_storage from_net(const net::Address& address);
 
-/// Which address of this host leads to `to`, port 0; `from`, unless null, is the program's choice.
-/// Sends nothing. Otherwise an errno.
+/// Returns the address of this host, with port 0, from which packets to `to` are sent, or an errno.
+/// `from`, unless null, is the address that the program has chosen. Sends nothing.
 std::expected<sockaddr_storage, int> find_source(const sockaddr& to, const sockaddr* from);
 
 }  // namespace iwarp::rdma_core

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma_getaddrinfo(): names and hints to socket addresses. Everything in the answer is from
-// malloc(3), because programs are known to exchange parts of it for their own.
+// rdma_getaddrinfo(): resolves names and hints to socket addresses. All parts of the result are
+// allocated with malloc(3), because some programs replace parts of it with their own.
 #include <netdb.h>
 #include <rdma/rdma_cma.h>
 
@@ -35,7 +35,8 @@ void set(sockaddr*& to, socklen_t& to_size, const sockaddr* from, socklen_t size
   to_size = size;
 }
 
-/// Each of the two follows from the other; reliable connections over TCP unless it is said.
+/// Sets queue pair type and port space, each from the other if only one is given. The default is a
+/// reliable connection over TCP.
 void set_transport(rdma_addrinfo& info, const rdma_addrinfo& hints) {
   info.ai_qp_type = hints.ai_qp_type;
   info.ai_port_space = hints.ai_port_space;
@@ -44,7 +45,7 @@ void set_transport(rdma_addrinfo& info, const rdma_addrinfo& hints) {
   if (info.ai_port_space == 0) info.ai_port_space = datagrams ? RDMA_PS_UDP : RDMA_PS_TCP;
 }
 
-/// A gai error.
+/// Returns 0 or an error of getaddrinfo(3).
 int look_up(const char* node, const char* service, const rdma_addrinfo& hints,
             rdma_addrinfo& info) {
   addrinfo wanted{};
@@ -65,7 +66,7 @@ int look_up(const char* node, const char* service, const rdma_addrinfo& hints,
   return 0;
 }
 
-/// Hints alone will do: they may bring the addresses along.
+/// Sets the addresses from the hints, which may contain them: a program may pass only hints.
 void set_from_hints(const rdma_addrinfo& hints, rdma_addrinfo& info) {
   set(info.ai_src_addr, info.ai_src_len, hints.ai_src_addr, hints.ai_src_len);
   set(info.ai_dst_addr, info.ai_dst_len, hints.ai_dst_addr, hints.ai_dst_len);

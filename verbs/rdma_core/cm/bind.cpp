@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Addresses of ids: binding, resolving, listening. An RDMA port is a TCP port (see cm/ports.hpp),
-// so binding takes a real one and says at once when it is not to be had. Resolving asks the routing
-// table and sends nothing; its results are events nevertheless, since programs wait for these.
+// so binding an id binds a TCP socket and fails at once if the port is not available. Resolving
+// consults the routing table and sends nothing; its results are still events, because programs wait
+// for them.
 #include <algorithm>
 #include <cerrno>
 #include <optional>
@@ -16,7 +17,7 @@
 namespace iwarp::rdma_core {
 namespace {
 
-// What the kernel's CM allows, and gives to who says 0.
+// The maximum of the kernel's CM, and its value for a backlog of 0.
 constexpr int kMaxBacklog = 1024;
 
 void queue_outcome(CmId& id, rdma_cm_event_type type, int status = 0) {
@@ -24,7 +25,8 @@ void queue_outcome(CmId& id, rdma_cm_event_type type, int status = 0) {
   queue_event(make_event(id, type, status));
 }
 
-/// As rdma_bind_addr() does if the program says where from, else as routes have it. An errno.
+/// Sets the source address: binds it like rdma_bind_addr() if the program passes one, otherwise
+/// takes it from the routing table. Returns 0 or an errno.
 int choose_source(CmId& id, const sockaddr* from, const sockaddr& to) {
   const bool chosen = is_ip(from) && (!is_any(*from) || port_of(*from) != 0);
   if (chosen && id.life.is(IdState::kIdle)) {
@@ -39,7 +41,7 @@ int choose_source(CmId& id, const sockaddr* from, const sockaddr& to) {
   return 0;
 }
 
-/// A wildcard as the destination is this host.
+/// Returns the destination, with a wildcard replaced by the loopback address.
 sockaddr_storage destination_of(const sockaddr& to) {
   sockaddr_storage out = copy_of(to);
   if (!is_any(to)) return out;
@@ -51,8 +53,8 @@ sockaddr_storage destination_of(const sockaddr& to) {
   return out;
 }
 
-/// IPv4 mapped into IPv6, which TCP takes where it takes IPv6 as well, is IPv4 here: programs pass
-/// on what accept(2) told them. Null: the program gave none.
+/// Returns the address, and IPv4 mapped into IPv6 as IPv4: programs pass on addresses that
+/// accept(2) of a dual-stack socket has returned. Returns nullopt for null.
 std::optional<sockaddr_storage> plain(const sockaddr* address) {
   if (address == nullptr) return std::nullopt;
   return unmapped(copy_of(*address));
@@ -73,7 +75,7 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
   if (const int code = cm().ports.check(*to)) return code;
   id.abi.route.addr.dst_storage = destination_of(*to);
   if (const int code = choose_source(id, from, id.destination())) {
-    // The program's mistakes are said at once, those of the network in an event.
+    // Errors of the program are returned at once, those of the network are reported in an event.
     if (code == EADDRINUSE || code == EADDRNOTAVAIL || code == EACCES) return code;
     queue_outcome(id, RDMA_CM_EVENT_ADDR_ERROR, -code);
     return wait_for_event(id);
@@ -92,7 +94,7 @@ int resolve_route(CmId& id) {
   return wait_for_event(id);
 }
 
-/// Every IPv4 address, as the kernel has it.
+/// Binds to the IPv4 wildcard, as the kernel does.
 int bind_anywhere(CmId& id) {
   const sockaddr_in any{.sin_family = AF_INET};
   return bind_to(id, reinterpret_cast<const sockaddr&>(any));
@@ -107,7 +109,7 @@ int listen(CmId& id, int backlog) {
   use_core(id);
   auto options = listen_options();
   options.backlog = backlog > 0 ? std::min(backlog, kMaxBacklog) : kMaxBacklog;
-  // Under the lock, so that the first request finds the id.
+  // Listens with the lock held, so that the first request finds the id.
   const std::lock_guard lock(cm().mutex);
   auto listener = id.core->rnic().listen(std::move(*id.bound), options, id.core->cm_channel());
   if (!listener) return to_errno(listener.error());
@@ -129,7 +131,7 @@ int bind_to(CmId& id, const sockaddr& address) {
   if (is_datagram(id)) return bind_datagrams(id, address);
   const bool any = is_any(address);
   net::Address at = cm().ports.to_tcp(address);
-  // No address at all means IPv6 and IPv4.
+  // An empty host means IPv6 and IPv4.
   if (any && address.sa_family == AF_INET6 && !id.v6_only) at.host.clear();
   // Some programs (qperf) tell their peer the port before they listen. Opening the device takes
   // long enough for a peer that already has one to connect, and be refused.
@@ -141,8 +143,8 @@ int bind_to(CmId& id, const sockaddr& address) {
   set_port(id.source(), port_of(reinterpret_cast<const sockaddr&>(local)));
   id.bound = std::move(*bound);
   (void)id.life.step(IdEvent::kBind);
-  // Programs see by this whether an address is one of RDMA, and tell it to their peers (libfabric).
-  // To the kernel loopback is no more of a device than a wildcard is.
+  // By the device, programs detect that an address has RDMA and announce it to peers (libfabric).
+  // As in the kernel, neither a loopback address nor a wildcard has a device.
   if (!any && !is_loopback(address)) use_device(id);
   return 0;
 }
@@ -158,7 +160,7 @@ int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
     if (!is_ip(address)) return address == nullptr ? EINVAL : EAFNOSUPPORT;
     CmId& self = CmId::of(id);
     const auto at = plain(address);
-    // Who wants IPv6 alone does not get IPv4 in its place.
+    // An id with RDMA_OPTION_ID_AFONLY must not be bound to IPv4 instead of IPv6.
     if (self.v6_only && address->sa_family != at->ss_family) return EADDRNOTAVAIL;
     return bind_to(self, *pointer_to(at));
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connecting, answering requests, and ending connections. What becomes of each comes as an event,
-// see cm/events.cpp; what the program did wrong is said at once.
+// Connects, answers requests, and ends connections. Events report the outcome, see cm/events.cpp;
+// errors of the program are returned at once.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -20,14 +20,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Until then the peer's thread may wait for a processor.
+// How long end_connection() waits for the peer, whose thread may have to wait for a processor.
 constexpr auto kGrace = 200ms;
 constexpr auto kPause = 500us;
 
 using PrivateData = std::vector<std::byte>;
 
-/// RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH stand for as many as can be of use; so does no
-/// parameter at all.
+/// Returns the number of Reads in `param`. RDMA_MAX_RESP_RES, RDMA_MAX_INIT_DEPTH and no parameters
+/// at all mean the maximum that can be of use.
 std::uint16_t reads(const rdma_conn_param* param, std::uint8_t rdma_conn_param::* number,
                     std::uint16_t most = kMaxReads) {
   static_assert(RDMA_MAX_RESP_RES > kMaxReads && RDMA_MAX_RESP_RES == RDMA_MAX_INIT_DEPTH);
@@ -46,13 +46,14 @@ PrivateData private_data(const rdma_conn_param* param) {
   return private_data(param->private_data, param->private_data_len);
 }
 
-/// From rdma_create_qp(), or of the program's own; 0: none.
+/// Returns the queue pair of rdma_create_qp(), or the one that the program passes, or 0.
 verbs::QpNum queue_pair(const CmId& id, const rdma_conn_param* param) {
   if (id.abi.qp != nullptr) return id.abi.qp->qp_num;
   return param != nullptr ? param->qp_num : 0;
 }
 
-/// The id hears of the queue pair from now on. False: there is none, or another id does.
+/// Makes the id the one that gets the queue pair's events. Returns false if the id's state does not
+/// allow it, if `num` is 0, or if another id gets them.
 bool start(CmId& id, verbs::QpNum num, IdEvent how) {
   const std::lock_guard lock(cm().mutex);
   const bool may = id.life.allows(how) && num != 0;
@@ -69,9 +70,9 @@ void undo(CmId& id, IdEvent how) {
   cm().by_qp.erase(id.qp_num);
 }
 
-/// How long the connection waits for its peer. Seven retries of the peer's Sends are without end,
-/// and as many are meant where there are no parameters; fewer are no less than IWARP_RECEIVE_HOLD.
-/// Whoever accepts does not say how often it retries.
+/// Sets how long the connection waits for its peer. Seven retries of the peer's Sends, also the
+/// default without parameters, mean no limit. With fewer, IWARP_RECEIVE_HOLD applies. A server's
+/// parameters do not say how often it retries itself.
 void set_timeouts(RcQp& qp, const CmId& id, const rdma_conn_param* param) {
   const auto retries = param == nullptr ? kRnrForEver : param->rnr_retry_count;
   const bool holds = retries >= kRnrForEver;
@@ -91,8 +92,8 @@ void set_timeouts(RcQp& qp, const CmId& id, const rdma_conn_param* param) {
   qp.core->set_peer_timeouts(peer_timeouts(qp.attributes, qp.said));
 }
 
-/// What `connect`, an errno, begins with a queue pair is told in events: completions wait for
-/// these.
+/// Calls `connect`, which returns 0 or an errno, with the queue pair. Events report the outcome, so
+/// completions are held back until the program can read these.
 template <typename Connect>
 int begin(CmId& id, verbs::QpNum num, const rdma_conn_param* param, Connect connect) {
   int code = EINVAL;
@@ -162,14 +163,14 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
   }
   log_connection("rejected", "rejected " + cm().ports.describe(request->peer()),
                  {{"peer", cm().ports.describe(request->peer())}});
-  // That the peer has gone is no concern of who does not want it.
+  // Ignores a peer that has departed.
   (void)request->reject(data != nullptr ? private_data(data, length) : PrivateData{});
   return 0;
 }
 
-/// As in the kernel: who is not connected any more, or not yet, has nothing to complain about.
+/// As in the kernel, it is no error if the id is not connected yet or no longer.
 int disconnect(CmId& id) {
-  if (is_datagram(id)) return EINVAL;  // There is no connection.
+  if (is_datagram(id)) return EINVAL;  // It has no connection.
   if (!id.alive()) return EINVAL;
   verbs::QpNum num = 0;
   {
@@ -203,16 +204,16 @@ int establish(CmId& id) {
 
 }  // namespace
 
-// The kernel's drivers flush what is under way when a connection is to end, because the peer may
-// have no receives for it any more, and is to hear of the end. What takes them no time is given
-// some here.
+// When a connection is to end, the kernel's drivers flush outstanding requests, because the peer
+// may have no receives for them, and yet must see the end. Requests that a device would have
+// finished by then get kGrace here.
 void end_connection(Core& core, verbs::QpNum num) {
   const auto until = std::chrono::steady_clock::now() + kGrace;
   const auto end = [&](RcQp& qp) {
     const bool under_way = qp.core->query().send_outstanding != 0;
     if (under_way && std::chrono::steady_clock::now() < until) return false;
     if (!close_connection(qp, under_way)) return false;
-    // The program looks at it, and this is its thread.
+    // Programs read this field, and this is the program's thread.
     if (qp.state.load() == IBV_QPS_ERR) qp.abi.qp_base.state = IBV_QPS_ERR;
     return true;
   };
@@ -242,7 +243,7 @@ int rdma_reject(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
   return cm_result([&] { return reject(CmId::of(id), private_data, length); });
 }
 
-/// There are no vendor options that could be the reason.
+/// Like rdma_reject(): there are no vendor options that could be the reason.
 int rdma_reject_ece(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
   return rdma_reject(id, private_data, length);
 }
@@ -253,7 +254,7 @@ int rdma_get_remote_ece(rdma_cm_id* id, ibv_ece* ece) {
   return 0;
 }
 
-/// What ibv_query_ece() says is taken, although it is nothing.
+/// Accepts the options that ibv_query_ece() returns, which are none.
 int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
   const bool is_own = id != nullptr && id->qp == nullptr;
   if (!is_own || ece == nullptr || ece->comp_mask != 0) return minus_one(EINVAL);
@@ -268,13 +269,14 @@ int rdma_disconnect(rdma_cm_id* id) {
   return cm_result([&] { return disconnect(CmId::of(id)); });
 }
 
-/// With iWARP the Reply establishes the connection, so there is nothing left to send, whether or
-/// not RDMA_CM_EVENT_CONNECT_RESPONSE was told (as RoCE, to who has a queue pair of its own).
+/// With iWARP the Reply establishes the connection, so this sends nothing, even if the program got
+/// RDMA_CM_EVENT_CONNECT_RESPONSE (as RoCE, if it created its queue pair itself).
 int rdma_establish(rdma_cm_id* id) {
   return cm_result([&] { return establish(CmId::of(id)); });
 }
 
-/// What it is for, data in front of the last message of the handshake, cannot happen over TCP.
+/// Does nothing: it is for data that arrives before the last message of the handshake, which cannot
+/// happen over TCP.
 int rdma_notify(rdma_cm_id* id, ibv_event_type /*event*/) {
   return id->verbs != nullptr ? 0 : minus_one(EINVAL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An id of datagrams connects to nothing: it asks a port for the number and the Q_Key of a queue
-// pair there, which the program that listens gives or not.
+// A datagram id has no connection. It asks a port for the number and the Q_Key of a queue pair
+// there, and the program that listens accepts or rejects the request.
 #include "cm/datagrams.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint8_t kHopLimit = 64;
 constexpr int kMaxRequests = 1024;
 
-// A guess of it would be an answer of anybody.
+// The id of a request must be unpredictable, so that no third party can forge an answer.
 std::uint32_t random_id() {
   std::random_device device;
   return device();
@@ -50,7 +50,7 @@ void put_private_data(CmEventRecord& event, std::vector<std::byte> data) {
   ud.private_data_len = static_cast<std::uint8_t>(event.private_data.size());
 }
 
-/// The port of an id that has none yet.
+/// Opens a port for an id that has none yet. Returns 0 or an errno.
 int open_any(CmId& id) {
   if (id.sidr != nullptr) return 0;
   auto socket = net::DatagramSocket::open(0, port_range());
@@ -243,7 +243,7 @@ int init_attr_of_datagrams(const CmId& id, ibv_qp_attr& attr, int& mask) {
 
 void forget_datagrams(CmId& id) {
   if (id.sidr == nullptr) return;
-  if (id.asked_by) {  // Who never said anything is asked again.
+  if (id.asked_by) {  // If the program has not answered, a repeated request is a new one.
     std::erase_if(id.sidr->answers, [&](const SidrEnd::Answer& answer) {
       return !answer.octets && answer.to.is(*id.asked_by);
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device as the CM's programs get it: one, open as long as the process lives.
+// The device of CM ids: one, which stays open until the process exits.
 #include <cerrno>
 #include <cstdlib>
 
@@ -10,7 +10,7 @@
 namespace iwarp::rdma_core {
 
 ibv_pd* default_pd(ibv_context* verbs) {
-  // Each process has its own, as it has its own context.
+  // One for each process, like the context.
   static std::mutex mutex;
   static ibv_pd* pd = nullptr;
   const std::lock_guard lock(mutex);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoints: a synchronous id, resolved or bound, and its queue pair in one call.
+// Endpoints: one call creates a synchronous id, resolves or binds it, and creates its queue pair.
 #include <rdma/rdma_verbs.h>
 
 #include <cerrno>
@@ -10,12 +10,12 @@
 namespace iwarp::rdma_core {
 namespace {
 
-// Far more than resolving takes here.
+// Resolving takes much less than this here.
 constexpr int kTimeoutMs = 2000;
 
 int last_error(int result) { return result == 0 ? 0 : errno; }
 
-/// Listens later; whoever asks then gets a queue pair like this.
+/// Prepares an id that will listen. The id of each request gets a queue pair with these attributes.
 int prepare_passive(CmId& id, const rdma_addrinfo& info, ibv_pd* pd, const ibv_qp_init_attr* attr) {
   if (rdma_bind_addr(&id.abi, info.ai_src_addr) != 0) return errno;
   if (pd != nullptr) id.abi.pd = pd;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what happens to connections to the events of ids, and the program's side of these.
+// Converts events of connections to events of ids, and implements the calls that read these.
 //
-// Requests of all listening ids come through one channel, and the address that a request came to
-// says whose it is; the id is looked up when the request is dispatched, so it exists. A listener
-// that is closed and opened again on its port (perftest does) may thus get a request of its
-// predecessor: a peer asks for a port, not for a listener. Requests that nobody listens for are
-// dropped, so that their senders may try again.
+// Requests to all listening ids arrive through one channel. The id is looked up by the request's
+// destination address when the request is dispatched, so it exists. A listener that is closed and
+// opened again on the same port (perftest does that) may thus get a request for its predecessor: a
+// peer connects to a port, not to a listener. If no id listens, the request is dropped, so that the
+// peer may try again.
 //
-// Completions do not come through here. Those of a connection are not announced before the event
-// that belongs before them can be read: none before ESTABLISHED, none that was flushed because the
-// connection is over, or did not come about, before the event that says so.
+// Completions do not pass through here, but each is held back until the program can read the event
+// that must come first: ESTABLISHED before any completion, and the event that reports the end or
+// the failure of the connection before any that was flushed for that reason.
 #include "cm/events.hpp"
 
 #include <fmt/format.h>
@@ -40,10 +40,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kTimeout = std::chrono::milliseconds(200);
 
-/// No more than the device has: programs hand the numbers on to calls that refuse more.
+/// Limits a number of Reads to the device's maximum: programs pass it on to calls that refuse more.
 std::uint8_t reads_of(int agreed) { return static_cast<std::uint8_t>(std::min(agreed, kMaxReads)); }
 
-/// As much as its length can say.
+/// Sets the private data, of which the program sees at most UINT8_MAX bytes.
 void set_private_data(CmEventRecord& event, std::vector<std::byte> data) {
   event.private_data = std::move(data);
   auto& conn = event.abi.param.conn;
@@ -79,7 +79,7 @@ std::unique_ptr<CmId> make_child(CmId& listener, std::unique_ptr<net::ConnectReq
   return child;
 }
 
-/// Behind the ends of connections to the same port that the program is not told yet.
+/// Queues a request after the ends of connections to the same port that have not been reported yet.
 void queue_request(std::unique_ptr<CmEventRecord> event, std::uint16_t port) {
   auto& endings = cm().endings;
   if (std::ranges::any_of(endings, [port](const auto& end) { return end.own_port == port; })) {
@@ -89,7 +89,7 @@ void queue_request(std::unique_ptr<CmEventRecord> event, std::uint16_t port) {
   }
 }
 
-/// `text` is about the listener's address and the peer's.
+/// Drops and logs a request. `text` has placeholders for the listener's and the peer's address.
 void drop(net::ConnectRequest& request, const char* event,
           fmt::format_string<const std::string&, const std::string&> text) {
   const std::string at = cm().ports.describe(request.local());
@@ -112,12 +112,13 @@ void requested(net::CmEvent& event) {
   }
   auto record = make_event(*listener, RDMA_CM_EVENT_CONNECT_REQUEST);
   set_private_data(*record, std::move(event.private_data));
-  // What the peer offers, from this side. Who does not say is taken to allow what we can.
+  // The peer's offer, as seen from this side. A peer that makes none is assumed to support the
+  // device's maximum.
   const auto& offer = *event.offer;
   auto& conn = record->abi.param.conn;
   conn.responder_resources = reads_of(offer.enhanced ? offer.ord : kMaxReads);
   conn.initiator_depth = reads_of(offer.enhanced ? offer.ird : kMaxReads);
-  // No Request tells them; these are of who connects without parameters.
+  // No MPA Request carries the retries. These are the values of a client without parameters.
   if (cm().persona == Persona::kRoce) conn.retry_count = conn.rnr_retry_count = kRnrForEver;
   record->child = make_child(*listener, std::move(event.request));
   record->abi.id = &record->child->abi;
@@ -126,10 +127,10 @@ void requested(net::CmEvent& event) {
   ++listener->waiting_requests;
 }
 
-/// DISCONNECTED, once the program has polled what succeeded before, or does not seem to want to.
-/// Devices tell of the end milliseconds after the last message, and programs count on that: those
-/// on libfabric destroy the queue pair, completions included, when they hear of it.
-/// False: not yet.
+/// Queues DISCONNECTED once the program has polled the completions that succeeded before, or after
+/// kTimeout. Devices report the end milliseconds after the last message, and programs rely on that:
+/// those on libfabric then destroy the queue pair with its completions. Returns false if the event
+/// has to wait.
 bool tell_end(const CmId& id, const RcQp& qp, std::list<CmEnding>& made) noexcept {
   CmEnding& end = made.front();
   const auto num = qp.core->num();
@@ -144,7 +145,7 @@ bool tell_end(const CmId& id, const RcQp& qp, std::list<CmEnding>& made) noexcep
   return true;
 }
 
-/// What the id will be told, in order, and the memory for it.
+/// Allocates the events that the id will get, in order.
 std::list<CmEnding> make_telling(CmId& id, const net::CmEvent& event) {
   std::list<CmEnding> out;
   if (ended_before_rtr(id, event)) {
@@ -155,19 +156,19 @@ std::list<CmEnding> make_telling(CmId& id, const net::CmEvent& event) {
   return out;
 }
 
-/// What `record`, an ESTABLISHED, says of the connection.
+/// Fills `record`, an ESTABLISHED event, with the attributes of the connection.
 void describe_connection(CmId& id, const RcQp& qp, const net::CmEvent& event,
                          CmEventRecord& record) {
   const auto now = qp.core->query();
   record.abi.param.conn.responder_resources = reads_of(now.ird);
   record.abi.param.conn.initiator_depth = reads_of(now.ord);
-  if (event.local.port == 0) return;  // There was no memory for the addresses.
+  if (event.local.port == 0) return;  // There was not enough memory for the addresses.
   record.connected = event.qp_num;
   record.source = cm().ports.from_tcp(event.local);
   id.own_port = port_of(reinterpret_cast<const sockaddr&>(*record.source));
 }
 
-/// False: the program cannot read the event yet.
+/// Queues the events of the id. Returns false if the program cannot read the last of them yet.
 bool tell(CmId& id, const RcQp& qp, net::CmEvent& event, std::list<CmEnding>& made) noexcept {
   const bool established = event.type == Type::kEstablished;
   (void)id.life.step(established ? IdEvent::kEstablished : IdEvent::kOver);
@@ -184,12 +185,13 @@ bool tell(CmId& id, const RcQp& qp, net::CmEvent& event, std::list<CmEnding>& ma
   return true;
 }
 
-/// The flushed ones wait for the end of the connection.
+/// Returns which completions to announce after the event. Flushed ones wait for the end of the
+/// connection.
 verbs::Announce announced_after(bool established) {
   return established ? verbs::Announce::kUnflushed : verbs::Announce::kAll;
 }
 
-/// With Core's queue pairs locked, so neither that nor its id goes away.
+/// Call with Core's queue pairs locked, so that neither `qp` nor its id is destroyed.
 void happened(Core& core, RcQp& qp, net::CmEvent& event) {
   const bool established = event.type == Type::kEstablished;
   std::unique_lock lock(cm().mutex);
@@ -200,10 +202,10 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
     return;
   }
   CmId* const id = it->second;
-  // What may fail comes first, and is done again then.
+  // The steps that may fail come first, because the caller repeats the call after a failure.
   std::list<CmEnding> made;
   if (id != nullptr) made = make_telling(*id, event);
-  // The program learns from its queue pair first what the event will say.
+  // The state of the queue pair changes before the program can read the event.
   if (established) {
     qp_connected(qp);
   } else {
@@ -224,9 +226,9 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
   if (unwanted && !close_connection(qp, false)) (void)qp.core->abort();
 }
 
-// rping ends with a thread of its own in rdma_get_cm_event(), or just about to call it again. The
-// kernel keeps such a thread waiting until the process ends, so the latest channels stay for a
-// while, and those that are waited on for good.
+// Frees a channel later. rping exits while one of its threads is in rdma_get_cm_event(), or about
+// to call it again. The kernel blocks such a thread until the process ends. So the latest kKept
+// channels are kept, and a channel with a thread in it is never freed.
 void retire(EventChannel& channel) {
   constexpr std::size_t kKept = 8;
   const std::lock_guard lock(cm().mutex);
@@ -249,7 +251,7 @@ void dispatch(Core& core, net::CmEvent& event) {
     return 0;
   });
   if (code == 0) return;
-  // Who asked may try again.
+  // The peer may try again.
   if (event.request != nullptr) event.request->drop();
   (void)guarded([&] {
     log_event({.level = verbs::LogLevel::kError,
@@ -259,8 +261,8 @@ void dispatch(Core& core, net::CmEvent& event) {
   });
 }
 
-/// Tells the ends of connections that need not wait any more, and returns when the first of the
-/// others may not. Called by the dispatcher alone, so that no other thread takes endings out but
+/// Queues the events of those ends that no longer have to wait, and returns the earliest deadline
+/// of the others. Only the dispatcher calls this, so other threads remove endings only together
 /// with their ids.
 Clock::time_point dispatch_endings(Core& core) {
   std::vector<verbs::QpNum> waiting;
@@ -271,7 +273,7 @@ Clock::time_point dispatch_endings(Core& core) {
   const auto unpolled = [&](verbs::QpNum num) {
     bool out = false;
     core.with_qp(num, [&](RcQp& qp) {
-      qp.recv_cq->is_watched.store(true);  // first: a poll that comes between the two is told
+      qp.recv_cq->is_watched.store(true);  // set first: a poll between the two calls look_again()
       out = qp.recv_cq->core->has_success(num);
     });
     return out;
@@ -281,7 +283,7 @@ Clock::time_point dispatch_endings(Core& core) {
   auto next = Clock::time_point::max();
   {
     const std::lock_guard lock(cm().mutex);
-    std::vector<std::uint16_t> held;  // ports with an end before
+    std::vector<std::uint16_t> held;  // ports with an earlier end that still waits
     held.reserve(cm().endings.size());
     told.reserve(cm().endings.size());
     std::erase_if(cm().endings, [&](CmEnding& end) {
@@ -303,15 +305,15 @@ Clock::time_point dispatch_endings(Core& core) {
   return next;
 }
 
-/// The program learns of the end by a completion, and may exit at once: the log says why before.
-/// With Core's queue pairs locked.
+/// Logs why the connection ended before the program sees the end in a completion, because it may
+/// then exit at once. Call with Core's queue pairs locked.
 void tell_end_early(Core& core, RcQp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
     if (qp.end_told || !qp.is_connected()) return;
   }
   const auto event = core.rnic().stream_ended(qp.sender());
-  // The connection is gone already, and its event on its way.
+  // The connection is gone already, and its event is queued.
   if (!event) return core.untold_ends().seen(qp.num());
   const std::lock_guard lock(cm().mutex);
   const auto it = cm().by_qp.find(qp.num());
@@ -350,7 +352,7 @@ class CmEvents final : public Service {
 
  private:
   Core& core_;
-  net::EventFd changed_;  ///< an ending may not have to wait any more
+  net::EventFd changed_;  ///< signalled when an ending may no longer have to wait
 };
 
 }  // namespace
@@ -386,14 +388,14 @@ extern "C" {
 
 rdma_event_channel* rdma_create_event_channel() {
   return guarded_pointer<rdma_event_channel>([] {
-    (void)cm();  // which destroying a channel cannot make
+    (void)cm();  // made here, because destroying a channel must not fail
     return &(new EventChannel)->abi;
   });
 }
 
 void rdma_destroy_event_channel(rdma_event_channel* channel) { retire(EventChannel::of(channel)); }
 
-// What a program may read or write at any time changes here, in its own thread.
+// Fields that the program may read or write at any time change here, in the program's thread.
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   if (channel == nullptr || event == nullptr) return minus_one(EINVAL);
   const auto record = EventChannel::of(channel).events.get();
@@ -401,7 +403,7 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   CmId& owner = *(*record)->owner;
   if (auto child = std::move((*record)->child)) {
     --owner.waiting_requests;
-    // The program's now. Its listener may have moved to another channel since.
+    // The program owns the child now. Its listener may have moved to another channel since.
     child->abi.channel = channel;
     child->abi.context = owner.abi.context;
     if (owner.abi.pd != nullptr) child->abi.pd = owner.abi.pd;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service that carries connection events of the device to ids, or to the bring-up without the
-// CM: that is asked first whether a request is its own, and gets the events of queue pairs without
-// an id.
+// The service that delivers connection events of the device to ids or to OutOfBand, the bring-up
+// without the CM. OutOfBand gets each connection request first and decides whether it is its own.
+// It also gets the events of queue pairs without an id.
 #pragma once
 
 #include <memory>

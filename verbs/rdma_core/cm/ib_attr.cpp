@@ -48,7 +48,7 @@ void ready_to_receive(const CmId& id, ibv_qp_attr& attr) {
       shown_gid(reinterpret_cast<const sockaddr&>(id.abi.route.addr.src_storage), port), port);
 }
 
-/// Half of the timeout of acknowledgements.
+/// Returns half of the acknowledgement timeout. The encoding is logarithmic.
 std::uint8_t packet_life_time(const CmId& id) {
   const std::uint8_t timeout = id.ack_timeout.value_or(kAckTimeout);
   return timeout == 0 ? 0 : static_cast<std::uint8_t>(timeout - 1);

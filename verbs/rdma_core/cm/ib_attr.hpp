@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma_init_qp_attr() as the kernel's CM for InfiniBand and RoCE answers it: with everything that
-// ibv_modify_qp(3) asks for. A program with queue pairs of its own hands this on unseen. And what
-// the ids of such devices carry beyond IP addresses.
+// rdma_init_qp_attr() as the kernel's CM for InfiniBand and RoCE implements it: it returns all
+// attributes that ibv_modify_qp(3) requires. A program that creates queue pairs itself passes these
+// on without reading them. Also the GIDs and paths in ids of such devices.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -13,16 +13,17 @@
 
 namespace iwarp::rdma_core {
 
-/// The GID that an id shows for one of its addresses. As in the kernel a loopback address that is
-/// not in the table stands for an address of the device, which leads to this host as well.
+/// Returns the GID that an id shows for one of its addresses. As in the kernel, a loopback address
+/// that is not in the GID table is shown as an address of the device, which also reaches this host.
 ibv_gid shown_gid(const sockaddr& address, const Port& port);
-/// Of our own table; 0 where it is none of ours.
+/// Returns the index of a GID in the port's table, or 0 if it is not there.
 std::uint8_t index_of(const ibv_gid& gid, const Port& port);
-/// Where the id is and where its peer is, as far as it knows: `route.addr.addr.ibaddr`.
+/// Fills `route.addr.addr.ibaddr` with the GIDs of the id and of its peer, as far as they are
+/// known.
 void show_addresses_as_ib(CmId& id);
-/// The way there: `route.path_rec`.
+/// Fills `route.path_rec` with the path to the peer.
 void show_path_as_ib(CmId& id);
-/// An errno. `attr.qp_state` says which change it is for.
+/// Implements rdma_init_qp_attr() for the step to `attr.qp_state`. Returns 0 or an errno.
 int init_attr_as_ib(const CmId& id, ibv_qp_attr& attr, int& mask);
 
 }  // namespace iwarp::rdma_core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids come, move between channels, and go.
+// Creates and destroys ids, and moves them between channels.
 #include "cm/id.hpp"
 
 #include <pthread.h>
@@ -21,16 +21,16 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// What a destroyed id leaves behind, to be ended without the lock.
+/// The parts of a destroyed id that have to be ended without the lock.
 struct Leftovers {
   std::unique_ptr<net::Listener> listener;
   std::unique_ptr<net::ConnectRequest> request;
   std::vector<std::unique_ptr<CmEventRecord>> events;
   std::optional<verbs::QpNum> connected;
-  std::optional<verbs::QpNum> ended;  ///< the program was not told
+  std::optional<verbs::QpNum> ended;  ///< its end has not been reported to the program
 };
 
-/// Nothing finds the id any more, so no event about it comes.
+/// Removes the id from all tables, so that it gets no more events.
 Leftovers detach(CmId& id) {
   Leftovers out;
   const std::lock_guard lock(cm().mutex);
@@ -68,7 +68,8 @@ Leftovers detach(CmId& id) {
 
 void end(CmId& id, Leftovers& left) {
   left.listener.reset();
-  // Not rejected: their senders did not hear from a program, and may find another listener.
+  // Drops the requests instead of rejecting them: the program has not seen them, and the peers may
+  // find another listener when they retry.
   for (const auto& event : left.events) {
     if (event->child != nullptr && event->child->request != nullptr) event->child->request->drop();
   }
@@ -85,8 +86,9 @@ void end(CmId& id, Leftovers& left) {
   }
 }
 
-/// Programs bind an id only to learn its device: libfabric at each address, librpma at one. Those
-/// that found none at a loopback address, and end without having tried to open any, are told why.
+/// Some programs bind an id only to find its device: libfabric at each address, librpma at one. If
+/// such a program found none at a loopback address, and exits without having tried to open a
+/// device, logs the reason.
 void note_no_device(CmId& id) {
   {
     const std::lock_guard lock(cm().mutex);
@@ -135,7 +137,7 @@ int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_po
   return 0;
 }
 
-/// Moves what is queued, and waits until what was taken before is acknowledged.
+/// Moves the queued events, and waits until the program has acknowledged those that it has taken.
 int migrate(CmId& id, rdma_event_channel* channel) {
   if (channel == nullptr && id.synchronous()) return EINVAL;
   acknowledge_last(id);
@@ -157,7 +159,8 @@ int migrate(CmId& id, rdma_event_channel* channel) {
 CmId::CmId() = default;
 CmId::~CmId() = default;
 
-// A fork finds the lock free, and the child none of the parent's connections.
+// The atfork handlers ensure that the child finds the mutex unlocked, and none of the parent's
+// connections.
 Cm& cm() {
   static Cm* const kCm = [] {
     static Cm* made = new Cm(settings());
@@ -165,7 +168,7 @@ Cm& cm() {
                                       [] {
                                         made->listening.clear();
                                         made->by_qp.clear();
-                                        // A request among them would be rejected, by its end.
+                                        // Leaked: the destructor of a request would reject it.
                                         for (auto& end : made->endings) (void)end.event.release();
                                         made->endings.clear();
                                         made->mutex.unlock();
@@ -207,7 +210,8 @@ bool settle_ending(verbs::QpNum num) {
   return any;
 }
 
-// Kernel and rdma-core say this as an event as well: who destroys a queue pair ends its connection.
+// As with the kernel and rdma-core, a program that destroys a queue pair also gets the event that
+// its connection has ended.
 bool forget_qp(verbs::QpNum num) {
   const bool any = settle_ending(num);
   const std::lock_guard lock(cm().mutex);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of an rdma_cm_id as a table: which call or event leads from which state to which. A call
-// that the table does not have in a state is EINVAL. Ids of datagrams live by it, too.
+// The states of an rdma_cm_id as a table: the state to which each call or event leads from each
+// state. A call for which a state has no row fails with EINVAL. Also applies to ids of datagrams.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ enum class IdState : std::uint8_t {
   kAddressResolved,
   kRouteResolved,
   kListening,
-  kRequested,   ///< made by a request that is not answered yet
+  kRequested,   ///< made by a request that the program has not answered yet
   kConnecting,  ///< rdma_connect() or rdma_accept() was called
   kConnected,
   kEnded,
@@ -33,15 +33,15 @@ enum class IdEvent : std::uint8_t {
   kResolveAddress,
   kResolveRoute,
   kListen,
-  kRequest,        ///< the id is the new one that a request brings
+  kRequest,        ///< a request made this id
   kConnect,        ///< rdma_connect()
   kConnectFailed,  ///< rdma_connect() returns an error
   kAccept,         ///< rdma_accept()
   kAcceptFailed,   ///< rdma_accept() returns an error
-  kAnswer,         ///< rdma_accept() of datagrams: the answer is all there is
+  kAnswer,         ///< rdma_accept() of datagrams: sends the answer, and there is no connection
   kReject,
   kEstablished,
-  kOver,  ///< the connection ended, or did not come about
+  kOver,  ///< the connection ended or could not be established
 };
 std::string_view to_string(IdEvent event);
 inline constexpr std::array kIdEvents{
@@ -79,13 +79,13 @@ inline constexpr std::array kIdEdges{
 static_assert(bytes::deterministic(kIdEdges));
 static_assert(bytes::all_reachable(kIdEdges, IdState::kIdle));
 
-/// Where one id is in its life.
+/// The state of one id.
 class IdLife {
  public:
   bool is(IdState state) const { return state_ == state; }
   IdState state() const { return state_; }
   bool allows(IdEvent event) const { return bytes::step(kIdEdges, state_, event).has_value(); }
-  /// Returns false, and stays where it is, if the table does not have that step.
+  /// Changes the state. Returns false, and does not change it, if the table has no such step.
   bool step(IdEvent event) {
     const auto next = bytes::step(kIdEdges, state_, event);
     if (next) state_ = *next;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups: IP multicast, which hosts join by themselves. So joining is done at once, and its event
-// says how to send there.
+// Multicast groups. Hosts join IP multicast groups on their own, so a join completes at once, and
+// its event says how to send to the group.
 #include <algorithm>
 #include <cerrno>
 
@@ -69,7 +69,7 @@ int rdma_join_multicast_ex(rdma_cm_id* id, rdma_cm_join_mc_attr_ex* attr, void* 
     if ((attr->comp_mask & kAddress) == 0) return EINVAL;
     const bool sends_only = (attr->comp_mask & RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS) != 0 &&
                             attr->join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
-    // Who only sends need not be a member.
+    // A sender need not be a member.
     ibv_qp* const qp = sends_only ? std::exchange(id->qp, nullptr) : nullptr;
     const int code = join_group(CmId::of(id), attr->addr, context);
     if (sends_only) id->qp = qp;

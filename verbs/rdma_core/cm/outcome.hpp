@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an event of a connection means for the id that has it: the event that the program gets, and
-// what the log says.
+// Converts an event of a connection to the event of its id that the program gets, and to a log
+// line.
 #pragma once
 
 #include "cm/id.hpp"
@@ -8,8 +8,8 @@
 
 namespace iwarp::rdma_core {
 
-/// The program accepted the peer, and the connection ended before the peer's RTR arrived. Whatever
-/// the peer did instead, drivers of RNICs report ESTABLISHED and then DISCONNECTED: a server must
+/// Returns whether the program accepted the peer, and the connection ended before the peer's RTR
+/// arrived. Drivers of RNICs then report ESTABLISHED and DISCONNECTED, no matter why: a server must
 /// not see an error that any stranger can cause (decision 36).
 bool ended_before_rtr(const CmId& id, const net::CmEvent& event);
 
@@ -18,11 +18,13 @@ struct Outcome {
   int status;
 };
 
-/// As the kernel's iWARP CM says it; that of InfiniBand leaves it to who connects with a queue pair
-/// of its own to make that ready, and say so by rdma_establish().
+/// Returns the event and status that the kernel's iWARP CM reports. As RoCE they are those of the
+/// InfiniBand CM: a client that created its queue pair itself gets CONNECT_RESPONSE, makes the
+/// queue pair ready and calls rdma_establish().
 Outcome outcome_of(const net::CmEvent& event, const CmId& id);
 
-/// Not for requests. Of an end only what the log has not said yet (RcQp::end_told).
+/// Logs the event, which must not be a request. If the log has already said why the connection
+/// ended (RcQp::end_told), logs only its counters.
 void log_outcome(CmId& id, const RcQp& qp, const net::CmEvent& event);
 
 }  // namespace iwarp::rdma_core

@@ -14,7 +14,7 @@ namespace iwarp::rdma_core {
 namespace {
 
 constexpr std::uint16_t kLastPort = UINT16_MAX;
-// Below, only root may bind the TCP port of the same number.
+// Ports below this one only root may bind.
 constexpr std::uint16_t kFirstUnprivileged = 1024;
 static_assert(kMaxPortOffset + kFirstUnprivileged == kLastPort);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs, completion queues and shared receive queues that belong to ids, and options of ids.
+// Queue pairs, completion queues and shared receive queues of ids, and options of ids.
 #include <rdma/rdma_verbs.h>
 
 #include <algorithm>
@@ -18,7 +18,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// A completion queue with a channel of its own, for rdma_get_send_comp() and its like.
+/// Creates a completion queue with its own channel, for rdma_get_send_comp() and
+/// rdma_get_recv_comp(). Returns null with errno set if it cannot.
 ibv_cq* make_cq(CmId& id, ibv_comp_channel*& channel, std::uint32_t requests) {
   channel = ibv_create_comp_channel(id.abi.verbs);
   if (channel == nullptr) return nullptr;
@@ -28,8 +29,8 @@ ibv_cq* make_cq(CmId& id, ibv_comp_channel*& channel, std::uint32_t requests) {
   return cq;
 }
 
-/// Whatever is in the id, made by rdma_create_qp() or put there by the program, which may have put
-/// one object into both places.
+/// Destroys the completion queues and channels in the id. rdma_create_qp() made them, or the
+/// program stored them there, possibly one object for both directions.
 void destroy_cqs(rdma_cm_id& id) {
   if (id.send_cq == id.recv_cq) id.send_cq = nullptr;
   if (id.send_cq_channel == id.recv_cq_channel) id.send_cq_channel = nullptr;
@@ -65,8 +66,8 @@ int change_state(rdma_cm_id* id, ibv_qp* qp, ibv_qp_state to) {
   return ibv_modify_qp(qp, &attr, mask);
 }
 
-/// Ready for receives, as programs expect it of rdma_create_qp(), or for all there is to datagrams.
-/// An errno.
+/// Moves a new queue pair to INIT, in which it accepts receives, as programs expect after
+/// rdma_create_qp(). Moves one for datagrams on to RTS. Returns 0 or an errno.
 int initialize(rdma_cm_id* id, ibv_qp* qp) {
   int code = change_state(id, qp, IBV_QPS_INIT);
   if (qp->qp_type != IBV_QPT_UD) return code;
@@ -134,8 +135,8 @@ int create_srq(CmId& id, ibv_srq_init_attr_ex& attr) {
   return 0;
 }
 
-/// As the kernel's iWARP CM: INIT opens the queue pair to the peer, RTS asks for nothing, because
-/// whoever connects it makes it so.
+/// Returns the attributes of the kernel's iWARP CM: those for INIT grant the peer access, those for
+/// RTS change nothing, because connecting the queue pair makes it RTS.
 int init_attr(const CmId& id, ibv_qp_attr& attr, int& mask) {
   if (id.abi.verbs == nullptr) return EINVAL;
   mask = 0;
@@ -155,7 +156,7 @@ int init_attr(const CmId& id, ibv_qp_attr& attr, int& mask) {
   }
 }
 
-/// As the kernel has it: not of datagrams, and five bits.
+/// As in the kernel, fails for datagrams and for values of more than five bits.
 int set_ack_timeout(CmId& id, const void* value) {
   std::uint8_t timeout = 0;
   std::memcpy(&timeout, value, sizeof timeout);
@@ -164,7 +165,7 @@ int set_ack_timeout(CmId& id, const void* value) {
   return 0;
 }
 
-/// TCP has no use for TOS here, nor for REUSEADDR.
+/// Accepts TOS and REUSEADDR, which have no effect.
 int set_option(CmId& id, int level, int name, const void* value, std::size_t size) {
   if (level != RDMA_OPTION_ID) return ENOSYS;
   switch (name) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids without a channel of the program's: each call that would make an event waits for it. The
-// event is id->event until the next such call.
+// Synchronous ids, for which the program passes no channel: each call waits for its event, and
+// id->event holds the event until the next such call.
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -10,13 +10,14 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// 0 or what the event says went wrong.
+/// Returns 0, or the event's status as an errno.
 int status_of(const rdma_cm_event& event) {
   if (event.event == RDMA_CM_EVENT_REJECTED) return ECONNREFUSED;
   return std::abs(event.status);
 }
 
-/// The request's event is the child's from now on: the listener may go before it.
+/// Makes the child the owner of the request's event, so that the listener can be destroyed before
+/// it.
 void adopt(CmId& child, rdma_cm_event* event) {
   auto& record = CmEventRecord::of(event);
   const std::lock_guard lock(cm().mutex);

@@ -19,8 +19,8 @@ using namespace std::chrono_literals;
 
 constexpr auto kFirstWait = 50ms;
 constexpr auto kLongestWait = 2s;
-constexpr unsigned kRequests = 9;  // some seven seconds
-constexpr int kTurn = 16;          // batches of one port before others have their turn
+constexpr unsigned kRequests = 9;  // in about seven seconds
+constexpr int kTurn = 16;          // batches of one port before the next port is served
 
 net::UniqueFd opened(int fd) {
   if (fd < 0) throw std::system_error(errno, std::generic_category());
@@ -39,7 +39,7 @@ void SidrEnd::send(const SidrOctets& octets, const Peer& to) const {
   std::array<iovec, 1> piece{
       {{.iov_base = const_cast<std::byte*>(octets.data()), .iov_len = octets.size()}}};
   const net::DatagramSocket::Sending one{.path = to.path, .port = to.port, .pieces = piece};
-  (void)socket.send({&one, 1});  // One that is lost is sent again.
+  (void)socket.send({&one, 1});  // A lost message is retransmitted.
 }
 
 void SidrEnd::log_dropped() const {
@@ -104,7 +104,7 @@ void Sidr::check() {
   for (const epoll_event& event : std::span(events).first(ready)) {
     const auto it = ends_.find(event.data.fd);
     if (it == ends_.end()) continue;
-    const auto end = it->second;  // also if its id ends it
+    const auto end = it->second;  // keeps it alive if its id removes it
     receive(*end);
   }
   look_at_clock();
@@ -163,7 +163,7 @@ void Sidr::request_came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage mes
   }
 }
 
-// Sends again what is due, and sets the timer.
+// Retransmits requests that are due, and sets the timer.
 void Sidr::look_at_clock() {
   const auto now = SidrEnd::Clock::now();
   auto next = SidrEnd::Clock::time_point::max();
@@ -183,7 +183,7 @@ void Sidr::look_at_clock() {
     }
     next = std::min(next, asking.due);
   }
-  itimerspec at{};  // zero: none
+  itimerspec at{};  // zero disarms the timer
   if (next != SidrEnd::Clock::time_point::max()) {
     const auto left = std::max<std::chrono::nanoseconds>(next - now, 1us);
     at.it_value = {.tv_sec = left / 1s, .tv_nsec = (left % 1s).count()};

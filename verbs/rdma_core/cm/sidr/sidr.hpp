@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sidr: the UDP ports of ids of datagrams, the requests that they send until they are answered, and
-// the answers that they have given, for requests that come again. It knows an id by its address
-// alone, and asks the CM about it through Sidr::Calls. All under the mutex of the ids; what comes
-// is taken by the dispatcher. Only a request to a listener of the program is answered, and no
-// answer is larger than its question.
+// Sidr: the UDP ports of datagram ids, the requests that they retransmit until they are answered,
+// and the answers that they have sent, for repeated requests. It uses an id only by its address,
+// and calls the CM about it through Sidr::Calls. The mutex of the ids guards all of it; the
+// dispatcher receives the messages. Only a request to a listener of the program is answered, and no
+// answer is larger than its request.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ namespace iwarp::rdma_core {
 
 struct CmId;
 
-/// A port, of an id that listens or asks.
+/// The port of an id that listens or sends a request.
 struct SidrEnd {
   using Clock = std::chrono::steady_clock;
   /// The peer of one exchange.
@@ -39,19 +39,19 @@ struct SidrEnd {
     SidrOctets octets;
     Clock::time_point due;
     Clock::duration wait;
-    unsigned left = 0;  ///< so many tries
+    unsigned left = 0;  ///< number of transmissions that remain
   };
   struct Answer {
     Peer to;
-    std::optional<SidrOctets> octets;  ///< none: the program has not said yet
+    std::optional<SidrOctets> octets;  ///< nullopt: the program has not answered yet
   };
-  /// What came and changed nothing.
+  /// Counts the messages that were dropped.
   struct Dropped {
-    std::uint64_t malformed = 0;  ///< or sent to a group
-    std::uint64_t unasked = 0;    ///< replies
+    std::uint64_t malformed = 0;  ///< malformed, or sent to a multicast group
+    std::uint64_t unasked = 0;    ///< replies to no request of this end
     std::uint64_t unheard = 0;    ///< requests to an id that does not listen
-    std::uint64_t undecided = 0;  ///< repeated before the program has said
-    std::uint64_t crowded = 0;    ///< behind a full backlog
+    std::uint64_t undecided = 0;  ///< requests repeated before the program has answered
+    std::uint64_t crowded = 0;    ///< requests that arrived while the backlog was full
   };
   static constexpr std::size_t kMaxAnswers = 1024;
 
@@ -68,28 +68,29 @@ struct SidrEnd {
 
 class Sidr final : public Service {
  public:
-  /// What an id can do with one more request.
+  /// Whether an id can take one more request.
   enum class Backlog : std::uint8_t { kHasRoom, kFull, kNotListening };
-  /// What the CM has to say of ids, and what becomes of exchanges; called with the mutex locked.
+  /// Functions of the CM that query an id and report the outcome of an exchange. Called with the
+  /// mutex locked.
   struct Calls {
     Backlog (*backlog)(const CmId& id);
     void (*requested)(CmId& listener, const SidrEnd::Peer& from, SidrMessage message);
     void (*answered)(CmId& asker, const SidrMessage& message);
     void (*unanswered)(CmId& asker);
   };
-  /// `mutex`: that of the ids. Throws std::system_error when there is no descriptor to be had.
+  /// `mutex`: the mutex of the ids. Throws std::system_error if no descriptor can be opened.
   Sidr(const Calls& calls, std::mutex& mutex);
 
-  /// Readable when check() is due.
+  /// Returns a descriptor that is readable while check() has work to do.
   int fd() const override { return epoll_.get(); }
   void check() override;
 
-  // With the mutex locked.
-  /// From now on `end` hears what comes.
+  // Call these with the mutex locked.
+  /// Starts to receive messages for `end`. Throws std::system_error if it cannot.
   void add(std::shared_ptr<SidrEnd> end, CmId& owner);
   void remove(SidrEnd& end);
   void ask(SidrEnd& end, const SidrEnd::Peer& to, const SidrMessage& message);
-  /// False: the request is not known any more.
+  /// Sends and stores the answer to a request. Returns false if the request is no longer known.
   static bool answer(SidrEnd& end, const SidrEnd::Peer& to, const SidrMessage& message);
 
  private:
