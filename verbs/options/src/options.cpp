@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be done with a row, and the settings that the environment asks for.
+// Operations on rows, and the settings of a program from its environment.
 #include "iwarp/options/options.hpp"
 
 #include <algorithm>

@@ -29,7 +29,7 @@ constexpr std::array kPersonas{Word{"iwarp", Persona::kIwarp}, Word{"roce", Pers
 constexpr std::array kPeers{Word{"off", OutOfBandPeers::kOff},
                             Word{"loopback", OutOfBandPeers::kLoopback},
                             Word{"on", OutOfBandPeers::kOn}};
-// Refusals and connections are former names.
+// "refusals" and "connections" are former names.
 constexpr std::array kLevels{
     Word{"off", verbs::LogLevel::kOff},         Word{"error", verbs::LogLevel::kError},
     Word{"warning", verbs::LogLevel::kWarning}, Word{"refusals", verbs::LogLevel::kWarning},
@@ -39,7 +39,8 @@ constexpr std::array kFormats{Word{"text", verbs::LogFormat::kText},
                               Word{"logfmt", verbs::LogFormat::kLogfmt},
                               Word{"json", verbs::LogFormat::kJson}};
 
-/// A name that the system may know. Whether it does, and permits it, a connection finds out.
+/// Accepts any name. Whether the kernel has that algorithm, and permits it, is checked when a
+/// connection uses it.
 constexpr Value congestion() {
   Value out = text<&Settings::congestion>("NAME");
   out.expected = "a name of at most 15 characters";
@@ -128,7 +129,7 @@ constexpr std::array kTable{
            "Record every octet: FILE.pcap for Wireshark; FILE.qlog is a log that has "
            "posts, completions, placements and states, too. iwarp explain reads both"},
 
-    // TLS below MPA. Whether the values make sense together is found out where they are used.
+    // TLS below MPA. The code that uses these values checks whether they are consistent.
     Option{"--tls", "IWARP_TLS", Group::kTls, text<&TlsSettings::demand>("").of_kind(Kind::kFlag),
            "Use TLS 1.3 on the connection; each of the options below implies this one. A client "
            "trusts the CAs of the system unless --tls-ca names others"},
@@ -148,7 +149,7 @@ constexpr std::array kTable{
            "Pre-shared keys instead of certificates, one IDENTITY:HEX per line. A client uses "
            "the first one"},
 
-    // What a program under `iwarp run` sees, and what it may be told.
+    // The environment of a program under `iwarp run`.
     Option{"--as", "IWARP_AS", Group::kProgram, one_of<kPersonas, &Settings::persona>(),
            "What CMD sees: an RNIC, or an adapter for RoCE v2. On the wire it is iWARP"},
     Option{"--loopback", "IWARP_LOOPBACK", Group::kProgram,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of values that rows of the table have. Each is made for one setting, which `At` names:
-// a member of Settings or of its parts, or a function from Settings to it.
+// The kinds of values that rows of the table have. Each is made for one setting, which `At`
+// selects: a member of Settings or of its parts, or a function that returns the setting from
+// Settings.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +46,7 @@ using NumberWord = Word<std::uint64_t>;
 inline constexpr std::array<NumberWord, 0> kNoWords{};
 inline constexpr std::array kOnOff{Word{"on", true}, Word{"off", false}};
 
-/// The names of `Words`, an array of Word.
+/// The names in `Words`, an array of Word.
 template <const auto& Words>
 inline constexpr auto kNames = [] {
   std::array<std::string_view, std::size(Words)> out;
@@ -66,7 +67,7 @@ inline std::optional<std::uint64_t> parse_number(std::string_view text, std::uin
   return value;
 }
 
-/// One of `Words`. Several may have the same value: the first is the one that is shown.
+/// A value that is one of `Words`. If several have the same value, show() returns the first.
 template <const auto& Words, auto At>
 constexpr Value one_of() {
   return {.kind = Kind::kWord,
@@ -90,8 +91,8 @@ constexpr Value one_of() {
               }};
 }
 
-/// A whole number from `Low` to `High`, or a name for one. The setting is a number, one that may be
-/// missing, or a time in `Unit`.
+/// An integer from `Low` to `High`, or a name for one. The setting is a number, an optional number,
+/// or a duration in `Unit`.
 template <auto At, std::uint64_t Low, std::uint64_t High, typename Unit = std::uint64_t,
           const auto& Words = kNoWords>
 constexpr Value number(std::string_view title) {

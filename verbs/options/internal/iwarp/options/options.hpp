@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row for each option: its name on the command line, its variable in the environment, the
-// values it takes, what it sets and how it is explained. Command lines, --help, completions, man
-// pages and the environment of the drop-in libraries are all made from these rows.
+// One row for each option: its name on the command line, its environment variable, its values, its
+// setting and its help. Command lines, --help, completions, man pages and the settings of the
+// drop-in libraries are all made from these rows.
 #pragma once
 
 #include <cstdint>
@@ -22,37 +22,39 @@ enum class Group : std::uint8_t {
 };
 
 enum class Kind : std::uint8_t {
-  kFlag,    ///< stands alone on a command line and means "on"
+  kFlag,    ///< has no value on a command line and means "on"
   kWord,    ///< one of `words`
   kNumber,  ///< from `low` to `high`, or one of `words`
   kText,
   kFile,  ///< a path
 };
 
-/// The values of an option, and the setting that they are for. Made in table.cpp.
+/// The values of an option, and how to set and show its setting. Made in table.cpp.
 struct Value {
   Kind kind = Kind::kText;
-  /// In --help: "MS". Of a kFlag: what may follow on a command line, as in --careful=fail.
+  /// Placeholder in --help, such as "MS". For a kFlag, the value that may follow on a command line,
+  /// as in --careful=fail.
   std::string_view title;
   std::span<const std::string_view> words;  ///< values that have a name
   std::uint64_t low = 0;
   std::uint64_t high = 0;
-  std::string_view expected;  ///< of a text that has a form: what that is, as in "two ports"
+  std::string_view expected;  ///< describes the form of a text that must have one: "two ports"
   bool is_size = false;       ///< command lines may use K, M and G for powers of 1024
-  bool is_switch = false;     ///< the environment may say 1 and 0 for on and off
-  bool (*set)(Settings& settings, std::string_view text) = nullptr;  ///< false: no such value
+  bool is_switch = false;     ///< the environment may have 1 and 0 instead of on and off
+  /// Sets the setting. Returns false if `text` is not a value of the option.
+  bool (*set)(Settings& settings, std::string_view text) = nullptr;
   std::string (*show)(const Settings& settings) = nullptr;
-  /// Defaults of programs under `iwarp run`, and of those that see RoCE; empty: as in Settings.
+  /// Defaults of programs under `iwarp run`, and of those with --as roce. Empty: those of Settings.
   std::string_view program_default;
   std::string_view roce_default;
-  /// The program may change its folder before it opens the file, so `iwarp run` makes the path
-  /// absolute.
+  /// The program may change its working directory before it opens the file, so `iwarp run` makes
+  /// the path absolute.
   bool is_opened_late = false;
 
   /// Returns whether all values are numbers.
   bool is_number() const { return kind == Kind::kNumber && words.empty(); }
 
-  // To be chained where the row is declared.
+  // Setters, to be chained in the declaration of a row.
   constexpr Value of_kind(Kind other) && { return kind = other, *this; }
   constexpr Value titled(std::string_view text) && { return title = text, *this; }
   constexpr Value sizes() && { return is_size = true, *this; }
@@ -75,25 +77,27 @@ struct Option {
 
 /// Returns all rows, in the order of --help.
 std::span<const Option> all();
-/// Returns the row of a variable, which must be one.
+/// Returns the row of a variable. There must be one.
 const Option& find(std::string_view variable);
 
-/// Sets what `text` says. Returns false, and changes nothing, if it is no value of the option.
+/// Sets the option to `text`. Returns false, and changes nothing, if it is not a value of the
+/// option.
 bool set(const Option& option, std::string_view text, Settings& settings);
-/// Returns the value in `settings` as set() takes it. Empty: not set, or a text that is empty.
+/// Returns the value in `settings` in the form that set() accepts, or an empty string if it is not
+/// set or is an empty text.
 std::string show(const Option& option, const Settings& settings);
-/// Returns what is wrong with a text that set() refuses: "not one of on, off".
+/// Returns why set() refuses a text, for example "not one of on, off".
 std::string refusal(const Option& option);
 
-/// Returns the defaults of programs under `iwarp run`. RTR is by Write, because under rdma_cm the
-/// server may speak first (RFC 6581 section 4), and a Send without a receive waits, because
-/// programs written for InfiniBand rely on its retries.
+/// Returns the defaults of programs under `iwarp run`. The RTR is a Write, because under rdma_cm
+/// the server may send first (RFC 6581 section 4). A Send waits if there is no receive for it,
+/// because programs that were written for InfiniBand rely on its retries.
 Settings for_programs(Persona persona);
 
 /// Returns the value of a variable; null if it is not set.
 using Environment = std::function<const char*(const char* variable)>;
-/// Returns the settings of a program under `iwarp run`. `complain` gets one line for each variable
-/// whose value makes no sense; its default holds.
+/// Returns the settings of a program under `iwarp run`. Calls `complain` with one line for each
+/// variable whose value is invalid; its default applies.
 Settings from_environment(const Environment& environment,
                           const std::function<void(const std::string&)>& complain);
 
