@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bring-up without the CM, for programs that exchange LID, GID and QPN themselves and then only
-// call ibv_modify_qp() (ibv_rc_pingpong, perftest without -R). iWARP has no such thing. Between two
-// programs on this layer it works because these values say where to connect: see
+// call ibv_modify_qp() (ibv_rc_pingpong, perftest without -R). iWARP does not define this. Between
+// two programs on this layer it works because these values say where to connect: see
 // bring_up/numbers.hpp and device/peer_address.hpp. IWARP_OOB sets which peers are allowed.
 //
 // As on InfiniBand, a queue pair can receive from RTR on and send from RTS on: RTR awaits the peer,
@@ -107,12 +107,12 @@ class OutOfBand final : public BringUp {
   std::vector<std::pair<std::uint32_t, Clock::time_point>> coming_up();
 
   Core& core_;
-  const OutOfBandPeers peers_;  ///< with whom
+  const OutOfBandPeers peers_;  ///< which peers are allowed
   Unanswered unanswered_;
   std::mutex mutex_;  ///< locked after Core's
   QpNumbers numbers_;
   std::unordered_map<std::uint32_t, Wanting> wanting_;  ///< by number
-  std::condition_variable settled_;  ///< one of them is established or no longer awaits its peer
+  std::condition_variable settled_;  ///< an entry of wanting_ is established or was removed
   std::deque<Waiting> waiting_;      ///< requests for queue pairs that are not ready for them
 };
 

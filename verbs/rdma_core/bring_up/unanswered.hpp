@@ -22,10 +22,10 @@ struct RcQp;
 
 class Unanswered {
  public:
-  /// Throws std::system_error if there is no descriptor.
+  /// Throws std::system_error if no descriptor can be opened.
   Unanswered(Core& core, OutOfBand& bring_up, verbs::Completions completions);
 
-  /// Readable when check() is due.
+  /// Returns a descriptor that is readable when check() is due.
   int fd() const { return timer_.get(); }
   /// The queue pair is ready to send and not connected. A `limit` of 0 waits forever.
   void await(verbs::QpNum num, std::chrono::nanoseconds limit);
@@ -62,7 +62,7 @@ class Unanswered {
 
   Core& core_;
   OutOfBand& bring_up_;
-  /// For their peer; otherwise they complete once they are sent.
+  /// Requests wait until the peer acknowledges them; otherwise they complete once they are sent.
   const bool requests_wait_;
   net::UniqueFd timer_;
   std::mutex mutex_;  ///< leaf lock: not held while a queue pair is checked
