@@ -83,8 +83,8 @@ void Clock::open_socket() {
   unlink_at_exit(socket_);
 }
 
-// The thread cannot report that memory is short: it retries, and drops a client for whom there is
-// none.
+// The thread cannot report a lack of memory: it retries, and drops a client that it cannot serve
+// for that reason.
 void Clock::run() {
   for (;;) {
     auto next = net::insist([this] { return injector_.run(); });

@@ -22,12 +22,12 @@ class Injector;
 
 class Clock {
  public:
-  /// `socket`: where the user is listened to; empty: nowhere.
+  /// `socket`: path at which the user can send rules; empty: there is none.
   Clock(Injector& injector, std::string socket) : injector_(injector), socket_(std::move(socket)) {}
-  /// Throws std::system_error when there is no thread or no descriptor to be had. A socket that
-  /// cannot be made is a line in the log.
+  /// Throws std::system_error if no thread can be started or no descriptor opened. If the socket
+  /// cannot be created, logs the reason and goes on without it.
   void start();
-  /// Wakes the thread up, because something is due, now or at another time than before.
+  /// Wakes the thread up. Call when the next rule has become due, or its time has changed.
   void wake();
 
  private:

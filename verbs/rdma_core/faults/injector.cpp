@@ -304,7 +304,7 @@ void Injector::carry_out(const Hit& hit) {
     case Act::kFail:
     case Act::kLose:
     case Act::kDelay:
-      return;  // the caller that counted them carries them out
+      return;  // carried out by the caller that counted the event
   }
 }
 
