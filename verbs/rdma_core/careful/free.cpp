@@ -171,7 +171,7 @@ FreedMemory* iwarp_careful_freed_memory(std::size_t size) {
 }
 
 void free(void* block) noexcept {
-  if (!is_ready()) return;  // the little that dlsym() frees in its first call is leaked
+  if (!is_ready()) return;  // leaks what dlsym() frees during the first call, which is little
   Held held;
   find(block, held);
   for (const Range& range : held.all()) note(range, Freed::kWhole, __builtin_return_address(0));

@@ -158,7 +158,7 @@ class Ledger {
     SendRequest request;
     std::vector<Buffer> buffers;
     Site site;
-    bool is_made_good = false;  ///< its failure, if it fails, was handled
+    bool is_made_good = false;  ///< if it fails, the program has handled that failure already
   };
   struct Receive {
     std::uint64_t wr_id;

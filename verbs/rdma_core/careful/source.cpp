@@ -102,7 +102,8 @@ std::vector<std::vector<Source>> sources_of(const Place& place) {
   return parse(output_of(commands));
 }
 
-/// By its name as well: tools may take the header's lines for those of the file that includes it.
+/// Also checks the function's name, because tools may report lines of the header as lines of the
+/// file that includes it.
 bool comes_from_header(const Source& source) {
   constexpr std::array<std::string_view, 2> kHeaders{"/infiniband/verbs.h:", "/rdma/rdma_verbs.h:"};
   return is_of_header(source.function) ||

@@ -86,7 +86,7 @@ void start(Child& child) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-/// Returns nullopt if it takes too long or is too much.
+/// Returns nullopt if the output is not complete at `until`, or exceeds the size limit.
 std::optional<std::string> read_all(int from, Clock::time_point until) {
   std::string out;
   std::array<char, 4096> piece{};
