@@ -18,8 +18,7 @@ namespace iwarp::rdma_core {
 ibv_gid shown_gid(const sockaddr& address, const Port& port);
 /// Returns the index of a GID in the port's table, or 0 if it is not there.
 std::uint8_t index_of(const ibv_gid& gid, const Port& port);
-/// Fills `route.addr.addr.ibaddr` with the GIDs of the id and of its peer, as far as they are
-/// known.
+/// Fills `route.addr.addr.ibaddr` with the GID of each end whose address the id has.
 void show_addresses_as_ib(CmId& id);
 /// Fills `route.path_rec` with the path to the peer.
 void show_path_as_ib(CmId& id);
