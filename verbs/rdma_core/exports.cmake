@@ -27,9 +27,9 @@ function(rdma_core_exports def dir)
   file(CONFIGURE OUTPUT ${dir}/exports.txt CONTENT "${table}" @ONLY)
 endfunction()
 
-# What follows are parts of that function: they read and set its variables.
+# The macros below are parts of that function: they read and set its variables.
 
-# A name in the version script, and unless it is written by hand, its code.
+# Adds a name to the version script, and its code unless that is written by hand.
 macro(rdma_core_name node how name why)
   list(APPEND nodes ${node})
   string(APPEND names_${node} "    ${name};\n")
@@ -37,8 +37,8 @@ macro(rdma_core_name node how name why)
   rdma_core_code(${how} ${name} "${why}")
 endmacro()
 
-# A private name in the nodes of all releases, by aliases of what the code calls private_NAME; or,
-# NODE in it being a number, each in its own.
+# Adds a private name to the nodes of all releases, as aliases of private_NAME. If the name contains
+# NODE, adds one name for each release, with the release's number, to that release's node.
 macro(rdma_core_private_name how name)
   if("${name}" MATCHES "NODE$")
     foreach(number IN LISTS numbers)
@@ -60,7 +60,7 @@ macro(rdma_core_code how name why)
   if("${how}" STREQUAL "errno")
     string(APPEND code "int ${name}() { return refused(\"${name}\", \"${why}\"); }\n")
   elseif("${how}" STREQUAL "minus1")
-    # Of the results that programs read, int and ssize_t, the wider one serves both.
+    # Programs read the result as int or ssize_t; long serves both.
     string(APPEND code "long ${name}() { return refused_minus_1(\"${name}\", \"${why}\"); }\n")
   elseif("${how}" STREQUAL "null")
     string(APPEND code "void* ${name}() { return refused_null(\"${name}\", \"${why}\"); }\n")
@@ -81,7 +81,7 @@ macro(rdma_core_write_scripts dir)
   list(REMOVE_DUPLICATES nodes)
   set(script "")
   set(script_cm "")
-  set(rest "  local: *;\n")  # in the first node, for everything that no node names
+  set(rest "  local: *;\n")  # in the first node; hides everything that no node names
   foreach(node IN LISTS nodes)
     string(APPEND script "${node} {\n  global:\n${names_${node}}${rest}};\n")
     set(rest "")
