@@ -90,7 +90,7 @@ int private_ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned
 }
 IWARP_IN_PRIVATE_NODES(ibv_query_gid_type)
 
-// Received payload is placed with memcpy(), which guarantees no order.
+// Verified placement (decision 0003) copies the payload with memcpy(), which guarantees no order.
 int ibv_query_qp_data_in_order(ibv_qp* /*qp*/, ibv_wr_opcode /*op*/, std::uint32_t /*flags*/) {
   return 0;
 }

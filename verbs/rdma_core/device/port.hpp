@@ -33,7 +33,7 @@ struct Port {
   unsigned mtu = 0;                  ///< of `interface`, in octets
   unsigned mbit = 0;                 ///< speed of `interface` in Mbit/s; 1000 if it is unknown
   int error = 0;                     ///< errno if the interfaces could not be listed, else 0
-  std::string interface;             ///< name of the interface that has `address`
+  std::string interface;             ///< name of the port's interface
   std::uint64_t guid = 0;            ///< in network order
   std::vector<ibv_gid> gids;         ///< zeros in unused entries
   std::vector<unsigned> interfaces;  ///< for each GID the index of its interface; 0: none

@@ -22,7 +22,7 @@ enum class Group : std::uint8_t {
 };
 
 enum class Kind : std::uint8_t {
-  kFlag,    ///< has no value on a command line and means "on"
+  kFlag,    ///< needs no value on a command line; without one it means "on"
   kWord,    ///< one of `words`
   kNumber,  ///< from `low` to `high`, or one of `words`
   kText,
