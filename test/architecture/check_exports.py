@@ -23,7 +23,7 @@ KINDS = (("done as the manual page says", ("impl",)),
          ("refused: what its manual page says for errors, and one line",
           ("errno", "minus1", "null")),
          ("for providers only: ENOSYS, no line", ("private", "privnull")),
-         ("nothing to do, or nobody to tell", ("nothing", "data")))
+         ("nothing to do, or no listener to notify", ("nothing", "data")))
 
 HEADERS = ("infiniband/verbs.h", "rdma/rdma_verbs.h")
 INLINE = re.compile(r"^static inline[^;{(]*?[\s*](\w+)\(", re.MULTILINE)

@@ -103,7 +103,8 @@ void requested(net::CmEvent& event) {
   const std::lock_guard lock(cm().mutex);
   CmId* const listener = listener_of(reinterpret_cast<const sockaddr&>(local));
   if (listener == nullptr) {
-    drop(*event.request, "request_dropped", "nobody listens at {} any more for {}");
+    drop(*event.request, "request_dropped",
+         "the listener at {} is gone: the request of {} is dropped");
     return;
   }
   if (listener->waiting_requests.load() >= listener->backlog) {
