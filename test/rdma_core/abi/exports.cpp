@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program finds when it asks for the names of rdma-core, run with our libraries preloaded.
-//   abi_exports resolve LIBRARY < TABLE   "NAME NODE HOW" per line: each is found with its version,
-//                                         among all that is loaded and by dlopen(), in LIBRARY
+// Looks up the names of rdma-core as a program does, run with our libraries preloaded.
+//   abi_exports resolve LIBRARY < TABLE   "NAME NODE HOW" per line: checks that each is found with
+//   its
+//                                         version in LIBRARY, in the default scope and by dlopen()
 //   abi_exports call NAME@NODE...         calls each twice: prints "NAME@NODE RESULT ERRNO"
 //   abi_exports read NAME@NODE...         prints "NAME@NODE OCTET" of each object
 #include <dlfcn.h>
@@ -21,14 +22,14 @@ struct Entry {
   std::string how;
 };
 
-/// The file that `symbol` is in.
+/// Returns the file that `symbol` is in.
 std::string home_of(const void* symbol) {
   Dl_info info{};
   return dladdr(symbol, &info) != 0 ? info.dli_fname : "nowhere";
 }
 
 bool resolves(const Entry& entry, const std::filesystem::path& library) {
-  // Both are how NCCL and others find libibverbs.
+  // NCCL and others look up libibverbs by name (dlopen()) or in the default scope.
   const char* soname = entry.node.starts_with("RDMACM") ? "librdmacm.so.1" : "libibverbs.so.1";
   void* const handle = dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
   bool good = handle != nullptr;
@@ -54,7 +55,7 @@ int resolve(const char* library) {
   return bad == 0 && all > 0 ? 0 : 1;
 }
 
-/// NAME@NODE, as a program that was linked to that release asks for it.
+/// Looks up NAME@NODE as a program does that was linked to that release.
 void* find(std::string_view versioned) {
   const auto at = versioned.find('@');
   if (at == std::string_view::npos) return nullptr;
@@ -66,7 +67,7 @@ void* find(std::string_view versioned) {
 int call(const char* name) {
   void* const symbol = find(name);
   if (symbol == nullptr) return 1;
-  // Functions that are refused look at no argument, and return an int, a long or a pointer.
+  // Refused functions read none of their arguments, and return an int, a long or a pointer.
   const auto function = reinterpret_cast<long (*)(long, long, long, long, long, long)>(symbol);
   for (int i = 0; i < 2; ++i) {
     errno = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the inline functions of verbs.h, and libraries that were compiled with them, rely on behind
-// the handles; and the small functions. Linked to the distribution's libraries, run on ours.
+// Checks what the inline functions of verbs.h, and libraries compiled with them, expect of the
+// structures behind the handles, and the small functions. Linked to the distribution's libraries,
+// run on ours.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -54,7 +55,7 @@ bool is_there(const Function& function) {
   return function != nullptr;
 }
 
-/// Null, and errno says that it is not supported.
+/// Returns whether the call returned null with errno EOPNOTSUPP.
 template <typename T>
 bool is_refused(const T* object) {
   return object == nullptr && errno == EOPNOTSUPP;
@@ -139,7 +140,7 @@ TEST_CASE("there are no vendor options, and no order in which data is written") 
   CHECK(ibv_query_ece(nullptr, &ece) == 0);
   CHECK(ece.vendor_id == 0);
   ece = {.vendor_id = 1, .options = 2, .comp_mask = 0};
-  CHECK(ibv_set_ece(nullptr, &ece) == 0);  // which says what was accepted
+  CHECK(ibv_set_ece(nullptr, &ece) == 0);  // ibv_set_ece() sets it to what was accepted
   CHECK(ece.vendor_id == 0);
   CHECK(ece.options == 0);
   CHECK(ibv_query_qp_data_in_order(nullptr, IBV_WR_RDMA_WRITE, 0) == 0);

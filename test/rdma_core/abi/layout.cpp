@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the members of the C structures lie on x86-64, in the releases of rdma-core from 34 to 64.
-// Programs have these numbers built in, so headers that say otherwise (a vendor's, or of a release
-// to come that breaks them) must not build this layer unnoticed. Compiled, never run.
+// Checks the offsets of the members of the C structures on x86-64 against the releases of rdma-core
+// from 34 to 64. Programs have these offsets compiled in, so this layer must not compile against
+// headers that differ (a vendor's, or a future release that breaks the ABI). Compiled, never run.
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
@@ -10,10 +10,11 @@
 #if defined(__x86_64__) && defined(__LP64__)
 
 #define SIZE(type, size) static_assert(sizeof(type) == (size))
-// Structures that grow at their end; whoever fills them is told their length, or zeroes the rest.
+// For structures that later releases extend at the end: a function that fills one is given its
+// size, or zeroes what it does not know.
 #define SIZE_AT_LEAST(type, size) static_assert(sizeof(type) >= (size))
 #define OFFSET(type, member, offset) static_assert(offsetof(type, member) == (offset))
-// verbs_context grows at its beginning, and `sz` says by how much, so distances are to its end.
+// verbs_context grows at its beginning, and `sz` holds its size, so distances count from its end.
 #define BEFORE_CONTEXT(member, distance) \
   static_assert(offsetof(verbs_context, context) - offsetof(verbs_context, member) == (distance))
 

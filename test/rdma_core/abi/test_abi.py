@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two libraries as what they stand in for: every name with its version, what is refused and
-how, the same texts as rdma-core's. Programs and libraries that are installed here are only read, by
-readelf and by the dynamic loader."""
+"""Compares the two libraries with those they replace: every name with its version, what is refused and how, and the
+same texts as rdma-core's. Installed programs and libraries are only read, by readelf and by the dynamic loader."""
 import glob
 import os
 import pathlib
@@ -39,7 +38,7 @@ def readelf(path, *options):
 
 
 def symbols(path, defined):
-    """(name, version, is the default) of its dynamic symbols."""
+    """Returns (name, version, is the default) of each dynamic symbol."""
     found = set()
     for line in readelf(path, "--dyn-syms").splitlines():
         fields = line.split()
@@ -52,7 +51,7 @@ def symbols(path, defined):
 
 
 def table():
-    """{name: {node: how}} of exports.def."""
+    """Returns {name: {node: how}} of exports.def."""
     out = {}
     for line in TABLE.read_text().splitlines():
         name, node, how = line.split()
@@ -61,7 +60,7 @@ def table():
 
 
 def preloaded():
-    """The paths of our two libraries, as `iwarp run` finds them."""
+    """Returns the paths of our two libraries, as `iwarp run` finds them."""
     text = subprocess.run([IWARP, "run", "--env"], capture_output=True, text=True, check=True,
                           timeout=60, env=environment()).stdout
     paths = re.search(r"^LD_PRELOAD=(.*)$", text, re.MULTILINE)[1].split(":")
@@ -74,7 +73,7 @@ def library_folders():
 
 
 def installed_users():
-    """What is installed here and was linked to libibverbs or librdmacm."""
+    """Returns the installed files that are linked to libibverbs or librdmacm."""
     found = {path for path in map(shutil.which, PROGRAMS) if path}
     for folder in library_folders():
         for pattern in PLUGINS:
@@ -84,7 +83,7 @@ def installed_users():
 
 
 def declared_types():
-    """{function: type of its result}, from the headers that programs include."""
+    """Returns {function: result type}, from the headers that programs include."""
     types = {}
     for header in ("infiniband/verbs.h", "rdma/rdma_cma.h", "rdma/rsocket.h"):
         path = pathlib.Path("/usr/include", header)
@@ -112,7 +111,7 @@ class Names(Abi):
         self.assertGreater(int(result.stdout.split()[0]), 247)
 
     def test_they_can_also_be_found_in_place_of_the_others(self):
-        """By LD_LIBRARY_PATH, as in a container that was built around them."""
+        """Finds the libraries by LD_LIBRARY_PATH, as in a container that was built around them."""
         result = subprocess.run([BUILT / "abi_exports", "resolve", self.ibverbs],
                                 capture_output=True, text=True, timeout=120,
                                 input=TABLE.read_text(),
@@ -130,7 +129,7 @@ class Names(Abi):
             self.assertEqual(plain, set(), path)
 
     def test_all_that_rdma_core_exports_is_in_the_table(self):
-        """But the IBVERBS_1.0 versions of functions whose default version is 1.1."""
+        """Except the IBVERBS_1.0 versions of functions whose default version is 1.1."""
         real = [path for folder in library_folders() for name in LIBRARIES
                 for path in glob.glob(f"{folder}/{name}")]
         if not real:
@@ -177,7 +176,7 @@ class Libraries(Abi):
         self.assertEqual(defined, [])
 
     def test_programs_can_be_loaded_and_find_all_their_names_in_ours(self):
-        """The loader binds every name of every installed program, and runs none of them."""
+        """The loader binds every name of every installed program, without running any of them."""
         users = [path for path in installed_users() if os.access(path, os.X_OK)]
         if not users:
             self.skipTest("nothing installed uses libibverbs")
@@ -191,7 +190,7 @@ class Libraries(Abi):
                                     env=dict(os.environ, **trace))
             said = result.stdout + result.stderr
             wrong = re.findall("undefined symbol.*|.*(?:not found|no version|cannot).*", said)
-            wrong += re.findall(r".*(?:libibverbs|librdmacm)\.so\.1 => .*", said)  # the system's
+            wrong += re.findall(r".*(?:libibverbs|librdmacm)\.so\.1 => .*", said)  # the system's library
             if wrong or self.ibverbs not in said or self.rdmacm not in said:
                 problems[path] = wrong
         self.assertEqual(problems, {})
@@ -199,14 +198,14 @@ class Libraries(Abi):
 
 class Refusals(Abi):
     def refused(self, *hows):
-        """NAME@NODE of each, in all its nodes."""
+        """Returns NAME@NODE for each name and each of its nodes."""
         names = [f"{name}@{node}" for name, nodes in self.table.items()
                  for node, how in nodes.items() if how in hows]
         self.assertTrue(names, hows)
         return names
 
     def called(self, names, **env):
-        """{name: [(result, errno) of each of two calls]}, and the lines on standard error."""
+        """Returns {name: [(result, errno) of each of two calls]}, and the lines on standard error."""
         result = self.exports("call", *names, env=env)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         out = {}
@@ -273,7 +272,7 @@ class Refusals(Abi):
         self.assertEqual(result.stdout.splitlines(), [f"{name} 0" for name in names], result.stderr)
 
     def test_a_refusal_is_of_the_type_that_the_headers_declare(self):
-        """And of the functions that return an int, those return -1 whose manual pages say so."""
+        """Of the functions that return an int, those return -1 whose manual pages say so."""
         types = declared_types()
         if not types:
             self.skipTest("the headers of rdma-core are not installed")

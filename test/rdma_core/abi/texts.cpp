@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints what the functions that need no device return, for values inside and outside of their
-// enumerations. Run on rdma-core's libraries and on ours, the output must be the same.
+// Prints the results of functions that need no device, for values inside and outside of their
+// enumerations. The output must be the same on rdma-core's libraries and on ours.
 #include <infiniband/sa.h>
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_sa.h>
@@ -26,8 +26,8 @@ constexpr int kNowhere = 1000;
 constexpr int kMaxMult = 1000;
 constexpr int kMaxMbps = 2'000'000;
 
-/// The texts up to that of `last`, and outside. Enumerators of later releases, for which this layer
-/// has no text, are not asked for.
+/// Prints the texts up to that of `last`, and of values outside. Skips enumerators of later
+/// releases, for which this layer has no text.
 template <typename Enumeration>
 void texts(const char* kind, const char* (*function)(Enumeration), int last) {
   const auto text = reinterpret_cast<const char* (*)(int)>(function);
@@ -50,7 +50,7 @@ void rates() {
 
 void sysfs() {
   std::printf("sysfs: %s\n", ibv_get_sysfs_path());
-  // "Linux" and a newline: with room for them, for the zero only, for too little.
+  // Sizes with room for "Linux" and a newline, without room for the newline, and too small.
   for (const std::size_t size : {16U, 7U, 6U, 5U, 3U}) {
     std::array<char, 16> text{};
     const int count = ibv_read_sysfs_file("/proc/sys/kernel", "ostype", text.data(), size);
@@ -60,7 +60,7 @@ void sysfs() {
   std::printf("none: %d\n", ibv_read_sysfs_file("/proc", "no such file", text.data(), text.size()));
 }
 
-/// All octets different from their neighbours.
+/// Fills an object so that neighbouring bytes differ.
 template <typename T>
 T filled() {
   T out;
@@ -69,7 +69,7 @@ T filled() {
   return out;
 }
 
-/// What `function` makes of a source, in a destination that was zero.
+/// Returns what `function` makes of a source, in a destination that was zeroed.
 template <typename To, typename From>
 void copy(const char* name, void (*function)(To*, const From*)) {
   const auto from = filled<From>();

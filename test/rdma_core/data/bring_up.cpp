@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs brought up without the CM: what each state has to come with, and what is told of it.
+// Brings up queue pairs without the CM: the attributes that each state requires, and what a query
+// returns.
 #include "bring_up.hpp"
 
 #include <sys/resource.h>
@@ -21,7 +22,7 @@ TEST_CASE("a queue pair that is ready to receive says so, however long it is con
   make_ready_to_receive(a, b.qp);
   make_ready_to_receive(b, a.qp);
   REQUIRE_EQ(modify(a, b.qp, IBV_QPS_RTS, kToRts), 0);
-  read_from(a, b);  // so they are connected
+  read_from(a, b);  // completes only if they are connected
   CHECK_EQ(b.state(), IBV_QPS_RTR);
   CHECK_EQ(b.qp->state, IBV_QPS_RTR);
   REQUIRE_EQ(modify(b, a.qp, IBV_QPS_RTS, kToRts), 0);
@@ -29,7 +30,7 @@ TEST_CASE("a queue pair that is ready to receive says so, however long it is con
   read_from(b, a);
 }
 
-/// Each attribute of `mask` but the state is needed.
+/// Checks that each attribute of `mask` other than the state is required.
 void check_required(End& end, const ibv_qp* peer, ibv_qp_state to, int mask, int optional = 0) {
   const auto before = query(end);
   for (int bit = 1; bit <= mask; bit <<= 1) {
@@ -49,7 +50,7 @@ void check_required(End& end, const ibv_qp* peer, ibv_qp_state to, int mask, int
 TEST_CASE("no state without the attributes that ibv_modify_qp(3) lists, and none is half taken") {
   End a;
   End b;
-  check_required(a, b.qp, IBV_QPS_INIT, kToInit, IBV_QP_PKEY_INDEX);  // rdma_cm's leave it out
+  check_required(a, b.qp, IBV_QPS_INIT, kToInit, IBV_QP_PKEY_INDEX);  // rdma_cm omits it
   check_required(a, b.qp, IBV_QPS_RTR, kToRtr);
   check_required(a, b.qp, IBV_QPS_RTS, kToRts);
   CHECK_EQ(query(a).sq_psn, 77);
@@ -61,7 +62,7 @@ TEST_CASE("a refused change leaves rights and attributes as they were") {
   make_ready_to_receive(a, b.qp);
   ibv_qp_attr attr = attributes(a, b.qp, IBV_QPS_INIT);
   attr.qp_access_flags = 0;
-  CHECK_EQ(ibv_modify_qp(a.qp, &attr, kToInit), EINVAL);  // not from RTR
+  CHECK_EQ(ibv_modify_qp(a.qp, &attr, kToInit), EINVAL);  // not allowed in RTR
   CHECK_EQ(query(a).qp_access_flags, End::kAllRights);
   make_ready_to_receive(b, a.qp);
   REQUIRE_EQ(modify(b, a.qp, IBV_QPS_RTS, kToRts), 0);

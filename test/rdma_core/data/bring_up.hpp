@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states of a queue pair that its program takes through them itself, one by one.
+// Takes a queue pair through its states one by one, as programs without the CM do.
 #pragma once
 
 #include <cstdint>

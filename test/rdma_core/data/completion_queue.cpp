@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion queues, and the channels that tell of them.
+// Completion queues and their channels.
 #include <fcntl.h>
 
 #include <array>
@@ -87,12 +87,12 @@ TEST_CASE("an armed queue tells once, of the next completion") {
 TEST_CASE("completions that were there before arming tell nothing") {
   Pair pair;
   REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
-  pair.settle();  // Polls one of the two: the other stays in the queue.
+  pair.settle();  // Polls one completion and leaves the other in the queue.
   REQUIRE_EQ(ibv_req_notify_cq(pair.a.cq, 0), 0);
   CHECK_FALSE(readable(pair.a.channel->fd));
   success(pair.a.cq);
   REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
-  pair.a.take_event();  // Nobody polls: it is the worker that finds it.
+  pair.a.take_event();  // The program does not poll here, so the worker has to find the completion.
   success(pair.a.cq);
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("one channel serves several queues, and forgets one that is destroyed"
   REQUIRE_EQ(ibv_destroy_qp(qp), 0);
   REQUIRE_EQ(ibv_destroy_cq(other), 0);
   CHECK_FALSE(readable(a.channel->fd));
-  // Those of the other queue are as they were.
+  // The events of the other queue are unaffected.
   REQUIRE_EQ(ibv_req_notify_cq(a.cq, 0), 0);
   REQUIRE_EQ(a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
   a.take_event();
@@ -166,7 +166,7 @@ TEST_CASE("destroying a queue bears with events that were not, or too often, ack
   ibv_ack_cq_events(cq, acknowledged);
   REQUIRE_EQ(ibv_destroy_qp(a.qp), 0);
   a.qp = nullptr;
-  CHECK_EQ(ibv_destroy_cq(a.cq), 0);  // Without a limit this would hang.
+  CHECK_EQ(ibv_destroy_cq(a.cq), 0);  // Would block for ever without a timeout.
   a.cq = nullptr;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In the child of a fork the parent's objects are dead, and new ones can be made.
+// After fork() the parent's objects are unusable in the child, which can create its own.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,14 +9,15 @@ using namespace data;
 
 namespace {
 
-// It does not follow a program of several threads through fork().
+// ThreadSanitizer does not follow a multithreaded program through fork().
 #ifdef __SANITIZE_THREAD__
 constexpr bool kThreadSanitizer = true;
 #else
 constexpr bool kThreadSanitizer = false;
 #endif
 
-/// The calls that would use what the parent made; 0, or the number of the first that did not fail.
+/// Makes the calls that would use the parent's objects. Returns 0, or the number of the first call
+/// that did not fail.
 int as_user(Pair& pair) {
   End& end = pair.a;
   const auto is_eio = [](const void* made) { return made == nullptr && errno == EIO; };
@@ -49,7 +50,7 @@ int as_user(Pair& pair) {
   return ibv_get_async_event(end.context, &event) == -1 ? 0 : 113;
 }
 
-/// 0, or the number of the first statement that went wrong. doctest is the parent's.
+/// Returns 0, or the number of the first statement that failed; doctest belongs to the parent.
 int as_child(Pair& pair) {
   ibv_wc wc{};
   if (ibv_poll_cq(pair.a.cq, 1, &wc) != 0) return 1;
@@ -95,5 +96,5 @@ TEST_CASE("a child cannot use what it inherited, and destroys it without harm to
   REQUIRE_EQ(waitpid(child, &status, 0), child);
   REQUIRE(WIFEXITED(status));
   CHECK_EQ(WEXITSTATUS(status), 0);
-  pair.settle();  // The parent's connection is as it was.
+  pair.settle();  // The parent's connection is unaffected.
 }

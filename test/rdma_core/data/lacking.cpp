@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the inline functions of verbs.h find where the device has nothing: the errno or the null
-// that their manual pages say. Objects that could not have been made are stood in for by structs.
+// What the inline functions of verbs.h return for features that the device lacks: the errno or null
+// that their manual pages specify. Structs stand in for objects that cannot be created.
 #include "support.hpp"
 
 namespace {

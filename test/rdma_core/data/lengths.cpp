@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a message may be: max_msg_sz for every request, and a receive as long as 32 bits can
-// say. The queue pair is in ERR, where requests are taken and flushed, so no memory is needed.
+// Message length limits: max_msg_sz for every request, and a receive of the largest 32-bit length.
+// The queue pair is in ERR, where requests are accepted and flushed, so no memory is needed.
 #include <array>
 
 #include "support.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The refusals that tests ask for need not be seen.
+// Silences the refusals that the tests provoke.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs: what may be asked for, their states, and how they end.
+// Queue pairs: creation attributes, states and teardown.
 #include <array>
 
 #include "support.hpp"
@@ -98,7 +98,7 @@ TEST_CASE("objects of two contexts may be combined") {
   CHECK_EQ(error_of(one, attr), 0);
 }
 
-/// What an RNIC says: it has no RESET, and its new queue pair takes receives.
+/// Returns the state that an RNIC reports: it has no RESET, and a new queue pair accepts receives.
 ibv_qp_state as_told(ibv_qp_state state) { return state == IBV_QPS_RESET ? IBV_QPS_INIT : state; }
 
 TEST_CASE("a new queue pair is in RESET, and is taken through the states") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the calls say to a program that is wrong: about handles, and where a manual page names it.
+// Errors of incorrect calls: invalid handles, and the errors that a manual page lists.
 #include <array>
 #include <set>
 
@@ -19,7 +19,7 @@ TEST_CASE("every object has a number of its own") {
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
-/// `call` says ENOENT, as its result and as errno.
+/// Checks that `call` returns ENOENT and sets errno to it.
 template <typename Call>
 void check_unknown(Call call) {
   errno = 0;
@@ -27,7 +27,7 @@ void check_unknown(Call call) {
   CHECK_EQ(errno, ENOENT);
 }
 
-/// The same for a call that makes something.
+/// Checks that a call that creates an object returns null with ENOENT.
 template <typename Call>
 void check_makes_nothing(Call call) {
   errno = 0;
@@ -35,7 +35,7 @@ void check_makes_nothing(Call call) {
   CHECK_EQ(errno, ENOENT);
 }
 
-/// While it lives the handle of the object is that of another.
+/// Gives the object another object's handle for as long as it lives.
 template <typename T>
 struct Disguised {
   explicit Disguised(T* object) : of(object), handle(object->handle) { of->handle += 1000; }
@@ -234,7 +234,7 @@ TEST_CASE("the device has a vendor, a speed, and atomics as programs look for th
   const End end;
   ibv_device_attr device{};
   REQUIRE_EQ(ibv_query_device(end.context, &device), 0);
-  CHECK_EQ(device.vendor_id, 0xFFFFFF);  // no OUI, as the kernel's software devices say it
+  CHECK_EQ(device.vendor_id, 0xFFFFFF);  // no OUI, as the kernel's software devices report
   CHECK_EQ(device.atomic_cap, IBV_ATOMIC_HCA);
   ibv_port_attr port{};
   REQUIRE_EQ(ibv_query_port(end.context, 1, &port), 0);

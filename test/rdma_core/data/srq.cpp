@@ -94,7 +94,8 @@ TEST_CASE("a queue pair in error takes no more from the shared queue, and says s
   REQUIRE_EQ(pair.b.modify(IBV_QPS_ERR), 0);
   CHECK_FALSE(readable(pair.b.context->async_fd));
   ibv_wc wc{};
-  CHECK_EQ(ibv_poll_cq(pair.b.cq, 1, &wc), 0);  // The receive is still there for others.
+  // The receive remains available to other queue pairs.
+  CHECK_EQ(ibv_poll_cq(pair.b.cq, 1, &wc), 0);
 }
 
 TEST_CASE("sizes of shared receive queues are checked") {

@@ -14,7 +14,7 @@
 
 namespace data {
 
-/// What a request claims.
+/// The claims of a request.
 struct Claim {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
@@ -42,7 +42,7 @@ inline std::string request(const Claim& claim, Rtr rtr) {
   return out + data;
 }
 
-/// Sends a request to the port that a number names.
+/// Sends a request to the port in a queue pair number.
 class Stranger {
  public:
   explicit Stranger(std::uint32_t number, const char* from = "127.0.0.1")
@@ -67,7 +67,7 @@ class Stranger {
     REQUIRE_EQ(::send(fd_, octets.data(), octets.size(), MSG_NOSIGNAL), octets.size());
     return *this;
   }
-  /// True: it was answered with octets; false: it was sent away.
+  /// Waits for the other end. Returns whether it answered; false if it closed the connection.
   bool is_answered() const {
     REQUIRE(readable(fd_, kLimit));
     char octet = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ends of a connection, as a program for libibverbs makes them: each with a context, a domain,
-// a channel, a completion queue, a registered buffer and a queue pair. Only the C interface is
-// used.
+// Two ends of a connection, as a program for libibverbs creates them: each with a context, a
+// domain, a channel, a completion queue, a registered buffer and a queue pair. Uses only the C
+// interface.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ using rdma_core_test::must;
 using rdma_core_test::next;
 using Options = rdma_core_test::EndOptions;
 
-/// A completion says what the peer has done with the request (IWARP_COMPLETIONS).
+/// Returns whether a completion means that the peer has executed the request (IWARP_COMPLETIONS).
 inline bool is_acknowledged() {
   const char* const value = std::getenv("IWARP_COMPLETIONS");
   return value != nullptr && std::string_view(value) == "acked";
@@ -47,13 +47,13 @@ inline ibv_wc success(ibv_cq* cq) {
   return wc;
 }
 
-/// How long a peer that does not answer is waited for; 0: without end.
+/// How long to wait for a peer that does not answer, as in ibv_qp_attr; 0: without limit.
 struct Timeouts {
   std::uint8_t timeout = 0;
   std::uint8_t retry_cnt = 0;
 };
 
-/// Destroyed in order, each return code is checked.
+/// The destructor destroys the objects in order and checks each return code.
 struct End : rdma_core_test::VerbsEnd {
   explicit End(const Options& options = {}) : VerbsEnd(options) {}
   ~End() { CHECK(destroy()); }
@@ -68,7 +68,7 @@ struct End : rdma_core_test::VerbsEnd {
     const int needed = to == IBV_QPS_INIT ? IBV_QP_PORT | IBV_QP_ACCESS_FLAGS : 0;
     return ibv_modify_qp(qp, &attr, IBV_QP_STATE | needed);
   }
-  /// RESET to RTS, towards a queue pair of this process.
+  /// Takes the queue pair from RESET to RTS, towards one of this process.
   void bring_up(const ibv_qp* peer, unsigned rights = kAllRights, std::uint8_t rnr_retry = 0,
                 const Timeouts& timeouts = {}) {
     ibv_qp_attr attr = rdma_core_test::rc_attributes(context, peer, rights, 16);
@@ -87,7 +87,7 @@ struct End : rdma_core_test::VerbsEnd {
     return *reinterpret_cast<std::uint64_t*>(buffer.data() + at);
   }
 
-  /// A receive of `length` octets at `at`; 0 octets: without a buffer.
+  /// Posts a receive of `length` bytes at `at`; without a buffer if `length` is 0.
   int post_recv(std::uint64_t id, std::size_t at = 0, std::size_t length = 0) {
     ibv_sge one = sge(at, length);
     ibv_recv_wr wr{.wr_id = id, .sg_list = &one, .num_sge = length != 0 ? 1 : 0};
@@ -106,7 +106,7 @@ struct End : rdma_core_test::VerbsEnd {
     CHECK_EQ(bad, code != 0 ? &wr : nullptr);
     return code;
   }
-  /// To or from the peer's buffer.
+  /// Posts a request to or from the peer's buffer.
   int post_rdma(ibv_wr_opcode opcode, const End& peer, std::size_t at, std::size_t length,
                 std::size_t remote_at, unsigned flags = IBV_SEND_SIGNALED) {
     ibv_send_wr wr{.wr_id = at, .opcode = opcode, .send_flags = flags};
@@ -134,7 +134,7 @@ struct End : rdma_core_test::VerbsEnd {
   std::span<std::byte> buffer{reinterpret_cast<std::byte*>(memory), memory_size};
 };
 
-inline constexpr std::uint8_t kForEver = 7;  ///< rnr_retry
+inline constexpr std::uint8_t kForEver = 7;  ///< rnr_retry: without limit
 
 /// Two connected ends.
 struct Pair {
@@ -143,7 +143,7 @@ struct Pair {
     a.bring_up(b.qp, End::kAllRights, rnr_retry);
     b.bring_up(a.qp, End::kAllRights, rnr_retry);
   }
-  /// Returns when octets have gone both ways.
+  /// Returns after a transfer in each direction.
   void settle() {
     REQUIRE_EQ(a.post_rdma(IBV_WR_RDMA_READ, b, 0, 8, 0), 0);
     success(a.cq);
