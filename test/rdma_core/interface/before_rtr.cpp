@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strangers that agree on an RTR, are accepted, and end the connection in place of sending it. The
-// server must see nothing that an ordinary client cannot cause as well: rping -s -P and others end
+// Peers that agree on an RTR, are accepted, and end the connection instead of sending it. The
+// server must see nothing that an ordinary client cannot cause as well: rping -s -P and others exit
 // on RDMA_CM_EVENT_CONNECT_ERROR.
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ namespace {
 using namespace rdma_core_test;
 using namespace std::string_literals;
 
-/// A TCP socket that sends octets of the test's choice.
+/// A TCP socket that sends octets that the test chooses.
 class Stranger {
  public:
   explicit Stranger(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -32,9 +32,9 @@ class Stranger {
     REQUIRE(::send(fd_, octets.data(), octets.size(), MSG_NOSIGNAL) ==
             static_cast<ssize_t>(octets.size()));
   }
-  /// Revision 2 with CRC, IRD and ORD of 1, and an RTR by Write.
+  /// Requests revision 2 with CRC, IRD and ORD of 1, and an RTR by Write.
   void request_with_rtr() const { send("MPA ID Req Frame\x50\x02\0\x04\x80\x01\x80\x01"s); }
-  /// Waits for the Reply, of which the first octet is enough.
+  /// Waits for the first octet of the Reply.
   void await_reply() const {
     char octet = 0;
     REQUIRE(is_readable(fd_, kTimeoutMs));
@@ -46,7 +46,7 @@ class Stranger {
     REQUIRE(::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
     REQUIRE(::close(std::exchange(fd_, -1)) == 0);
   }
-  /// A Write of nothing whose CRC is 0.
+  /// Sends a zero-length Write whose CRC is 0.
   void broken_rtr() const { send("\0\x0e\xc1\x40\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0"s); }
 
  private:

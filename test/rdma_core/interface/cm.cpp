@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma_cm with event channels: addresses and ports, private data, rejects, ids that migrate.
+// rdma_cm with event channels: addresses and ports, private data, rejects, migration of ids.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <infiniband/ib.h>
@@ -17,9 +17,9 @@
 
 #include "endpoint.hpp"
 
-static std::atomic<int> connects{0};  ///< calls that have returned
+static std::atomic<int> connects{0};  ///< number of calls that have returned
 
-// In front of the C library's.
+// Replaces the C library's.
 extern "C" int connect(int fd, const sockaddr* to, socklen_t length) {
   const auto result = ::syscall(SYS_connect, fd, to, length);
   ++connects;
@@ -30,7 +30,7 @@ namespace {
 
 using namespace rdma_core_test;
 
-/// An address of this host that others can use; nullopt: there is none.
+/// Returns an address of this host that other hosts can reach, if there is one.
 std::optional<Address> outer_address() {
   ifaddrs* all = nullptr;
   REQUIRE(::getifaddrs(&all) == 0);
@@ -60,7 +60,7 @@ TEST_CASE("requests that the program does not take are as many as the backlog, a
     REQUIRE(::connect(peer, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
     REQUIRE(::send(peer, request.data(), request.size(), MSG_NOSIGNAL) == 20);
     if (i >= 2) {
-      // It is reset; the first two are in the queue, or will be.
+      // The request is reset; the first two are, or will be, in the queue.
       std::byte octet{};
       refused += ::recv(peer, &octet, 1, 0) < 0 ? 1 : 0;
     }
@@ -245,7 +245,8 @@ TEST_CASE("a server that opens its listener a moment late is found") {
   REQUIRE(rdma_create_qp(client.get(), nullptr, &init) == 0);
   rdma_conn_param param{.retry_count = 7};
   {
-    // It is tried again for 250 ms, of which this program uses less however late it is.
+    // The connection is retried for 250 ms, of which this program uses less, however late it is
+    // scheduled.
     const iwarp::test::HeldClock clock(std::chrono::milliseconds(100));
     const int before = connects.load();
     REQUIRE(rdma_connect(client.get(), &param) == 0);

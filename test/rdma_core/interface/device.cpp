@@ -80,8 +80,8 @@ TEST_CASE("rights that are unknown, or make no sense, are refused; optional ones
   const Context context = open_device();
   const Pd pd(ibv_alloc_pd(context.get()));
   std::vector<char> memory(4096);
-  // The rights are no constants here, so that the header calls the function that takes optional
-  // ones.
+  // The rights are not constants here, so that the header calls the function that accepts optional
+  // access flags.
   const auto error_of = [&](int rights) {
     errno = 0;
     ibv_mr* const mr = ibv_reg_mr(pd.get(), memory.data(), memory.size(), rights);

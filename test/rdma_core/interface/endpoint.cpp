@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connected ends by the calls that any program makes, one after the other.
+// Connected ends, made with the calls of any program, one after the other.
 #include "endpoint.hpp"
 
 #include <arpa/inet.h>

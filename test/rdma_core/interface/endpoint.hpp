@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the C interface share: objects that go when their scope ends, waiting that is
-// bounded, and two connected ends in one process. Only the headers of rdma-core are used, as any
-// program would use them.
+// Shared by the tests of the C interface: objects that their scope destroys, bounded waits, and two
+// connected ends in one process. Uses only the headers of rdma-core, as any program does.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -23,13 +22,13 @@ namespace rdma_core_test {
 
 inline constexpr int kTimeoutMs = 60'000;
 
-/// `fd` has something to be read.
+/// Returns whether `fd` becomes readable within the timeout.
 inline bool is_readable(int fd, int timeout_ms = 0) {
   pollfd wait{fd, POLLIN, 0};
   return ::poll(&wait, 1, timeout_ms) == 1;
 }
 
-/// A pointer of the C interface and the function that ends it.
+/// A pointer of the C interface and the function that destroys it.
 template <typename T, auto End>
 struct Ender {
   void operator()(T* object) const { CHECK(End(object) == 0); }
@@ -49,7 +48,7 @@ struct Destroyer {
   void operator()(rdma_event_channel* channel) const { rdma_destroy_event_channel(channel); }
   void operator()(rdma_addrinfo* info) const { rdma_freeaddrinfo(info); }
   void operator()(ibv_context** devices) const { rdma_free_devices(devices); }
-  /// With its queue pair, if it has one.
+  /// Destroys the id and its queue pair, if it has one.
   void operator()(rdma_cm_id* id) const {
     if (id->qp != nullptr) rdma_destroy_qp(id);
     CHECK(rdma_destroy_id(id) == 0);
@@ -67,10 +66,10 @@ inline Channel make_channel() {
 }
 
 Id make_id(const Channel& channel, void* context = nullptr);
-/// Of RDMA_PS_UDP.
+/// Returns an id of RDMA_PS_UDP.
 Id datagram_id(const Channel& channel);
 
-/// The next event, which must be of this type.
+/// Waits for the next event, which must be of this type.
 Event expect(const Channel& channel, rdma_cm_event_type type);
 
 /// An address of this machine, with a port in host order.
@@ -100,20 +99,20 @@ struct Buffer {
   ibv_mr* mr;
 };
 
-/// One end of a connection, with completion queues of its own.
+/// One end of a connection, with its own completion queues.
 struct End {
   Pd pd;
   CompChannel send_channel, receive_channel;
   Cq send_cq, receive_cq;
   Id id;
 
-  /// 0 or what ibv_post_send() says.
+  /// Returns the result of ibv_post_send().
   int send(const ibv_sge& sge, unsigned flags = IBV_SEND_SIGNALED, std::uint64_t wr_id = 0);
   int write(const ibv_sge& sge, const Buffer& to, unsigned flags = IBV_SEND_SIGNALED);
   int receive(const ibv_sge& sge, std::uint64_t wr_id = 0);
-  /// The next completion of a queue, whatever its status.
+  /// Waits for the next completion of a queue, whatever its status.
   static ibv_wc next(const Cq& cq) { return rdma_core_test::next(cq.get()); }
-  /// The next one, which must be a success.
+  /// Waits for the next completion, which must be a success.
   static ibv_wc done(ibv_cq* cq);
   static ibv_wc done(const Cq& cq) { return done(cq.get()); }
 };
@@ -127,30 +126,30 @@ struct PairOptions {
   bool all_signaled = false;
   std::string_view request_data;  ///< private data of rdma_connect() and rdma_accept()
   std::string_view accept_data;
-  /// A PD of another context than the id's for both ends.
+  /// Creates the PD of both ends on this context instead of the id's.
   ibv_context* pd_context = nullptr;
 };
 
-/// A listener, and two ends that are connected, in the thread of the caller alone.
+/// A listener and two connected ends, driven by the calling thread alone.
 class Pair {
  public:
   explicit Pair(PairOptions options = {});
 
-  std::string request_data;  ///< as the other side got it
+  std::string request_data;  ///< as the server received it
   std::string accept_data;
   Channel channel, server_channel;  ///< of the client; of the listener and the server
   Id listener;
   End client, server;
 };
 
-/// With completion queues of its own, and a domain.
+/// Creates the queue pair with its own completion queues and PD.
 void make_queue_pair(End& end, const PairOptions& options = {});
 
-/// An id that has resolved `to`, and can make a queue pair or connect.
+/// Returns an id that has resolved `to`, and can create a queue pair or connect.
 Id resolved(const Channel& channel, Address to);
-/// A listener on 127.0.0.1, and its port in host order.
+/// Returns a listener on 127.0.0.1; sets its port in host order.
 Id listening(const Channel& channel, std::uint16_t* port);
-/// The private data of an event.
+/// Returns the private data of an event.
 std::string private_data(const Event& event);
 
 }  // namespace rdma_core_test

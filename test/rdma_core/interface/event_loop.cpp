@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client and a server as key-value servers are written: each a thread that sleeps in an epoll of
-// its own, with descriptors that never block, and makes, uses and ends one connection after the
-// other. They take every completion for an error that their connection cannot have yet, or any
-// more. 100 connections; with IWARP_LONG=1 it is 1,000.
+// A client and a server structured like key-value servers: each is a thread that sleeps in its own
+// epoll set of non-blocking descriptors, and makes, uses and ends one connection after the other.
+// They fail on every completion that their connection cannot have yet, or any more. 100
+// connections; with IWARP_LONG=1 it is 1,000.
 #include <fcntl.h>
 #include <sys/epoll.h>
 
@@ -20,12 +20,12 @@ namespace {
 
 using namespace rdma_core_test;
 
-constexpr int kExchanges = 4;  // messages there and back, in each connection
+constexpr int kExchanges = 4;  // messages in each direction, per connection
 constexpr std::size_t kOctets = 64;
 
 void never_block(int fd) { REQUIRE(::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK) == 0); }
 
-/// A connection, from the request or the resolved route until its end.
+/// A connection, from its request or resolved route to its end.
 struct Link {
   explicit Link(Id its_id) {
     end.id = std::move(its_id);
@@ -56,7 +56,7 @@ class Loop {
   Loop& operator=(const Loop&) = delete;
 
   const Channel& channel() const { return channel_; }
-  /// Until so many connections have ended.
+  /// Runs until `connections` connections have ended.
   void run(int connections) {
     while (ended_ < connections) {
       std::array<epoll_event, 8> ready{};
@@ -68,9 +68,9 @@ class Loop {
         waited.emplace_back(fd, number_of(fd));
       }
       for (const auto& [fd, number] : waited) {
-        // What belongs before a completion can be read by now.
+        // Any event that precedes a completion can be read by now.
         take_events();
-        // The descriptor may be another connection's, which has not been waited for.
+        // The descriptor may have been reused by another connection, which was not reported.
         if (number != 0 && number_of(fd) == number) take_completions(*by_fd_[fd]);
       }
     }
@@ -91,7 +91,7 @@ class Loop {
   }
 
  private:
-  /// 0: it is no connection's.
+  /// Returns the number of the descriptor's connection; 0 if it has none.
   int number_of(int fd) const {
     const auto it = by_fd_.find(fd);
     return it != by_fd_.end() ? it->second->number : 0;
@@ -140,7 +140,7 @@ class Loop {
       REQUIRE(link.established);
       INFO(ibv_wc_status_str(wc.status));
       if (wc.status == IBV_WC_WR_FLUSH_ERR) {
-        // The end may have come since the events were taken.
+        // The disconnect event may have come since the events were read.
         REQUIRE((link.over || is_readable(channel_->fd)));
         continue;
       }
@@ -183,7 +183,7 @@ class Client final : public Loop {
  public:
   explicit Client(std::uint16_t port) : port_(port) {}
   void begin() {
-    rdma_cm_id* const id = make_id(channel()).release();  // the events' from now on
+    rdma_cm_id* const id = make_id(channel()).release();  // its events refer to it from now on
     REQUIRE(rdma_resolve_addr(id, nullptr, Address("127.0.0.1", port_).get(), kTimeoutMs) == 0);
   }
 

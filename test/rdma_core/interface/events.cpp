@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion channels and the descriptors behind events: what a program may poll, set to
-// O_NONBLOCK, interrupt by signals, forget to acknowledge, or acknowledge too often.
+// Completion channels and the descriptors behind events, which a program may poll, set to
+// O_NONBLOCK, interrupt by signals, and whose events it may forget to acknowledge, or acknowledge
+// too often.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -22,13 +23,13 @@ namespace {
 
 using namespace rdma_core_test;
 
-/// Sends one octet, solicited or not, and has it received without looking at the queues.
+/// Sends one byte, solicited or not, to a posted receive, without polling the queues.
 void send_one(Pair& pair, const Buffer& out, const Buffer& in, unsigned flags = 0) {
   REQUIRE(pair.server.receive(in.sge()) == 0);
   REQUIRE(pair.client.send(out.sge(), IBV_SEND_SIGNALED | flags) == 0);
 }
 
-/// The next event of a channel, which must be there within a time.
+/// Takes the next event of a channel, which must come within a timeout.
 void take_event(const CompChannel& channel, const Cq& cq) {
   REQUIRE(is_readable(channel->fd, kTimeoutMs));
   ibv_cq* from = nullptr;
@@ -48,7 +49,7 @@ TEST_CASE("an armed queue gives one event, which poll and epoll see until it is 
 
   send_one(pair, out, in);
   End::done(pair.server.receive_cq);
-  CHECK_FALSE(is_readable(fd));  // nobody armed it
+  CHECK_FALSE(is_readable(fd));  // the queue is not armed
   REQUIRE(ibv_req_notify_cq(pair.server.receive_cq.get(), 0) == 0);
   send_one(pair, out, in);
   epoll_event seen{};
@@ -178,7 +179,7 @@ TEST_CASE("a storm of signals hits the program's thread alone, and no transfer s
   CHECK(signals_elsewhere == 0);
 }
 
-/// A thread that waits for an event of something, and is seen to.
+/// A thread that waits for an event, and is known to be waiting.
 class Waiter {
  public:
   explicit Waiter(std::function<void()> wait) : wait_(std::move(wait)) {
@@ -212,7 +213,7 @@ class Waiter {
   pthread_t thread_{};
 };
 
-// ThreadSanitizer sees no atomic operation of a thread any more once a cancelled system call of it
+// ThreadSanitizer misses the atomic operations of a thread once one of its cancelled system calls
 // unwinds.
 #ifdef __SANITIZE_THREAD__
 constexpr std::array kCancelled{false};

@@ -14,7 +14,7 @@ using namespace rdma_core_test;
 
 constexpr std::uint16_t kDiscard = 9;
 
-/// -1, and errno is `code`.
+/// Checks that the call returns -1 with errno `code`.
 template <typename Call>
 void check_fails(int code, Call call) {
   errno = 0;

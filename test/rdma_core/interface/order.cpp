@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection events and completions come by descriptors of their own. A program that is woken by a
-// completion must find the event that belongs before it: it has no state for a completion of a
-// connection that is not there yet, or that it does not know to be over.
+// Connection events and completions come by separate descriptors. A program that a completion wakes
+// up must find the event that precedes it, because it has no state for a completion of a connection
+// that is not established yet, or that it does not know to be over.
 #include <array>
 #include <utility>
 
@@ -11,10 +11,10 @@ namespace {
 
 using namespace rdma_core_test;
 
-constexpr int kRaces = 50;  // each a race, which is lost in most of them when nothing decides it
+constexpr int kRaces = 50;  // lost in most of these races if nothing orders events and completions
 
-/// A client that connects, and the server that is asked; either has a receive posted and its queue
-/// armed.
+/// A client that connects and the server that gets the request; each has a receive posted and its
+/// queue armed.
 struct Meeting {
   Meeting() {
     std::uint16_t port = 0;
@@ -54,7 +54,7 @@ struct Meeting {
   Event request;
 };
 
-/// How a program may come to know of a completion.
+/// How a program may notice a completion.
 using Notice = void (*)(const End&);
 constexpr std::array<Notice, 2> kNotices{
     [](const End& end) { REQUIRE(is_readable(end.receive_channel->fd, kTimeoutMs)); },
@@ -64,7 +64,7 @@ TEST_CASE("a receive of the client completes behind ESTABLISHED") {
   for (int i = 0; i < kRaces; ++i) {
     for (const Notice notice : kNotices) {
       Meeting meeting;
-      // Posted before, it leaves together with the reply.
+      // Posted before rdma_accept(), it is sent together with the reply.
       REQUIRE(meeting.server.send(meeting.server_octets->sge()) == 0);
       meeting.accept();
       notice(meeting.client);

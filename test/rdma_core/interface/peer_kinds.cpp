@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Immediate data to three kinds of peers: one that never heard of RFC 7306, one that knows it, and
-// one of ours, which takes payload with a Send as well. Each is a TCP socket of the test's own that
-// speaks MPA by hand, so that the octets on the wire are seen. Without CRC, which is set once per
-// process; so these cases have a program of their own.
+// Immediate data to three kinds of peers: one without RFC 7306, one with it, and one that runs this
+// stack, which accepts payload with a Send as well. Each is a TCP socket of the test that speaks
+// MPA by hand, so that the test sees the octets on the wire. Without CRC, which is configured once
+// per process, so these cases have a program of their own.
 #include <endian.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -33,12 +33,12 @@ std::string hex(std::string_view octets) {
   return out;
 }
 
-/// The ULPDU of a message on queue 0 that is one segment, in hexadecimal digits.
+/// Returns the ULPDU of a one-segment message on queue 0, in hexadecimal digits.
 std::string untagged(const std::string& opcode, char msn, const std::string& payload) {
   return "414" + opcode + "00000000" + "00000000" + "0000000" + msn + "00000000" + payload;
 }
 
-/// An initiator without RDMA: octets in, octets out.
+/// An initiator without RDMA, which sends and receives raw octets.
 class Peer {
  public:
   explicit Peer(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -63,19 +63,19 @@ class Peer {
     }
     return out;
   }
-  /// A plain Request of revision 1.
+  /// Sends a plain Request of revision 1.
   void request(const std::string& data) {
     send("MPA ID Req Frame\0\1\0"s + static_cast<char>(data.size()) + data);
   }
-  /// The private data of the Reply.
+  /// Returns the private data of the Reply.
   std::string reply() {
     const std::string head = receive(20);
     CHECK(head.substr(0, 16) == "MPA ID Rep Frame");
     return receive(static_cast<unsigned char>(head[19]));
   }
-  /// A Write of nothing. Behind it the responder may send.
+  /// Sends a zero-length Write, after which the responder may send.
   void ready() { send("\0\x0e\xc1\x40\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0"s); }
-  /// The ULPDU of the next FPDU.
+  /// Returns the ULPDU of the next FPDU.
   std::string ulpdu() {
     const std::string length = receive(2);
     const std::size_t octets = static_cast<unsigned char>(length[1]);
@@ -88,7 +88,7 @@ class Peer {
   const int fd_;
 };
 
-/// A server of the C interface that such a peer is connected to.
+/// A server of the C interface to which such a peer is connected.
 struct Server {
   explicit Server(const std::string& tag) : channel(make_channel()) {
     std::uint16_t port = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IWARP_AS=roce: what a program that was written for RoCE asks of device, port, queue pairs and CM.
-// The variable is read once per process, so these cases have a program of their own.
+// IWARP_AS=roce: what a program written for RoCE requires of device, port, queue pairs and CM. The
+// variable is read once per process, so these cases have a program of their own.
 #include <dlfcn.h>
 #include <net/if.h>
 
@@ -42,7 +42,7 @@ ibv_qp_state state_of(ibv_qp* qp) {
 }
 ibv_qp_state state_of(const Qp& qp) { return state_of(qp.get()); }
 
-/// What rdma_init_qp_attr() says, handed on to ibv_modify_qp().
+/// Passes the attributes of rdma_init_qp_attr() to ibv_modify_qp().
 void change(rdma_cm_id* id, const Qp& qp, ibv_qp_state to, int expected_mask) {
   ibv_qp_attr attr{};
   attr.qp_state = to;
@@ -52,7 +52,7 @@ void change(rdma_cm_id* id, const Qp& qp, ibv_qp_state to, int expected_mask) {
   REQUIRE(ibv_modify_qp(qp.get(), &attr, mask) == 0);
 }
 
-/// An id's end whose queue pair is the program's own.
+/// An end of an id whose queue pair the program creates itself.
 struct Own {
   explicit Own(rdma_cm_id* id)
       : pd(ibv_alloc_pd(id->verbs)),
@@ -188,10 +188,10 @@ TEST_CASE("ids with queue pairs of their own work as with any device") {
 
 TEST_CASE("a refused request is told by its completion, and by an event where the memory is") {
   Pair pair;
-  Pair later;  // Its event is behind all that the first has brought about.
+  Pair later;  // Its event comes after everything that the first has caused.
   for (Pair* refused : {&pair, &later}) {
     const Buffer out(refused->client.pd.get(), "refused");
-    const Buffer in(refused->server.pd.get(), 64);  // which no peer may write to
+    const Buffer in(refused->server.pd.get(), 64);  // without remote write access
     REQUIRE(refused->client.write(out.sge(), in) == 0);
     CHECK(End::next(refused->client.send_cq).status == IBV_WC_REM_ACCESS_ERR);
     ibv_async_event event{};
@@ -229,7 +229,7 @@ TEST_CASE(
   fails(EINVAL, [&] { return rdma_set_local_ece(client.get(), nullptr); });
   fails(EINVAL, [&] { return rdma_set_local_ece(nullptr, &ece); });
   fails(EINVAL, [&] { return rdma_get_remote_ece(client.get(), nullptr); });
-  Pair connected;  // whose queue pairs are the CM's
+  Pair connected;  // the CM owns their queue pairs
   ece = {};
   fails(EINVAL, [&] { return rdma_set_local_ece(connected.client.id.get(), &ece); });
   fails(EINVAL, [&] { return rdma_get_remote_ece(connected.client.id.get(), &ece); });
@@ -272,7 +272,7 @@ TEST_CASE("who connects a queue pair of the program's gets a response to establi
 TEST_CASE("rdma_disconnect() returns with its queue pair in ERR and everything flushed") {
   const auto flushed = [](const Cq& cq, std::uint64_t wr_id) {
     ibv_wc wc{};
-    REQUIRE(ibv_poll_cq(cq.get(), 1, &wc) == 1);  // without waiting
+    REQUIRE(ibv_poll_cq(cq.get(), 1, &wc) == 1);  // the completion is already there
     CHECK(wc.status == IBV_WC_WR_FLUSH_ERR);
     CHECK(wc.wr_id == wr_id);
   };
@@ -292,7 +292,7 @@ TEST_CASE("rdma_disconnect() returns with its queue pair in ERR and everything f
     flushed(pair.server.receive_cq, 3);
     expect(pair.server_channel, RDMA_CM_EVENT_DISCONNECTED);
     expect(pair.channel, RDMA_CM_EVENT_DISCONNECTED);
-    // What was posted behind the end is no message to the peer.
+    // What the peer posted after the disconnect never reaches the client.
     CHECK(End::next(pair.client.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
   }
 }
@@ -337,7 +337,8 @@ TEST_CASE("a rejection gives InfiniBand's reason: the consumer's own, or that no
   CHECK(expect(mine, RDMA_CM_EVENT_REJECTED)->status == kInvalidServiceId);
 }
 
-/// What stands for 127.0.0.1: the first GID of IPv4, or where there is none the address itself.
+/// Returns the GID that stands for 127.0.0.1: the first GID of IPv4, or the address itself if there
+/// is none.
 ibv_gid gid_of_loopback(ibv_context* context) {
   constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
   ibv_port_attr port{};

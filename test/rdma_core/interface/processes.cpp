@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes: fork with and without objects, exits with everything still alive, and memory that one
-// side watches while the other writes. Not for ThreadSanitizer, which ends forked processes that
-// make threads, and calls such watching a race.
+// Processes: fork with and without objects, exits with every object alive, and memory that one side
+// polls while the other writes. Not run with ThreadSanitizer, which kills forked processes that
+// create threads, and reports such polling as a race.
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -24,13 +24,13 @@ namespace {
 
 using namespace rdma_core_test;
 
-/// Runs `work` in a child, and gives its status; one that does not end is killed.
+/// Runs `work` in a child and returns its status; kills a child that does not end.
 template <typename Work>
 int in_child(Work work) {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    ::alarm(kTimeoutMs / 1000);  // its default action ends the child
+    ::alarm(kTimeoutMs / 1000);  // its default action kills the child
     work();
     ::_exit(0);
   }
@@ -39,7 +39,7 @@ int in_child(Work work) {
   return status;
 }
 
-/// doctest's macros belong to the parent; a child says it with its status.
+/// doctest's macros belong to the parent; the child reports failures by its exit status.
 void require_in_child(bool condition) {
   if (!condition) ::_exit(99);
 }
@@ -81,7 +81,7 @@ TEST_CASE("a child that is made while a request waits behind an end does not rej
   REQUIRE(pair.server.receive(in.sge()) == 0);
   REQUIRE(pair.client.send(out.sge()) == 0);
   End::done(pair.client.send_cq);
-  // The end waits for the server's poll, and the request for the end.
+  // The disconnect waits for the server's poll, and the request for the disconnect.
   REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
   const Channel channel = make_channel();
   End client;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program may ask of device and port, one manual page each: ibv_get_device_guid(3) and
-// _index(3), ibv_query_gid(3), _gid_ex(3) and _gid_table(3), ibv_query_pkey(3), and the texts.
+// Queries of device and port, one manual page each: ibv_get_device_guid(3) and _index(3),
+// ibv_query_gid(3), _gid_ex(3) and _gid_table(3), ibv_query_pkey(3), and the texts.
 #include <arpa/inet.h>
 
 #include <array>
@@ -82,7 +82,7 @@ TEST_CASE("a GID that is not there: -1, an errno, or the negative of one, as eac
   ibv_gid_entry entry{};
   CHECK(ibv_query_gid_ex(context.get(), 1, static_cast<std::uint32_t>(length), &entry, 0) ==
         ENODATA);
-  std::uint32_t beyond = 0;  // of programs that go by this alone
+  std::uint32_t beyond = 0;  // for programs that check errno only
   const auto query = [&] { return ibv_query_gid_ex(context.get(), 1, beyond, &entry, 0); };
   while (beyond < 4096 && (query() == 0 || query() == ENODATA)) ++beyond;
   CHECK(query() == EINVAL);

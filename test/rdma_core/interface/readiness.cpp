@@ -36,8 +36,8 @@ class Watch {
     epoll_event seen{};
     return ::epoll_wait(set_, &seen, 1, timeout_ms) == 1;
   }
-  /// Calls `take`, which returns 0 or sets errno, for one event. Edge-triggered, waits only after
-  /// EAGAIN, as programs have to; level-triggered, waits before each call.
+  /// Calls `take`, which returns 0 or sets errno, for one event. Edge-triggered, it waits only
+  /// after EAGAIN, as programs have to; level-triggered, it waits before each call.
   template <typename Take>
   void take_one(Take take) {
     if (may_have_more_) {
@@ -179,7 +179,7 @@ TEST_CASE("a CM channel is not readable for events of a destroyed id or for unac
   }
 }
 
-/// A device whose queue pairs can be made to raise asynchronous events.
+/// A device with queue pairs that can raise asynchronous events.
 struct Device {
   explicit Device(std::uint32_t events)
       : pd(ibv_alloc_pd(context.get())),
@@ -199,7 +199,7 @@ struct Device {
     REQUIRE(qp);
     return qp;
   }
-  /// Takes and acknowledges the next event, and returns whose it is.
+  /// Takes and acknowledges the next event. Returns its queue pair.
   ibv_qp* next() {
     ibv_async_event event{};
     watch.take_one([&] { return ibv_get_async_event(context.get(), &event); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma_connect() and rdma_accept() without parameters, where a Send that finds no receive would
-// soon be the end (IWARP_RECEIVE_HOLD) and retries count (IWARP_COMPLETIONS). The variables are
-// read once per process, so these cases have a program of their own.
+// rdma_connect() and rdma_accept() without parameters, configured so that a Send without a receive
+// soon ends the connection (IWARP_RECEIVE_HOLD) and retries count (IWARP_COMPLETIONS). The
+// variables are read once per process, so these cases have a program of their own.
 #include <cstdlib>
 
 #include "endpoint.hpp"
@@ -31,7 +31,7 @@ struct Connected {
   End client, server;
 };
 
-// With fewer retries than are without end, a Send that finds no receive is the end.
+// With fewer than 7 retries, a Send that finds no receive ends the connection.
 void check_few_retries_end() {
   rdma_conn_param few{.rnr_retry_count = 6};
   Connected pair(&few);
@@ -47,7 +47,7 @@ TEST_CASE("without parameters a Send waits for its receive, however long it take
     const Buffer out(from.pd.get(), "late");
     const Buffer in(to.pd.get(), 64);
     REQUIRE(from.send(out.sge()) == 0);
-    check_few_retries_end();  // as this one would have done before, if it waited as long
+    check_few_retries_end();  // takes as long as the first Send would have taken to fail
     REQUIRE_FALSE(is_readable(pair.mine->fd));
     REQUIRE(to.receive(in.sge()) == 0);
     CHECK(in.text(End::done(to.receive_cq).byte_len) == "late");
@@ -86,7 +86,7 @@ TEST_CASE("RDMA_OPTION_ID_ACK_TIMEOUT is the timeout of the queue pair that an i
   expect(mine, RDMA_CM_EVENT_ESTABLISHED);
   expect(theirs, RDMA_CM_EVENT_ESTABLISHED);
   check(client.id, 18, 3);
-  check(server.id, 19, 7);  // The number of retries is the client's to say.
+  check(server.id, 19, 7);  // The client sets the number of retries.
 }
 
 TEST_CASE("with fewer retries than are without end, that is the end") { check_few_retries_end(); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One end of a connection without rdma_cm: a queue pair of type RC, UC or UD and the objects that
 // it needs, made with the C interface alone. For tests and for programs: a call that fails throws,
-// so it needs no doctest. Does not post send requests, since each user checks something else there.
+// so it needs no doctest. Does not post send requests, since each user checks different properties
+// there.
 #pragma once
 
 #include <arpa/inet.h>
@@ -20,9 +21,9 @@
 
 namespace rdma_core_test {
 
-inline constexpr std::chrono::seconds kLimit{60};  ///< which only a defect reaches
-inline constexpr std::uint32_t kKey = 0x1A2B3C;    ///< of each queue pair of datagrams
-inline constexpr std::size_t kGrh = 40;            ///< in front of each datagram
+inline constexpr std::chrono::seconds kLimit{60};  ///< timeout, which only a defect reaches
+inline constexpr std::uint32_t kKey = 0x1A2B3C;    ///< Q_Key of each UD queue pair
+inline constexpr std::size_t kGrh = 40;            ///< size of the GRH before each datagram
 inline constexpr int kUdToInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
 inline constexpr int kAllRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
@@ -45,7 +46,7 @@ inline ibv_context* first_device() {
   return must(out, "no device");
 }
 
-/// The next completion, whatever its status.
+/// Waits for the next completion, whatever its status.
 inline ibv_wc next(ibv_cq* cq) {
   ibv_wc wc{};
   const auto end = std::chrono::steady_clock::now() + kLimit;
@@ -57,7 +58,7 @@ inline ibv_wc next(ibv_cq* cq) {
   return wc;
 }
 
-/// A Send of one datagram, signaled.
+/// Returns a Send of one datagram, signaled.
 inline ibv_send_wr datagram(ibv_sge& sge, ibv_ah* to, std::uint32_t qpn, std::uint64_t wr_id = 0) {
   ibv_send_wr wr{};
   wr.wr_id = wr_id;
@@ -69,7 +70,7 @@ inline ibv_send_wr datagram(ibv_sge& sge, ibv_ah* to, std::uint32_t qpn, std::ui
   return wr;
 }
 
-/// Of an IPv4 or IPv6 address.
+/// Returns the GID of an IPv4 or IPv6 address.
 inline ibv_gid gid_of(const char* address) {
   ibv_gid out{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF}};
   if (inet_pton(AF_INET, address, out.raw + 12) == 1) return out;
@@ -91,11 +92,11 @@ struct EndOptions {
   bool extended = false;  ///< requests can be built with ibv_wr_*()
   bool extended_cq = false;
   std::size_t memory = 1 << 16;
-  ibv_context* context = nullptr;  ///< to be used together with `pd`; null: the end has its own
+  ibv_context* context = nullptr;  ///< use together with `pd`; null: creates its own
   ibv_pd* pd = nullptr;
 };
 
-/// Owns nothing: a destructor of a user may call destroy(), and a program may leave its objects.
+/// Owns nothing: a user's destructor may call destroy(), and a program may leave its objects alive.
 struct VerbsEnd {
   explicit VerbsEnd(const EndOptions& options = {})
       : owns_device(options.context == nullptr),
@@ -174,7 +175,7 @@ struct VerbsEnd {
     return ok;
   }
 
-  /// RESET to RTS with the attributes of these steps.
+  /// Takes the queue pair from RESET to RTS with the attributes of these steps.
   void bring_up(ibv_qp_attr attr) const {
     for (const auto& [state, mask] :
          {std::pair{IBV_QPS_INIT, kToInit}, {IBV_QPS_RTR, kToRtr}, {IBV_QPS_RTS, kToRts}}) {
@@ -182,7 +183,7 @@ struct VerbsEnd {
       check(ibv_modify_qp(qp, &attr, mask) == 0, "ibv_modify_qp");
     }
   }
-  /// The same for datagrams.
+  /// Takes a UD queue pair from RESET to RTS.
   void bring_up() const {
     ibv_qp_attr attr{.qp_state = IBV_QPS_INIT, .qkey = kKey, .port_num = 1};
     check(ibv_modify_qp(qp, &attr, kUdToInit) == 0, "INIT");
@@ -190,7 +191,7 @@ struct VerbsEnd {
     check(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0, "RTR");
     to_rts();
   }
-  /// Datagrams: from RTR, or from the error of a send.
+  /// Takes a UD queue pair to RTS, from RTR or from SQE.
   void to_rts() const {
     ibv_qp_attr attr{.qp_state = IBV_QPS_RTS};
     const int psn = state() == IBV_QPS_SQE ? 0 : IBV_QP_SQ_PSN;
@@ -202,7 +203,7 @@ struct VerbsEnd {
     check(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) == 0, "ibv_query_qp");
     return attr.qp_state;
   }
-  /// Of a GID of this host.
+  /// Returns the index of a GID of this host.
   int index_of(const ibv_gid& own) const {
     ibv_gid gid{};
     for (int index = 0;; ++index) {
@@ -210,7 +211,7 @@ struct VerbsEnd {
       if (std::memcmp(gid.raw, own.raw, sizeof gid.raw) == 0) return index;
     }
   }
-  /// The way to `gid`, from the GID of this index.
+  /// Creates an address handle to `gid`, from the GID of this index.
   ibv_ah* way_to(const ibv_gid& gid, int index = 0) const {
     ibv_ah_attr attr{.is_global = 1, .port_num = 1};
     attr.grh.dgid = gid;
@@ -229,7 +230,7 @@ struct VerbsEnd {
   std::uint64_t remote(std::size_t at) const {
     return reinterpret_cast<std::uint64_t>(memory) + at;
   }
-  /// Of the queue pair's own queue, or of the shared one.
+  /// Posts a receive to the queue pair's own queue, or to the shared one.
   int receive(ibv_sge sge, std::uint64_t wr_id = 0) const {
     ibv_recv_wr wr{.wr_id = wr_id, .next = nullptr, .sg_list = &sge, .num_sge = 1};
     ibv_recv_wr* bad = nullptr;
@@ -241,7 +242,7 @@ struct VerbsEnd {
   ibv_context* context;
   ibv_pd* pd;
   ibv_comp_channel* channel;
-  ibv_cq_ex* cq_ex = nullptr;  ///< the same as `cq`, where it was made so
+  ibv_cq_ex* cq_ex = nullptr;  ///< the same as `cq`, if it was created as extended
   ibv_cq* cq;
   ibv_cq* receive_cq = nullptr;  ///< null: receives complete to `cq`
   char* memory = nullptr;

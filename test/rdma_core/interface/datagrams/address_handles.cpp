@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address handles as objects: what is none is refused before it is followed. In the program of
-// datagrams.cpp, as RoCE.
+// Address handles as objects: an invalid pointer is refused before it is dereferenced. Part of the
+// program of datagrams.cpp, as RoCE.
 #include <cerrno>
 #include <vector>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs of type UD, address handles, and ids of RDMA_PS_UDP; queue pairs of type UC.
-// IWARP_AS=roce, which is read once per process, so these cases have a program of their own.
+// UD queue pairs, address handles, and ids of RDMA_PS_UDP; UC queue pairs. IWARP_AS=roce, which is
+// read once per process, so these cases have a program of their own.
 #include "datagrams.hpp"
 
 #include <cstdlib>
@@ -31,7 +31,7 @@ TEST_CASE("a datagram arrives behind its GRH, and the way back is in it") {
   CHECK(wc.wc_flags == (IBV_WC_GRH | IBV_WC_WITH_IMM));
   CHECK(ntohl(wc.imm_data) == 0xABCD);
   CHECK(in.text(wc.byte_len).substr(kGrh) == "a datagram");
-  // Back the same way.
+  // Replies by the reverse path.
   auto* const grh = reinterpret_cast<ibv_grh*>(in.mr->addr);
   ibv_ah_attr back{};
   REQUIRE(ibv_init_ah_from_wc(b.context, 1, &wc, grh, &back) == 0);
@@ -54,7 +54,7 @@ TEST_CASE("hop limit and traffic class are those of the handle, and the GRH says
     const Buffer out(a.pd, "x");
     const Buffer in(a.pd, 64);
     auto home = way_home(a.context, family);
-    if (!home) continue;  // A host may do without IPv6.
+    if (!home) continue;  // The host may have no IPv6.
     home->grh.hop_limit = 9;
     home->grh.traffic_class = 0x68;
     const Ah ah(ibv_create_ah(a.pd, &*home));
@@ -64,7 +64,7 @@ TEST_CASE("hop limit and traffic class are those of the handle, and the GRH says
     ibv_wc wc = End::done(a.cq);
     if (wc.opcode == IBV_WC_SEND) wc = End::done(a.cq);
     const auto* const octets = static_cast<const std::uint8_t*>(in.mr->addr);
-    // Adapters for RoCE v2 have the kind of header here: UDP, behind IPv4 or IPv6.
+    // RoCE v2 adapters report the kind of header here: UDP over IPv4 or over IPv6.
     CHECK(wc.sl == (family == Family::kIpv4 ? 0xA : 0x9));
     if (family == Family::kIpv4) {
       CHECK(octets[20] == 0x45);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups: queue pairs of type UD that are members, and ids that join. In the program of
-// datagrams.cpp, as RoCE; several interfaces and hosts are test_datagrams.py's.
+// Multicast groups: UD queue pairs that are members, and ids that join. Part of the program of
+// datagrams.cpp, as RoCE; test_datagrams.py covers several interfaces and hosts.
 #include "datagrams.hpp"
 
 namespace {
@@ -11,7 +11,7 @@ const char* const kGroup = "239.55.55.55";
 const char* const kGroup6 = "ff15::5555";
 const char* const kGroupOfLink = "ff12::5555";
 
-/// The address of a group, and a way there.
+/// The GID of a group, and an address vector for it.
 struct Way {
   ibv_gid gid;
   ibv_ah_attr attr;
@@ -21,7 +21,7 @@ ibv_gid group() { return gid_of(kGroup); }
 
 bool is_ipv6(const char* group) { return std::strchr(group, ':') != nullptr; }
 
-/// nullopt: this host has no address of that family.
+/// Returns nullopt if this host has no address of that family.
 std::optional<Way> way_to(const Datagrams& from, const char* group) {
   auto attr = way_home(from.context, is_ipv6(group) ? Family::kIpv6 : Family::kIpv4);
   if (!attr) return std::nullopt;
@@ -29,8 +29,8 @@ std::optional<Way> way_to(const Datagrams& from, const char* group) {
   return Way{attr->grh.dgid, *attr};
 }
 
-/// The numbers that the next receives were sent; what the queue pair has sent itself is passed
-/// over.
+/// Returns the numbers that the next receives got, without those that the queue pair has sent
+/// itself.
 std::vector<std::uint32_t> numbers_of(const Datagrams& end, std::size_t receives) {
   std::vector<std::uint32_t> out;
   while (out.size() != receives) {
@@ -51,7 +51,7 @@ TEST_CASE("a group is heard from joining it to leaving it") {
   const Buffer in(a.pd, 256);
   const ibv_gid to = group();
   ibv_ah_attr way = way_home(a.context);
-  CHECK(ibv_attach_mcast(a.qp, &way.grh.dgid, 0) == EINVAL);  // no group
+  CHECK(ibv_attach_mcast(a.qp, &way.grh.dgid, 0) == EINVAL);  // not the address of a group
   REQUIRE(ibv_attach_mcast(a.qp, &to, 0) == 0);
   way.grh.dgid = to;
   const Ah ah(ibv_create_ah(a.pd, &way));
@@ -73,14 +73,14 @@ TEST_CASE("members on one host get each datagram once, the sender only if it is 
     const Datagrams b;
     const Datagrams sender;
     const auto way = way_to(sender, address);
-    if (!way) continue;  // A host may do without IPv6.
+    if (!way) continue;  // The host may have no IPv6.
     for (const bool sender_is_member : {false, true}) {
       CAPTURE(sender_is_member);
       std::vector<const Datagrams*> members{&a, &b};
       if (sender_is_member) members.push_back(&sender);
       for (const Datagrams* const member : members) {
         REQUIRE(ibv_attach_mcast(member->qp, &way->gid, 0) == 0);
-        REQUIRE(ibv_attach_mcast(member->qp, &way->gid, 0) == 0);  // is once
+        REQUIRE(ibv_attach_mcast(member->qp, &way->gid, 0) == 0);  // attached twice, a member once
       }
       const Buffer out(sender.pd, "all of you");
       const Buffer in_a(a.pd, 256);
@@ -109,7 +109,7 @@ TEST_CASE("members on one host get each datagram once, the sender only if it is 
                             kLast) == 0);
       }
       const std::vector<std::uint32_t> all{1, 2, 3, kLast};
-      // A receive is left for each that is due, and none for one more.
+      // One receive is posted for each message, and none for a duplicate.
       CHECK(sorted(numbers_of(a, kCount + 1)) == all);
       CHECK(sorted(numbers_of(b, kCount + 1)) == all);
       CHECK(sorted(numbers_of(sender, sender_is_member ? kCount + 1 : 1)) ==

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completions of queue pairs of type UD that are read by calls. In the program of datagrams.cpp.
+// Completions of UD queue pairs that are read with the ibv_wc_read_*() calls. Part of the program
+// of datagrams.cpp.
 #include "datagrams.hpp"
 
 namespace {
 
 using namespace rdma_core_test;
 
-/// ibv_start_poll() until there is one.
+/// Calls ibv_start_poll() until there is a completion.
 void start_poll(ibv_cq_ex* cq) {
   ibv_poll_cq_attr attr{};
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kTimeoutMs);
@@ -26,7 +27,7 @@ TEST_CASE("calls say of a datagram that came whom it is from and what it brought
     const Datagrams to({.extended_cq = true});
     ibv_cq_ex* const cq = to.cq_ex;
     auto home = way_home(from.context, family);
-    if (!home) continue;  // A host may do without IPv6.
+    if (!home) continue;  // The host may have no IPv6.
     ibv_poll_cq_attr nothing{};
     CHECK(ibv_start_poll(cq, &nothing) == ENOENT);
     const Ah ah(ibv_create_ah(from.pd, &*home));
@@ -75,7 +76,7 @@ TEST_CASE("calls say of a datagram that was sent no more than its queue pair and
   CHECK(ibv_wc_read_qp_num(cq) == end.qp->qp_num);
   CHECK(ibv_wc_read_wc_flags(cq) == 0);
   ibv_end_poll(cq);
-  // Plain polling goes on where the calls have ended.
+  // Plain polling continues where ibv_end_poll() has stopped.
   REQUIRE(end.send(ah.get(), end.qp->qp_num, out.sge()) == 0);
   CHECK(End::done(end.cq).opcode == IBV_WC_SEND);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What anybody may send to the port of an id of datagrams, by a UDP socket: each request is told
-// once, nobody gets more octets than they sent, and what is dropped is counted. In the program of
-// datagrams.cpp, as RoCE.
+// What an arbitrary UDP socket may send to the port of a datagram id: each request is reported
+// once, an answer is never longer than its request, and dropped datagrams are counted. Part of the
+// program of datagrams.cpp, as RoCE.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -54,7 +54,7 @@ class Stranger {
     REQUIRE(::sendto(fd_, octets.data(), octets.size(), 0, peer.get(), sizeof(sockaddr_in)) ==
             static_cast<ssize_t>(octets.size()));
   }
-  /// The next one, which must be there within a time.
+  /// Returns the next datagram, which must arrive within a timeout.
   Octets receive() const {
     REQUIRE(is_readable(fd_, kTimeoutMs));
     Octets out(4096);
@@ -77,7 +77,7 @@ std::uint16_t listen(const Id& id, int backlog) {
   return ntohs(rdma_get_src_port(id.get()));
 }
 
-/// The id of the next request.
+/// Returns the id of the next request.
 Id next_request(const Channel& channel) {
   const Event event = expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
   return Id(event->id);
@@ -128,7 +128,7 @@ TEST_CASE("no more requests wait than the backlog has, and those that are droppe
   stranger.send(reply(1, 1), port);
   for (const std::uint32_t number : {2U, 2U, 2U, 3U, 4U}) stranger.send(request(number), port);
   stranger.send(request(1), port);
-  CHECK(stranger.receive() == answer);  // All before it have been looked at.
+  CHECK(stranger.receive() == answer);  // All earlier ones have been examined.
   CHECK_FALSE(stranger.has_more());
   const Id second = next_request(channel);
   const Id third = next_request(channel);
@@ -189,7 +189,8 @@ TEST_CASE("1024 answers are kept, and who asks behind them again is told to the 
     const Octets answer = stranger.receive();
     if (number == 2) oldest = answer;
   }
-  // One more than is kept came, so the first is forgotten, whom the program has not answered yet.
+  // One more request than is remembered has come, so the first, which the program has not answered
+  // yet, has been evicted.
   rdma_conn_param param{};
   param.qp_num = 0x810001;
   CHECK(rdma_accept(undecided.get(), &param) == -1);
@@ -198,7 +199,7 @@ TEST_CASE("1024 answers are kept, and who asks behind them again is told to the 
   stranger.send(request(2), port);
   CHECK(stranger.receive() == oldest);
   CHECK_FALSE(is_readable(channel->fd));
-  // Its place is the next one's, and the program may answer otherwise.
+  // It evicts the next oldest, and the program may answer differently.
   stranger.send(request(1), port);
   accept_as(next_request(channel), 0x820001);
   CHECK(decode_sidr(stranger.receive())->qp_num == 0x820001);
