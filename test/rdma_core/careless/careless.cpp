@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small wrong programs, each a function: what it does works here and fails on hardware, or on
-// another day. `careless NAME` does one of them, `careless` lists NAME and the check that has to
-// notice it; those named proper do what they do as it is right.
+// Small incorrect programs, each a function whose mistake goes unnoticed here but fails on
+// hardware, or at another time. `careless NAME` runs one of them; `careless` lists NAME and the
+// check that must notice it. The functions named proper_* do the same things correctly.
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -12,7 +12,7 @@
 
 using namespace careless;
 
-// Exported, so that a report can say their names.
+// Exported, so that a report can name them.
 extern "C" {
 
 void send_changed() {
@@ -232,14 +232,14 @@ void destroyed_in_use() {
   ibv_destroy_qp(p.a.qp);
 }
 
-/// As who sends so many and no more.
+/// Posts no more unsignaled requests than one completion covers.
 void proper_unsignalled() {
   const Pair p;
   for (std::size_t i = 0; i < 16; ++i) {
     post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(i * 64, 64), p.b, i == 0 ? IBV_SEND_SIGNALED : 0);
   }
   check(poll(p.a.cq).status == IBV_WC_SUCCESS, "a Write has failed");
-  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b, 0);  // where the first one was
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b, 0);  // reuses the slot of the first
 }
 
 void proper() {
@@ -284,7 +284,7 @@ namespace {
 struct Program {
   const char* name;
   void (*run)();
-  const char* noticed_by;  ///< null: it is no example of either
+  const char* noticed_by;  ///< null: a correct program
 };
 #define CARELESS(name, check) \
   Program { #name, name, check }

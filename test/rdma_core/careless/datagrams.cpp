@@ -14,7 +14,7 @@ using rdma_core_test::kKey;
 
 constexpr std::uint32_t kTooLong = 1 << 15;
 
-/// Sends to itself.
+/// A UD queue pair that sends to itself.
 struct Ud : End {
   Ud() : End(small({.type = IBV_QPT_UD, .extended = true})) { bring_up(); }
   void modify(ibv_qp_state state) const {
@@ -108,7 +108,7 @@ void datagrams_proper() {
   ibv_destroy_cq(ud.cq);
 }
 
-// What was posted before a reset, or failed before the queue pair was in RTS again, is over.
+// A reset ends everything posted before it; so does RTS for what failed in SQE.
 void datagrams_proper_again() {
   const Ud ud;
   for (int round = 0; round < 3; ++round) {

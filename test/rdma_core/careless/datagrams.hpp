@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs about queue pairs of datagrams, for `iwarp run --as roce`.
+// Programs that use UD queue pairs, for `iwarp run --as roce`.
 #pragma once
 
-// Exported, so that a report can say their names.
+// Exported, so that a report can name them.
 extern "C" {
 
 void datagram_changed();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two connected queue pairs of one process, with what small programs about them need. Linked to the
-// distribution's libibverbs, as any program. Programs destroy what they want destroyed.
+// Two connected queue pairs of one process, with what small programs need around them. Linked to
+// the distribution's libibverbs, as any program. The programs destroy only what they mean to
+// destroy.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -31,7 +32,7 @@ inline ibv_pd* domain() {
   return kDomain;
 }
 
-/// Of 16 requests, which are signaled one by one; on the device and in the domain of all.
+/// Sets queues of 16 requests that are signaled individually, on the shared device and domain.
 inline Shape small(Shape shape) {
   shape.cap = {.max_send_wr = 16,
                .max_recv_wr = 16,
@@ -53,7 +54,7 @@ struct Pair {
   End b;
 };
 
-// Always inlined, so that the place that careful mode reports is the caller's.
+// Always inlined, so that careful mode reports the caller's line.
 #define CARELESS_INLINE [[gnu::always_inline]] inline
 
 CARELESS_INLINE ibv_wc poll(ibv_cq* cq) {

@@ -18,7 +18,7 @@ using namespace careless;
 namespace {
 
 constexpr std::size_t kSmall = 4096;
-constexpr std::size_t kLarge = 1 << 20;  // the C library maps and unmaps it
+constexpr std::size_t kLarge = 1 << 20;  // large enough that the C library maps it separately
 constexpr std::size_t kPage = 4096;
 
 CARELESS_INLINE ibv_mr* lend(void* memory, std::size_t size) {
@@ -191,12 +191,12 @@ void proper_memory() {
         "ibv_rereg_mr");
   other.reset();
   ibv_dereg_mr(mr);
-  // What is at the same place afterwards is not registered.
+  // Later blocks at the same address are not registered.
   std::free(next);
   for (int i = 0; i < 100; ++i) std::free(allocate(kSmall));
 }
 
-// Whoever registers whole pages has neighbours in them.
+// Registering whole pages includes neighbouring blocks, which may be freed.
 void proper_neighbours() {
   const Pair p;
   std::vector<char*> blocks(64);
@@ -213,7 +213,7 @@ void proper_neighbours() {
   std::free(blocks[40]);
 }
 
-// Nobody reaches the memory any more.
+// Without a queue pair, no peer can reach the memory.
 void proper_disconnected() {
   const Pair p;
   char* const block = allocate(kSmall);
@@ -231,7 +231,7 @@ void proper_other_domain() {
   ibv_dereg_mr(mr);
 }
 
-// Its copy of the memory is registered nowhere; what it registers itself is.
+// The child's copy of the memory is not registered; memory that the child registers is.
 void proper_child() {
   const Pair p;
   char* const block = allocate(kSmall);
@@ -273,7 +273,7 @@ void proper_threads() {
   for (std::thread& thread : threads) thread.join();
 }
 
-// What is left over goes with the process.
+// Memory that is still registered at exit goes with the process.
 void proper_end() {
   const Pair p;
   static std::unique_ptr<char[]> left;

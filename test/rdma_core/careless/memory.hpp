@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs about memory of an allocator: what is wrong is that it goes while it is registered.
+// Programs that free allocated memory while it is registered.
 #pragma once
 
-// Exported, so that a report can say their names.
+// Exported, so that a report can name them.
 extern "C" {
 
 void freed();
@@ -28,7 +28,7 @@ void proper_child();
 void proper_threads();
 void proper_end();
 
-/// More than are watched.
+/// Registers more regions than careful mode watches.
 void too_many_regions();
 
 }  // extern "C"

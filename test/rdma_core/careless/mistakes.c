@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends of an rdma_cm connection in one process, and a mistake between them, by the inline
-// functions of rdma-core that C programs use. Built with and without debug information: the lines
-// marked PLACE are those that a report has to name.
+// Both ends of an rdma_cm connection in one process, with one mistake between them, made through
+// the inline functions of rdma-core that C programs use. Built with and without debug information:
+// a report must name the lines marked PLACE.
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ static void note_child(int number) {
   has_child = 1;
 }
 
-/// What a report starts to find its place is not to be seen here.
+/// Checks that the program does not see the helper process that looks up the line of a report.
 static void check_no_child(void) {
   check(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "a child that is not ours");
   check(!has_child, "SIGCHLD");
@@ -76,7 +76,7 @@ static void connect_ends(uint8_t rnr_retry) {
   pthread_join(thread, NULL);
 }
 
-/// Says that the Send has left, and posts its receive on SIGUSR1.
+/// Prints "sent" once the Send has been posted, and posts its receive on SIGUSR1.
 static void receive_late(const sigset_t* signals) {
   struct ibv_mr* from = rdma_reg_msgs(client, source, kLength);
   struct ibv_mr* to = rdma_reg_msgs(server, sink, kLength);
@@ -91,7 +91,7 @@ static void receive_late(const sigset_t* signals) {
   check(memcmp(source, sink, kLength) == 0, "the message");
 }
 
-/// The sink's region is for this end alone.
+/// Reads into memory that is registered for local access only.
 static void read_into_local_memory(void) {
   signal(SIGCHLD, note_child);
   struct ibv_mr* from = rdma_reg_read(server, source, kLength);
@@ -104,7 +104,7 @@ static void read_into_local_memory(void) {
   check_no_child();
 }
 
-/// The peer's region does not allow it.
+/// Writes to a region that does not allow it.
 static void write_without_right(void) {
   struct ibv_mr* from = rdma_reg_msgs(client, source, kLength);
   struct ibv_mr* to = rdma_reg_msgs(server, sink, kLength);
@@ -113,7 +113,7 @@ static void write_without_right(void) {
   check(rdma_post_recv(server, NULL, sink, kLength, to) == 0, "rdma_post_recv");
   check(rdma_post_write(client, NULL, source, kLength, from, 0, (uintptr_t)sink, to->rkey) == 0,
         "rdma_post_write");
-  // The receives are flushed when the end of the connection has been told, at each end.
+  // At each end the receives are flushed after the disconnect event.
   check(rdma_get_recv_comp(server, &wc) == 1 && wc.status != IBV_WC_SUCCESS, "the server's end");
   check(rdma_get_recv_comp(client, &wc) == 1 && wc.status != IBV_WC_SUCCESS, "the end");
   check(rdma_get_send_comp(client, &wc) == 1, "the Write");
@@ -121,7 +121,7 @@ static void write_without_right(void) {
   printf("the Write: %s\n", ibv_wc_status_str(wc.status));
 }
 
-/// In a child of fork(); the parent does not read its status.
+/// Makes the mistake in a child of fork(), whose status the parent does not read.
 static void mistake_of_a_child(void) {
   const pid_t child = fork();
   check(child >= 0, "fork");

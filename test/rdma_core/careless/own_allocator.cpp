@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with an allocator of its own, which no library can stand in front of.
+// A program with its own allocator, which no library can interpose.
 #include "ends.hpp"
 
 extern "C" {

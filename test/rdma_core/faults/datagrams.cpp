@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams that are lost or delayed when asked: what the receiver gets, and that the sender is not
-// told; and what is told of what else fails. As RoCE, which is read once per process.
+// Injected loss and delay of datagrams: what the receiver gets, that the sender sees no difference,
+// and how other errors are reported. Runs as RoCE, which is read once per process.
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 using namespace faults;
 
-/// The how manieth call from now on finds no room; 0: none.
+/// Ordinal, from now on, of the call that fails with EAGAIN; 0: none.
 static std::atomic<int> refused{0};
 
 static bool is_refused() {
@@ -24,7 +24,7 @@ static bool is_refused() {
   return true;
 }
 
-// In front of the C library's.
+// Replace the functions of the C library.
 extern "C" int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
   if (is_refused()) return -1;
   return static_cast<int>(::syscall(SYS_sendmmsg, fd, messages, count, flags));
@@ -38,7 +38,8 @@ namespace {
 
 [[maybe_unused]] const int kSet = setenv("IWARP_AS", "roce", 1);
 
-/// Something waits in the kernel for that queue pair, by the tables of its UDP sockets.
+/// Returns whether a datagram is unread in the kernel for that queue pair, by the tables of its UDP
+/// sockets.
 bool has_unread(const Ud& end) {
   for (const char* const table : {"/proc/net/udp", "/proc/net/udp6"}) {
     std::ifstream in(table);
@@ -123,7 +124,7 @@ TEST_CASE("what is delayed when its queue pair is destroyed never arrives") {
     gone.end();
   }
   from.send_all(to, {2});
-  // The first would have left before the second.
+  // The first would have been sent before the second.
   CHECK_EQ(to.take(1), Numbers{2});
 }
 
@@ -143,7 +144,7 @@ TEST_CASE("while the port is down, datagrams are lost") {
 TEST_CASE("what comes while the port is down is lost, too") {
   const Ud from;
   const Ud to;
-  from.send_all(to, {1, 2, 3});  // No receive is posted, so that they wait.
+  from.send_all(to, {1, 2, 3});  // They wait, as no receive is posted.
   REQUIRE(has_unread(to));
   rule("now port down");
   to.told(IBV_EVENT_PORT_ERR);
@@ -213,7 +214,7 @@ TEST_CASE("a completion with a status takes its queue pair to error, and a reset
   REQUIRE_EQ(ibv_modify_qp(from.qp, &attr, IBV_QP_STATE), 0);
   from.bring_up();
   CHECK_EQ(from.send(to, 4), IBV_WC_SUCCESS);
-  CHECK_EQ(sorted(to.take(3)), Numbers{1, 2, 4});  // The second one left.
+  CHECK_EQ(sorted(to.take(3)), Numbers{1, 2, 4});  // The second has been sent.
 }
 
 TEST_CASE("a queue pair of datagrams goes to error when it is asked to, which is told") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program sees of each fault, and that the other end sees what it would of a real one.
+// What a program sees of each injected fault; the other end must see what a real one would cause.
 #include <array>
 
 #include "rules.hpp"
@@ -139,7 +139,7 @@ TEST_CASE("a queue pair without receives is as if none were posted") {
     REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
     rule("after 1 send rnr 3600s");
     REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, 0, 8), 0);
-    CHECK_EQ(next(pair.a.cq).status, IBV_WC_SUCCESS);  // The other end has its receives.
+    CHECK_EQ(next(pair.a.cq).status, IBV_WC_SUCCESS);  // The other end still has its receives.
     rule("after 1 receive rnr 3600s");
     REQUIRE_EQ(pair.b.post_recv(2, 0, 8), 0);
     success(pair.b.cq);
@@ -152,7 +152,7 @@ TEST_CASE("a queue pair without receives is as if none were posted") {
   REQUIRE_EQ(pair.b.post_recv(2, 8, 8), 0);
   ibv_qp_attr attr{};
   attr.min_rnr_timer = 1;
-  attr.rnr_retry = 7;  // For ever.
+  attr.rnr_retry = 7;  // Without limit.
   REQUIRE_EQ(ibv_modify_qp(pair.a.qp, &attr, IBV_QP_RNR_RETRY), 0);
   REQUIRE_EQ(ibv_modify_qp(pair.b.qp, &attr, IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER), 0);
   rule("after 1 completion rnr 20ms");

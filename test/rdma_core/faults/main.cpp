@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variables are read once per process, so they are set before anything asks.
+// The variables are read once per process, so they are set before the library is used.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

@@ -18,7 +18,7 @@ inline std::string socket_path() {
       .string();
 }
 
-/// Both ends are closed with it.
+/// A connection to the fault socket; the destructor closes it.
 class Socket {
  public:
   Socket() : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -32,7 +32,7 @@ class Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  /// The last line of the answer; empty: the other end has closed.
+  /// Returns the first line of the answer, or an empty string if the other end has closed.
   std::string say(const std::string& text) const {
     REQUIRE_EQ(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL), text.size());
     std::string line;
@@ -46,8 +46,8 @@ class Socket {
   int fd_;
 };
 
-/// The device is open. What is now or counted holds when this returns; what is done `now` is done
-/// by another thread.
+/// Adds a rule. The device must be open. A rule that counts is in force when this returns, but
+/// another thread executes what a rule does `now`.
 inline void rule(const std::string& text) { REQUIRE_EQ(Socket().say(text + "\n"), "ok"); }
 
 }  // namespace faults

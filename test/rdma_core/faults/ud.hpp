@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue pair of datagrams, as RoCE, which sends numbers and receives them.
+// A UD queue pair, as RoCE, that sends and receives numbers.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ using Numbers = std::vector<Number>;
 inline constexpr std::size_t kSlot = kGrh + sizeof(Number);
 inline constexpr std::size_t kReceives = 128;
 
-/// A queue pair that is ready for everything, and its own device, queues and memory.
+/// A queue pair in RTS, with its own device, queues and memory.
 struct Ud : rdma_core_test::VerbsEnd {
   Ud()
       : VerbsEnd({.type = IBV_QPT_UD,
@@ -59,7 +59,7 @@ struct Ud : rdma_core_test::VerbsEnd {
     CHECK_EQ(wc.wr_id, number);
     return wc.status;
   }
-  /// As calls that build it; what the last of them says.
+  /// Builds them with ibv_wr_*(). Returns the result of the last call.
   int build(const Ud& to, const Numbers& numbers) const {
     ibv_qp_ex* const builder = ibv_qp_to_qp_ex(qp);
     ibv_wr_start(builder);
@@ -72,7 +72,7 @@ struct Ud : rdma_core_test::VerbsEnd {
     }
     return ibv_wr_complete(builder);
   }
-  /// In one list.
+  /// Posts them in one list.
   void send_list(const Ud& to, Numbers numbers) const {
     std::vector<ibv_sge> sges(numbers.size());
     std::vector<ibv_send_wr> wrs(numbers.size());
@@ -86,11 +86,11 @@ struct Ud : rdma_core_test::VerbsEnd {
     REQUIRE_EQ(ibv_post_send(qp, wrs.data(), &bad), 0);
     for (const Number number : numbers) CHECK_EQ(success(cq).wr_id, number);
   }
-  /// Datagrams of these numbers; the sender sees no difference between them.
+  /// Sends datagrams of these numbers and checks that the sender sees no error.
   void send_all(const Ud& to, const Numbers& numbers) const {
     for (const Number number : numbers) REQUIRE_EQ(send(to, number), IBV_WC_SUCCESS);
   }
-  /// The numbers of the next datagrams, in the order in which they came.
+  /// Returns the numbers of the next datagrams, in the order of arrival.
   Numbers take(std::size_t count) const {
     Numbers out;
     while (out.size() != count) {
@@ -109,9 +109,9 @@ struct Ud : rdma_core_test::VerbsEnd {
     CHECK_EQ(event.event_type, type);
   }
 
-  static inline int made = 0;  ///< in this process, which makes no others
+  static inline int made = 0;  ///< in this process, which creates no other queue pairs
   ibv_ah* home = way_home();
-  int ordinal = ++made;  ///< by which rules name it
+  int ordinal = ++made;  ///< its name in rules
 };
 
 }  // namespace faults

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each function by which a program may look below /sys/class/infiniband and /dev/infiniband.
+// Each function that a program may use to look below /sys/class/infiniband and /dev/infiniband.
 #include <dirent.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 namespace {
 
-// Before the first look.
+// Set before the first lookup.
 const int kSet = ::setenv("IWARP_AS", "roce", 1);
 constexpr const char* kNode = "/dev/infiniband/uverbs0";
 constexpr const char* kDevice = "/sys/class/infiniband/iwarp0";
@@ -68,14 +68,14 @@ std::vector<std::string> names_in(const char* path) {
   return out;
 }
 
-/// The errno of a call that must fail; 0: it did not.
+/// Returns the errno of a call that must fail; 0 if it succeeded.
 template <typename Call>
 int error_of(Call call) {
   errno = 0;
   return call() < 0 ? errno : 0;
 }
 
-/// The current folder is what it was, whatever a test does.
+/// Restores the current directory, whatever a test does.
 struct Return {
   Return() : start(::open(".", O_RDONLY | O_DIRECTORY)) {}
   ~Return() { REQUIRE(::fchdir(start.value) == 0); }
@@ -161,7 +161,7 @@ TEST_CASE("the kinds of entries are told by readdir, and scandir and glob find t
   DIR* const folder = ::opendir("/dev/infiniband");
   REQUIRE(folder != nullptr);
   while (const dirent* entry = ::readdir(folder)) {
-    // A system that lets nobody make a node of number 0:0 has files there.
+    // Where a node of number 0:0 cannot be created, there is a file instead.
     if (entry->d_name[0] != '.') CHECK((entry->d_type == DT_CHR || entry->d_type == DT_REG));
   }
   ::closedir(folder);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program in Python sees that looks for RDMA devices by hand, as JSON. Not a test."""
+"""Prints as JSON what a Python program sees that looks for RDMA devices in the file system. Not a test."""
 import glob
 import json
 import os

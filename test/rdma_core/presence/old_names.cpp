@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs call that were linked to an older C library, or compiled with _FORTIFY_SOURCE.
+// The functions that programs call that were linked to an older C library, or compiled with
+// _FORTIFY_SOURCE.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>

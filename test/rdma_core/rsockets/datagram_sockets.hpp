@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of datagram rsockets share.
+// Shared by the tests of datagram rsockets.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,12 @@
 
 namespace rsockets_test {
 
-/// Of this host, and a GID of the device: datagrams between queue pairs go there.
+/// Returns an address of this host that is a GID of the device, where datagrams go between queue
+/// pairs.
 sockaddr_in own_place(std::uint16_t port = 0);
 
 Socket datagram_socket();
-/// At own_place(), any port.
+/// Returns a socket bound to own_place(), on any port.
 Socket bound_socket();
 sockaddr_in place_of(const Socket& socket);
 void connect(const Socket& socket, const sockaddr_in& to);
@@ -22,10 +23,11 @@ struct Got {
   std::string text;
   sockaddr_in from{};
 };
-/// nullopt: nothing within a moment.
+/// Returns nullopt if nothing arrives within the timeout.
 std::optional<Got> receive_from(const Socket& socket, int timeout_ms = kTimeoutMs, int flags = 0);
 
-/// Two that have each other's queue pair: what they send next does not go by UDP.
+/// Two sockets that know each other's queue pair, so that what they send does not go by UDP any
+/// more.
 struct DatagramPair {
   DatagramPair();
   Socket server, client;  ///< the client is connected

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagram rsockets as programs use them: what is one message stays one, whichever way it goes.
+// Datagram rsockets as programs use them: message boundaries are kept, whether by UDP or by queue
+// pair.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -225,7 +226,7 @@ TEST_CASE("options, and what datagrams do not have") {
   set_number(socket, SOL_SOCKET, SO_REUSEADDR, 1);
   const auto any_port = own_place();
   REQUIRE(rbind(socket.get(), reinterpret_cast<const sockaddr*>(&any_port), sizeof any_port) == 0);
-  CHECK(get_number(socket, SOL_RDMA, RDMA_RQSIZE) == 9);  // of 2048 octets each
+  CHECK(get_number(socket, SOL_RDMA, RDMA_RQSIZE) == 9);  // of 2048 bytes each
   CHECK(rlisten(socket.get(), 1) == -1);
   CHECK(errno == EOPNOTSUPP);
   CHECK(raccept(socket.get(), nullptr, nullptr) == -1);

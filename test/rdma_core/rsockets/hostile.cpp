@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers that speak rdma_cm and verbs themselves, and lie: each ends its own connection with an
-// error that says so, and nothing else.
+// Peers that use rdma_cm and verbs directly and break the protocol of rsockets: each ends its own
+// connection with a specific error, and affects nothing else.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -22,7 +22,7 @@ std::span<const std::uint8_t> octets(const auto& of) {
   return {reinterpret_cast<const std::uint8_t*>(of.data()), of.size()};
 }
 
-/// A client made by hand. Its ring takes 1000 octets at first.
+/// A client made by hand, whose ring has 1000 bytes at first.
 class Peer {
  public:
   explicit Peer(std::uint16_t port)
@@ -83,7 +83,7 @@ class Peer {
     REQUIRE(ibv_post_send(end_.id->qp, &wr, &bad) == 0);
   }
   void wait_for_send() const { End::done(end_.send_cq); }
-  /// Waits for a message of the rsocket's.
+  /// Waits for a message from the rsocket.
   void receive() const { End::done(end_.receive_cq); }
   const wire::Greeting& their() const { return their_; }
 
@@ -95,7 +95,7 @@ class Peer {
   wire::Greeting their_;
 };
 
-/// The connection, and the program's end of it.
+/// The connection, and the program's rsocket.
 class Victim {
  public:
   Victim()
@@ -106,7 +106,7 @@ class Victim {
           return Socket(raccept(listener_.get(), nullptr, nullptr));
         }()) {}
 
-  /// Reading it ends with this error, and the peer's connection is over.
+  /// Checks that reading the rsocket fails with this error, and that the peer is disconnected.
   void ends_with(int code) {
     std::array<char, 10> in{};
     ssize_t count = 1;
@@ -117,7 +117,7 @@ class Victim {
     CHECK((rsockets_test::await(socket, POLLIN) & POLLERR) != 0);
     CHECK(rsockets_test::get_number(socket, SOL_SOCKET, SO_ERROR) == code);
     peer.is_disconnected();
-    // Others go on.
+    // Other connections are unaffected.
     const Socket other = rsockets_test::connect_to(rsockets_test::port_of(listener_));
     CHECK(rsend(other.get(), "x", 1, 0) == 1);
   }

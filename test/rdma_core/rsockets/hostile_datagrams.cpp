@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What anybody may send to a datagram rsocket, by a UDP socket and a queue pair made by hand: what
-// makes no sense is dropped, nobody gets more octets than they sent, and what is kept has an end.
+// What arbitrary UDP sockets and hand-made queue pairs may send to a datagram rsocket: malformed
+// messages are dropped, an answer is never longer than its request, and the state kept per sender
+// is bounded.
 #include <rdma/rdma_cma.h>
 
 #include <algorithm>
@@ -36,7 +37,7 @@ wire::Place place(const sockaddr_in& address) {
   return wire::place_of(reinterpret_cast<const sockaddr&>(address));
 }
 
-/// Speaks UDP itself.
+/// Speaks the UDP protocol of rsockets by hand.
 class Stranger {
  public:
   Stranger() : fd_(::socket(AF_INET, SOCK_DGRAM, 0)) {
@@ -59,7 +60,7 @@ class Stranger {
     REQUIRE(::sendto(fd_, octets.data(), octets.size(), 0,
                      reinterpret_cast<const sockaddr*>(&address), sizeof address) >= 0);
   }
-  /// Empty: nothing came.
+  /// Returns an empty datagram if nothing arrives.
   Octets receive() const {
     Octets out(4096);
     const ssize_t count = ::recv(fd_, out.data(), out.size(), 0);
@@ -155,11 +156,11 @@ TEST_CASE("a queue pair that was not asked for changes nothing") {
   stranger.send(pair.server, message(stranger.header(wire::UdpKind::kControl)));
   CHECK_FALSE(receive_from(pair.server, 20));
   CHECK(stranger.receive().empty());
-  // Its queue pair is not known, so this goes by UDP. The answer is heeded.
+  // The stranger's queue pair is unknown, so this goes by UDP, and its answer is accepted.
   const std::string_view text = "by UDP";
   send_to(pair.server, stranger.place, text);
   CHECK(stranger.receive().size() == 16 + text.size());
-  const Stranger queue_pair;  // whose port is in its number
+  const Stranger queue_pair;  // its port is in the queue pair number
   const std::uint32_t number = 0x800000 | ntohs(queue_pair.place.sin_port);
   stranger.send(pair.server, message(stranger.header(wire::UdpKind::kControl, number)));
   CHECK_FALSE(receive_from(pair.server, 20));
@@ -175,7 +176,7 @@ TEST_CASE(
     "data that names another queue pair of a known peer has the peer asked, and changes nothing") {
   const Socket socket = bound_socket();
   const Stranger peer;
-  const Stranger own;  // whose ports are in their numbers
+  const Stranger own;  // their ports are in the queue pair numbers
   const Stranger forged;
   const auto number = [](const Stranger& of) { return 0x800000 | ntohs(of.place.sin_port); };
   const auto data_from = [&](const Stranger& queue_pair) {
@@ -186,7 +187,7 @@ TEST_CASE(
   CHECK(peer.receive().size() == 16);
   send_to(socket, peer.place, "to the queue pair");
   CHECK_FALSE(own.receive().empty());
-  // Twice, as the second one finds no queue pair.
+  // Twice, since the first one removes the known queue pair.
   data_from(forged);
   data_from(forged);
   send_to(socket, peer.place, "which one?");
@@ -224,7 +225,7 @@ TEST_CASE("a flood of strangers leaves peers that the program sends to as they a
   CHECK(peers.size() == wire::Peers::kMostWanted + wire::Peers::kMostStrangers);
 }
 
-/// A queue pair of datagrams made by hand, which sends only.
+/// A hand-made UD queue pair that only sends.
 class RawQueuePair {
  public:
   RawQueuePair() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the peer writes into directly: riomap(), riowrite(), riounmap().
+// Memory that the peer writes directly: riomap(), riowrite(), riounmap().
 #include <atomic>
 #include <cerrno>
 #include <thread>
@@ -23,7 +23,7 @@ TEST_CASE("what is mapped is written by the peer, up to its end") {
   send_all(pair.client, pattern(1));
   CHECK(receive_all(pair.server, 1) == pattern(1));
   CHECK(memory == sent);
-  // Only now may the peer write there again.
+  // From now on the peer may write there again.
   send_all(pair.server, pattern(1));
   CHECK(receive_all(pair.client, 1) == pattern(1));
   CHECK(riowrite(pair.client.get(), sent.data(), 10, 1000 + 199'995, 0) == 5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options: what was set is what is read, sizes hold from the connection on.
+// Options: a value reads back as it was set, and sizes take effect when the socket connects.
 #include <fcntl.h>
 #include <netinet/tcp.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets that do not wait, and waiting for them with rpoll() and rselect(), among other
-// descriptors.
+// Non-blocking sockets, and rpoll() and rselect() on them together with other descriptors.
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -56,7 +55,7 @@ TEST_CASE("a connection has its number from raccept() on, behind those that were
   const Socket listener = listening();
   const Socket client = connect_to(port_of(listener));
   REQUIRE(await(listener, POLLIN) == POLLIN);
-  // As librspreload does, whose select() takes the lower of two numbers.
+  // librspreload does this; its select() uses the lower of two numbers.
   std::array<int, 32> in_use{};
   for (int& fd : in_use) fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   const Socket server(raccept(listener.get(), nullptr, nullptr));
@@ -114,9 +113,9 @@ TEST_CASE("who does not wait sends until there is no room, and again when there 
     REQUIRE(errno == EAGAIN);
     ++rounds;
     const auto end = Clock::now() + std::chrono::milliseconds(kTimeoutMs);
-    do {  // What has come so far may be too little for the peer to be told of room.
+    do {  // The bytes received so far may be too few for a credit update to the peer.
       REQUIRE(Clock::now() < end);
-      if (await(pair.server, POLLIN, 10) != POLLIN) continue;  // The client may be late to see it.
+      if (await(pair.server, POLLIN, 10) != POLLIN) continue;  // The client may notice it late.
       std::vector<std::uint8_t> part(15'000);
       const ssize_t came = rrecv(pair.server.get(), part.data(), part.size(), 0);
       REQUIRE(came > 0);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of rsockets share: sockets that go when their scope ends, and two that are
-// connected.
+// Shared by the tests of rsockets: sockets that their scope closes, and a connected pair.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -39,7 +38,7 @@ class Socket {
 
 Socket make_socket(int family = AF_INET);
 sockaddr_in loopback(std::uint16_t port);
-/// Listens on 127.0.0.1.
+/// Returns a socket that listens on 127.0.0.1.
 Socket listening();
 std::uint16_t port_of(const Socket& socket);
 Socket connect_to(std::uint16_t port);
@@ -54,12 +53,12 @@ struct Pair {
 void set_number(const Socket& socket, int level, int name, int value);
 int get_number(const Socket& socket, int level, int name);
 
-/// Octets that tell where they are.
+/// Returns bytes that identify their position.
 std::vector<std::uint8_t> pattern(std::size_t size, unsigned seed = 1);
 void send_all(const Socket& socket, std::span<const std::uint8_t> octets);
 std::vector<std::uint8_t> receive_all(const Socket& socket, std::size_t size);
 std::string receive_text(const Socket& socket, std::size_t most = 100);
-/// Waits until one of them happens; what did.
+/// Waits until one of the events happens. Returns those that did.
 short await(const Socket& socket, short events, int timeout_ms = kTimeoutMs);
 
 }  // namespace rsockets_test

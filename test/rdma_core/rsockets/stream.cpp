@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream: octets arrive once, in order and whole, whatever the sizes; and how it ends.
+// The stream: bytes arrive once, in order and unchanged, whatever the sizes; and how it ends.
 #include <sys/uio.h>
 
 #include <array>
