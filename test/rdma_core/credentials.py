@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Certificates for the tests, by openssl(1)."""
+"""Makes certificates for the tests with openssl(1)."""
 import subprocess
 
 NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 
 
 class Authority:
-    """NAME.pem in a folder, and what it vouches for."""
+    """An authority, NAME.pem in a folder, and the certificates that it issues."""
 
     def __init__(self, folder, name):
         self.folder, self.name = folder, name
@@ -15,7 +15,7 @@ class Authority:
                       "-days", "2", "-subj", f"/CN={name}")
 
     def issue(self, name, *alternatives):
-        """NAME.pem and NAME.key; `alternatives` as subjectAltName has them, IP:127.0.0.1."""
+        """Makes NAME.pem and NAME.key; `alternatives` in subjectAltName syntax, for example IP:127.0.0.1."""
         self._openssl("req", *NEW_KEY, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj",
                       f"/CN={name}")
         (self.folder / "extensions").write_text(f"subjectAltName={','.join(alternatives)}\n")
@@ -24,7 +24,8 @@ class Authority:
                       "-out", f"{name}.pem")
 
     def own(self, name):
-        """The options of who shows this certificate, and demands one of this authority."""
+        """Returns the options of a program that presents this certificate and accepts only peers certified by this
+        authority."""
         return ("--tls-cert", self.folder / f"{name}.pem", "--tls-key", self.folder / f"{name}.key",
                 "--tls-ca", self.file)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The eight tools of perftest: how they are called, what they accept, what they print.
-Every other tool has each option, the rest the next one; with IWARP_LONG=1 all have all."""
+"""The eight tools of perftest: how they are called, their options, and their output. Every second tool runs with
+each option, the others with the next one; with IWARP_LONG=1 all tools run with all options."""
 import itertools
 import re
 
@@ -11,13 +11,13 @@ TOOLS = tuple(f"ib_{kind}_{what}" for kind in ("write", "read", "send", "atomic"
 PARTS = 1 if LONG else 2
 part = itertools.count()
 ITERATIONS = 100 if SANITIZER else 1000
-# It polls memory and never a queue, so it takes the processor that would bring the next octets.
+# The tool polls memory and never a queue, so it occupies the processor that would receive the next bytes.
 FEWER = {"ib_write_lat": 100}
 ALL_SIZES = tuple(1 << n for n in range(1, 24))
 
 
 def takes(tool, option):
-    """Whether the tool's help has the option; -e of ib_write_bw, for example, does not exist."""
+    """Returns whether the tool's help lists the option; ib_write_bw, for example, has no -e."""
     kind, what = tool.split("_")[1:]
     if option == "-b" or option == "-q":
         return what == "bw"
@@ -34,13 +34,13 @@ def takes(tool, option):
 
 class PerftestCase(Case):
     def measure(self, tool, *words, host="127.0.0.1", iterations=ITERATIONS, **how):
-        """One run. Each size must have a row in the client's table, with figures in it."""
+        """Runs the tool once. The client's table must have a row with figures for each size."""
         port = free_port()
         call = [tool, "-F", "-p", port, *words]
         if "-D" not in words:
             call += ["-n", min(iterations, FEWER.get(tool, iterations))]
-        # It registers memory for its credits on iWARP, and without -R never gives it back: its
-        # domain is then rightly busy, and it says so behind all figures.
+        # On iWARP without -R it never deregisters the memory of its credits, so its PD is rightly busy, which it
+        # reports after all figures.
         leaks = tool == "ib_send_bw" and "-R" not in words
         server, client = self.pair(call, [*call, host], port, statuses=(0, 1) if leaks else (0,),
                                    **how)
@@ -54,18 +54,18 @@ class PerftestCase(Case):
         self.assertTrue(sizes, str(client))
 
     def each(self, option, *words, tools=TOOLS, **how):
-        """One run of each tool that takes the option."""
+        """Runs each of the tools that have the option; in short form, each second one."""
         fitting = [tool for tool in tools if takes(tool, option)]
         for tool in fitting[next(part) % PARTS::PARTS] or fitting:
-            # On iWARP its client stops when the server's receives are used up, until the server
-            # writes a new count into memory; with -e it then sleeps, and no event comes.
+            # On iWARP its client stops when the server's receives are used up, until the server writes a new count into
+            # memory; with -e it then sleeps, and no event comes.
             more = ("-r", 2 * ITERATIONS) if (tool, option) == ("ib_send_bw", "-e") else ()
             with self.subTest(tool=tool, words=words):
                 self.measure(tool, *words, *more, **how)
 
     def sizes(self, result):
-        """Of the rows that have a count of iterations, and behind it figures that are not all 0. These are 0 where the
-        program could not measure the processor's clock, which it says, and which happens on a busy machine."""
+        """Returns the rows with a count of iterations followed by figures that are not all 0. They are 0 where the
+        program could not measure the processor's clock, which it reports, and which happens on a busy machine."""
         figures = "" if "Correlation coefficient" in result.err else ".*[1-9]"
         return tuple(int(size) for size in
                      re.findall(rf"(?m)^ (\d+) +[1-9]\d* +{figures}", result.out))

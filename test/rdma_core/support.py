@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs programs written for rdma-core, unmodified, under `iwarp run`: alone or as a server and its
-clients. Everything is bounded in time and gone afterwards; nobody sleeps: a client is started when
-the kernel says that the server's port listens."""
+"""Runs unmodified programs written for rdma-core under `iwarp run`: alone, or as a server and its clients. Every
+wait is bounded, every process is killed in the end, and nothing sleeps: a client is started when the kernel reports
+that the server's port listens."""
 import contextlib
 import ctypes
 import json
@@ -20,8 +20,8 @@ import unittest
 IWARP = os.environ.get("IWARP", "build/release/apps/iwarp")
 SANITIZER = os.environ.get("IWARP_SANITIZE", "")
 LONG = os.environ.get("IWARP_LONG") == "1"
-SLOWER = 8 if SANITIZER else 1  # how much a program is slowed down, roughly
-TIMEOUT = 240 * (3 if SANITIZER else 1)  # seconds for any one program
+SLOWER = 8 if SANITIZER else 1  # approximate slowdown of a program
+TIMEOUT = 240 * (3 if SANITIZER else 1)  # seconds for one program
 
 PACKAGES = {
     "rdmacm-utils": ("rping", "ucmatose", "cmtime", "rdma_client", "rdma_server", "rdma_xclient",
@@ -45,12 +45,12 @@ PACKAGES = {
     "openssl": ("openssl",),
     "util-linux": ("setpriv", "prlimit", "unshare"),
 }
-# What a sanitizer says in the middle of a program's output.
+# What a sanitizer prints in the middle of a program's output.
 FINDINGS = re.compile(r"(ERROR|WARNING): \w*Sanitizer|runtime error: ")
 
 
 def main(*programs):
-    """The tests of a file that needs these programs; without one of them, a skip that says why."""
+    """Runs the tests of a file that needs these programs; without one of them it skips all and prints why."""
     owner = {program: package for package, names in PACKAGES.items() for program in names}
     missing = [program for program in programs if shutil.which(program) is None]
     if missing:
@@ -65,7 +65,7 @@ def skip_all(reason):
 
 
 def environment(extra=None):
-    """What the programs get. Leaks of theirs are not ours, nor are races within them."""
+    """Returns the environment of the programs. Ignores leaks and races within the programs themselves."""
     out = dict(os.environ, LC_ALL="C", **(extra or {}))
     if "address" in SANITIZER:
         out["ASAN_OPTIONS"] = out.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
@@ -78,11 +78,11 @@ _reserved = []
 
 
 def free_port():
-    """A port that neither anything listens on nor another test of this machine has been given."""
+    """Returns a port that nothing listens on, and that no other test of this machine has been given."""
     for port in range(20000 + os.getpid() * 7 % 10000, 32700):
         claim = socket.socket(socket.AF_UNIX)
         try:
-            claim.bind(f"\0iwarp-test-port-{port}")  # gone with this process
+            claim.bind(f"\0iwarp-test-port-{port}")  # released when this process ends
             for family, host in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
                 with socket.socket(family) as probe:
                     probe.bind((host, port))
@@ -105,12 +105,12 @@ class Result:
 
 
 def die_with_parent():
-    """In the child: SIGKILL when this process goes, however that happens."""
+    """In the child: asks for SIGKILL when this process ends, however that happens."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 class Program:
-    """A program under `iwarp run`, until the with block ends; `prefix` goes in front of it all."""
+    """A program under `iwarp run`, until the with block ends; `prefix` goes before the whole command."""
 
     def __init__(self, *words, options=(), prefix=(), env=None, cwd=None, plain=False):
         self.words = [str(word) for word in words]
@@ -130,7 +130,7 @@ class Program:
         return Result(self.words, self.process.poll(), self._text(self._out), self._text(self._err))
 
     def wait(self, timeout=TIMEOUT):
-        """To its end; an AssertionError with what it said when that takes too long."""
+        """Waits for its end; raises an AssertionError with its output on a timeout."""
         try:
             self.process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -141,7 +141,7 @@ class Program:
         return self.result()
 
     def _threads(self):
-        """Where the threads wait: in which function of the kernel."""
+        """Returns the kernel functions in which its threads wait."""
         places = []
         for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
             with contextlib.suppress(OSError):
@@ -160,7 +160,7 @@ class Program:
         return self
 
     def listens(self, port):
-        """Waits until the port listens, in the network that the program sees."""
+        """Waits until the port listens, in the program's network namespace."""
         return self.wait_until(lambda: is_listening(self.process.pid, port), f"listening on {port}")
 
     def says(self, pattern):
@@ -172,7 +172,7 @@ class Program:
 
     def kill(self):
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)  # a session of its own: only what it made
+            os.killpg(self.process.pid, signal.SIGKILL)  # it is in its own session, so this kills only what it started
         self.process.wait()
 
     def __enter__(self):
@@ -186,7 +186,7 @@ class Program:
 
 
 def note_careful(result):
-    """For test_careful_programs.py: what careful mode has said of a program."""
+    """For test_careful_programs.py: records the reports of careful mode on a program."""
     if "CAREFUL_SAID" not in os.environ:
         return
     with open(os.environ["CAREFUL_SAID"], "a") as file:
@@ -213,7 +213,7 @@ class Case(unittest.TestCase):
         self.scratch = pathlib.Path(scratch.name)
 
     def check(self, result, statuses=(0,)):
-        """It ended as it should, and no sanitizer found anything."""
+        """Checks its exit status, and that no sanitizer found anything."""
         said = FINDINGS.search(result.out + result.err)
         self.assertIsNone(said, f"{said and said[0]}\n{result}")
         self.assertIn(result.status, statuses, str(result))
@@ -225,7 +225,7 @@ class Case(unittest.TestCase):
 
     def pair(self, server, client, port, timeout=TIMEOUT, server_how=None, client_how=None,
              statuses=(0,), **how):
-        """Server and client, each to its own end. Returns both results, both checked."""
+        """Runs server and client, each to its end. Returns both results, after checking them."""
         with Program(*server, **how, **(server_how or {})) as one:
             one.listens(port)
             with Program(*client, **how, **(client_how or {})) as two:
@@ -242,9 +242,9 @@ class Case(unittest.TestCase):
         return first, second
 
     def assert_silent(self, *results, leaves_early=False, stops_receiving=False):
-        """The libraries have said nothing, but for what the program does. `leaves_early`: one end may close while
-        requests of the other are under way, or queue pairs that the program did not need for them are still to
-        find their peers. `stops_receiving`: and before that, post no receives any more."""
+        """Checks that the libraries printed nothing but expected messages. `leaves_early`: one end may close while
+        requests of the other are in flight, or while queue pairs that the program did not need for them still look
+        for their peers. `stops_receiving`: it may also stop posting receives before that."""
         may_say = [": careful: "] if "CAREFUL_SAID" in os.environ else []
         ended = r": connection with \S+ ended: "
         if leaves_early or stops_receiving:

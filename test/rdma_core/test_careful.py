@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp run --careful: each of the wrong programs of careless/ is noticed, at the place where it is
-wrong; the right one, and programs of others, are told nothing."""
+"""iwarp run --careful: each of the incorrect programs of careless/ is reported, with the line of its mistake.
+Nothing is reported for the correct ones and for third-party programs."""
 import os
 import pathlib
 import re
@@ -20,7 +20,7 @@ CARELESS = pathlib.Path(os.environ.get("IWARP_CARELESS", "build/release/test/rdm
 CAREFUL = {"options": ("--careful",)}
 CAREFUL_ROCE = {"options": ("--careful", "--as", "roce")}
 MISTAKES = CARELESS.with_name("mistakes")
-# With the debug information that careless was built with, or without.
+# With or without the debug information of careless.
 PLACE = r"(\S*/careless/\w+\.[ch]pp:\d+|careless\+0x[0-9a-f]+) (?=\(\w)"
 FAIL = {"options": ("--careful=fail",)}
 FAIL_ROCE = {"options": ("--careful=fail", "--as", "roce")}
@@ -30,13 +30,13 @@ FREED_BUFFERS = pathlib.Path(__file__).parent / "programs/freed_buffers.py"
 
 
 def programs():
-    """Each with the check that has to notice it, the right ones without."""
+    """Returns each program with the check that must notice it, correct ones without."""
     listed = subprocess.run([CARELESS], capture_output=True, text=True, timeout=60).stdout
     return [line.split() for line in listed.splitlines()]
 
 
 def python_with_mpi_over_ucx():
-    """Debian's package is for Debian's interpreter; what is missing otherwise."""
+    """Returns (interpreter, None), or (None, reason). Debian's mpi4py is built for Debian's interpreter."""
     if shutil.which("ompi_info") is None:
         return None, "mpirun is missing; apt-get install openmpi-bin"
     listed = subprocess.run(["ompi_info", "--param", "pml", "ucx"], capture_output=True, text=True, timeout=60).stdout
@@ -49,7 +49,7 @@ def python_with_mpi_over_ucx():
 
 
 def how(name):
-    """Datagrams are there as RoCE only."""
+    """Returns how to run the program: datagrams exist as RoCE only."""
     return CAREFUL_ROCE if name.startswith("datagram") else CAREFUL
 
 
@@ -74,7 +74,7 @@ class Wrong(Case):
         self.assertGreaterEqual(len(proper), 10)
         for name in proper:
             if name == "proper_memory" and SANITIZER:
-                continue  # Its realloc() moves what it cuts short.
+                continue  # With a sanitizer, realloc() moves a block that it shrinks.
             with self.subTest(name):
                 self.assert_silent(self.run_program(CARELESS, name, **how(name)))
 
@@ -84,10 +84,10 @@ class Wrong(Case):
 
 @unittest.skipUnless(MISTAKES.exists(), f"not built: {MISTAKES}; apt-get install librdmacm-dev")
 class Mistakes(Case):
-    """Of a C program with rdma_cm, whose two ends are in one process."""
+    """Mistakes of a C program with rdma_cm, whose two ends are in one process."""
 
     def late(self, how, rnr_retry):
-        """The receive is posted when its message is known to wait for it."""
+        """Lets the program post the receive once its message is known to wait for it."""
         where = f"unix:{self.scratch}/%p"
         with Program(MISTAKES, "late", rnr_retry, options=(*how["options"], "--metrics", where)) as program:
             where = where.replace("%p", str(program.process.pid))
@@ -97,7 +97,7 @@ class Mistakes(Case):
             return self.check(program.wait())
 
     def test_a_receive_behind_its_message(self):
-        """An iWARP adapter never repeats a message, whatever the program says."""
+        """An iWARP adapter never repeats a message, whatever retry count the program sets."""
         for how, rnr_retry, verdict in ((CAREFUL, 0, "an iWARP adapter ends the connection"),
                                         (CAREFUL, 7, "an iWARP adapter ends the connection"),
                                         (CAREFUL_ROCE, 0, r"request has failed by then \(set rnr_retry_count to 7, or ")):
@@ -109,14 +109,14 @@ class Mistakes(Case):
                                  rf"queue pair \d+: .*{verdict}.*post receives before the peer may send")
 
     def test_a_read_into_memory_that_the_peer_may_not_write(self):
-        """Its response writes there, on an iWARP adapter as if by an RDMA Write."""
+        """The response writes there; on an iWARP adapter it counts as an RDMA Write."""
         result = self.run_program(MISTAKES, "read", **CAREFUL)
         self.assertEqual([check for check, _ in said(result)], ["read-sink-rights"], result)
         self.assertRegex(said(result)[0][1], "lacks IBV_ACCESS_REMOTE_WRITE: an iWARP adapter refuses it")
         self.assert_silent(self.run_program(MISTAKES, "read", **CAREFUL_ROCE))
 
     def test_a_write_into_memory_that_the_peer_may_not_write(self):
-        """Is refused in either persona, and the peer's mistake, which careful mode does not look for."""
+        """It is refused in both personas. The peer made the mistake, which careful mode does not look for."""
         for how, status in ((CAREFUL, "success"), (CAREFUL_ROCE, "remote access error")):
             with self.subTest(how=how):
                 result = self.run_program(MISTAKES, "write", **how)
@@ -131,7 +131,7 @@ class Mistakes(Case):
 @unittest.skipUnless(MISTAKES.exists(), f"not built: {MISTAKES}; apt-get install librdmacm-dev")
 @unittest.skipIf(SANITIZER, "programs with and without a sanitizer of their own are tried")
 class Places(Case):
-    """File and line of the call in a C program, whose calls are inline functions of rdma-core."""
+    """File and line of the call in a C program that calls inline functions of rdma-core."""
     SOURCE = pathlib.Path(__file__).parent / "careless/mistakes.c"
 
     def line(self, mark):
@@ -139,7 +139,7 @@ class Places(Case):
         return 1 + next(i for i, line in enumerate(lines) if line.endswith(f"// PLACE {mark}"))
 
     def place(self, build, **how):
-        """What is behind "at" for the mistake that every build has."""
+        """Returns the place after "at" in the report of the mistake that every build has."""
         result = self.run_program(CARELESS.with_name(build), "read", **CAREFUL, **how)
         self.assertEqual(len(said(result)), 1, result)
         return re.search("; at (.*), begun at ", said(result)[0][1])[1]
@@ -166,7 +166,7 @@ class Places(Case):
 
 @unittest.skipUnless(MISTAKES.exists(), f"not built: {MISTAKES}; apt-get install librdmacm-dev")
 class Failing(Case):
-    """--careful=fail: the exit status, as a script of CI sees it."""
+    """--careful=fail: the exit status, for CI scripts."""
 
     def status(self, *words, **how):
         with Program(*words, **how) as program:
@@ -251,7 +251,7 @@ class Freed(Case):
         self.assertRegex(result.err, r"\Aiwarp: careful mode: memory that is freed .* of an allocator of its own\n\Z")
 
     def test_registrations_that_ucx_keeps(self):
-        """An MPI program frees what it has sent, and UCX has it registered for the next time."""
+        """An MPI program frees a buffer after sending it, and UCX keeps it registered for reuse."""
         python, why = python_with_mpi_over_ucx()
         if why:
             self.skipTest(why)
@@ -265,7 +265,7 @@ class Freed(Case):
         self.assertNotIn(FREED, result.err, result)
 
     def test_without_the_library_all_else_is_seen(self):
-        """As where the variables were set by hand."""
+        """Sets the variables by hand instead of by `iwarp run`."""
         environment = {"IWARP_CAREFUL": "on"}
         self.assert_silent(self.run_program(CARELESS, "freed_before_deregistration", env=environment))
         result = self.run_program(CARELESS, "never_signalled", env=environment)
@@ -291,7 +291,7 @@ class Others(Case):
                 self.both(words, (*words, "127.0.0.1"), port)
 
     def test_credits_of_perftest(self):
-        """ib_send_bw writes its count of credits to the peer, and counts on in the same word."""
+        """ib_send_bw writes its count of credits to the peer, and goes on counting in the same word."""
         port = free_port()
         words = ("ib_send_bw", "-R", "-p", port, "-n", 1000)
         for result in self.pair(words, (*words, "127.0.0.1"), port, **CAREFUL):
@@ -299,7 +299,7 @@ class Others(Case):
 
     @unittest.skipUnless(shutil.which("fio"), "fio is missing: apt-get install fio")
     def test_memory_that_nobody_reaches(self):
-        """fio frees its buffers before it deregisters them, and behind its queue pairs."""
+        """fio frees its buffers after its queue pairs, but before it deregisters them."""
         port = free_port()
         shared = ("--ioengine=rdma", f"--port={port}", "--bs=256k", "--size=4M")
         self.both(("fio", "--name=target", *shared, "--rw=read", "--iodepth=16"),
@@ -321,7 +321,7 @@ class Others(Case):
 
 @unittest.skipUnless(shutil.which("ucx_perftest"), "ucx_perftest is missing: apt-get install ucx-utils")
 class OfUcx(test_ucx.UcxCase):
-    """What rfc-notes/careful.md says of it, which depends on its version, and nothing else."""
+    """Checks that only what rfc-notes/careful.md lists is reported, which depends on the program's version."""
     HOW = CAREFUL_ROCE
 
     def pair(self, *words, **how):

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program that is shown a RoCE adapter has on the wire is iWARP by the book, the empty Reads
-included by which its completions are acknowledged: `iwarp conform` against it, and `iwarp explain`
-over what it said."""
+"""A program that runs as RoCE conforms to iWARP on the wire, including the zero-length Reads that acknowledge its
+completions: `iwarp conform` runs against it, and `iwarp explain` over the capture."""
 import json
 
 from support import IWARP, TIMEOUT, Case, Program, free_port, main
 
 ROCE = ("--as", "roce")
-# rping leaves when a set-up fails, so the case says nothing of what is below it.
+# rping exits when a connection setup fails, so this case tells nothing about the layers below.
 ENDS_RPING = {"mpa/rtr/damaged"}
 
 
@@ -16,7 +15,7 @@ class Conformance(Case):
         return self.run_program(IWARP, *words, plain=True, **how)
 
     def run_cases(self, *where):
-        """Every MUST, but for those that end rping; none fails."""
+        """Runs every MUST, except those that end rping; none fails."""
         every = json.loads(self.iwarp("conform", "--list", "--json", *where).out)
         only = [word for case in every if case["id"] not in ENDS_RPING
                 for word in ("--only", case["id"])]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that use queue pairs of type UD, on one host and in two network namespaces. On one host
-they use loopback, whose MTU is that of the largest datagrams. And many datagrams by way of a relay
-that does what networks do (programs/datagrams.cpp, programs/relay.py)."""
+"""Programs that use UD queue pairs, on one host and in two network namespaces. On one host they use loopback, whose
+MTU allows the largest datagrams. Also many datagrams through a relay that acts like a lossy network
+(programs/datagrams.cpp, programs/relay.py)."""
 import contextlib
 import json
 import os
@@ -19,7 +19,7 @@ from tried import tried
 HOSTS = ("10.99.8.1", "10.99.8.2")
 HOSTS6 = ("2001:db8::1", "2001:db8::2")
 NO_HOSTS = why_no_namespaces()
-SIZE = 1024  # the MTU of an Ethernet in InfiniBand's steps
+SIZE = 1024  # the MTU of an Ethernet, rounded down to an MTU of InfiniBand
 PROGRAMS = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"))
 DATAGRAMS, GROUPS = PROGRAMS / "datagrams", PROGRAMS / "groups"
 RELAY = pathlib.Path(__file__).parent / "programs/relay.py"
@@ -30,14 +30,14 @@ def apart(names):
 
 
 def has_udp(program, port):
-    """What it says is in a buffer of its own until it ends."""
+    """Returns whether it has bound the port, since its output stays in a buffer until it ends."""
     tables = (pathlib.Path(f"/proc/{program.process.pid}/net/{name}") for name in ("udp", "udp6"))
     lines = [line for table in tables for line in table.read_text().splitlines()[1:]]
     return any(int(line.split()[1].rpartition(":")[2], 16) == port for line in lines)
 
 
 def connected(program, port):
-    """Somebody is connected to that port of its, or was."""
+    """Returns whether a peer is, or was, connected to that port of the program."""
     tables = (pathlib.Path(f"/proc/{program.process.pid}/net/{name}") for name in ("tcp", "tcp6"))
     lines = [line.split() for table in tables for line in table.read_text().splitlines()[1:]]
     return any(int(line[1].rpartition(":")[2], 16) == port and line[3] != "0A" for line in lines)
@@ -77,7 +77,7 @@ class UdPingpong(Case):
 
 
 class Traced(Case):
-    """`--trace`: both ends have every datagram, sent and received, as a capture and as a log."""
+    """`--trace`: both ends record every datagram, sent and received, in a capture and in a log."""
 
     def setUp(self):
         super().setUp()
@@ -140,7 +140,7 @@ class Perftest(PerftestCase):
 @tried("udaddy", "rdmacm-utils", "RDMA_PS_UDP and RDMA_PS_IPOIB, several connections",
        personas=("roce",))
 class Udaddy(Case):
-    PORT = 7174  # It has no option for another.
+    PORT = 7174  # The program has no option for another port.
 
     def play(self, names, *words, host=HOSTS[0]):
         with Program("udaddy", *words, prefix=within(names[0])) as server:
@@ -155,7 +155,7 @@ class Udaddy(Case):
     def test_on_one_host_and_on_two(self):
         with two_hosts() as names:
             self.play(names[:1], "-S", 512)
-            self.play(names[:1], "-S", 512, host="127.0.0.1")  # which has no GID
+            self.play(names[:1], "-S", 512, host="127.0.0.1")  # a network without a GID
             self.play(names, "-S", SIZE)
             self.play(names, "-S", 512, "-c", 5, "-C", 50, "-P", "ipoib")
 
@@ -196,7 +196,7 @@ class MckeyOverIpv6(OfGroups):
 @unittest.skipIf(NO_HOSTS, NO_HOSTS)
 @unittest.skipUnless(GROUPS.exists(), f"{GROUPS} was not built, which needs libibverbs-dev")
 class OnTwoInterfaces(Case):
-    """The member in the middle; its neighbours are on networks of their own."""
+    """The member is in the middle; its neighbours are on separate networks."""
     NETWORKS = ("10.99.8", "10.99.9"), ("2001:db8:8:", "2001:db8:9:")
 
     @contextlib.contextmanager
@@ -240,7 +240,7 @@ class ThroughRelay(Case):
     TOTAL = 1_000_000 if LONG else 2_000 if SANITIZER else 20_000
 
     def play(self, own, relay, peer, total, prefix):
-        """The relay is on the sender's host, so that its port is not the receiver's."""
+        """The relay runs on the sender's host, so that it does not use the receiver's port."""
         port, how = free_port(), {"timeout": TIMEOUT + total // 2000}
         with joined([(own + prefix, relay + prefix), (peer + prefix,)]) as (here, there):
             with Program(sys.executable, RELAY, relay, port, peer, total, 7, plain=True,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp run --fault: unmodified programs see what a plan says, a run is repeated by its seed, nonsense
-runs nothing, and only the user himself adds rules."""
+"""iwarp run --fault: unmodified programs see the faults of a plan, a seed repeats a run, an invalid plan starts
+nothing, and only the user who runs the program can add rules."""
 import os
 import pathlib
 import re
@@ -84,8 +84,8 @@ class Injected(Planned):
 
     @staticmethod
     def in_order_of_rules(log):
-        """How many sends come before a completion is a matter of time: only the order of what
-        one rule counts is the seed's."""
+        """How many sends precede a completion depends on timing: the seed determines only the order of what one
+        rule counts."""
         return sorted(log, key=lambda line: re.sub(r"\(\w+ \d+,", "(", line))
 
     def test_a_registration_that_fails(self):
@@ -101,12 +101,12 @@ class Injected(Planned):
 
 @unittest.skipUnless(DATAGRAMS.exists(), f"{DATAGRAMS} was not built, which needs libibverbs-dev")
 class Datagrams(Planned):
-    """Both ends of programs/datagrams.cpp on one host, with nobody between them: what is to arrive
-    follows from what the sender's log says is lost."""
-    TOTAL = 1000  # and one, which is the last
+    """Both ends of programs/datagrams.cpp on one host, without a relay: the sender's log of lost datagrams
+    determines which must arrive."""
+    TOTAL = 1000  # plus the last one
 
     def play(self, text, *options):
-        """What the log of the sender says, and what the receiver."""
+        """Returns the log of the sender, and the output of the receiver."""
         address = own_address()
         with socket.create_server((address, 0)) as listener:
             listener.settimeout(TIMEOUT)
@@ -136,7 +136,7 @@ class Datagrams(Planned):
 
     @staticmethod
     def lost(log):
-        """By number, from 0 on."""
+        """Returns the numbers of the lost datagrams, from 0 on."""
         found = (re.search(r" lose \(datagram (\d+), queue pair 1\)$", line) for line in log)
         return [int(each[1]) - 1 for each in found if each]
 
@@ -165,7 +165,7 @@ class Datagrams(Planned):
 
 
 class Control:
-    """What stands between the ends of programs/datagrams.cpp says how many have passed."""
+    """Takes the place of the relay: tells the ends of programs/datagrams.cpp how many have passed."""
 
     def __init__(self, case, listener):
         connection, _ = listener.accept()
@@ -192,7 +192,7 @@ class ControlSocket(Case):
                               capture_output=True, timeout=60, env=environment())
 
     def server(self):
-        """Waits for a client, with the device open."""
+        """Starts a server that waits for a client, with the device open."""
         program = Program("rping", "-s", "-p", self.port, "-a", "127.0.0.1", "-C", 100,
                           options=("--fault-socket", self.path))
         self.addCleanup(program.__exit__)
@@ -209,7 +209,7 @@ class ControlSocket(Case):
         stay = ("after 10 completions status RETRY_EXC_ERR", "after 3600s tell SM_CHANGE")
         added = self.fault(stay[0], "now tell GID_CHANGE", stay[1])
         self.assertEqual((added.returncode, added.stderr), (0, ""))
-        # What is done makes room.
+        # Rules that have acted make room for others.
         server.wait_until(lambda: self.fault().stdout == "".join(f"{rule}\n" for rule in stay),
                           "listing the rules that may still act")
         refused = self.fault("after 10 completions explode")
@@ -265,7 +265,7 @@ def send_what_goes(peer, text):
     try:
         peer.sendall(text)
     except OSError:
-        pass  # Refused in the middle.
+        pass  # Refused halfway through.
 
 
 if __name__ == "__main__":

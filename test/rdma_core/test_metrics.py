@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures and logs of unmodified programs: iwarp run --metrics, IWARP_METRICS, --log-format."""
+"""Metrics and logs of unmodified programs: iwarp run --metrics, IWARP_METRICS, --log-format."""
 import json
 import pathlib
 import re
@@ -11,8 +11,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "apps"))
 import metrics  # noqa: E402
 
 
-# Opens a device, and once more in the child of a fork; which sockets there are, as seen by the child
-# and by the parent afterwards.
+# Opens a device, and another in the child of a fork; prints which sockets exist, as seen by the child and by the parent
+# afterwards.
 FORKING = """
 import ctypes, os, sys
 verbs = ctypes.CDLL("libibverbs.so.1")
@@ -40,7 +40,7 @@ class Figures(Case):
         return re.search(r"metrics at (\S+)", text)[1]
 
     def pinging(self, port, options):
-        """What starts a server that stays, and an endless client."""
+        """Starts a persistent server and an endless client."""
         where = ("-a", "127.0.0.1", "-p", port)
         return (lambda: Program("rping", "-s", "-P", *where, options=options),
                 lambda: Program("rping", "-c", "-C", 10000000, "-S", 64, *where))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A key-value server with TCP and RDMA on one port number, and its client, both driven by epoll on
-non-blocking descriptors (programs/key_value.cpp). They abort when a completion comes before the
-connection's ESTABLISHED, or when a value is another."""
+"""A key-value server with TCP and RDMA on one port number, and its client, both driven by epoll on non-blocking
+descriptors (programs/key_value.cpp). They abort if a completion precedes the connection's ESTABLISHED, or a value
+is wrong."""
 import os
 import pathlib
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queue pairs that two processes connect without rdma_cm, on one host and on two: made, given up,
-made again with the same numbers; and a peer that lies about its number, its PSN or its GID. The
-program is ours (programs/pairs.cpp), its libibverbs is the system's."""
+"""Queue pairs that two processes connect without rdma_cm, on one host and on two: created, destroyed, and created
+again with the same numbers; and a peer that gives a wrong number, PSN or GID. The program is ours
+(programs/pairs.cpp), its libibverbs is the system's."""
 import os
 import pathlib
 import re
@@ -19,7 +19,7 @@ NO_HOSTS = why_no_namespaces()
 
 class Pairs(Case):
     def play(self, addresses, rounds, mode="plain", **how):
-        """The server's address, then the client's."""
+        """`addresses`: the server's address, then the client's."""
         port = free_port()
         server, client = ((PAIRS, port, address, rounds, mode) for address in addresses)
         server, client = self.pair(server, (*client, addresses[0]), port,
@@ -43,7 +43,7 @@ class Pairs(Case):
 
     @unittest.skipIf(NO_HOSTS, NO_HOSTS)
     def test_a_peer_that_lies(self):
-        """It has one line for each lie, and an errno where the manual has one; others go on."""
+        """The output has a line for each lie, with an errno where the manual specifies one; other pairs work."""
         _, client = self.play_apart(20, "lies")
         self.assertIn("a GID of zeros: 22\n", client.out)  # EINVAL
         self.assertEqual(client.out.count("a lie: transport retry counter exceeded\n"), 3)

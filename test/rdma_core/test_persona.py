@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp run --as roce: what ibv_devinfo -v says, line by line beside what it says of rxe, and that
-programs work in it with rdma_cm and without. persona/rxe_devinfo.txt is from Linux 6.1.192 with
-rdma-core 44: rxe on an interface of 10 Gbit/s with two IPv4 and two IPv6 addresses."""
+"""iwarp run --as roce: compares ibv_devinfo -v line by line with the output for rxe, and checks that programs work
+in this persona with rdma_cm and without. persona/rxe_devinfo.txt is from Linux 6.1.192 with rdma-core 44: rxe on an
+interface of 10 Gbit/s with two IPv4 and two IPv6 addresses."""
 import contextlib
 import pathlib
 import re
@@ -16,7 +16,7 @@ from tried import tried
 ROCE = ("--as", "roce")
 LISTING = pathlib.Path(__file__).resolve().parent / "persona/rxe_devinfo.txt"
 
-# Lines that differ on purpose: what ours say, and why. None: rxe has the line and we have not.
+# Lines that differ on purpose: our value, and the reason. None: only rxe has the line.
 OURS = "the limit is that of our own queues and tables, and what is asked for within it is given"
 DIFFERENCES = {
     "hca_id": ("iwarp0", "the device's name is the same in both personas"),
@@ -40,12 +40,12 @@ DIFFERENCES = {
     "device_cap_flags_ex": ("0x1221C76", "without SRQ_RESIZE"),
     "gid_tbl_len": (r"\d+", "the table has no empty places"),
 }
-# Lines that say what the interface is.
+# Lines that depend on the interface.
 OF_THE_HOST = {"node_guid", "sys_image_guid", "active_mtu", "active_width", "active_speed"}
 
 
 def fields(text):
-    """[(name, value)] of each line."""
+    """Returns [(name, value)] of each line."""
     out = []
     for line in filter(None, map(str.strip, text.splitlines())):
         name, colon, value = line.partition(":\t")
@@ -64,7 +64,7 @@ class Networks(Case):
 
 class Listing(Networks):
     def compare(self, said, skip=()):
-        """Every line of rxe's, in its order, and none besides."""
+        """The output has every line of rxe's, in its order, and no others."""
         ours = fields(said)
         for name, value in fields(LISTING.read_text()):
             if name.startswith("GID[") and "GID" in skip:
@@ -100,7 +100,7 @@ class Listing(Networks):
             self.compare(re.sub(second, "", result.out))
 
     def test_nonsense_is_one_line(self):
-        """Not one for each library that reads it."""
+        """One message, not one for each library that reads the variable."""
         for words in (("ibv_devinfo",), ("ls", "/sys/class/infiniband")):
             result = self.run_program(*words, env={"IWARP_AS": "infiniband"})
             self.assertLessEqual(result.err.count("\n"), 1, str(result))
@@ -111,7 +111,7 @@ class Listing(Networks):
 
 @contextlib.contextmanager
 def interfaces():
-    """A network with the two interfaces of the machine that the listing is from."""
+    """A network with the two interfaces of the machine that made the listing."""
     with namespaces(1) as (name,):
         without_detection(name)
         for number in (0, 1):
@@ -152,7 +152,7 @@ class Programs(PerftestCase):
                 self.run_program("rping", "-c", *where, options=ROCE)
 
     def test_between_personas(self):
-        """Frames are the same, so each talks to the other."""
+        """Both personas use the same frames, so each works with the other."""
         for server, client in (("roce", "iwarp"), ("iwarp", "roce")):
             port = free_port()
             where = ("-a", "127.0.0.1", "-p", port, "-V", "-C", 10)
@@ -175,7 +175,7 @@ class Programs(PerftestCase):
                 self.pair(call, (*call, "127.0.0.1"), port, options=ROCE)
 
     def test_pingpong_by_lid_is_refused_as_on_roce(self):
-        """The port has no LID, and RoCE wants a global route."""
+        """The port has no LID, and RoCE requires a global route."""
         port = free_port()
         call = ("ibv_rc_pingpong", "-p", port)
         one, two = self.pair(call, (*call, "127.0.0.1"), port, options=ROCE, statuses=(1,))
@@ -184,7 +184,7 @@ class Programs(PerftestCase):
 
 @contextlib.contextmanager
 def two_hosts():
-    """Two networks joined by a cable, whose addresses can be used at once."""
+    """Two networks joined by a cable, whose addresses are usable at once."""
     with namespaces(2) as names:
         for name in names:
             without_detection(name)
@@ -200,14 +200,14 @@ def two_hosts():
 
 
 def without_detection(name):
-    """No duplicates are looked for, so an IPv6 address of an interface made now is one at once."""
+    """Disables duplicate address detection, so that an IPv6 address of a new interface is valid at once."""
     path = "/proc/sys/net/ipv6/conf/default/accept_dad"
     subprocess.run(["ip", "netns", "exec", name, "sh", "-c", f"echo 0 > {path}"], check=True,
                    timeout=60)
 
 
 def await_link_local(name, interface):
-    """The kernel makes the address when it finds the link up, which it does on its own time."""
+    """Waits until the kernel makes the address, which it does some time after the link is up."""
     end = time.monotonic() + TIMEOUT
     while not subprocess.run(["ip", "-n", name, "-6", "address", "show", "dev", interface, "scope",
                               "link"], capture_output=True, check=True, timeout=60).stdout:
@@ -220,7 +220,7 @@ class TwoHosts(Networks, PerftestCase):
     """Queue pairs that programs connect by GID and number, without any option but the persona."""
 
     def test_pingpong_by_each_gid(self):
-        """The first one is a link-local address, which leads nowhere without its interface."""
+        """The first GID is a link-local address, which cannot be routed without its interface."""
         self.need_networks()
         with two_hosts() as names:
             server = {"prefix": within(names[0])}
@@ -229,7 +229,7 @@ class TwoHosts(Networks, PerftestCase):
             self.assertRegex(gids[0][1], "^fe80::")
             for index, gid in gids:
                 for program in ("ibv_rc_pingpong", "ibv_srq_pingpong"):
-                    for client in (names[1], names[0]):  # another host, and the server's own
+                    for client in (names[1], names[0]):  # from another host, and from the server's own
                         with self.subTest(gid=gid, program=program, client=client):
                             port = free_port()
                             call = (program, "-c", "-g", index, "-p", port)
@@ -237,7 +237,7 @@ class TwoHosts(Networks, PerftestCase):
                                       server_how=server, client_how={"prefix": within(client)})
 
     def gids(self, host, *options):
-        """Index and address of each, as text."""
+        """Returns index and address of each GID, as text."""
         listing = self.run_program("ibv_devinfo", "-v", options=(*ROCE, *options),
                                    prefix=within(host))
         return re.findall(r"GID\[ *(\d+)\]:\s+(\S+),", listing.out)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device below /sys and /dev, as programs see it that look by hand: those of the system, one in
-Python, UCX. (In C: presence/look.cpp.) And that nothing of it stays behind."""
+"""The device below /sys and /dev, as programs see it that look there: system tools, a Python program and UCX. (In
+C: presence/look.cpp.) Also checks that no files of it remain."""
 import contextlib
 import errno
 import glob
@@ -23,7 +23,7 @@ from support import Case, Program, main
 LOOK = pathlib.Path(__file__).resolve().parent / "presence/look.py"
 CONFINED = LOOK.parent / "confined.py"
 TRUE_NAME = "/sys/devices/platform/iwarp/infiniband/iwarp0"
-# Per persona: node_type, type of a GID, hca_type (which ibstat(8) calls the type of the CA).
+# For each persona: node_type, type of a GID, hca_type (which ibstat(8) calls the type of the CA).
 FACTS = {"iwarp": ("4: RNIC", "IB/RoCE v1", "iwarp"), "roce": ("1: CA", "RoCE v2", "roce")}
 
 
@@ -85,7 +85,7 @@ class Looking(Case):
         self.assertGreater(seen["walked"], 15)
         self.assertEqual(seen["within"],
                          [TRUE_NAME + "/ports", ["1"], "4: ACTIVE\n", TRUE_NAME])
-        # The same GID as the API's, in sysfs' own form.
+        # The same GID as the API returns, in the format of sysfs.
         self.assertRegex(seen["gid"], r"^([0-9a-f]{4}:){7}[0-9a-f]{4}$")
         self.assertIn(f"GID[  0]:\t\t{printed(seen['gid'])}, RoCE v2", port)
 
@@ -122,7 +122,7 @@ class Looking(Case):
                          self.run_program("sh", "-c", script, plain=True).out)
 
     def test_without_sysfs(self):
-        """As in a chroot into which nobody has mounted it."""
+        """Without /sys, as in a chroot where it is not mounted."""
         alone = ("unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys && exec \"$@\"", "sh")
         if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
             self.skipTest("only root can take it away, and only where mounts are permitted")
@@ -138,20 +138,20 @@ class Looking(Case):
 
 
 def printed(gid):
-    """As ibv_devinfo prints an address."""
+    """Formats an address as ibv_devinfo does."""
     address = ipaddress.IPv6Address(gid)
     return f"::ffff:{address.ipv4_mapped}" if address.ipv4_mapped else address.compressed
 
 
 class Staying(Case):
-    """The folder behind it is there as long as somebody needs it."""
+    """The directory that backs the files exists as long as a process needs it."""
 
     def setUp(self):
         super().setUp()
         base = self.scratch / "base"
         base.mkdir()
         before = os.environ.get("TMPDIR")
-        os.environ["TMPDIR"] = str(base)  # for the programs; nobody else's folders are there
+        os.environ["TMPDIR"] = str(base)  # for the programs, so that only their directories are there
         self.addCleanup(os.environ.update if before else os.environ.pop,
                         *([{"TMPDIR": before}] if before else ["TMPDIR"]))
 
@@ -188,7 +188,8 @@ class Staying(Case):
         self.assertEqual(self.folders(), [])
 
     def test_what_only_has_a_similar_name_is_left_alone(self):
-        """Neither removed, nor taken for the root of the made-up files by who works in it."""
+        """Such a directory is neither removed, nor taken for the root of the made-up files by a program that runs
+        in it."""
         folders = [self.scratch / "base" / f"iwarp-{os.getuid()}{end}"
                    for end in ("", "-backup", "-0123456789abcde", "-0123456789abcdef0")]
         for folder in folders:
@@ -210,7 +211,7 @@ class Staying(Case):
         self.assertEqual(self.folders(), [])
 
     def test_a_folder_of_somebody_elses_is_not_taken(self):
-        """Whoever puts one there in advance is not believed."""
+        """A directory that another user has put there in advance is not trusted."""
         if os.getuid() != 0:
             self.skipTest("only root can put one there as somebody else")
         with Program("sh", "-c", f"cd /dev/infiniband; ls; read x < {self.fifo()}") as one:
@@ -231,7 +232,7 @@ class Staying(Case):
 
 
 class WithoutRights(Case):
-    """As nobody, who can gain no rights: no root, no mount, no namespace."""
+    """Runs with the UID 65534, which can gain no privileges: no root, no mount, no namespace."""
 
     def test_it_is_there(self):
         if os.getuid() != 0 or shutil.which("setpriv") is None:
@@ -257,7 +258,7 @@ class WithoutRights(Case):
         self.assertEqual(refused.err.count("Permission denied"), 2, str(refused))
 
     def test_behind_a_filter_without_namespaces(self):
-        """Where no node can be made either, a file stands for it."""
+        """If no node can be created either, a file replaces it."""
         if platform.machine() != "x86_64":
             self.skipTest("the filter is for x86-64")
         confined = (sys.executable, CONFINED, "--")

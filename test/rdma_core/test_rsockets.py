@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rsockets: rdma-core's programs for them, and programs that know sockets only, whose sockets
-librspreload.so makes rsockets. What was transferred is compared."""
+"""rsockets: rdma-core's programs for them, and programs that use plain sockets, which librspreload.so turns into
+rsockets. Compares the transferred data."""
 import glob
 import json
 import os
@@ -28,7 +28,7 @@ def apart(names):
 
 
 class Streams(Case):
-    """rstream and riostream: `-T v` compares every octet with a pattern."""
+    """rstream and riostream: `-T v` compares every byte with a pattern."""
 
     def transfer(self, program, *words, server=("-b", "127.0.0.1"), client=("-s", "127.0.0.1"), **how):
         port = free_port()
@@ -56,7 +56,7 @@ class Rstream(Streams):
         self.stream("-T", "b", "-S", 70000, "-C", 10, "-I", 2)
 
     def test_one_end_without_extensions(self):
-        """Which knows no Write with immediate data."""
+        """With RFC 7306 disabled at one end, which then has no Write with immediate data."""
         words = ("-S", 4000, "-C", 10, "-I", 20)
         for ends in ("server_how", "client_how"):
             with self.subTest(ends=ends):
@@ -128,12 +128,12 @@ class OnTwoHosts(Streams, Files):
        "come, with rpoll, blocking; IPv4 and IPv6", personas=("roce",))
 @unittest.skipIf(NO_HOSTS, NO_HOSTS)
 class Udpong(Case):
-    """It compares the number of each echo, and tells how many came of those that are not echoed."""
+    """The program compares the number of each echo, and prints how many one-way datagrams arrived."""
     SIZES = (64, 128, 192, 256, 384, 512, 768, 1024, 1536)
     COUNT = 50
 
     def has_address(self, server, port):
-        """An address of UDP; what it prints comes too late."""
+        """Returns whether it has bound the UDP port; its output comes too late."""
         tables = (pathlib.Path(f"/proc/{server.process.pid}/net/{name}") for name in ("udp", "udp6"))
         return any(f":{port:04X} " in table.read_text() for table in tables)
 
@@ -146,9 +146,8 @@ class Udpong(Case):
                     result = self.run_program("udpong", "-s", host, "-p", port, "-C", self.COUNT,
                                               *client, *words, prefix=within(names[1]))
                     self.assert_silent(result)
-                    # The server counts until it reads the client's end of the run. That comes by
-                    # the queue pair and may overtake datagrams of 1,536 octets, which are too long
-                    # for it and come by UDP.
+                    # The server counts until it reads the client's end of the run. That comes by the queue pair and may
+                    # overtake datagrams of 1,536 bytes, which are too long for it and go by UDP.
                     self.assertRegex(result.out,
                                      r"(?m)^custom +[\d.]+k? +[\d.]+ .* +(?:[\d.]+|inf)$")
                     if "e" in client:
@@ -170,12 +169,12 @@ class Udpong(Case):
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
 @unittest.skipIf(SANITIZER, "programs that know neither rsockets nor the sanitizer")
 class Preloaded(Case):
-    """In front of them `iwarp run` puts its libraries, and keeps what LD_PRELOAD has."""
+    """`iwarp run` puts its libraries before them, and keeps the contents of LD_PRELOAD."""
     env = {"LD_PRELOAD": PRELOAD or ""}
 
     def setUp(self):
         super().setUp()
-        # `iwarp run` takes a working folder /tmp/iwarp-* for one of its own.
+        # `iwarp run` treats a working directory /tmp/iwarp-* as its own.
         folder = tempfile.TemporaryDirectory(prefix="rsockets-")
         self.addCleanup(folder.cleanup)
         self.scratch = pathlib.Path(folder.name)
@@ -224,15 +223,15 @@ class Iperf3(Case):
         told = json.loads(asked.out)["end"]
         for end in ("sum_sent", "sum_received"):
             self.assertGreaterEqual(told[end]["bytes"], self.OCTETS // 2, asked)
-        # The control connection is an rsocket as well.
+        # The control connection is an rsocket, too.
         self.assertEqual(len(re.findall("(?m)^iwarp: connected with ", asked.err)), 3, asked)
 
 
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
 @unittest.skipIf(SANITIZER, "programs that know neither rsockets nor the sanitizer")
 class PreloadedFork(Streams):
-    """A server that forks for each connection: the child connects again, on the number that the
-    parent's TCP socket has, so that RDMA ports need an offset."""
+    """A server that forks for each connection: the child connects again, to the port number that the parent's TCP
+    socket uses, so that RDMA ports need an offset."""
 
     def test_rstream_with_plain_sockets(self):
         env = {"LD_PRELOAD": PRELOAD, "RDMAV_FORK_SAFE": "1"}

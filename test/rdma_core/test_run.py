@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp run: what it hands to the program, what it says when it cannot, and that it is transparent
+"""iwarp run: the environment that it passes to the program, its error messages, and that it is transparent
 otherwise."""
 import os
 import pathlib
@@ -67,7 +67,7 @@ class Environment(Run):
         self.assertEqual(tls, {"IWARP_TLS": "on", "IWARP_TLS_CERT": "/a", "IWARP_TLS_KEY": "/b",
                                "IWARP_TLS_CA": "/c", "IWARP_TLS_PEER": "x,y", "IWARP_TLS_PSK": "/d"})
         self.assertEqual(self.variables("--tls")["IWARP_TLS"], "on")
-        # None is done without because a shell's variable was empty.
+        # An empty shell variable must not disable TLS.
         self.assertEqual(self.variables("--tls-ca", "")["IWARP_TLS"], "on")
         self.assertEqual(self.variables("--quiet")["IWARP_LOG"], "off")
         self.assertEqual(self.variables("--fpdu", "max")["IWARP_FPDU"], "max")
@@ -93,7 +93,7 @@ class Environment(Run):
 
     def test_the_libraries_are_found_and_what_was_preloaded_stays(self):
         maps = pathlib.Path("/proc/self/maps").read_text()
-        mine = re.search(r"/\S+/libc\.so\S*", maps)[0]  # any that the loader takes
+        mine = re.search(r"/\S+/libc\.so\S*", maps)[0]  # any library that the loader accepts
         preload = self.variables(LD_PRELOAD=mine, ASAN_OPTIONS="verify_asan_link_order=0")
         preload = preload["LD_PRELOAD"].split(":")
         self.assertEqual(preload[-1], mine)
@@ -119,7 +119,7 @@ class Environment(Run):
                           "a space or a colon$")
 
     def test_a_library_of_careful_mode_only(self):
-        """In front, but not of a sanitizer's, which has an allocator of its own."""
+        """First in LD_PRELOAD, but after a sanitizer's, which has its own allocator."""
         plain, careful = (self.variables(*options)["LD_PRELOAD"].split(":") for options in ((), ("--careful",)))
         names = [pathlib.Path(path).name for path in careful]
         if SANITIZER:
@@ -163,7 +163,7 @@ class Environment(Run):
 
 class Persona(Run):
     def test_nonsense_is_one_line(self):
-        """Not one for each library that reads it."""
+        """One message, not one for each library that reads the variable."""
         result = self.iwarp_run("ls", "/sys/class/infiniband", IWARP_AS="infiniband")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "iwarp0\n", ""))
         result = self.iwarp_run("ibv_devinfo", IWARP_AS="infiniband")

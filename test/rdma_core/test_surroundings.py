@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is not needed: rights, locked memory, device nodes, a network card. And what is not hidden:
-two hosts, here two network namespaces joined by a pair of virtual cables. Needs root to set up."""
+"""What is not needed: privileges, locked memory, device nodes, a network card. And what works across hosts: two
+network namespaces joined by a pair of virtual cables. Needs root to set up."""
 import contextlib
 import pathlib
 import shutil
@@ -15,7 +15,7 @@ NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-n
 
 
 class Nobody(Case):
-    """Without rights, with no memory that may be locked, and with no interface but lo."""
+    """Without privileges, with no memory that may be locked, and with lo as the only interface."""
 
     def setUp(self):
         super().setUp()

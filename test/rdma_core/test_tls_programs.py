@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS below programs that know nothing of it: what passes, who is refused and what is said then, and
-what is not done in the clear instead."""
+"""TLS below unmodified programs: what is on the wire, which peers are refused and with which message, and that
+nothing falls back to plain text."""
 import contextlib
 import pathlib
 import re
@@ -19,7 +19,7 @@ NO_HOSTS = why_no_namespaces()
 HANDSHAKE, ALERT = b"\x16\x03", b"\x15\x03"  # how records begin
 CLIENT_HELLO = (HANDSHAKE, 1)  # a record, and its first message
 SERVER_HELLO = (HANDSHAKE, 2)
-MPA = b"MPA ID Re"  # of a Request and a Reply
+MPA = b"MPA ID Re"  # beginning of a Request and a Reply
 RPING = b"rdma-ping-"
 PINGPONG = b"\x7b" * 64
 
@@ -38,7 +38,7 @@ def make_credentials():
 
 
 def begins(octets):
-    """As CLIENT_HELLO says it."""
+    """Returns (record, first message), as in CLIENT_HELLO."""
     return bytes(octets[:2]), octets[5]
 
 
@@ -101,7 +101,7 @@ class Programs(Tls, PerftestCase):
 @unittest.skipIf(NO_HOSTS, NO_HOSTS)
 class Pingpong(Tls):
     def play(self, *options):
-        """What passed on the cable, but what the program says over TCP by itself."""
+        """Returns the streams on the cable, without the program's own TCP connection."""
         port = free_port()
         call = ("ibv_rc_pingpong", "-p", port, "-g", 0, "-n", 20, "-c")
         options = [("--as", "roce", *own) for own in options]
@@ -137,8 +137,8 @@ class Refused(Tls):
             yield server.listens(self.port)
 
     def assert_refused(self, options, pattern):
-        """With a line that says why, and only one."""
-        # rping's threads both call exit(), which a sanitizer takes for an error.
+        """Checks that a single message says why."""
+        # rping's threads both call exit(), which a sanitizer reports as an error.
         result = self.run_program("ucmatose", "-s", "127.0.0.1", "-p", self.port, "-c", 1, "-C", 1,
                                   options=options, statuses=range(1, 256))
         lines = [line for line in result.err.splitlines() if line.startswith("iwarp")]
@@ -156,7 +156,7 @@ class Refused(Tls):
                                 "the peer refused the TLS handshake: unknown ca")
             self.assert_refused((*self.own("client"), "--tls-peer", "elsewhere"),
                                 "this end refused the peer's certificate: hostname mismatch")
-            # It has not noticed any of them.
+            # The server has not noticed any of them.
             self.check(self.run_program(*self.CALL, "-c", "-p", self.port,
                                         options=self.own("client")))
             said = self.check(server.wait()).err
@@ -171,11 +171,11 @@ class Refused(Tls):
                                                     "may not use TLS")
             self.check(self.run_program(*self.CALL, "-c", "-p", self.port))
             said = self.check(server.wait()).err
-        # Once, though that client tries again for a moment.
+        # Once, although that client retries for a moment.
         self.assertEqual(said.count("is refused: the peer uses TLS and this end does not: "), 1, said)
 
     def test_queue_pairs_without_rdma_cm(self):
-        """They do not find each other, and the program is told when it sends."""
+        """The queue pairs do not find each other, and the program learns it when it sends."""
         port = free_port()
         call = ("ibv_rc_pingpong", "-p", port, "-n", 1)
         for server, client, why in (
@@ -186,7 +186,7 @@ class Refused(Tls):
                 one.listens(port)
                 result = self.run_program(*call, "127.0.0.1", options=client, statuses=(1,))
                 self.assertRegex(result.err, rf"iwarp: queue pair \w+ does not find its peer: .*{why}")
-                # Either may be the first to connect.
+                # Either may connect first.
                 one.says(r"(?m)^iwarp: .* (is refused|does not find its peer): ")
 
 

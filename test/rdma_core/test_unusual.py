@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a program is run that is unlike a host: behind filters of system calls, without /sys, with
-settings that changed on the way. It works, or a line says why not."""
+"""Programs in unusual surroundings: behind system call filters, without /sys, with options that changed on the way.
+The program works, or a message says why not."""
 import pathlib
 import platform
 import subprocess
@@ -21,7 +21,7 @@ class Filters(Case):
             self.skipTest("the filter is for x86-64")
 
     def test_no_namespaces_and_what_is_not_used(self):
-        """unshare, setns, memfd_create and io_uring_setup are EPERM."""
+        """unshare, setns, memfd_create and io_uring_setup fail with EPERM."""
         how = {"prefix": (*CONFINED, "memfd_create,io_uring_setup", "--")}
         self.assertIn("PORT_ACTIVE", self.run_program("ibv_devinfo", **how).out)
         port = free_port()
@@ -48,7 +48,7 @@ class Filters(Case):
 
 
 class WithoutSys(Case):
-    """As in a chroot into which nobody has mounted it; there is no /dev/infiniband, either."""
+    """Without /sys, as in a chroot where it is not mounted; there is no /dev/infiniband, either."""
 
     def test_the_device_is_there(self):
         alone = ("unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys && exec \"$@\"", "sh")
@@ -68,7 +68,7 @@ class WithoutSys(Case):
 
 
 class Changed(Case):
-    """IWARP_AS of a child is another than its parent's: each sees its own device, whole."""
+    """The IWARP_AS of a child differs from its parent's: each sees its own device, complete."""
 
     def test_between_a_parent_and_its_child(self):
         for mine, other in (("iwarp", "roce"), ("roce", "iwarp")):
@@ -83,7 +83,7 @@ class Changed(Case):
                 self.assertIn(TRANSPORTS[other], said[3])
 
     def test_within_the_folder_of_the_other(self):
-        """A child that starts there finds itself at the same place of its own device."""
+        """A child that starts there finds itself in the same directory of its own device."""
         script = ("cd /sys/class/infiniband/iwarp0 && cat node_type && IWARP_AS=iwarp sh -c "
                   "'cat node_type; cat ./ports/../node_type; /bin/pwd; cat ../iwarp0/node_type;"
                   " ls /dev/infiniband; cat ports/1/gid_attrs/types/0'; cat node_type")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the table of rfc-notes/programs.md is made of. A class of tests says which program of which package
-it tries, what of it, and shown as which device; each of its tests leaves a line of JSON with the
-verdict in the folder IWARP_RESULTS. rfc-notes/programs.py makes the table."""
+"""Results for the table of rfc-notes/programs.md. A test class declares which program of which package it tries,
+what it covers, and as which device; each of its tests writes a line of JSON with the verdict to the folder
+IWARP_RESULTS. rfc-notes/programs.py makes the table."""
 import functools
 import json
 import os
@@ -15,9 +15,8 @@ SUFFIXES = {"iwarp": "AsIwarp", "roce": "AsRoce"}
 
 
 def tried(program, packages, what, personas=("iwarp",)):
-    """`packages`: their names, the one that a reader would install first. Literal arguments only:
-    rfc-notes/programs.py reads them from the source. The tests of the class run once for each
-    persona (IWARP_AS)."""
+    """`packages`: their names, first the one that a reader would install. Use literal arguments only:
+    rfc-notes/programs.py reads them from the source. The tests of the class run once for each persona (IWARP_AS)."""
     def with_variants(case):
         def variant(persona, name):
             entry = {"program": program, "packages": packages, "what": what, "persona": persona}
@@ -32,7 +31,7 @@ def tried(program, packages, what, personas=("iwarp",)):
 
 
 class Recorded(unittest.TestCase):
-    """In front of a class of tests: sets the persona, and writes the verdict of each test."""
+    """Base of the test class of each persona: sets the persona, and writes the verdict of each test."""
 
     def setUp(self):
         before = os.environ.get("IWARP_AS")
@@ -64,7 +63,7 @@ def restore(name, value):
 
 @functools.cache
 def system():
-    """Whose packages these are: Debian 12, for example."""
+    """Returns the distribution of the packages: Debian 12, for example."""
     try:
         release = platform.freedesktop_os_release()
     except OSError:
@@ -74,8 +73,8 @@ def system():
 
 @functools.cache
 def versions_of(packages):
-    """As the package manager has them; nothing where there is none. Debian 13 has renamed libraries
-    for the sake of 64-bit times on other processors."""
+    """Returns names and versions from the package manager; empty without one. Debian 13 has renamed libraries
+    because of 64-bit times on other processors."""
     names = [name + suffix for name in packages.split() for suffix in ("", "t64")]
     try:
         said = subprocess.run(["dpkg-query", "-W", "-f=${Package} ${Version}\n", *names],
@@ -88,7 +87,7 @@ def versions_of(packages):
 
 @functools.cache
 def results_file():
-    """Of this script, empty at first."""
+    """Returns the results file of this script, empty at first."""
     folder = pathlib.Path(os.environ["IWARP_RESULTS"])
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{pathlib.Path(sys.argv[0]).stem}.jsonl"

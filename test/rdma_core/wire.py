@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What passes between two programs, octet for octet: through a relay of TCP, or on an interface of a
-network namespace (root)."""
+"""Records what passes between two programs, octet by octet: through a TCP relay, or on an interface of a network
+namespace (root)."""
 import collections
 import contextlib
 import ctypes
@@ -16,7 +16,7 @@ ROOM = 64 << 20
 
 
 class Relay:
-    """Between a client that connects to `port` of loopback and a server on another."""
+    """Relays between a client that connects to `port` of loopback and a server on another port."""
 
     def __init__(self, to):
         self._to = to
@@ -55,11 +55,11 @@ def copy(source, sink, record):
 
 
 class Capture:
-    """The streams of TCP over IPv4 on an interface of a namespace."""
+    """The TCP streams over IPv4 on an interface of a namespace."""
 
     def __init__(self, namespace, interface):
         opener = threading.Thread(target=self._open, args=(namespace, interface))
-        opener.start()  # Only that thread goes to the namespace; its socket stays there.
+        opener.start()  # Only that thread enters the namespace; its socket stays there.
         opener.join()
 
     def _open(self, namespace, interface):
@@ -67,14 +67,14 @@ class Capture:
         with open(f"/run/netns/{namespace}") as place:
             if libc.setns(place.fileno(), NEW_NETWORK) != 0:
                 raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        # A socket for one protocol is shown only what arrives.
+        # A socket bound to one protocol receives only incoming packets.
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ALL))
         self._socket.setsockopt(socket.SOL_SOCKET, 33, ROOM)  # SO_RCVBUFFORCE
         self._socket.bind((interface, ALL))
         self._socket.setblocking(False)
 
     def streams(self):
-        """What was sent so far, by (source port, destination port), in the order of its coming."""
+        """Returns what was sent so far, by (source port, destination port), in the order of arrival."""
         out = collections.defaultdict(bytearray)
         with contextlib.suppress(BlockingIOError):
             while True:

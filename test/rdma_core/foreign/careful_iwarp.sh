@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What test_careful_programs.py puts in the place of the iwarp command: programs are run carefully.
+# Replaces the iwarp command for test_careful_programs.py: adds --careful to `iwarp run`.
 if [ "$1" = run ]; then
   shift
   exec "$CAREFUL_IWARP" run --careful "$@"

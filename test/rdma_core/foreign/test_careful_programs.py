@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of rfc-notes/programs.md under `iwarp run --careful`: the tests that try them pass as they do
-without, and what is said of a program is on the list below, with the reason. Other tests than the quick
-ones with IWARP_LONG=1 only, for careful mode reads all that is sent twice more."""
+"""Runs the tests of the programs of rfc-notes/programs.md with `iwarp run --careful`. They must pass as they do
+without, and every report must be on the list below, with its reason. Careful mode reads each sent payload twice
+more, so tests other than the quick ones run with IWARP_LONG=1 only."""
 import json
 import os
 import pathlib
@@ -16,10 +16,10 @@ HERE = pathlib.Path(__file__).parent
 TESTS = {path.stem.removeprefix("test_"): path for path in HERE.parent.rglob("test_*.py")}
 QUICK = ("devices", "rping", "cm_programs", "pingpong", "one_port", "datagrams", "rsockets", "migration")
 SLOW = ("fio", "iser", "libfabric", "mpi", "perftest", "perftest_plain", "persona", "qperf", "rpma", "ucx")
-SECONDS = 600  # for one file of tests
+SECONDS = 600  # timeout for one test file
 
-# What may be said of which programs, by the words that they were started with, and why it is not wrong to say so.
-# More of it: rfc-notes/careful.md.
+# The reports to expect, by the command line of the program, and why each is not an error of this stack. For more see
+# rfc-notes/careful.md.
 EXPECTED = (
     (r"^ib_send_bw ", "send-changed", "counts on in the word of credits of which a Write is under way"),
     (r"^ib_send_bw ", "posted-too-early", "writes credits from a queue pair that it leaves in RTR (perftest 4.5)"),
@@ -59,7 +59,7 @@ class Table(Case):
         log.write_text("")
         environment = dict(os.environ, IWARP=str(HERE / "careful_iwarp.sh"), CAREFUL_SAID=str(log),
                            CAREFUL_IWARP=str(pathlib.Path(IWARP).resolve()))
-        for name_of_other in ("IWARP_RESULTS", "IWARP_LONG"):  # What is in the table was tried without.
+        for name_of_other in ("IWARP_RESULTS", "IWARP_LONG"):  # These two would record results or lengthen the tests.
             environment.pop(name_of_other, None)
         ran = subprocess.run([sys.executable, TESTS[name]], env=environment, capture_output=True,
                              text=True, timeout=SECONDS)

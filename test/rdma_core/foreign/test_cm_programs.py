@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The other programs of librdmacm: ucmatose (event channels, many connections, migrated ids),
-cmtime, and rdma_client, rdma_server and their x-variants (synchronous ids, rdma_create_ep)."""
+"""Runs the other programs of librdmacm: ucmatose (event channels, many connections, migrated ids), cmtime, and
+rdma_client, rdma_server and their x-variants (synchronous ids, rdma_create_ep)."""
 from support import Case, Program, free_port, main
 from tried import tried
 
@@ -25,7 +25,7 @@ class Ucmatose(Case):
         self.transfer("-c", 2, "-C", 20, "-S", 1)
         self.transfer("-c", 2, "-C", 20, "-S", 65536)
         self.transfer("-c", 100, "-C", 1)
-        self.transfer("-c", 3, "-C", 0)  # connects only
+        self.transfer("-c", 3, "-C", 0)  # connects without transferring data
 
     def test_ids_that_migrate_to_another_channel(self):
         self.transfer("-c", 10, "-C", 10, "-m")
@@ -46,8 +46,8 @@ class Ucmatose(Case):
 class Cmtime(Case):
     def setUp(self):
         super().setUp()
-        # That of rdma-core 56 has RDMA and TCP on one port number, and would go on with queue pairs
-        # that do not exist, which no iWARP device connects.
+        # cmtime of rdma-core 56 uses one port number for RDMA and TCP, and would go on with queue pairs that do not
+        # exist, which no iWARP device connects.
         usage = self.run_program("cmtime", "-h", statuses=(0, 1), plain=True)
         self.words = ("-q", 0) if "[-q base_qpn]" in usage.out + usage.err else ()
 
@@ -69,7 +69,7 @@ class Cmtime(Case):
 
 
 class PortOffset(Case):
-    """Which ports are in use can be asked for; without the offset there is one number."""
+    """A program can query which ports are in use; without the offset TCP and RDMA share one number space."""
 
     def log_of(self, port, *options):
         options = ("--log", "connections", *options)

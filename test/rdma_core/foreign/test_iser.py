@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iSCSI over RDMA: tgt's target, libiscsi's tools, and QEMU's block layer on libiscsi. What was
-written is compared with the file behind the target, and what is read with what the file has."""
+"""iSCSI over RDMA: tgt's target, libiscsi's tools, and QEMU's block layer on libiscsi. Compares what was written
+with the file behind the target, and what is read with that file."""
 import contextlib
 import os
 import pathlib
@@ -11,7 +11,7 @@ from support import LONG, TIMEOUT, Case, Program, free_port, main, skip_all
 from tried import tried
 
 TARGET = "iqn.2026-01.test.iwarp:disk"
-# tgt takes a login only if it knows the initiator's name as well as its address.
+# tgt accepts a login only if it knows both the initiator's name and its address.
 INITIATORS = ("iqn.2007-10.com.github:sahlberg:libiscsi:iscsi-inq",
               "iqn.2007-10.com.github:sahlberg:libiscsi:iscsi-readcapacity16",
               "iqn.2008-11.org.linux-kvm")
@@ -42,7 +42,7 @@ class Iser(Case):
                 self.administer("target", "bind", "--tid", 1, "--initiator-name", name)
             yield f"iser://127.0.0.1:{port}/{TARGET}/1"
         for left in pathlib.Path("/var/run/tgtd").glob(f"socket.{self.control}*"):
-            left.unlink()  # it was killed
+            left.unlink()  # the target was killed
 
     def assert_reads_as_the_file(self, url):
         """libiscsi refuses iSER requests of 512 KiB and more, and QEMU's defaults are larger."""

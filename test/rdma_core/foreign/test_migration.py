@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""QEMU's migration by RDMA: a machine whose memory is full of noise moves from one QEMU to another,
-and then the other's guest memory is compared octet by octet. The guest itself never runs, so nothing
-changes on the way."""
+"""QEMU's migration by RDMA: a machine whose memory is full of noise moves from one QEMU to another. The guest's
+memory on both sides is then compared byte by byte. The guest never runs, so its memory does not change on the way."""
 import contextlib
 import json
 import random
@@ -11,12 +10,12 @@ import time
 from support import LONG, TIMEOUT, Case, Program, free_port, main
 from tried import tried
 
-# Pages of zeros cost QEMU a message there and back each, so there are few.
+# A page of zeros costs QEMU one message in each direction, so most pages are not zero.
 MEGABYTES = 256 if LONG else 16
 
 
 class Monitor:
-    """QEMU's monitor protocol: a line of JSON there, and one back."""
+    """QEMU's monitor protocol: one line of JSON in each direction."""
 
     def __init__(self, connected):
         self.socket = connected
@@ -50,7 +49,7 @@ class Migration(Case):
                      "-m", MEGABYTES, "-S", "-qmp", f"unix:{path},server=on,wait=off",
                      *words) as program:
             connected = socket.socket(socket.AF_UNIX)
-            # The name is there before somebody listens.
+            # The socket's name exists before QEMU listens on it.
             program.wait_until(lambda: connected.connect_ex(str(path)) == 0, path)
             monitor = Monitor(connected)
             try:

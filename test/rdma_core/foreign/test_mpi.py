@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open MPI over libfabric's verbs provider, and over UCX, and MPICH over UCX: four ranks, two on each of
-two hosts. What starts them reaches a host by a command, which here enters that host's network namespace and takes
-its name. What the ranks do and compare is in programs/mpi_payload.py, by way of mpi4py, and for MPICH in
-programs/mpich_payload.c."""
+"""Open MPI over libfabric's verbs provider and over UCX, and MPICH over UCX: four ranks, two on each of two hosts.
+The launcher reaches a host by a command, which here enters that host's network namespace and takes its name.
+programs/mpi_payload.py has what the ranks do and compare, with mpi4py; for MPICH it is programs/mpich_payload.c."""
 import pathlib
 import re
 import shutil
@@ -23,7 +22,7 @@ COMPONENTS = {"pml": "cm", "mtl": "ofi", "mtl_ofi_provider_include": "verbs;ofi_
 # UCX finds peers by datagrams.
 UCX = {"pml": "ucx", "osc": "ucx"}
 UCX_ENV = ucx.environment()
-# Windows over messages; Open MPI picks nothing by itself when its ranks have two hosts.
+# One-sided communication over messages; Open MPI selects no component by itself if its ranks are on two hosts.
 WINDOWS = {"osc": "pt2pt"}
 ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 ENTER = """#!/bin/sh
@@ -37,7 +36,8 @@ exec ip netns exec "$name" unshare --uts sh -c "hostname $host; $*"
 
 
 def python_with_mpi4py():
-    """Debian's package is for Debian's interpreter, which need not be the one of this test."""
+    """Returns an interpreter that has mpi4py. Debian's package is for Debian's interpreter, which may not be the
+    one that runs this test."""
     for python in (sys.executable, "/usr/bin/python3"):
         if subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode == 0:
             return python
@@ -46,7 +46,7 @@ def python_with_mpi4py():
 
 class OnTwoHosts(Case):
     def launch(self, enter, *words):
-        """The words of a command that starts `words` four times; `enter` HOST COMMAND reaches a host."""
+        """Returns the command that starts `words` four times; `enter` HOST COMMAND runs a command on a host."""
         raise NotImplementedError
 
     def play(self, parts, *words):
@@ -81,7 +81,7 @@ class OpenMpiOnTwoHosts(OnTwoHosts):
 
     def run_parts(self, *parts):
         result = self.play(parts, python_with_mpi4py(), PAYLOAD, ROUNDS, *parts)
-        if self.persona == "iwarp":  # of a RoCE device libfabric tries datagrams, too
+        if self.persona == "iwarp":  # on a RoCE device libfabric tries datagrams, too
             self.assert_silent(result)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""perftest over rdma_cm (-R): each tool with each option that it has."""
+"""perftest over rdma_cm (-R): each tool with each of its options."""
 from perftest import ITERATIONS, TOOLS, PerftestCase
 from support import LONG, TIMEOUT, SANITIZER, main
 from tried import tried
@@ -12,7 +12,7 @@ class OverRdmaCm(PerftestCase):
         self.each("-R", "-R")
 
     def test_all_sizes(self):
-        # Most of the time goes into filling the buffers, hundreds of them for ib_send_*.
+        # Filling the buffers takes most of the time, with hundreds of them for ib_send_*.
         self.each("-a", "-R", "-a", tools=TOOLS if LONG else ("ib_write_bw", "ib_read_lat"),
                   iterations=5, timeout=3 * TIMEOUT)
 
@@ -36,8 +36,8 @@ class OverRdmaCm(PerftestCase):
         self.each("-I", "-R", "-I", 64, "-s", 64)
 
     def test_a_shared_receive_queue(self):
-        # One queue pair: on iWARP perftest counts credits by the receive, not by the queue pair that
-        # took it. When queue pairs get ahead of each other it waits for ever, on any device.
+        # One queue pair: on iWARP perftest counts credits by receive, not by the queue pair that consumed it. With
+        # several queue pairs, one can get ahead of another and perftest waits for ever, on any device.
         self.each("--use-srq", "-R", "--use-srq")
         self.measure("ib_send_bw", "-R", "--use-srq", "-b")
 
@@ -67,7 +67,7 @@ class OverRdmaCm(PerftestCase):
                 self.measure("ib_send_lat", "-R", options=options)
 
     def test_many_runs_in_a_row(self):
-        """The server's listener is closed and opened again between two connections of a run."""
+        """Between two connections of a run the server closes its listener and opens it again."""
         for _ in range(50 if LONG else 1):
             for tool in TOOLS:
                 with self.subTest(tool=tool):

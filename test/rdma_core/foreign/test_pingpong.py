@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ibv_rc_pingpong, ibv_srq_pingpong and ibv_uc_pingpong, which connect their queue pairs themselves;
-the buffers are validated (-c). And perftest with `-c UC`."""
+"""ibv_rc_pingpong, ibv_srq_pingpong and ibv_uc_pingpong, which connect their queue pairs themselves and validate
+the buffers (-c). Also perftest with `-c UC`."""
 import re
 
 from hosts import own_address
@@ -13,8 +13,8 @@ class PingpongCase(Case):
     def play(self, program, *words, **how):
         port = free_port()
         call = (program, "-p", port, "-c", *words)
-        # It ends when all queue pairs together have sent enough, and then some have Sends under way. What
-        # the other end sends to those later is flushed by an RNIC, and that end may lack it to have enough.
+        # The program ends when all queue pairs together have sent enough, while some still have Sends in flight. An
+        # RNIC flushes what the other end sends to those later, and that end may then not receive enough.
         leaves_early = program == "ibv_srq_pingpong"
         statuses = (0, 1) if leaves_early and self.persona == "iwarp" else (0,)
         server, client = self.pair(call, (*call, "127.0.0.1"), port, statuses=statuses, **how)
@@ -33,7 +33,7 @@ class PingpongCase(Case):
        "with `--as roce` or `--oob on`", personas=("iwarp", "roce"))
 class Pingpong(PingpongCase):
     def play(self, program, *words, **how):
-        """A port of RoCE has no LID."""
+        """A RoCE port has no LID."""
         gid = ("-g", 0) if self.persona == "roce" and "-g" not in words else ()
         return super().play(program, *gid, *words, **how)
 
@@ -49,16 +49,16 @@ class Pingpong(PingpongCase):
                 self.play("ibv_srq_pingpong", *words)
 
     def test_a_range_of_ports(self):
-        """The queue pair's number has the TCP port in its lower half, which is bound with it."""
+        """The lower half of a queue pair number is its TCP port, which is bound when the number is assigned."""
         first, second, third = free_port(), free_port(), free_port()
         options = ("--port-range", f"{first}-{first}")
         with Program("ibv_rc_pingpong", "-p", second, options=options) as server:
-            server.listens(second)  # Its queue pair has been made then.
-            # Taken: no other port is tried.
+            server.listens(second)  # The queue pair exists by then.
+            # In use: no other port is tried.
             refused = self.run_program("ibv_rc_pingpong", "-p", third, options=options,
                                        statuses=(1,))
             self.assertIn("Couldn't create QP", refused.err)
-            self.assertFalse(is_listening(server.process.pid, first))  # It awaits no peer yet.
+            self.assertFalse(is_listening(server.process.pid, first))  # It does not wait for a peer yet.
         low, high = min(first, second), max(first, second) + 50
         for result in self.play("ibv_rc_pingpong", options=("--port-range", f"{low}-{high}")):
             local = re.search(r"local address: .*QPN 0x(\w+)", result.out)[1]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rping in all its modes, data validated (-V): both address families, sizes up to its largest, own
-queue pairs, a persistent server with clients at a time, and the ways connections can be set up."""
+"""rping in all its modes, data validated (-V): both address families, sizes up to its largest, its own queue pairs,
+a persistent server with concurrent clients, and the ways to set up a connection."""
 import contextlib
 import socket
 import struct
@@ -9,7 +9,7 @@ import unittest
 from support import LONG, TIMEOUT, SANITIZER, Case, Program, free_port, main
 from tried import tried
 
-SIZES = (23, 24, 63, 64, 65, 1000, 1448, 4096, 16384, 65000, 65535)  # its limits, and others
+SIZES = (23, 24, 63, 64, 65, 1000, 1448, 4096, 16384, 65000, 65535)  # its limits, and sizes between them
 
 
 @tried("rping", "rdmacm-utils", "data validated, many clients, queue pairs that it makes itself")
@@ -49,8 +49,8 @@ class Rping(Case):
                 self.ping("-C", 5, "-S", size)
 
     def test_a_program_that_exits_at_a_failed_completion_says_why(self):
-        """The server reads more than its memory has room for. Its own completion tells it, and it
-        exits, while the event that the connection is over is still on its way."""
+        """The server reads more than its memory has room for. It exits on its own completion, before the disconnect
+        event has arrived."""
         for persona in ("iwarp", "roce"):
             for run in range(4):
                 with self.subTest(persona=persona, run=run):
@@ -77,8 +77,8 @@ class Rping(Case):
         for words in ((), ("-q",)):
             port = free_port()
             where = ("-a", "127.0.0.1", "-p", port, "-V", *words)
-            # Line by line, because rping mixes two requests up that come before it has forked off
-            # a thread for the first: the next client must wait until then.
+            # Line-buffered, because rping confuses two requests that arrive before it has started a thread for the
+            # first: the next client must wait until then.
             serve = ("stdbuf", "-oL", "rping", "-s", "-P", "-d", *where)
             with Program(*serve) as server, contextlib.ExitStack() as stack:
                 server.listens(port)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""librpma: the operations of programs for persistent memory, by programs/rpma_operations.cpp, which is
-built where librpma's headers are. Debian's fio has no engine for it."""
+"""librpma: the operations of programs for persistent memory, by programs/rpma_operations.cpp, which is built if
+librpma's headers are installed. Debian's fio has no engine for it."""
 import os
 import pathlib
 

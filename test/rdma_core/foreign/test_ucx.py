@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UCX's own transports without UCP: rc_verbs and ud_verbs are listed for a RoCE device, and every
-test of uct that the transport can do runs over it. Then UCP, which finds the other end by ud_verbs
-and sends by rc_verbs. UCX does not show an iWARP device at all, and its rc_verbs offers swap on no
-device that has only the atomics of the verbs."""
+"""UCX's own transports without UCP: rc_verbs and ud_verbs are listed for a RoCE device, and every test of uct that
+the transport supports runs over it. Then UCP, which finds the other end by ud_verbs and sends by rc_verbs. UCX does
+not list an iWARP device at all, and its rc_verbs offers swap on no device that has only the atomics of the verbs."""
 import contextlib
 import re
 import subprocess
@@ -15,7 +14,7 @@ import ucx
 
 HOSTS = ("10.99.8.1", "10.99.8.2")
 NO_HOSTS = why_no_namespaces()
-# Test, layout of the data, octets. Get by zcopy begins at 65, a short put ends at 64.
+# Test, data layout, bytes. Get by zcopy begins at 65, a short put ends at 64.
 RC_RUNS = (
     ("am_lat", "short", 8), ("am_lat", "bcopy", 4096), ("am_lat", "zcopy", 4096),
     ("am_bw", "short", 32), ("am_bw", "bcopy", 8000), ("am_bw", "zcopy", 8000),
@@ -24,27 +23,27 @@ RC_RUNS = (
     ("get", "bcopy", 8), ("get", "zcopy", 65), ("get", "zcopy", 1 << 20),
     ("add_lat", "short", 8), ("add_mr", "short", 8), ("fadd", "short", 8), ("cswap", "short", 8),
 )
-# UCX has active messages only over datagrams, of less than 1024 octets on an Ethernet.
+# UCX has active messages only over datagrams, and on an Ethernet shorter than 1024 bytes.
 UD_RUNS = (
     ("am_lat", "short", 8), ("am_lat", "shortiov", 8), ("am_lat", "bcopy", 900),
     ("am_lat", "zcopy", 900),
     ("am_bw", "short", 32), ("am_bw", "bcopy", 900), ("am_bw", "zcopy", 900),
 )
-# Small, in several pieces, and by rendezvous.
+# Small messages, messages in several pieces, and rendezvous.
 UCP_RUNS = (
     ("tag_lat", 8), ("tag_bw", 4096), ("tag_bw", 1 << 17), ("tag_sync_lat", 8), ("stream_bw", 4096),
     ("ucp_am_bw", 1 << 17), ("ucp_put_bw", 1 << 16), ("ucp_get", 1 << 16), ("ucp_fadd", 8),
     ("ucp_cswap", 8))
 ITERATIONS = 10000 if LONG else 100
 NETWORK = ucx.environment()
-# Processes that share no memory, as UCX finds out by their namespaces.
+# Processes without shared memory, which UCX detects by their namespaces.
 APART = ("unshare", "--ipc", "--pid", "--fork", "--kill-child")
 
 
 class UcxCase(Case):
     @classmethod
     def setUpClass(cls):
-        """Where it was built with MPI, it is one of MPI's unless told."""
+        """A UCX that was built with MPI runs as an MPI program by default."""
         usage = subprocess.run(["ucx_perftest", "-h"], capture_output=True, text=True, timeout=60)
         cls.alone = ("-P", 0) if "-P <0|1>" in usage.stdout + usage.stderr else ()
 
@@ -114,7 +113,7 @@ class Ucp(UcxCase):
                    "client_how": {"prefix": within(names[1], *apart)}}
 
     def on_two_hosts(self, transports, chosen, *apart):
-        """`chosen`: what UCX says that it sends tagged messages by."""
+        """`chosen`: the transport that UCX reports for tagged messages."""
         env = ucx.environment(transports)
         with self.two_hosts(*apart) as how:
             said = self.measure("tag_lat", 8, env={**env, "UCX_LOG_LEVEL": "info"}, **how).out
@@ -138,8 +137,8 @@ class Ucp(UcxCase):
 
     @unittest.skipIf(NO_HOSTS, NO_HOSTS)
     def test_connections_that_datagrams_make(self):
-        """rc_v is rc_verbs, and ud_verbs to find the other end. With rc_verbs alone UCX says of any
-        device that there is no auxiliary transport."""
+        """rc_v is rc_verbs with ud_verbs to find the other end. With rc_verbs alone UCX reports that there is no
+        auxiliary transport, on any device."""
         self.on_two_hosts("rc_v", "rc_verbs")
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs over UCX are told."""
+"""Environment of programs that use UCX."""
 import re
 import subprocess
 
 
 def version():
-    """Of the installed UCX, as numbers; (0,): none that says it."""
+    """Returns the version of the installed UCX as numbers, or (0,) if there is none."""
     try:
         said = subprocess.run(["ucx_info", "-v"], capture_output=True, text=True, timeout=60).stdout
     except FileNotFoundError:
@@ -15,11 +15,10 @@ def version():
 
 
 def environment(transports="^sm"):
-    """`transports`: UCX_TLS, None where UCX chooses among all; else the memory that both hosts really
-    share is left out. From 1.16 on UCX waits at a fence for the
-    peer's memory to be written, which its rc_verbs can do with no adapter but Mellanox's: it says
-    "flush(remote) is not supported" and goes on as if it were done. With one connection between two
-    ends its weak fence is enough."""
+    """`transports`: UCX_TLS, or None to let UCX choose among all but shared memory, which both hosts really have in
+    common. From 1.16 on UCX waits at a fence for the peer's memory to be written, which its rc_verbs supports on
+    Mellanox adapters only: elsewhere it prints "flush(remote) is not supported" and continues as if it were done.
+    With one connection between two ends its weak fence is enough."""
     variables = {"UCX_NET_DEVICES": "iwarp0:1"}
     if transports is not None:
         variables["UCX_TLS"] = transports

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that writes to its buffers while they are sent: one thread increments the words of the
-// source, another one sends it, by Writes and Sends of three sizes. The receiver is a process of
-// its own, stopped and continued again and again, so that the source also changes while a full
-// socket delays what is framed.
+// source, another sends it, by Writes and Sends of three sizes. The receiver is a separate process
+// that is stopped and continued again and again, so that the source also changes while a full
+// socket delays framed data.
 //   changed_sources ADDRESS SECONDS
-// The last line is "done"; before it one for each kind of request.
+// Prints a line for each kind of request, and "done" at the end.
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 #include <sys/prctl.h>
@@ -33,16 +33,16 @@ using std::chrono::milliseconds;
 constexpr std::size_t kLargest = 1 << 20;
 constexpr std::uint32_t kDepth = 32;
 constexpr std::uint32_t kReceives = 64;
-/// A full queue of which nothing completes for this long has filled the socket.
+/// If nothing in a full queue completes for this long, the socket is full.
 constexpr milliseconds kStuck(5);
-/// Between two stops.
+/// Time between two stops.
 constexpr milliseconds kRunning(20);
 
 void check(bool ok, const char* what) {
   if (!ok) throw std::runtime_error(what);
 }
 
-/// Where the peer may write.
+/// The memory that the peer may write.
 struct Target {
   std::uint64_t address;
   std::uint32_t rkey;
@@ -90,7 +90,7 @@ class Buffer {
   ibv_mr* mr_;
 };
 
-// Until a message of one octet has come and the sender needs no answer any more.
+// Receives until a message of one octet has come and the sender needs no more answers.
 void receive_all(const char* address, int sender) {
   rdma_cm_id* const listener = endpoint(address, "0", RAI_PASSIVE);
   check(rdma_listen(listener, 1) == 0, "rdma_listen");
@@ -163,7 +163,7 @@ class Sender {
   }
 
  private:
-  /// Returns how many have completed.
+  /// Returns the number of completions.
   std::uint64_t send_some(std::optional<ibv_wr_opcode> opcode, std::uint32_t most = kDepth) {
     for (; opcode && outstanding_ < most; ++outstanding_) {
       ibv_sge sge{.addr = reinterpret_cast<std::uint64_t>(buffer_.data()),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of datagrams, as any program would have it: a queue pair of type UD that is ready, and
-// memory for what comes and goes.
+// One end of a datagram test: a UD queue pair in RTS, and memory for messages in both directions.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -18,7 +17,7 @@ inline constexpr std::uint32_t kBatch = 128;
 inline constexpr std::uint32_t kReceives = 512;
 
 struct End : rdma_core_test::VerbsEnd {
-  /// nullptr: of the port's first GID.
+  /// Uses the port's first GID if `address` is null.
   explicit End(const char* address)
       : VerbsEnd({.type = IBV_QPT_UD,
                   .cap = {.max_send_wr = kBatch,

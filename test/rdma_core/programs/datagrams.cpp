@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of many datagrams, which go by way of relay.py.
+// One end of a stream of datagrams, which pass through relay.py.
 //   datagrams send|receive ADDRESS RELAY PORT TOTAL
-// ADDRESS is its own and one of its GIDs. The relay is told the queue pair's number over TCP at
-// RELAY and PORT, and there says the number of the other end's. The one end sends in batches, the
-// other is told how many different ones have passed the relay, and must get those, each whole and
-// no other; the last datagram passes behind all. It ends by saying how many came, and which did
-// not.
+// ADDRESS is an address of this host, and one of its GIDs. Each end sends its queue pair number
+// over TCP to the relay at RELAY and PORT, which answers with the number of the other end's. The
+// sender sends in batches. The receiver learns how many different datagrams have passed the relay,
+// and must get those, each intact, and no others; the last datagram passes after all others. At the
+// end it prints how many arrived, and which did not.
 #include <netdb.h>
 #include <sys/socket.h>
 
@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint32_t kMax = 1000;
 
-/// Its length and octets follow from its number.
+/// The length and the octets of a datagram follow from its number.
 std::uint32_t length_of(std::uint32_t sequence) {
   constexpr std::uint32_t kSmallest = sizeof sequence;
   return kSmallest + sequence * 2654435761U % (kMax - kSmallest);
@@ -32,7 +32,7 @@ char octet_of(std::uint32_t sequence, std::uint32_t at) {
   return static_cast<char>(sequence * 31 + at * 7 + (sequence >> 8));
 }
 
-/// Lines to the relay and back.
+/// Exchanges lines with the relay.
 class Control {
  public:
   Control(const char* host, const char* port) {
@@ -64,7 +64,7 @@ class Control {
 void send_all(End& end, Control& control, const char* relay, std::uint32_t total) {
   const std::uint32_t peer = control.receive();
   ibv_ah* const ah = end.way_to(gid_of(relay), end.index);
-  // The one behind all others is a batch of its own.
+  // The last datagram is a batch of its own.
   for (std::uint32_t first = 0; first <= total;) {
     const std::uint32_t behind = first == total ? total + 1 : std::min(first + kBatch, total);
     for (std::uint32_t n = first; n != behind; ++n) {

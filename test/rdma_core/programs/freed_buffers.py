@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two ranks of an MPI program, with buffers that are freed after each message, as MPI allows. Not a
-test by itself: test_careful.py starts it."""
+"""Two ranks of an MPI program that free their buffers after each message, as MPI allows. Not a test by itself:
+test_careful.py starts it."""
 import ctypes
 
 from mpi4py import MPI
 
 WORLD = MPI.COMM_WORLD
 RANK = WORLD.Get_rank()
-# By rendezvous, and no pages of its own: what is freed stays in the process.
+# Large enough for rendezvous, but small enough to share pages: freed memory stays in the process.
 LENGTH = 100_000
 
 libc = ctypes.CDLL(None)

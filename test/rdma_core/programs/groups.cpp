@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A member of a group, on a host with several interfaces, and who sends to the group.
+// A member of a multicast group on a host with several interfaces, and a sender to the group.
 //   groups member GROUP COUNT
 //   groups send GROUP ADDRESS
-// A member says on how many interfaces this process's host has joined the group, from whom each of
-// COUNT datagrams came, and, when it has left, how many interfaces remain. ADDRESS is one of the
-// sender's GIDs.
+// A member prints on how many interfaces this process's host has joined the group, the sender of
+// each of COUNT datagrams, and how many interfaces remain after it has left the group. ADDRESS is
+// one of the sender's GIDs.
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr std::uint32_t kText = 8;
 
 bool is_ipv4(const ibv_gid& gid) { return gid.raw[0] != 0xFF; }
 
-/// As /proc/net/igmp and igmp6 write it.
+/// Formats an address as /proc/net/igmp and igmp6 do.
 std::string hex_of(const ibv_gid& group) {
   std::string out;
   std::array<char, 3> two{};
@@ -46,7 +46,8 @@ int interfaces_that_joined(const ibv_gid& group) {
   return out;
 }
 
-/// Where that GRH has it: of an IPv6 header, or of an IPv4 header behind 20 octets of zero.
+/// Returns the source address in a GRH: that of an IPv6 header, or of an IPv4 header after 20 zero
+/// octets.
 std::string sender_of(const std::uint8_t* grh) {
   constexpr std::size_t kIpv4Header = 20;
   const bool ipv4 = std::all_of(grh, grh + kIpv4Header, [](auto octet) { return octet == 0; });

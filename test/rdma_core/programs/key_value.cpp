@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A key-value server that offers TCP and RDMA on one port number, and a client of both. `server
-// PORT` ends when a client says so by TCP and all have gone; `client ADDRESS PORT COUNT` connects
-// by RDMA COUNT times: what it sets by RDMA it gets by both, and what it sets by TCP it gets by
-// RDMA.
+// A key-value server that serves TCP and RDMA on one port number, and a client of both. `server
+// PORT` ends when a client requests it over TCP and all have disconnected. `client ADDRESS PORT
+// COUNT` connects by RDMA COUNT times: it reads what it set by RDMA over both, and what it set by
+// TCP over RDMA.
 #include "key_value.hpp"
 
 #include <netdb.h>
@@ -12,7 +12,7 @@
 
 namespace {
 
-/// "SKEY VALUE" sets and answers "OK", "GKEY" answers the value. A key has 8 octets.
+/// "SKEY VALUE" sets and answers "OK", "GKEY" answers the value. A key has 8 bytes.
 class Store {
  public:
   std::string answer(std::string_view request) {
@@ -27,7 +27,7 @@ class Store {
   std::map<std::string, std::string> values_;
 };
 
-// By TCP a message has its length in front, four octets.
+// Over TCP a message is preceded by its length, four octets.
 void send_by_tcp(int fd, std::string_view message) {
   const auto length = htonl(static_cast<std::uint32_t>(message.size()));
   std::string out(reinterpret_cast<const char*>(&length), sizeof(length));
@@ -36,7 +36,7 @@ void send_by_tcp(int fd, std::string_view message) {
           "send");
 }
 
-/// Takes a whole message off the front, if there is one.
+/// Removes the first message from `arrived` if it is complete.
 bool take_message(std::string& arrived, std::string& out) {
   std::uint32_t length = 0;
   if (arrived.size() < sizeof(length)) return false;
@@ -55,7 +55,7 @@ struct Events {
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
 
-  /// Each event that is there, acknowledged when `take` has seen it.
+  /// Passes each pending event to `take`, then acknowledges it.
   void drain(const std::function<void(rdma_cm_id*, rdma_cm_event_type)>& take) const {
     rdma_cm_event* event = nullptr;
     while (rdma_get_cm_event(channel, &event) == 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both ends of the key-value program share: an epoll of non-blocking descriptors, and one RDMA
-// connection as such servers use it. Each end tells by a Send where its buffer is; from then on a
-// message is a Write into the other's buffer with its length as immediate data.
+// Shared by both ends of the key-value program: an epoll loop of non-blocking descriptors, and an
+// RDMA connection as such servers use it. Each end sends the address of its buffer in a Send; after
+// that a message is a Write into the peer's buffer with its length as immediate data.
 #pragma once
 
 #include <arpa/inet.h>
@@ -31,7 +31,7 @@ inline void make_non_blocking(int fd) {
   require(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0, "fcntl");
 }
 
-/// Calls what belongs to a descriptor when it can be read.
+/// Calls the handler of each descriptor that is readable.
 class Loop {
  public:
   Loop() { require(epoll_ >= 0, "epoll_create1"); }
@@ -58,7 +58,7 @@ class Loop {
       require(count == 1, "epoll_wait");
       const auto found = acts_.find(event.data.fd);
       if (found == acts_.end()) continue;
-      const auto act = found->second;  // it may forget itself
+      const auto act = found->second;  // the handler may remove itself
       act();
     }
   }
@@ -73,7 +73,7 @@ class Connection {
   using Received = std::function<void(Connection&, std::string_view)>;
   static constexpr std::size_t kBuffer = 8192;
 
-  /// On an id that has its device; `ready` once the peer's buffer is known.
+  /// `id` has resolved its device. Calls `ready` once the peer's buffer is known.
   Connection(Loop& loop, rdma_cm_id* id, std::function<void(Connection&)> ready, Received received)
       : loop_(loop), id_(id), ready_(std::move(ready)), received_(std::move(received)) {
     domain_ = ibv_alloc_pd(id->verbs);
@@ -111,7 +111,7 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// At ESTABLISHED; such programs take a completion that comes before it for an error.
+  /// Call on ESTABLISHED; such programs treat an earlier completion as an error.
   void established() {
     established_ = true;
     const Place own{.address = reinterpret_cast<std::uintptr_t>(received_buffer()),
@@ -121,7 +121,7 @@ class Connection {
     post(IBV_WR_SEND, own_place(), sizeof(own));
   }
 
-  /// When what was said before has left its buffer.
+  /// Sends a message as soon as the earlier ones have left the buffer.
   void say(std::string_view message) {
     require(message.size() <= kBuffer && theirs_.key != 0, "a message that fits, and a peer");
     to_say_.emplace_back(message);
@@ -188,7 +188,7 @@ class Connection {
   }
 
   void take(const ibv_wc& done) {
-    if (done.status == IBV_WC_WR_FLUSH_ERR) return;  // after the end
+    if (done.status == IBV_WC_WR_FLUSH_ERR) return;  // flushed after the disconnect
     require(done.status == IBV_WC_SUCCESS, ibv_wc_status_str(done.status));
     require(established_, "a completion before ESTABLISHED");
     if (done.opcode == IBV_WC_RECV) {

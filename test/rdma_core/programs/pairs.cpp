@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queue pairs between two processes, without rdma_cm: addresses, numbers and PSNs go over a TCP
-// connection, each pair is used and destroyed, and the next one made.
+// connection, each pair is used and destroyed, and the next one created.
 //   pairs PORT ADDRESS ROUNDS plain|lies [HOST]
-// ADDRESS is its own, IPv4, and one of its GIDs. Without HOST it serves. Each round reads a word of
-// the peer's memory, which is new in each round. With `lies` the client first makes queue pairs
-// that are told a wrong number, a wrong PSN and the GID of nobody, and says what becomes of a Read
-// on each.
+// ADDRESS is an IPv4 address of this host, and one of its GIDs. Without HOST it is the server. Each
+// round reads one word of the peer's memory, which is new in each round. With `lies` the client
+// first creates queue pairs with a wrong number, a wrong PSN and a GID that no host has, and prints
+// the result of a Read on each.
 #include <infiniband/verbs.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -24,7 +24,7 @@ namespace {
 
 using rdma_core_test::check;
 
-/// What one end tells the other.
+/// What one end sends to the other over TCP.
 struct Told {
   ibv_gid gid;
   std::uint32_t qpn;
@@ -70,7 +70,7 @@ class Peer {
   int fd_ = -1;
 };
 
-/// Makes many queue pairs; the one that each end has is not used.
+/// Creates many queue pairs; does not use the one that VerbsEnd has.
 struct Device : rdma_core_test::VerbsEnd {
   static constexpr rdma_core_test::EndOptions kSmall{
       .cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}, .cqe = 16};
@@ -114,11 +114,11 @@ struct Device : rdma_core_test::VerbsEnd {
 
   ibv_gid gid;
   int index;
-  /// The peer's to read, and what was read.
+  /// The word that the peer reads, and the word that was read.
   std::uint64_t* words = reinterpret_cast<std::uint64_t*>(memory);
 };
 
-/// Both ends give every third pair up before it is ready, each in another state.
+/// Both ends destroy a queue pair before it is ready, each in a different state.
 void give_up(Device& device, Peer& peer, int round, bool client) {
   ibv_qp* const qp = device.make();
   const Told other = peer.exchange(device.end(qp, 7));
@@ -138,7 +138,7 @@ void one_round(Device& device, Peer& peer, int round, bool client) {
   check(wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
   check(device.words[1] == static_cast<std::uint64_t>(round) * 2 + (client ? 0 : 1),
         "another pair's memory");
-  peer.exchange({});  // Both have read.
+  peer.exchange({});  // Wait until both have read.
   check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
 }
 
@@ -176,7 +176,7 @@ int main(int argc, char** argv) {
     if (std::string(argv[4]) == "lies") {
       ibv_qp* const qp = device.make();
       const Told other = peer.exchange(device.end(qp, 7));
-      // Without lies it would have the client for its peer.
+      // Without the lies, its peer would be the client.
       client ? lie(device, other) : check(device.connect(qp, 7, other) == 0, "connect");
       peer.exchange({});
       check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");

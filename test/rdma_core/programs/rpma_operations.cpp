@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server and a client on librpma, as a program for persistent memory would be written: the client
-// writes, flushes, reads back, writes eight octets atomically, writes with immediate data, and both
-// exchange messages. Each end compares what its memory has. `server ADDRESS PORT` or `client ...`.
+// A server and a client on librpma, written like a program for persistent memory: the client
+// writes, flushes, reads back, writes eight bytes atomically, writes with immediate data, and both
+// exchange messages. Each end compares its memory. `server ADDRESS PORT` or `client ...`.
 #include <arpa/inet.h>
 #include <librpma.h>
 
@@ -50,7 +50,7 @@ bool has(std::span<const unsigned char> memory, unsigned seed) {
                              [&](unsigned char octet) { return octet == noise(n++, seed); });
 }
 
-/// One end: its device, its memory, and the connection once there is one.
+/// One end: its device, its memory, and the connection once it is established.
 struct End {
   rpma_peer* peer = nullptr;
   std::span<unsigned char> memory;
@@ -133,7 +133,7 @@ void serve(const char* address, const char* port) {
   std::puts("server: all payload right");
 }
 
-/// Write, flush, read: what is read comes back to the upper half.
+/// Writes, flushes and reads back into the upper half.
 void use_remote_memory(End& end, rpma_mr_remote* remote) {
   constexpr int kAlways = RPMA_F_COMPLETION_ALWAYS;
   constexpr int kOnError = RPMA_F_COMPLETION_ON_ERROR;
