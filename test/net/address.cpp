@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HOST:PORT in text and back.
+// Parsing and formatting of HOST:PORT.
 #include "iwarp/net/address.hpp"
 
 #include <doctest/doctest.h>

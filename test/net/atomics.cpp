@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomics of many connections on one word, over real sockets and threads, and peers that use RFC
-// 7306 wrongly.
+// Atomics of many connections on one word, over real sockets and threads, and peers that violate
+// RFC 7306.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -29,7 +29,7 @@ namespace {
 constexpr std::uint64_t kConnections = 8;
 constexpr std::uint64_t kBatch = 50;
 
-// Sanitizers are too slow for all of it, unless somebody has the time.
+// With sanitizers the full count runs only with IWARP_LONG=1.
 std::uint64_t adds_per_connection() {
 #ifdef IWARP_SANITIZED
   const char* wanted = std::getenv("IWARP_LONG");
@@ -45,8 +45,8 @@ struct Word {
   }
 };
 
-/// A requester, and behind the connection a domain of its own with a region of its own over the
-/// word that all share.
+/// A requester, and at the other end a protection domain and a region of its own, which contains
+/// the shared word.
 struct Client {
   Client(Rnic& from, Rnic& to, Word& word)
       : a(from, 64),
@@ -57,7 +57,7 @@ struct Client {
     REQUIRE(a.qp->query().extensions);
   }
 
-  // Returns how many of the old values were smaller than the one before.
+  // Returns how often an old value was smaller than the previous one.
   std::uint64_t add(std::uint64_t count, bool polling) {
     const auto old = a.sge(0, 8);
     const SendWr one{.opcode = WrOpcode::kFetchAdd,
@@ -87,7 +87,7 @@ struct Client {
   Memory region;
 };
 
-/// The code of the Terminate that comes next, "0/2/06".
+/// Returns the code of the next Terminate, for example "0/2/06".
 std::string terminate_code(RawPeer& peer) {
   const auto length = bytes::load_be<std::uint16_t>(peer.receive(2).data());
   const auto ulpdu = peer.receive(length);
@@ -101,7 +101,7 @@ std::vector<std::byte> frame(const char* name) {
   return iwarp::test::load_vector("extensions.hex", name).octets;
 }
 
-/// An FPDU with an Immediate of so many octets, MSN 1.
+/// Returns an FPDU with an Immediate of `size` octets, MSN 1.
 std::vector<std::byte> immediate(std::size_t size) {
   std::array<std::byte, ddp::kUntaggedHeaderSize> header{};
   bytes::Writer writer{bytes::Span(header)};
@@ -114,7 +114,7 @@ std::vector<std::byte> immediate(std::size_t size) {
   return out;
 }
 
-/// Connected to b, both agreed on RFC 7306.
+/// Connects to b; both ends agree on RFC 7306.
 RawPeer agreed(Pair& pair) {
   const auto tag = octets(mpa::extensions_tag(mpa::FrameKind::kRequest));
   auto peer = RawPeer::connect(pair.listener->local().port);
@@ -179,7 +179,7 @@ TEST_CASE(
     CHECK_EQ(terminate_code(peer), code);
     peer.close();
     expect(*pair.b.cm, Type::kDisconnected);
-    // None of it is the receive's fault.
+    // The receive is not at fault, so it is flushed.
     CHECK_EQ(to_string(pair.b.completion().status), to_string(verbs::WcStatus::kWrFlush));
     REQUIRE_FALSE(pair.b.qp->reset());
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ports that are bound before they are used: nobody else gets them, former connections do not keep
-// us from them, and one can listen on them or connect from them.
+// Ports that are bound before they are used: no other program can bind them, former connections do
+// not block them, and a socket can listen on them or connect from them.
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -24,7 +24,8 @@ std::error_code error_of(const Address& at) {
   return socket ? std::error_code() : socket.error();
 }
 
-/// A program that knows nothing of us binds that port, with an option set. The socket, or nothing.
+/// Binds that port, with an option set, as a program without this library does. Returns the socket,
+/// or nullopt if the port is in use.
 std::optional<UniqueFd> foreign_bind(std::uint16_t port, int option = SO_KEEPALIVE) {
   UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
@@ -71,13 +72,13 @@ TEST_CASE("what cannot be bound is said at once") {
 TEST_CASE("a port is bound again while its former connections are open or in TIME_WAIT") {
   Established pair;
   const Address at = pair.listener->local();
-  CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));  // somebody listens
+  CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));  // the listener has the port
   pair.listener.reset();
   {
     auto beside_the_connection = must(bind_tcp(at));
     CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));
   }
-  // Who closes first is the one that waits.
+  // The end that closes first is in TIME_WAIT.
   REQUIRE_FALSE(pair.b.qp->disconnect());
   expect(*pair.a.cm, Type::kDisconnected);
   expect(*pair.b.cm, Type::kDisconnected);
@@ -105,7 +106,8 @@ TEST_CASE("a socket that could not listen is bound as before, and listens later"
   Pair pair;
   auto socket = must(bind_tcp(kAnyPort));
   const auto at = socket.local();
-  // Of our own user, and asks for what nobody asks for by chance.
+  // A socket of the same user can share the port, but only with SO_REUSEPORT, which no program sets
+  // by chance.
   auto stranger = foreign_bind(at.port, SO_REUSEPORT);
   REQUIRE(stranger.has_value());
   REQUIRE_EQ(::listen(stranger->get(), 1), 0);
@@ -134,7 +136,8 @@ TEST_CASE("a connection leaves from the port that the program has bound, and kee
       expect(*pair.b.cm, Type::kEstablished);
       CHECK_EQ(error_of(from), make_error_code(Errc::kAddressInUse));
       CHECK_FALSE(foreign_bind(from.port, SO_REUSEADDR).has_value());
-      // The passive side first: the active one does not wait in TIME_WAIT, and can come again.
+      // The passive side closes first, so that the active one is not in TIME_WAIT and can connect
+      // again.
       REQUIRE_FALSE(pair.b.qp->disconnect());
       expect(*pair.a.cm, Type::kDisconnected);
       expect(*pair.b.cm, Type::kDisconnected);
@@ -180,7 +183,7 @@ TEST_CASE("connecting from where nobody can connect from fails with the reason")
 }
 
 TEST_CASE("a range of ports is used from the bottom up, until none is left") {
-  // Somewhere where three ports in a row are free.
+  // Find three free ports in a row.
   std::uint16_t first = 0;
   for (std::uint16_t port = 20000; first == 0 && port < 32000; port += 3) {
     const auto free = [](std::uint16_t p) { return !error_of({"127.0.0.1", p}); };
@@ -200,6 +203,6 @@ TEST_CASE("a range of ports is used from the bottom up, until none is left") {
   lowest = must(bind_tcp(kAnyPort, range));
   CHECK_EQ(lowest.local().port, first + 2);
   CHECK_EQ(must(bind_tcp(kAnyPort, range)).local().port, first);
-  // Who asks for a port by number gets that.
+  // A port that is requested by number need not be in the range.
   CHECK_EQ(must(bind_tcp({"127.0.0.1", first}, {.first = 1, .last = 2})).local().port, first);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channels: order, the descriptor's readiness, removal, waking a sleeper.
+// Channels: order, readiness of the descriptor, removal, waking up a sleeping thread.
 #include "iwarp/net/channel.hpp"
 
 #include <doctest/doctest.h>
@@ -14,8 +14,8 @@
 using namespace std::chrono_literals;
 using iwarp::net::Channel;
 
-// Through a Channel& a program would get another descriptor, which does not tell what the sockets
-// have.
+// Through a Channel& a program would get the wrong descriptor, which does not become readable for
+// the sockets.
 static_assert(
     !std::is_base_of_v<Channel<iwarp::verbs::CompletionQueue*>, iwarp::net::CompletionChannel>);
 

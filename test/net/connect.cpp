@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connecting, accepting, rejecting, and all the ways in which a connection does not come about.
+// Connecting, accepting, rejecting, and all the ways in which connecting fails.
 #include <doctest/doctest.h>
 
 #include <ostream>
@@ -248,7 +248,7 @@ TEST_CASE("a queue pair that goes while it connects takes its events along") {
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
   pair.a.qp.reset();
   CHECK_FALSE(pair.a.cm->poll().has_value());
-  // Whether the passive side knows already is chance; it learns it in any case.
+  // The passive side may or may not know already; it learns it in either case.
   if (!event.request->accept(*pair.b.qp)) {
     expect(*pair.b.cm, Type::kEstablished);
     expect(*pair.b.cm, Type::kDisconnected);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The n-th system call of a whole scenario fails, for every n: nothing hangs, nothing leaks, and
-// everybody is told. Also calls that do less than they were asked to.
+// both programs learn of it. Also calls that do less than requested.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,9 +21,9 @@ using verbs::WrOpcode;
 namespace {
 
 std::atomic<int> calls{0};
-std::atomic<int> failing{0};              // the n-th call fails, 0: none
-std::atomic<int> accepts_left{0};         // so many accepts fail
-std::atomic<std::size_t> most{SIZE_MAX};  // octets per call
+std::atomic<int> failing{0};              // ordinal of the call that fails; 0: none
+std::atomic<int> accepts_left{0};         // number of accepts that still fail
+std::atomic<std::size_t> most{SIZE_MAX};  // bytes per call
 
 bool fails(int code) {
   if (++calls != failing) return false;
@@ -31,7 +31,7 @@ bool fails(int code) {
   return true;
 }
 
-// A message with at most `most` octets.
+// A message truncated to `most` bytes.
 struct Cut {
   explicit Cut(const msghdr& of) : message(of) {
     std::size_t left = most;
@@ -93,7 +93,7 @@ std::size_t open_descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-// Accepts what comes until told to stop; counts how often each connection began and ended.
+// Accepts connections until told to stop; counts how many have been established and ended.
 struct Passive {
   explicit Passive(End& end) : thread([this, &end] { run(end); }) {}
   void run(End& end) {
@@ -113,7 +113,7 @@ struct Passive {
   std::jthread thread;
 };
 
-// True when all of it worked. `limit` is of the startup.
+// Returns whether every step succeeded. `limit` is the startup timeout.
 bool scenario(std::chrono::milliseconds limit = kLimit) {
   auto rnic = Rnic::open();
   REQUIRE(rnic.has_value());
@@ -160,8 +160,8 @@ TEST_CASE("whichever system call fails, everybody is told and nothing is left") 
     failing = ++n;
     calls = 0;
     CAPTURE(n);
-    // The limit is for a connection that the passive side lost; where nothing failed it may be too
-    // short, and the last run is one that worked.
+    // The timeout is for a connection that the passive side has lost. On a slow machine it may
+    // expire without an injected failure, so the last run must be a successful one.
     const bool worked = scenario(2s);
     reached = calls >= n || !worked;
     CHECK_EQ(open_descriptors(), before);

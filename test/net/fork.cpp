@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that forks while it is connected: the child lets go of everything, the parent goes on,
-// and what the parent ends has ended although the child lives.
+// A program that forks while it is connected: the child closes everything, the parent continues,
+// and connections that the parent closes end although the child lives.
 #include "iwarp/net/fork.hpp"
 
 #include <doctest/doctest.h>
@@ -22,8 +22,8 @@ using verbs::WrOpcode;
 
 namespace {
 
-/// A child that has let go, and lives until this is gone. Its exit status says how many of
-/// `descriptors` were still open.
+/// A child that has closed its copies and lives as long as this object. Its exit status is the
+/// number of `descriptors` that were still open.
 class Child {
  public:
   explicit Child(const std::vector<int>& descriptors) {
@@ -45,7 +45,7 @@ class Child {
   }
 
  private:
-  // Nothing here takes a lock: another thread of the parent may have held it.
+  // Takes no locks, which another thread of the parent may have held.
   [[noreturn]] void run_child(const std::vector<int>& descriptors) {
     close_inherited();
     int open = 0;
@@ -73,7 +73,7 @@ TEST_CASE("a connection goes on in the parent of a fork, and ends there while th
   pair.a.expect_success();
   pair.b.expect_success();
   CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 4096, pair.b.buffer.begin()));
-  // A reset goes out when the last descriptor of the socket is closed.
+  // The kernel sends a reset when the last descriptor of the socket is closed.
   REQUIRE_FALSE(pair.a.qp->abort());
   expect(*pair.a.cm, Type::kDisconnected);
   expect(*pair.b.cm, Type::kDisconnected);
@@ -89,7 +89,7 @@ TEST_CASE("a peer's close and a listener's end are not kept from others by a chi
   auto peer = server.accept();
   const Child child({});
   peer.close();
-  // Asked again, in the plainest way.
+  // The retry uses revision 1.
   peer = server.accept();
   peer.close();
   expect(*pair.a.cm, Type::kConnectFailed);

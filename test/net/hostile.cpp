@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers that are silent, talk nonsense, leave, or come in crowds.
+// Peers that stay silent, send garbage, disconnect, or come in large numbers.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -79,7 +79,7 @@ TEST_CASE("a peer that replies nonsense is not spoken to any more [MPA-68] [MPA-
   const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
   CHECK_EQ(failed.error, make_error_code(Errc::kMpaProtocol));
   peer.wait_for_end();
-  pair.connect();  // The queue pair is as good as before.
+  pair.connect();  // The queue pair can be used again.
 }
 
 TEST_CASE("a peer that resets after an enhanced Request is asked once more without [EMPA-50]") {
@@ -137,7 +137,7 @@ TEST_CASE("who agrees on an RTR and withholds it is reset after the time allowed
   ListenOptions options;
   options.connection.startup.timeout = 20ms;
   Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
-  // The time allowed includes what this program takes to accept.
+  // The timeout includes the time that this program needs to accept.
   std::optional<test::HeldClock> clock{std::in_place};
   auto peer = RawPeer::connect(pair.listener->local().port);
   peer.send_startup(asking_for_rtr());
@@ -152,7 +152,8 @@ TEST_CASE("a request whose peer has gone is an error to accept, not an event") {
   auto peer = RawPeer::connect(pair.listener->local().port);
   peer.send_startup(request());
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
-  // Octets behind the Request are a protocol error, and the close that follows says it was seen.
+  // Octets after the Request are a protocol error; the close that follows shows that it was
+  // noticed.
   peer.send(octets("too early"));
   peer.wait_for_end();
   CHECK_EQ(event.request->accept(*pair.b.qp), make_error_code(Errc::kConnectionReset));
@@ -171,10 +172,10 @@ TEST_CASE(
   CHECK(silent.wait_for_end());
   second.send_startup(request());
   auto undecided = expect(*pair.b.cm, Type::kConnectRequest);
-  // Both wait for the program now, and nobody goes for a newcomer.
+  // Both wait for the program now, and neither is evicted for a newcomer.
   auto third = RawPeer::connect(pair.listener->local().port);
   third.wait_for_end();
-  // One is decided, and there is room again.
+  // Accepting one makes room again.
   REQUIRE_FALSE(event.request->accept(*pair.b.qp));
   expect(*pair.b.cm, Type::kEstablished);
   auto fourth = RawPeer::connect(pair.listener->local().port);
@@ -207,14 +208,14 @@ TEST_CASE("a recognized peer does not give way while it owes its RTR [SCTP-4]") 
   REQUIRE_FALSE(event.request->accept(*pair.b.qp));
   CHECK(RawPeer::connect(pair.listener->local().port).wait_for_end());
   peer.receive(mpa::kStartupHeaderSize + mpa::kEnhancedWordSize);
-  peer.send(octets({"\0\x0e\xc1\x40\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0", 20}));  // a Write of nothing
+  peer.send(octets({"\0\x0e\xc1\x40\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0", 20}));  // a zero-length Write
   expect(*pair.b.cm, Type::kEstablished);
 }
 
 TEST_CASE("a peer whose Request has arrived does not give way, read or not [SCTP-4]") {
   std::promise<void> peers_have_asked;
   ListenOptions options;
-  // The first peer holds up the thread that reads, until the others have asked.
+  // The first peer blocks the reading thread until the others have sent their Requests.
   options.tap = [asked = peers_have_asked.get_future().share()](const Address&, const Address&,
                                                                 bool) {
     asked.wait();
@@ -243,7 +244,7 @@ TEST_CASE(
   std::vector<RawPeer> silent;
   for (std::size_t i = 0; i < kSilent; ++i) silent.push_back(RawPeer::connect(port));
   for (int i = 0; i < kHonest; ++i) {
-    // All are of this host, which is the hardest: the total alone bounds them.
+    // All come from this host, which is the worst case: only the total limits them.
     for (auto& peer : silent) {
       if (peer.has_ended()) peer = RawPeer::connect(port);
     }
@@ -257,10 +258,10 @@ TEST_CASE(
 }
 
 TEST_CASE("set-ups leave a reserve of descriptors to the program [SCTP-4]") {
-  constexpr rlim_t kLimit = 400;  // of which a quarter is reserved
+  constexpr rlim_t kLimit = 400;  // a quarter of it is reserved
   Pair pair;
   const DescriptorLimit limit(kLimit);
-  std::vector<RawPeer> silent;  // Two ends of each are in this process.
+  std::vector<RawPeer> silent;  // Both ends of each are in this process.
   for (rlim_t i = 0; i < kLimit / 2 - 10; ++i) {
     silent.push_back(RawPeer::connect(pair.listener->local().port));
   }
@@ -310,7 +311,7 @@ TEST_CASE("garbage in full operation ends the stream, not the device [MPA-46]") 
   REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
   expect(*pair.b.cm, Type::kEstablished);
   peer.receive(20);
-  peer.send(std::vector<std::byte>(64));  // an FPDU without ULPDU, and its CRC is not 0
+  peer.send(std::vector<std::byte>(64));  // an FPDU without ULPDU; its CRC is not 0
   expect(*pair.b.cm, Type::kDisconnected);
   REQUIRE_FALSE(pair.b.qp->reset());
   pair.connect();

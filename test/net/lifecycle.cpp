@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How connections end: in order from either side, by abort, by Terminate, with the device; and what
-// lives longer than what.
+// How connections end: in order from either side, by abort, by Terminate, or with the device; and
+// which objects outlive which.
 #include <doctest/doctest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -117,7 +117,8 @@ TEST_CASE("destroying a connected queue pair closes its connection and takes its
 
 TEST_CASE("what was complete when its queue pair was destroyed still arrives") {
   constexpr std::size_t kMessage = 64 * 1024;
-  constexpr std::size_t kMessages = 8;  // more than the peer's kernel takes while nobody reads
+  // More than the peer's kernel buffers while its program does not read.
+  constexpr std::size_t kMessages = 8;
   ListenOptions listen;
   listen.connection.receive_hold = kLimit;
   Pair pair(kMessage, {}, {"127.0.0.1", 0}, listen);
@@ -133,7 +134,7 @@ TEST_CASE("what was complete when its queue pair was destroyed still arrives") {
   for (std::size_t i = 0; i < kMessages; ++i) {
     pair.b.post_recv(0, kMessage);
     pair.b.expect_success();
-    CHECK_EQ(pair.b.buffer, pair.a.buffer);  // of the same seed
+    CHECK_EQ(pair.b.buffer, pair.a.buffer);  // same seed
   }
   expect(*pair.b.cm, Type::kDisconnected);
   CHECK_EQ(to_string(pair.b.qp->state()), to_string(QpState::kIdle));
@@ -154,7 +155,7 @@ TEST_CASE("a peer that goes on sending to a destroyed queue pair gets what was s
   pair.a.qp.reset();
   for (int i = 0; i < 64; ++i) peer.send(pattern(65536, 1));
   CHECK_EQ(bytes::load_be<std::uint16_t>(peer.receive(32).data()), 18 + 8);
-  CHECK_FALSE(peer.wait_for_end());  // no reset
+  CHECK_FALSE(peer.wait_for_end());  // not by a reset
 }
 
 TEST_CASE("a queue pair destroyed in the middle of a message resets its connection") {
@@ -167,7 +168,7 @@ TEST_CASE("a queue pair destroyed in the middle of a message resets its connecti
   peer.receive_request();
   peer.send_startup({.kind = mpa::FrameKind::kReply});
   expect(*pair.a.cm, Type::kEstablished);
-  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 1 << 24));  // more than sockets take
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 1 << 24));  // more than the sockets buffer
   pair.a.qp.reset();
   CHECK(peer.wait_for_end());
 }
@@ -248,7 +249,7 @@ TEST_CASE("sockets of the program's own become connections [MPA-62] [MPA-63]") {
   pair.b.expect_success();
 }
 
-/// TCP sockets of this process with that congestion control.
+/// Returns the number of TCP sockets of this process with that congestion control.
 std::size_t sockets_with(std::string_view congestion) {
   constexpr int kDescriptors = 256;
   std::size_t count = 0;

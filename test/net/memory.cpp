@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may be registered, and what deregistering promises.
+// What may be registered, and what deregistration guarantees.
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 
@@ -15,8 +15,8 @@ using verbs::WrOpcode;
 
 namespace {
 
-// Three pages: writable, read-only, and one without any right. (One that is really gone could be
-// mapped anew by anything else in this process.)
+// Three pages: writable, read-only, and one without access. (An unmapped page could be mapped again
+// by other code in this process.)
 struct Pages {
   Pages() {
     auto* all =
@@ -129,7 +129,7 @@ TEST_CASE("after deregistering no octet changes, however hard the peer writes [S
     Pair pair(kSize, {}, {"127.0.0.1", 0}, listen);
     pair.connect(connect);
     const auto target = pair.b.remote(0);
-    // Writes go out as fast as completions come back, until the peer refuses.
+    // Posts Writes as fast as they complete, until the peer refuses one.
     std::atomic<int> written{0};
     std::jthread writer([&] {
       for (;;) {
@@ -141,7 +141,7 @@ TEST_CASE("after deregistering no octet changes, however hard the peer writes [S
     });
     while (written < 20) std::this_thread::yield();
     REQUIRE_FALSE(pair.b.memory.deregister());
-    // The memory is ours again: nobody else touches it, or a sanitizer would see it.
+    // The program may use the memory again: a sanitizer would report any other access.
     const auto mine = pattern(kSize, 99);
     std::copy(mine.begin(), mine.end(), pair.b.buffer.begin());
     writer.join();

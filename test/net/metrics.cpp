@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text format, where it is to be had, and who may not have it.
+// The text format, the addresses that serve it, and the requests that are refused.
 #include "iwarp/net/metrics.hpp"
 
 #include <doctest/doctest.h>
@@ -35,7 +35,7 @@ bool has_line(const std::string& text, const std::string& line) {
   return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
 }
 
-/// What comes until the end.
+/// Sends a request and receives until the end of the stream.
 std::string exchange(int socket, std::string_view request) {
   REQUIRE_EQ(::send(socket, request.data(), request.size(), MSG_NOSIGNAL),
              static_cast<ssize_t>(request.size()));
@@ -64,7 +64,7 @@ UniqueFd connect_unix(const std::string& path) {
   return out;
 }
 
-/// POSIX, extended: GCC 12 warns of its own std::regex when it builds with sanitizers.
+/// POSIX extended regular expressions: with sanitizers, GCC 12 warns about its own std::regex.
 class Pattern {
  public:
   explicit Pattern(const char* text) {
@@ -199,7 +199,7 @@ TEST_CASE("a web page that knows this machine by a name of its own learns nothin
     CAPTURE(host);
     CHECK(from(host).starts_with("HTTP/1.0 403 "));
   }
-  CHECK(from("any", false).starts_with("HTTP/1.0 200 "));  // of a Unix socket it says nothing
+  CHECK(from("any", false).starts_with("HTTP/1.0 200 "));  // Host does not matter on a Unix socket
 }
 
 TEST_CASE("figures are to be had while the Rnic works, and its sums afterwards") {
@@ -225,7 +225,7 @@ TEST_CASE("scrapers that stay silent, ask too much or come in crowds keep nobody
   std::vector<UniqueFd> silent;
   for (int i = 0; i < 50; ++i) silent.push_back(connect_tcp(port));
   CHECK_NE(exchange(connect_tcp(port).get(), kGet).find("200 OK"), std::string::npos);
-  // The first of them had to go for that.
+  // The oldest was evicted for it.
   char octet = 0;
   CHECK_EQ(::recv(silent.front().get(), &octet, 1, 0), 0);
   const std::string endless(100'000, 'x');

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a program that sleeps is told of a completion: never without one, and after the peer.
+// When a sleeping program is notified of a completion: never without one, and only after the peer
+// has been answered.
 #include <doctest/doctest.h>
 #include <poll.h>
 
@@ -15,7 +16,7 @@ using verbs::WrOpcode;
 
 namespace {
 
-/// Counts what is sent while `told` is readable, and while it is not.
+/// Counts the sends before `told` becomes readable, and those after.
 class SendsBeforeNotice {
  public:
   explicit SendsBeforeNotice(int told) {
@@ -55,7 +56,7 @@ TEST_CASE("a program that sleeps in wait() gets no event of an empty queue") {
   };
   pair.b.cq->arm(verbs::Notify::kNext);
   for (int round = 0; round < 3; ++round) {
-    // Events that are there when the program asks, as those of a fast peer are.
+    // Events that are pending when the program waits, as with a fast peer.
     for (int i = 0; i < 100; ++i) {
       pair.b.post_recv(0, 64);
       send();
@@ -63,7 +64,7 @@ TEST_CASE("a program that sleeps in wait() gets no event of an empty queue") {
       REQUIRE_EQ(::poll(&told, 1, static_cast<int>(std::chrono::milliseconds(kLimit).count())), 1);
       receive();
     }
-    // The program stays away, so the worker answers. The event after that is not there yet.
+    // The program does not poll, so the worker answers. The next event does not exist yet.
     REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
     pair.a.expect_success();
     pair.b.post_recv(0, 64);
@@ -86,7 +87,7 @@ TEST_CASE("a worker answers the peer before it tells the program, which may exit
     REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
     REQUIRE_EQ(to_string(pair.a.spin().status), to_string(verbs::WcStatus::kSuccess));
     REQUIRE(pair.b.channel->wait(kLimit).has_value());
-    CHECK_EQ(sends.before(), 2);  // the message with the question, and the answer
+    CHECK_EQ(sends.before(), 2);  // the message with the acknowledgement request, and the answer
     CHECK_EQ(sends.after(), 0);
     verbs::WorkCompletion wc;
     REQUIRE_EQ(pair.b.cq->poll(std::span(&wc, 1)), 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is let into the set-up, and who gives way, without a socket.
+// Which connections are admitted to the setup, and which are evicted, without a socket.
 #include "setup/pending_setups.hpp"
 
 #include <doctest/doctest.h>
@@ -65,7 +65,7 @@ TEST_CASE("peers on this host have no share, and count to the total [SCTP-4]") {
   };
   const Id first = *admit_local(1).id;
   for (int i = 0; i < 4; ++i) CHECK(admit_local(1).leave.empty());
-  admit(setups, "a", 1);  // whose port has its whole share for it
+  admit(setups, "a", 1);  // its port then has its whole share
   CHECK(admit_local(1).leave == Ids{first});
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who makes progress: pollers, sleepers, and the worker that takes over from one to the other.
+// Which thread makes progress: pollers, sleepers, and the worker that takes over from one to the
+// other.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -41,7 +42,7 @@ TEST_CASE("a poller and a sleeper exchange messages") {
 TEST_CASE("who polls now and then sleeps is woken each time") {
   Established pair;
   for (int i = 0; i < 50; ++i) {
-    poll_empty(pair.b, 200);  // long enough for the worker to be sent to sleep
+    poll_empty(pair.b, 200);  // long enough for the worker to go to sleep
     pair.b.post_recv(0, 64);
     std::jthread sender([&] { REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64)); });
     pair.b.expect_success();
@@ -91,7 +92,7 @@ TEST_CASE("two threads sleep on one channel, and both are woken") {
   Established pair;
   ping_pong(pair, 100, [](End& end) { return end.completion(); });
   constexpr int kMessages = 200;
-  constexpr std::uint64_t kLast = 1;  // One message for each thread, which ends with it.
+  constexpr std::uint64_t kLast = 1;  // The last message for each thread.
   std::atomic<int> taken = 0;
   const auto sleeper = [&] {
     for (bool is_last = false; !is_last;) {
@@ -120,7 +121,7 @@ TEST_CASE("a message posted on an idle stream is one system call, at 64 octets a
       REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, size, pair.b.remote(0)));
       CHECK_EQ(pair.rnic->counters(*pair.a.qp).send_calls, before + 1);
       pair.a.expect_success();
-      // The next one finds the socket buffer empty.
+      // Afterwards the socket buffer is empty.
       REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 1, pair.b.remote(0)));
       pair.a.expect_success();
     }
@@ -147,12 +148,12 @@ TEST_CASE("a request is accepted on a queue that is polled all the time") {
   stop = true;
 }
 
-// What the worker had begun when it was sent to sleep may ask once more.
+// A worker that was about to go to sleep may still read the socket that often.
 constexpr std::uint64_t kBegun = 2;
 
 TEST_CASE("a poll that finds a message asks the socket once") {
   Established pair;
-  const test::HeldClock clock;  // The worker comes in between if nobody polls for a while.
+  const test::HeldClock clock;  // The worker takes over if the program does not poll for a while.
   poll_empty(pair.b, 200);      // so that it counts as a poller
   const auto before = pair.rnic->counters(*pair.b.qp).receive_calls;
   std::uint64_t polls = 0;
@@ -236,7 +237,7 @@ TEST_CASE("at rest nobody is woken") {
   poll_empty(pair.b, 500);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
   pair.a.expect_success();
-  Pair others;  // of another device, whose messages measure how long this one is at rest
+  Pair others;  // of another device, whose messages measure how long this pair is idle
   others.connect();
   const auto end = std::chrono::steady_clock::now() + kLimit;
   for (bool is_at_rest = false; !is_at_rest;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// After a rejection MPA is left and TCP is still there: either end can take the socket and go on,
-// and whoever does not want it lets go of it. [MPA-86] [MPA-91]
+// After a rejection MPA has ended but the TCP connection remains: either end can take the socket
+// and continue, or drop it. [MPA-86] [MPA-91]
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -32,7 +32,7 @@ void say(const UniqueFd& socket, std::string_view text) {
              static_cast<ssize_t>(text.size()));
 }
 
-/// As many octets as that, from a socket that does not wait.
+/// Receives exactly `size` bytes from a non-blocking socket.
 std::string receive(const UniqueFd& socket, std::size_t size) {
   std::string out(size, '\0');
   for (std::size_t done = 0; done < size;) {
@@ -45,7 +45,7 @@ std::string receive(const UniqueFd& socket, std::size_t size) {
   return out;
 }
 
-/// While the result lives, no socket takes anything.
+/// While the result lives, all sockets are full.
 test::ReplacedSocketOps full_sockets() {
   return test::ReplacedSocketOps([](SocketOps& ops) {
     ops.send = [](int, const msghdr*, int) -> ssize_t {
@@ -59,7 +59,7 @@ struct Ends {
   UniqueFd active, passive;
 };
 
-/// Both ends of one TCP connection, made without the device.
+/// Returns both ends of one TCP connection, made without the device.
 Ends tcp_connection() {
   const UniqueFd listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   auto address = loopback(0);
@@ -103,7 +103,7 @@ TEST_CASE("who is rejected can go on over TCP, and loses no octet behind the Rep
     CHECK_EQ(receive(event.socket, 4), "fine");
     event.socket.reset();
     CHECK_FALSE(peer.wait_for_end());
-    pair.connect();  // the queue pair is free
+    pair.connect();  // the queue pair can be used again
   }
 }
 
@@ -229,6 +229,6 @@ TEST_CASE("strangers that are rejected and stay do not keep a descriptor each") 
     REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->reject());
     peer.receive(mpa::startup_frame_size(0));
   }
-  // Their own ends are here as well.
+  // The peers' own ends are in this process, too.
   CHECK(descriptors_now() - before < kStrangers + kStrangers / 2);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connecting to a peer that is not quite ready: refused, or reset before it has answered, and tried
-// again for a time that the program allows.
+// Connecting to a peer that is not quite ready, which refuses or resets before it answers: retried
+// for the time that the program allows.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -21,9 +21,9 @@ using verbs::Errc;
 namespace {
 
 std::atomic<int> refused{0};
-std::atomic<int> refusals{0};  // that are still to come
+std::atomic<int> refusals{0};  // number of calls that still fail
 
-/// Refuses the next connects.
+/// Makes the next `times` calls of connect() fail with ECONNREFUSED.
 test::ReplacedSocketOps refusing_connects(int times) {
   refused = 0;
   refusals = times;
@@ -80,7 +80,7 @@ TEST_CASE("a listener that makes room for another one on its port costs its peer
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, at, with_time(), *pair.a.cm));
   auto peer = former->accept();
   CHECK_EQ(revision(peer), 2);
-  // What connects from now on is reset with the listener, or refused.
+  // Later connections are reset together with the listener, or refused.
   peer.reset();
   former.reset();
   pair.listener = must(pair.rnic->listen(at, {}, *pair.b.cm));
@@ -96,7 +96,7 @@ TEST_CASE("a peer that says nothing for so long is asked in the plainest way the
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), with_time(1ms), *pair.a.cm));
   for (;;) {
     auto peer = server.accept();
-    if (revision(peer) != 1) continue;  // which closes it
+    if (revision(peer) != 1) continue;  // closes the connection
     peer.send_startup({.kind = mpa::FrameKind::kReply});
     expect(*pair.a.cm, Type::kEstablished);
     break;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operator is told of set-ups, Terminates, holds and pins, against what really happened.
+// Statistics for operators about setups, Terminates, holds and pins, compared with what really
+// happened.
 #include "iwarp/net/statistics.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +21,7 @@ std::uint64_t all_failed(const SetupStatistics& side) {
   return std::accumulate(side.failed.begin(), side.failed.end(), std::uint64_t{0});
 }
 
-/// One failed, and for that reason; none is under way.
+/// Checks that one setup failed, for that reason, and that none is in progress.
 void check_failed(const SetupStatistics& side, SetupFailure why) {
   CHECK_EQ(side.failed_by(why), 1);
   CHECK_EQ(all_failed(side), 1);
@@ -41,7 +42,7 @@ std::uint64_t received(const Statistics& s, const bytes::Fault& fault) {
   return 0;
 }
 
-/// The other end may be a moment behind.
+/// Waits, since the other end may be late.
 template <typename Condition>
 void wait_for(Condition condition) {
   const auto end = std::chrono::steady_clock::now() + kLimit;
@@ -164,7 +165,7 @@ TEST_CASE("a Terminate is counted by its code, at either end") {
   const bytes::Fault dead{bytes::Layer::kDdp, 1, 0x00};
   Established pair;
   auto target = pair.b.remote(0);
-  target.rkey.value ^= 0x100;  // nobody's
+  target.rkey.value ^= 0x100;  // no region has this STag
   REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kWrite, 0, 64, target));
   expect(*pair.a.cm, Type::kDisconnected);
   expect(*pair.b.cm, Type::kDisconnected);

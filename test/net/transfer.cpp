@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of operation over every kind of connection, with every octet looked at.
+// Every kind of operation over every kind of connection, with every byte checked.
 #include <doctest/doctest.h>
 
 #include <ostream>
@@ -13,7 +13,8 @@ using verbs::WrOpcode;
 
 namespace {
 
-// One of each, both ways where both ends may. The buffers are `size` octets large.
+// Performs one operation of each kind, in both directions where both ends may. The buffers have
+// `size` bytes.
 void move_and_check(Pair& pair, std::size_t size) {
   End& a = pair.a;
   End& b = pair.b;
@@ -39,7 +40,7 @@ void move_and_check(Pair& pair, std::size_t size) {
   CHECK(std::equal(a.buffer.begin() + std::ptrdiff_t(2 * part),
                    a.buffer.begin() + std::ptrdiff_t(3 * part - 1),
                    b.buffer.begin() + std::ptrdiff_t(3 * part)));
-  // And one back.
+  // And one in the other direction.
   a.post_recv(0, part, 8);
   REQUIRE_FALSE(b.post(WrOpcode::kSend, 3 * part, part, {}, 9));
   b.expect_success();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that its program unmaps, protects or cuts short while it is registered, at either end: the
-// connection that touches it ends with a Terminate and one line, everything else goes on.
+// Memory that the program unmaps, protects or truncates while it is registered, at either end: the
+// connection that touches it ends with a Terminate and one log line, and nothing else is affected.
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -30,8 +30,8 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kPages = 8;
 constexpr std::size_t kSize = kPages * kPage;
 
-// Far from where the kernel puts what nobody asks for, so that what is gone stays gone; sanitizers
-// have no memory there.
+// Far from the addresses that the kernel chooses, so that what is unmapped stays unmapped;
+// sanitizers allow no mappings there.
 #ifdef IWARP_SANITIZED
 constexpr std::uintptr_t kPlace = 0;
 #else
@@ -39,7 +39,7 @@ constexpr std::uintptr_t kPlace = 0x2000'0000'0000;
 #endif
 std::uintptr_t next_place = 0;
 
-/// What the program does to memory that it has registered.
+/// What the program does to registered memory.
 enum class Loss : std::uint8_t { kUnmapped, kNoRights, kReadOnly, kCutShort };
 constexpr std::array kAllLosses{Loss::kUnmapped, Loss::kNoRights, Loss::kReadOnly, Loss::kCutShort};
 
@@ -71,7 +71,7 @@ class LostPages {
     switch (how) {
       case Loss::kUnmapped:
         REQUIRE_EQ(::munmap(at, size), 0);
-        if (kPlace == 0) {  // Nobody else in this process shall be given the place.
+        if (kPlace == 0) {  // Keeps other code in this process from mapping the address.
           REQUIRE_EQ(::mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), at);
         }
         break;
@@ -111,7 +111,7 @@ void remember(const char* line) {
   lines.emplace_back(line);
 }
 
-/// A connection that will end, and one beside it that will not.
+/// A connection that will end, and another one that will not.
 struct Two {
   explicit Two(const verbs::ConnectionOptions& how = {})
       : pair(kSize, {.warn = remember}, {"127.0.0.1", 0}, {.connection = how}),
@@ -122,7 +122,8 @@ struct Two {
     join(beside_a, beside_b);
   }
 
-  /// The connection is over, `teller` has said why, and all else is as it was.
+  /// Checks that the connection is over, that `teller` has said why, and that nothing else has
+  /// changed.
   void check_end(End& teller, End& told, bool with_terminate = true, std::size_t least_lines = 1) {
     expect(*teller.cm, Type::kDisconnected);
     expect(*told.cm, Type::kDisconnected);
@@ -305,14 +306,14 @@ TEST_CASE("memory that is unmapped before it is deregistered, with requests unde
     Two two(options);
     {
       LostPages source(two.pair.a);
-      // More than TCP takes, for the peer has no receive.
+      // More than TCP buffers, as the peer has no receive.
       const std::vector<verbs::Sge> pieces(verbs::QpLimits{}.max_send_sge, source.sge(0, kSize));
       while (!two.pair.a.qp->post_send({.opcode = WrOpcode::kSend, .sgl = pieces})) {
       }
       source.lose(Loss::kUnmapped);
     }
-    // With a CRC what is framed has been copied. Between two messages nothing needs the memory
-    // before the peer has taken the first one, and it may end without a look at the memory.
+    // With a CRC, framed data has been copied. Between two messages no memory is needed until the
+    // peer has consumed the first one, and the connection may end without touching the memory.
     if (crc) {
       const verbs::Sge one = two.pair.b.sge(0, 64);
       (void)two.pair.b.qp->post_recv({.sgl = std::span(&one, 1)});
@@ -331,7 +332,7 @@ void own_handler(int signal) {
   siglongjmp(own_place, 1);
 }
 
-// In a process of its own, for the first Rnic there to find the handler.
+// In a process of its own, so that its first Rnic finds the handler.
 int use_own_handler() {
   struct sigaction action{};
   action.sa_handler = own_handler;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers as there are elsewhere: old ones, some that close without a word, one that must not be
-// spoken to at once. What is tried next, and what the program is told.
+// Peers found in the field: old ones, some that close without an answer, one that must not be sent
+// to at once. How connecting is retried, and what the program learns.
 #include <doctest/doctest.h>
 
 #include <ostream>
@@ -85,7 +85,7 @@ TEST_CASE("private data that some peers refuse is named when the peer closes") {
     return expect(*pair.a.cm, Type::kConnectFailed).why;
   };
   const std::string hint = " (with 257 octets of private data; some peers take no more than 256)";
-  CHECK(why(253).ends_with(hint));  // 4 more with the enhanced word
+  CHECK(why(253).ends_with(hint));  // the enhanced word adds 4
   CHECK_EQ(why(252).find("private data"), std::string::npos);
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("an initiator told to wait behind the Reply sends when its time has co
   peer.send_startup({.kind = mpa::FrameKind::kReply});
   expect(*pair.a.cm, Type::kEstablished);
   REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 8));
-  // Nobody posts, polls or sends any more: only the worker's timer gets this out.
+  // There are no more posts, polls or messages: only the worker's timer can send this.
   CHECK_EQ(bytes::load_be<std::uint16_t>(peer.receive(32).data()), 18 + 8);
   pair.a.expect_success();
 }

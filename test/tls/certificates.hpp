@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authorities and certificates, made when a test asks for them.
+// Authorities and certificates, made on demand.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace iwarp::tls {
 
-/// Removed with all that is in it.
+/// A temporary directory, removed with its contents.
 class Folder {
  public:
   Folder();
@@ -18,7 +18,7 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
   std::string file(const std::string& name) const { return path_ / name; }
-  /// Writes it; returns its path.
+  /// Writes a file; returns its path.
   std::string file(const std::string& name, const std::string& text) const;
 
  private:
@@ -27,7 +27,7 @@ class Folder {
 
 using KeyPtr = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
 
-/// Certificate and key, as paths.
+/// Paths of a certificate and its key.
 struct Issued {
   std::string certificate;
   std::string key;
@@ -36,7 +36,8 @@ struct Issued {
 class Authority {
  public:
   explicit Authority(std::string name);
-  /// For a host name or address. `days`: how long it is valid from yesterday on; 0: it has expired.
+  /// Issues a certificate for a host name or address, valid for `days` days from yesterday on; 0:
+  /// it has expired.
   Issued issue(const std::string& name, int days = 2) const;
   std::string file() const { return file_; }
 

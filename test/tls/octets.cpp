@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Octets over TLS: sockets that take one at a time, records that the socket does not tell of, new
-// keys, and the ways a stream ends.
+// Data over TLS: sockets that transfer one octet at a time, records that the socket does not
+// signal, key updates, and the ways a stream ends.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -35,7 +35,7 @@ struct Connected {
   Pair pair;
 };
 
-/// While the result lives, the system calls for octets take and give one at a time.
+/// While the result lives, the system calls transfer one octet at a time.
 test::ReplacedSocketOps one_octet_calls() {
   return test::ReplacedSocketOps([](SocketOps& ops) {
     ops.send = [](int fd, const msghdr* message, int flags) {
@@ -70,12 +70,12 @@ TEST_CASE("large transfers both ways, with a new key each 64 KiB") {
   Connected connected({}, {}, 64 * 1024, 2 * kSize);
   End& a = connected.pair.a;
   End& b = connected.pair.b;
-  // Both at a time.
+  // Both at the same time.
   REQUIRE_FALSE(a.post(verbs::WrOpcode::kWrite, 0, kSize, b.remote(kSize)));
   REQUIRE_FALSE(b.post(verbs::WrOpcode::kWrite, 0, kSize, a.remote(kSize)));
   a.expect_success();
   b.expect_success();
-  write_and_read(connected.pair, 1000);  // Behind what b has sent.
+  write_and_read(connected.pair, 1000);  // Queued after what b has sent.
   REQUIRE_FALSE(b.post(verbs::WrOpcode::kRead, 0, 1, a.remote(0)));
   b.expect_success();
   CHECK(std::equal(b.buffer.begin() + 1000, b.buffer.begin() + kSize,
@@ -101,7 +101,8 @@ TEST_CASE("a stream that was held goes on with what TLS has read ahead") {
   End& a = connected.pair.a;
   End& b = connected.pair.b;
   constexpr int kSends = 40;
-  // One batch, so that they are in few records and are read at once, with no receive for any.
+  // One batch, so that they are in few records and are read at once, without a receive for any of
+  // them.
   for (int i = 0; i < kSends; ++i) REQUIRE_FALSE(a.post(verbs::WrOpcode::kSend, 0, 1000));
   for (int i = 0; i < kSends; ++i) a.expect_success();
   bool polls = false;

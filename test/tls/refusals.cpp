@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handshakes that fail, peers without TLS, and peers that stall. Nobody's program hears of them,
-// and no octet of the program leaves.
+// Handshakes that fail, peers without TLS, and peers that stall. Neither program sees a connection,
+// and none of its data is sent.
 #include <algorithm>
 #include <mutex>
 
@@ -14,7 +14,7 @@ using namespace iwarp::tls;  // NOLINT
 
 namespace {
 
-/// What ListenOptions::refused is told.
+/// Records the calls of ListenOptions::refused.
 class Refusals {
  public:
   std::function<void(const Address&, const std::string&)> teller() {
@@ -33,10 +33,10 @@ class Refusals {
   CmChannel told_;
 };
 
-/// `asking` connects to `serving`; neither program hears of a connection.
+/// `asking` connects to `serving`; neither program sees a connection.
 struct Failed {
-  std::string client;  ///< what the connecting program is told
-  std::string server;  ///< what the listening program is told
+  std::string client;  ///< the error that the connecting program gets
+  std::string server;  ///< the reason that the listening end reports
 };
 Failed connect_in_vain(const TlsOptions& serving, const TlsOptions& asking) {
   Refusals refusals;
@@ -53,7 +53,7 @@ Failed connect_in_vain(const TlsOptions& serving, const TlsOptions& asking) {
   const auto statistics = pair.rnic->statistics();
   CHECK_EQ(statistics.active.failed_by(SetupFailure::kCarrier), 1);
   CHECK_EQ(statistics.passive.failed_by(SetupFailure::kCarrier), 1);
-  CHECK_EQ(statistics.active.begun, 1);  // Not tried with revision 1.
+  CHECK_EQ(statistics.active.begun, 1);  // Not retried with revision 1.
   return out;
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("a shared key that is wrong, unknown, or not there at all") {
     CHECK(failed.server.starts_with("TLS handshake: no suitable"));
     CHECK(failed.client.starts_with("the peer refused the TLS handshake: "));
   }
-  // A certificate does not stand for the key, whoever has issued it.
+  // A certificate, even of a trusted authority, does not replace the key.
   const auto failed = connect_in_vain(credentials.serving(), only_shared_key(right));
   CHECK(failed.client.starts_with(kNotTaken));
 }
@@ -194,7 +194,7 @@ TEST_CASE("no octet of the program leaves before the peer is verified") {
     options.connection.startup.timeout = 300ms;
     REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, listener.address(), options, *pair.a.cm));
     auto peer = listener.accept();
-    const auto begin = peer.receive(100);  // of a ClientHello
+    const auto begin = peer.receive(100);  // beginning of a ClientHello
     CHECK_EQ(static_cast<int>(begin[0]), 22);
     CHECK_FALSE(contains(begin, "MPA ID"));
     expect(*pair.a.cm, Type::kConnectFailed);
@@ -214,7 +214,7 @@ TEST_CASE("no octet of the program leaves before the peer is verified") {
     auto listener =
         must(pair.rnic->listen({"127.0.0.1", 0}, served_by(credentials.serving()), *pair.b.cm));
     TlsPeer peer(TlsPeer::connect(listener->local().port), true, nullptr);
-    // In TLS 1.3 who connects is through before it is judged.
+    // In TLS 1.3 the client's handshake is done before the server has checked its certificate.
     CHECK(peer.shake_hands());
     peer.send_request();
     CHECK(peer.hear_all().empty());
@@ -232,7 +232,7 @@ TEST_CASE("who stalls the handshake is reset in time, and gives way as who stall
     silent.send({std::byte{22}, std::byte{3}, std::byte{1}, std::byte{2}, std::byte{0}});
     silent.wait_for_end();
     CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kTimedOut), 1);
-    // The same between the handshake and the Request.
+    // The same stall between the handshake and the Request.
     TlsPeer mute(TlsPeer::connect(pair.listener->local().port), true, &credentials.client);
     REQUIRE(mute.shake_hands());
     CHECK(mute.hear_all().empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of shared keys, and options that contradict each other.
+// The file of shared keys, and contradictory options.
 #include "shared_keys.hpp"
 
 #include "support_tls.hpp"

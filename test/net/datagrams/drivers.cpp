@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom the kernel wakes when a datagram comes: the worker, unless somebody polls for it.
+// Which thread the kernel wakes up when a datagram arrives: the worker, unless the program polls
+// for it.
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -21,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of this process, in all of its epoll sets.
+/// Returns the number of datagram sockets in all epoll sets of this process.
 int watched_datagram_sockets() {
   int count = 0;
   for (const auto& entry : fs::directory_iterator("/proc/self/fdinfo")) {
@@ -61,7 +62,7 @@ TEST_CASE("while somebody polls, the kernel wakes no worker for a datagram") {
       for (int i = 0; i != 100; ++i) REQUIRE_EQ(cq->poll(std::span(&wc, 1)), 0);
       return watched_datagram_sockets() == 0;
     }));
-    // Nobody polls any more, and the worker takes over.
+    // The program has stopped polling, so the worker takes over.
     CHECK(comes_true([] { return watched_datagram_sockets() == 1; }));
   }
 }
@@ -74,7 +75,8 @@ TEST_CASE(
   REQUIRE_EQ(::setsockopt(sockets_at(port).front(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small),
              0);
   constexpr std::uint64_t kSent = 200;
-  // None of them is well-formed, so one receive is enough for all that the kernel keeps.
+  // They are malformed and consume no receive, so one receive is enough for all that the kernel
+  // keeps.
   const UniqueFd stranger(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto to = loopback(port);
   const std::vector<std::byte> octets(500);
@@ -108,14 +110,14 @@ TEST_CASE("a datagram costs one system call at most, and a list of 16 to one pee
   CHECK(comes_true([&] { return end.qp->counters().delivered == 38; }));
   const auto all = end.qp->counters();
   CHECK_EQ(all.sent, 38);
-  CHECK_GE(all.receive_calls, 3);  // 16 at most each
+  CHECK_GE(all.receive_calls, 3);  // at most 16 per call
   CHECK_LE(all.receive_calls, 38);
 }
 
 TEST_CASE("where the kernel does not cut messages apart, the call that it refused is counted") {
   ReadyDatagrams end;
   end.post_receives(40);
-  const int on = 1;  // It wants to compute the checksums of what it cuts.
+  const int on = 1;  // The kernel segments messages only if it may compute their checksums.
   const int fd = sockets_at(verbs::datagram_port(end.qp->num())).front();
   REQUIRE_EQ(::setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
   end.send(1);
@@ -137,7 +139,7 @@ TEST_CASE("a group is joined where it can be, the rest is counted, and leaving u
   CHECK_EQ(end.qp->counters().unjoined, 2);
   REQUIRE_FALSE(end.qp->detach(kFirst));
   CHECK_EQ(end.qp->detach(kFirst), verbs::Errc::kInvalidArgument);
-  // As many groups as there may be, and one.
+  // One group more than the limit.
   auto group = kFirst;
   constexpr std::uint8_t kGroups = 32;
   for (; group.back() != kGroups; ++group.back()) {
@@ -171,7 +173,7 @@ TEST_CASE("what came while no receive was posted is dropped when one is, and cou
   CHECK_EQ(without_receive(end), 3);
   end.send(2);
   CHECK(delivers(end, 2));
-  // Again, when what was taken has been polled.
+  // Once more, after the completions have been polled.
   end.send(1);
   REQUIRE(holds(port_of(end), 1));
   std::array<verbs::WorkCompletion, 4> done;
@@ -185,7 +187,7 @@ TEST_CASE("what comes while receives are posted is delivered, however late it is
   ReadyDatagrams end;
   end.post_receives(1);
   for (int i = 0; i != 100; ++i) {
-    end.send(1);  // The queue of receives is never empty: the worker reads this one when it can.
+    end.send(1);  // The receive queue is never empty: the worker may read this one at any time.
     end.post_receives(1);
   }
   CHECK(delivers(end, 100));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is sent to often gets a socket that is connected to it. Nothing else changes by that.
+// A peer to which a queue pair sends often gets a connected socket. Nothing else changes.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -18,12 +18,12 @@ constexpr int kCalls = 32;
 
 std::size_t sockets_of(const ReadyDatagrams& end) { return sockets_at(port_of(end)).size(); }
 
-/// Until there is a socket for it.
+/// Sends until the peer has a socket.
 void send_often(ReadyDatagrams& from, const ReadyDatagrams& to) {
   for (int i = 0; i != kCalls; ++i) from.send(1, to);
 }
 
-/// Its program has their completions then.
+/// Waits for and polls the completions of the receiver.
 void take_all(const ReadyDatagrams& end, std::uint64_t count) {
   std::array<verbs::WorkCompletion, 16> some;
   CHECK(comes_true([&] {
@@ -40,7 +40,7 @@ std::uint64_t malformed(const ReadyDatagrams& end) {
   return end.qp->counters().dropped_for(verbs::DatagramDrop::kMalformed);
 }
 
-/// So often that the worker leaves the socket to who polls.
+/// Polls until the worker leaves the socket to the polling thread.
 void poll_in_vain(const ReadyDatagrams& end) {
   std::array<verbs::WorkCompletion, 1> none;
   for (int i = 0; i != 1000; ++i) (void)end.cq->poll(none);
@@ -134,7 +134,7 @@ TEST_CASE("a connected peer says the same about itself: addresses, hop limit, tr
     CHECK((grh_after(kCalls) == unconnected));
     CHECK_EQ(sockets_of(there), 2);
     CHECK((grh_after(1) == unconnected));
-    // Another way to the same peer has no socket of its own: which of the two would hear it?
+    // A different path to the same peer gets no socket: the replies could go to either.
     here.path.hop_limit = 9;
     there.post_receives(kCalls);
     send_often(here, there);
@@ -145,9 +145,10 @@ TEST_CASE("a connected peer says the same about itself: addresses, hop limit, tr
 TEST_CASE("what came before there was a connected socket is delivered before what comes to it") {
   ReadyDatagrams here(1h);
   ReadyDatagrams there;
-  constexpr int kMany = 1000;  // more than a window of numbers
+  constexpr int kMany = 1000;  // more than a window of sequence numbers
   there.post_receives(2 * kCalls);
-  // One completion always remains to be polled, so what comes without a receive is kept.
+  // One completion always remains in the queue, so datagrams that arrive without a receive are
+  // kept.
   here.post_receives(1);
   there.send(1, here);
   REQUIRE(comes_true([&] { return here.qp->counters().delivered == 1; }));
@@ -174,7 +175,7 @@ TEST_CASE("a peer that has gone costs no datagram to others, and none counts as 
   ReadyDatagrams other;
   other.post_receives(10);
   for (int i = 0; i != 10; ++i) {
-    here.send_to(number, 1);  // Of the kernel's answer the next one hears.
+    here.send_to(number, 1);  // The next send call reports the ICMP error.
     here.send(1, other);
   }
   take_all(other, 10);
@@ -187,7 +188,7 @@ TEST_CASE("connected sockets are few, and that of a peer which is long silent gi
   here.post_receives(1);
   for (const auto& other : others) send_often(here, other);
   REQUIRE_EQ(sockets_of(here), 5);
-  // The last one has none, for all are recent.
+  // The last peer has none, as all others are recent.
   const auto is_connected_to_last = [&] {
     for (const int fd : sockets_at(port_of(here))) {
       sockaddr_in peer{};

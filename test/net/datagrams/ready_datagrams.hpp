@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue pair of datagrams that is ready, for tests of its driver.
+// A UD queue pair that is ready to send, for tests of its driver.
 #pragma once
 
 #include <linux/sock_diag.h>
@@ -32,12 +32,12 @@ inline bool comes_true(const std::function<bool()>& condition) {
 
 inline constexpr verbs::IpAddress kOwnHost{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 1};
 
-/// Of this process, at that UDP port.
+/// Returns the sockets of this process at that UDP port.
 inline std::vector<int> sockets_at(std::uint16_t port) {
   std::vector<int> out;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     const int fd = std::stoi(entry.path().filename());
-    sockaddr_in6 at{};  // An IPv4 socket's has the port in the same place.
+    sockaddr_in6 at{};  // The port of an IPv4 socket has the same offset.
     socklen_t size = sizeof at;
     if (!is_datagram_socket(fd)) continue;
     if (::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size) != 0) continue;
@@ -46,7 +46,7 @@ inline std::vector<int> sockets_at(std::uint16_t port) {
   return out;
 }
 
-/// Waits until the sockets at that port hold `count` datagrams of 64 octets at least.
+/// Waits until the sockets at that port hold at least `count` datagrams of 64 bytes.
 inline bool holds(std::uint16_t port, std::size_t count) {
   return comes_true([&] {
     std::size_t held = 0;
@@ -60,7 +60,7 @@ inline bool holds(std::uint16_t port, std::size_t count) {
   });
 }
 
-/// A queue pair that is ready, with memory to receive into; it may send to itself.
+/// A queue pair that is ready to send, with memory for receives; it may send to itself.
 struct ReadyDatagrams {
   explicit ReadyDatagrams(std::chrono::nanoseconds lateness = verbs::DatagramQpInit{}.lateness) {
     const verbs::DatagramQpInit init{
@@ -79,7 +79,7 @@ struct ReadyDatagrams {
       REQUIRE_FALSE(qp->post_recv({.wr_id = 1, .sgl = std::span(&all, 1)}));
     }
   }
-  /// In one list; returns when the socket has it, which a worker may give to it.
+  /// Posts them in one list. Returns when the socket has them; a worker may send them.
   void send_to(verbs::QpNum number, std::size_t count) {
     const std::uint64_t before = qp->counters().sent;
     const verbs::Sge piece = sge(64);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams that pass through the kernel as one, and those that must not: each arrives as it was.
+// Datagrams that the kernel segments from one message, and those that need separate messages: each
+// arrives unchanged.
 #include <doctest/doctest.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -40,7 +41,7 @@ DatagramPath path_to(const IpAddress& peer, std::uint8_t hop_limit = 0) {
   return {.own = peer, .peer = peer, .hop_limit = hop_limit};
 }
 
-/// Each in two pieces, all pieces in a row.
+/// Each datagram in two pieces; all pieces are in one array.
 struct Batch {
   Batch(std::vector<Datagram>& from, const DatagramPath& path, std::uint16_t port) {
     for (Datagram& one : from) {
@@ -83,7 +84,7 @@ std::vector<Datagram> octets_of(const std::vector<Arrival>& arrivals) {
   return out;
 }
 
-/// How often the system was asked to send datagrams meanwhile.
+/// Counts the system calls that send datagrams.
 class CountedSends {
  public:
   CountedSends() { count_ = 0; }
@@ -137,7 +138,7 @@ TEST_CASE("datagrams of one size over different paths keep their own") {
 TEST_CASE("where the kernel does not cut a message apart they leave one by one") {
   auto sender = must(DatagramSocket::open(0, {}));
   auto receiver = must(DatagramSocket::open(0, {}));
-  const int on = 1;  // It wants to compute the checksums of what it cuts.
+  const int on = 1;  // The kernel segments messages only if it may compute their checksums.
   REQUIRE_EQ(::setsockopt(sender.fd(), SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
   auto sent = datagrams_of({200, 200, 200});
   Batch batch(sent, path_to(kLoopback4), receiver.port());
@@ -150,14 +151,14 @@ TEST_CASE("where the kernel does not cut a message apart they leave one by one")
 TEST_CASE("what is refused for itself is not tried again") {
   auto sender = must(DatagramSocket::open(0, {}));
   auto sent = datagrams_of({200, 100});
-  Batch batch(sent, path_to(kLoopback4), 0);  // which is no port
+  Batch batch(sent, path_to(kLoopback4), 0);  // which is an invalid port
   const CountedSends counted;
   const auto none = sender.send(std::span(batch.sendings).first(1));
   CHECK_EQ(errno, EINVAL);
   CHECK_EQ(none.count, 0);
   CHECK_EQ(none.calls, 1);
   CHECK_EQ(counted.calls(), 1);
-  // Those that are two messages for the kernel, also.
+  // Also with datagrams that need two messages.
   batch.sendings[1].path.hop_limit = 9;
   CHECK_EQ(sender.send(batch.sendings).calls, 1);
   CHECK_EQ(counted.calls(), 2);
@@ -167,7 +168,7 @@ TEST_CASE("a group is joined on one interface after another, each once") {
   constexpr std::uint16_t kPort = 40551;
   const unsigned here = ::if_nametoindex("lo");
   auto member = must(DatagramSocket::open_at(kGroup4, here, kPort));
-  CHECK_FALSE(member.join(kGroup4, here));  // is joined
+  CHECK_FALSE(member.join(kGroup4, here));  // already joined
   CHECK_EQ(member.join(kGroup4, 0x7FFFFFF).value(), ENODEV);
   auto sender = must(DatagramSocket::open(0, {}));
   auto sent = datagrams_of({10});

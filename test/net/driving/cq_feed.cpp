@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A feed alone, with a connection that only notes how it is driven.
+// A feed alone, with a connection that only records how it is driven.
 #include "channels/cq_feed.hpp"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ using namespace iwarp::net;
 
 namespace {
 
-// UndefinedBehaviorSanitizer takes descriptors to find out what memory there is.
+// UndefinedBehaviorSanitizer opens descriptors to examine memory.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kSanitized = true;
 #else
@@ -46,8 +46,8 @@ class NotedDriven final : public Driven {
 
 constexpr int kPolls = 100;
 
-/// A queue with its feed, and a completion that comes while the queue is being armed. However slow
-/// the machine is, its polls follow each other at once.
+/// A queue with its feed, and a completion that arrives while the queue is being armed. The held
+/// clock makes polls consecutive, however slow the machine is.
 struct Fed final : verbs::Progress {
   Fed() {
     feed->feeds(queue);

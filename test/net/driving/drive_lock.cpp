@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hand-over of a connection between the threads that drive it: the real lock, and a small model
-// of its surroundings, in every interleaving. The model has a program that polls and then stays
-// away, a thread that posts, a peer, and the worker; who drives is decided by the table in
-// drive_mode.hpp.
+// of its surroundings, in every interleaving. The model has a program that polls and then stops, a
+// thread that posts, a peer, and the worker. The table in drive_mode.hpp determines which thread
+// drives.
 #include "driver/drive_lock.hpp"
 
 #include <doctest/doctest.h>
@@ -22,8 +22,8 @@ namespace {
 
 using Lock = BasicDriveLock<Explored>;
 
-/// The lock as it was once: what had been left during the holder's turn stayed in the word when it
-/// left work of its own.
+/// An earlier version of the lock: work that other threads added during the holder's turn stayed in
+/// the word if the holder had work left.
 class BlindLock {
  public:
   using Rest = Lock::Rest;
@@ -74,29 +74,29 @@ void insist_on(bool right, const char* what) {
   if (!right) throw std::runtime_error(what);
 }
 
-/// What of DrivenConnection and CqFeed the hand-over depends on. Octets count as pieces, of which a
-/// turn moves one each way.
+/// The parts of DrivenConnection and CqFeed that matter for the hand-over. Data counts in pieces,
+/// of which a turn moves one in each direction.
 template <typename DriveLock>
 class Model {
  public:
   explicit Model(int turns) : turns_(turns) {}
 
-  // The program's threads.
+  // Called by the program's threads.
   void post(int pieces) {
     unsent_.fetch_add(static_cast<std::uint32_t>(pieces));
     kick(kTransmit, false);
   }
   void poll() { kick(kPoll | kPolled, false); }
   void let_go() { kick(kLetGo | kPoll, false); }
-  /// As destroying and deregistering do.
+  /// Drives like the destruction of an object or a deregistration.
   void sync() {
     lock_.lock();
     run(lock_.take() | kTransmit, false);
   }
-  /// The peer has sent one more.
+  /// The peer has sent one more piece.
   void arrive() { unread_.fetch_add(1); }
 
-  /// The worker, once it has something to do.
+  /// Runs the worker once it has something to do.
   void work() {
     all_.await([this] { return sent_.peek() != 0 || is_woken(); });
     if (sent_.load() != 0) {
@@ -107,7 +107,7 @@ class Model {
     }
   }
 
-  /// Where no thread can go on: there is nothing left to do.
+  /// Checks that no work is left; called when no thread can continue.
   void check() {
     insist_on(unsent_.peek() == 0, "what was posted has not left");
     insist_on(unread_.peek() == 0, "what came is not read");
@@ -159,7 +159,7 @@ class Model {
     insist_on(next.has_value(), "not in the table of who drives");
     mode_.set(*next);
   }
-  /// True: there are more.
+  /// Moves one piece, if there is one. Returns whether there are more.
   static bool move_one(Explored<std::uint32_t>& pieces) {
     const auto before = pieces.load();
     if (before == 0) return false;
@@ -172,7 +172,7 @@ class Model {
   Explored<std::uint32_t> unsent_{0};  // posted
   Explored<std::uint32_t> unread_{0};  // in the socket
   Explored<bool> is_waiting_{true};    // the worker, for the socket
-  Explored<std::uint32_t> sent_{0};    // successors that the worker has not run
+  Explored<std::uint32_t> sent_{0};    // successors that the worker has not run yet
   Guarded<DriveMode> mode_{DriveMode::kWorker};
   Guarded<bool> in_turn_{false};
 };
@@ -182,11 +182,11 @@ struct Found {
   std::size_t states = 0;
 };
 
-/// What a thread does, call after call.
+/// The calls of a thread, in order.
 template <typename DriveLock>
 using Calls = std::vector<void (*)(Model<DriveLock>&)>;
 
-/// `threads` of a model, beside its worker.
+/// Runs `threads` on a model, in addition to its worker.
 template <typename DriveLock>
 Found explore(int turns, const std::vector<Calls<DriveLock>>& threads) {
   Interleavings all;

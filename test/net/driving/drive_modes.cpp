@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who drives a connection: the table, and programs that poll, sleep in wait() or in an epoll of
-// their own, stay away, and change from one to the other.
+// Which thread drives a connection: the table, and programs that poll, sleep in wait() or in their
+// own epoll, stop polling, and change from one to the other.
 #include <doctest/doctest.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -29,7 +29,7 @@ using verbs::WrOpcode;
 
 namespace {
 
-/// A program's own epoll, with the descriptor of one channel.
+/// A program's epoll set, with the descriptor of one channel.
 class Epoll {
  public:
   explicit Epoll(const CompletionChannel& channel, std::uint32_t events = EPOLLIN)
@@ -50,7 +50,7 @@ class Epoll {
   const int fd_;
 };
 
-/// The next completion, asleep in `epoll` until it comes, as event-driven servers do.
+/// Returns the next completion; sleeps in `epoll` until it arrives, as event-driven servers do.
 verbs::WorkCompletion asleep_in(const Epoll& epoll, End& end) {
   verbs::WorkCompletion wc;
   for (;;) {
@@ -65,8 +65,9 @@ verbs::WorkCompletion asleep_in(const Epoll& epoll, End& end) {
   }
 }
 
-/// The same, with exactly one event for each time that `epoll` wakes, as the manual page of
-/// ibv_get_cq_event() has it. `drains`: and then all others, as edge-triggered programs have to.
+/// Like asleep_in(), but reads exactly one event for each wakeup of `epoll`, as in the manual page
+/// of ibv_get_cq_event(). With `drains` it then reads all others, as edge-triggered programs have
+/// to.
 verbs::WorkCompletion told_once(const Epoll& epoll, End& end, bool drains) {
   verbs::WorkCompletion wc;
   for (;;) {
@@ -85,11 +86,12 @@ bool is_long() {
   return value != nullptr && std::string_view(value) == "1";
 }
 
-// What a normal run has time for.
+// Fits into the time of a normal run.
 constexpr int kChanges = 10'000;
 constexpr int kManyChanges = 100'000;
 
-/// Makes sendmsg() of this thread wait until everything has left, and calls `sent` after each call.
+/// Makes sendmsg() of this thread block until everything has been sent, and calls `sent` after each
+/// call.
 class PatientSends {
  public:
   explicit PatientSends(std::function<void()> sent) : sent_(std::move(sent)) { mine_ = this; }
@@ -168,7 +170,8 @@ TEST_CASE("a message in pieces gives its sleeper one completion") {
   const Epoll of_a(*pair.a.channel);
   ping_pong(pair, 50, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
   for (int i = 0; i < 50; ++i) {
-    const std::uint32_t size = i == 0 ? 64 : 1 << 21;  // the receive that is left over comes first
+    // Consumes the receive that the ping-pong has left.
+    const std::uint32_t size = i == 0 ? 64 : 1 << 21;
     pair.b.post_recv(0, 1 << 21);
     std::jthread sender([&] {
       REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, size));
@@ -191,7 +194,7 @@ TEST_CASE("who slept in its epoll often and briefly, and stays away, is served b
   const Epoll of_b(*pair.b.channel);
   for (int i = 0; i < 20; ++i) {
     ping_pong(pair, 50, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
-    // Its descriptor may become readable, and nobody looks.
+    // The descriptor may become readable, but the program does not look at it.
     REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
     while (asleep_in(of_a, pair.a).opcode != verbs::WcOpcode::kRead) {
     }
@@ -227,7 +230,7 @@ TEST_CASE("many connections on one channel wake one sleeper, each for itself") {
       REQUIRE_EQ(to_string(wc.status), to_string(verbs::WcStatus::kSuccess));
       REQUIRE(answered.insert(wc.qp_num).second);
     }
-    // The others do not mind that one ends.
+    // The end of one connection does not affect the others.
     if (round % 10 == 0) {
       here.pop_back();
       there.pop_back();
@@ -281,7 +284,7 @@ TEST_CASE("at rest a program asleep in its epoll is woken by nobody") {
   const Epoll of_b(*pair.b.channel);
   ping_pong(pair, 100, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
   verbs::WorkCompletion wc;
-  Pair others;  // of another device, whose messages measure how long this one is at rest
+  Pair others;  // of another device, whose messages measure how long this pair is idle
   others.connect();
   const auto limit = std::chrono::steady_clock::now() + kLimit;
   for (bool is_at_rest = false; !is_at_rest;) {
@@ -450,7 +453,7 @@ TEST_CASE("a connection whose queues are on two channels leaves neither readable
 }
 
 TEST_CASE("a poller that lets go during a turn that leaves work is followed by the worker") {
-  constexpr std::size_t kSize = 4 << 20;  // more than a turn sends
+  constexpr std::size_t kSize = 4 << 20;  // more than one turn sends
   Established pair(kSize);
   for (int i = 0; i < 5; ++i) {
     pair.b.post_recv(0, kSize);
@@ -463,7 +466,8 @@ TEST_CASE("a poller that lets go during a turn that leaves work is followed by t
       }
     });
     REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, kSize));
-    // If the worker held the connection, it has sent, and this thread has not armed the queue.
+    // If the worker drove the connection, it has sent the message, and this thread has not armed
+    // the queue.
     if (is_armed) REQUIRE(pair.a.channel->wait(kLimit).has_value());
     pair.a.expect_success();
     pair.b.expect_success();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Doorbells that gather: which posts leave at once, and what has the others leave.
+// Coalescing doorbells: which posts are sent at once, and which events send the others.
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr auto kNever = std::chrono::hours(1);
 
-/// A connected pair; `a` posts Writes of 64 octets that may wait for `delay`.
+/// A connected pair; `a` posts Writes of 64 bytes, which may be delayed by `delay`.
 struct Gathering : Pair {
   explicit Gathering(verbs::Duration delay,
                      verbs::Completions completions = verbs::Completions::kSent)
@@ -35,10 +35,10 @@ struct Gathering : Pair {
       REQUIRE_FALSE(a.post(WrOpcode::kWrite, 0, size, b.remote(0)));
     }
   }
-  /// Asking drives the connection, so nothing waits behind it.
+  /// Reading the counters drives the connection, so no post stays pending.
   std::uint64_t send_calls() { return rnic->counters(*a.qp).send_calls; }
   std::uint64_t arrived() { return rnic->counters(*b.qp).fpdus_received; }
-  /// What was posted so far is all that the peer has to get.
+  /// Waits until `count` FPDUs have arrived, and checks that there are no more.
   void await_arrival(std::uint64_t count) {
     const auto end = std::chrono::steady_clock::now() + kLimit;
     while (arrived() < count) {
@@ -64,7 +64,7 @@ struct NoRegistry final : Registry {
   bool held_at_end = false;
 };
 
-/// A connection whose peer sends nothing, and whose posts wait longer than this machine runs.
+/// A connection whose peer sends nothing, and whose delay for posts exceeds any uptime.
 struct Alone {
   Alone() {
     REQUIRE_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
@@ -169,7 +169,7 @@ TEST_CASE("without a delay each request leaves at once") {
 TEST_CASE("a question for acknowledgement leaves with the request that follows an answer") {
   Gathering pair(kNever, verbs::Completions::kAcknowledged);
   constexpr std::uint64_t kPosts = 40;
-  const test::HeldClock clock;  // A poller that is kept from polling for too long is none any more.
+  const test::HeldClock clock;  // A poller that is interrupted for too long does not count as one.
   for (int i = 0; i < 500; ++i) REQUIRE_FALSE(pair.poll_once());
   const auto before = pair.send_calls();
   pair.post(1);
@@ -180,8 +180,8 @@ TEST_CASE("a question for acknowledgement leaves with the request that follows a
   }
   (void)pair.a.spin();
   (void)pair.a.spin();
-  // Nothing follows the last answer, and the worker may end what it had begun. By itself each
-  // question would be a call more.
+  // No request follows the last answer, and the worker may finish what it has begun. Without
+  // coalescing, each acknowledgement request would cost another call.
   CHECK_LE(pair.send_calls() - before, kPosts + 1 + 2);
 }
 
@@ -199,8 +199,8 @@ TEST_CASE("it leaves in time where nobody polls any more") {
   const auto before = pair.arrived();
   for (int i = 0; i < 500; ++i) REQUIRE_FALSE(pair.poll_once());
   pair.post(1);
-  const bool answered = pair.poll_once();  // if the peer's worker is as fast as this
-  pair.post(1);                            // else behind the question about the first
+  const bool answered = pair.poll_once();  // true if the peer's worker is that fast
+  pair.post(1);  // otherwise it follows the acknowledgement request for the first
   if (!answered) (void)pair.a.spin();
   pair.await_arrival(before + 4);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a small concurrent program through every interleaving of its atomic operations, in one
-// thread. The program is real code over Explored<T> in the place of std::atomic<T>.
+// thread. The program is real code, with Explored<T> instead of std::atomic<T>.
 //
-// A thread is a list of functions that depend on nothing but what their operations return. To make
-// one more step of a function, it is run again from its beginning, with the results that it got
-// before; behind the new step an exception ends the run. States that were reached before are not
+// A thread is a list of functions that depend on nothing but the results of their operations. To
+// execute the next step of a function, it is run again from its beginning with the recorded
+// results; an exception ends the run after the new step. States that were reached before are not
 // explored again. Memory is sequentially consistent: reorderings of a processor are not explored.
 #pragma once
 
@@ -26,7 +26,7 @@ class Interleavings {
   struct Thread {
     char name = '?';
     std::vector<std::function<void()>> calls;
-    bool is_endless = false;  ///< begins again when all were made
+    bool is_endless = false;  ///< starts over after its last call
   };
 
   Interleavings() { current() = this; }
@@ -38,16 +38,16 @@ class Interleavings {
     return one;
   }
 
-  /// Explores all interleavings. `at_end` runs wherever no thread can go on, and throws if that is
-  /// wrong; threads throw, too. Returns the first failure, with the threads' names in the order of
-  /// their steps; nullopt: there is none.
+  /// Explores all interleavings. Runs `at_end`, which throws on a failure, wherever no thread can
+  /// continue; threads throw, too. Returns the first failure, with the threads' names in the order
+  /// of their steps, or nullopt if there is none.
   std::optional<std::string> explore(std::vector<Thread> threads, std::function<void()> at_end) {
     threads_ = std::move(threads);
     at_end_ = std::move(at_end);
     state_.places.resize(threads_.size());
     return visit();
   }
-  /// The number of states that were reached.
+  /// Returns the number of states that were reached.
   std::size_t states() const { return seen_.size(); }
 
   // For Explored and the threads ----------------------------------------------------------------
@@ -55,17 +55,17 @@ class Interleavings {
     state_.cells.push_back(initial);
     return state_.cells.size() - 1;
   }
-  /// Reads and changes a cell as one step; returns what `operation` does.
+  /// Reads and changes a cell as one step. Returns the result of `operation`.
   template <typename Operation>
   Value step(std::size_t cell, Operation operation) {
     return once(true, [&] { return operation(state_.cells[cell]); });
   }
-  /// The same for a cell that a lock guards: it is not worth a step of its own.
+  /// Reads and changes a cell that a lock guards, which needs no step of its own.
   template <typename Operation>
   Value quiet(std::size_t cell, Operation operation) {
     return once(false, [&] { return operation(state_.cells[cell]); });
   }
-  /// The thread goes on when `condition` is true of the cells.
+  /// Blocks the thread until `condition` is true of the cells.
   template <typename Condition>
   void await(Condition condition) {
     once(true, [&]() -> Value {
@@ -80,7 +80,7 @@ class Interleavings {
   struct Blocked {};
   struct Place {
     std::size_t call = 0;
-    std::vector<Value> results;  // of its operations so far
+    std::vector<Value> results;  // of the operations of the current call
   };
   struct State {
     std::vector<Value> cells;
@@ -89,7 +89,7 @@ class Interleavings {
 
   template <typename Operation>
   Value once(bool is_step, Operation operation) {
-    if (running_ == nullptr) return operation();  // at_end
+    if (running_ == nullptr) return operation();  // called by at_end
     auto& results = running_->results;
     if (replayed_ != results.size()) return results[replayed_++];
     if (is_step && std::exchange(has_stepped_, true)) throw Stepped{};
@@ -99,7 +99,7 @@ class Interleavings {
     return out;
   }
 
-  // One more step of a thread. False: it cannot go on.
+  // Executes the next step of a thread. Returns false if the thread is blocked.
   bool advance(std::size_t number) {
     const Thread& thread = threads_[number];
     Place& place = state_.places[number];
@@ -166,12 +166,13 @@ class Interleavings {
   State state_;
   std::unordered_set<std::string> seen_;
   std::string path_;
-  Place* running_ = nullptr;  // null: no thread
+  Place* running_ = nullptr;  // null outside of threads
   std::size_t replayed_ = 0;
   bool has_stepped_ = false;
 };
 
-/// As std::atomic<T>, each operation a step. Belongs to the Interleavings alive when it is made.
+/// Replaces std::atomic<T>; each operation is a step. Belongs to the Interleavings that exists when
+/// it is constructed.
 template <typename T>
 class Explored {
   using Value = Interleavings::Value;
@@ -208,8 +209,8 @@ class Explored {
   T fetch_and(T bits, std::memory_order = {}) {
     return change([bits](T now) { return static_cast<T>(now & bits); });
   }
-  // Looks at the value and falls asleep in one step, as futex(2) does; what changes the value
-  // without notify_all() wakes nobody.
+  // Compares the value and falls asleep in one step, as futex(2) does. A change of the value
+  // without notify_all() does not wake the thread.
   void wait(T old, std::memory_order = {}) const {
     for (;;) {
       const Value asleep_since = all_.step(cell_, [&](Value& now) -> Value {
@@ -222,7 +223,7 @@ class Explored {
   void notify_all() {
     all_.step(notified_, [](Value& count) { return ++count; });
   }
-  /// Without a step, for conditions and for the end.
+  /// Reads the value without a step, for conditions and for at_end.
   T peek() const { return static_cast<T>(all_.peek(cell_)); }
 
  private:
