@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what --metrics shows, as a scraper does, for the tests."""
+"""Reads the metrics of --metrics as a scraper does, for the tests."""
 import re
 import socket
 
@@ -10,7 +10,7 @@ TIMEOUT = 240
 
 
 def connect(where):
-    """To "unix:PATH" or "http://HOST:PORT/metrics", which iwarp says."""
+    """Connects to "unix:PATH" or "http://HOST:PORT/metrics", as iwarp prints it."""
     if where.startswith("unix:"):
         out = socket.socket(socket.AF_UNIX)
         out.settimeout(TIMEOUT)
@@ -21,7 +21,7 @@ def connect(where):
 
 
 def exchange(where, request=GET):
-    """(status line, body)"""
+    """Returns (status line, body)."""
     with connect(where) as peer:
         peer.sendall(request)
         parts = []
@@ -32,7 +32,7 @@ def exchange(where, request=GET):
 
 
 class Figures:
-    """One scrape."""
+    """The figures of one scrape."""
 
     def __init__(self, where):
         status, self.text = exchange(where)
@@ -49,7 +49,7 @@ class Figures:
                 if found == name and all(its.get(key) == want for key, want in labels.items())]
 
     def __call__(self, name, **labels):
-        """The one series of that name with these labels; 0: there is none."""
+        """Returns the value of the only series with that name and these labels; 0 if there is none."""
         values = self.all(name, **labels)
         assert len(values) <= 1, (name, labels, values)
         return values[0] if values else 0

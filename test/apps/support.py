@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the built iwarp command for the end-to-end tests: bounded in time, killed afterwards."""
+"""Runs the built iwarp command for the end-to-end tests: with timeouts, and killed afterwards."""
 import contextlib
 import os
 import pathlib
@@ -13,11 +13,11 @@ import unittest
 
 IWARP = os.environ.get("IWARP", "build/release/apps/iwarp")
 SANITIZER = os.environ.get("IWARP_SANITIZE", "")
-TIMEOUT = 600 if SANITIZER else 240  # seconds for any one command
+TIMEOUT = 600 if SANITIZER else 240  # seconds for one command
 
 
 def run(*arguments, timeout=TIMEOUT, **options):
-    """A command to its end. The result has returncode, stdout and stderr."""
+    """Runs a command to its end. The result has returncode, stdout and stderr."""
     return subprocess.run([IWARP, *map(str, arguments)], capture_output=True, text=True,
                           timeout=timeout, **options)
 
@@ -36,7 +36,7 @@ def wait_until(condition, what, timeout=TIMEOUT):
 
 
 def octets_written(pid):
-    """What a process has written with write calls: it is at work when this grows."""
+    """Returns the number of bytes that a process has written: it is at work while this grows."""
     text = pathlib.Path(f"/proc/{pid}/io").read_text()
     return int(re.search(r"^wchar: (\d+)", text, re.MULTILINE)[1])
 
@@ -61,7 +61,7 @@ class Server:
         return self.process.pid
 
     def stop(self):
-        """SIGTERM; returns (status, output)."""
+        """Sends SIGTERM; returns (status, output)."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
@@ -101,7 +101,7 @@ class Case(unittest.TestCase):
         return result.stdout
 
     def assert_fails(self, result, status, pattern):
-        """The right status, and exactly one line that matches."""
+        """Checks the exit status, and that exactly one line on stderr matches."""
         self.assertEqual(result.returncode, status, result.stderr + result.stdout)
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
         self.assertRegex(result.stderr, pattern)
@@ -117,7 +117,7 @@ class Case(unittest.TestCase):
 
 @contextlib.contextmanager
 def processes(commands):
-    """Several commands at once; killed if the block fails."""
+    """Starts several commands at once; kills them if the block fails."""
     running = [start(*command) for command in commands]
     try:
         yield running

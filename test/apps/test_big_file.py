@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file of 3 GiB there and back, with 256 MiB of memory for each process. Runs with IWARP_LONG=1.
-The bound is RLIMIT_DATA, which counts all private memory, stacks included; mapped file pages do not
-count, so the peak of resident memory is checked as well."""
+"""Transfers a file of 3 GiB in both directions, with 256 MiB of memory for each process. Runs with IWARP_LONG=1.
+The bound is RLIMIT_DATA, which counts all private memory, stacks included. Mapped file pages do not count, so the
+peak of resident memory is checked as well."""
 import filecmp
 import os
 import resource

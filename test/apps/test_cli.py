@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command lines that make no sense, help, and info: exit status and the one line on stderr."""
+"""Invalid command lines, help, and info: exit status and the single line on stderr."""
 import json
 import re
 import shutil
@@ -13,7 +13,7 @@ from support import IWARP, TIMEOUT, Case, Server, main, run, start
 
 
 class OldServer:
-    """Closes each connection when its Request has come, as those do that know no revision 2."""
+    """Closes each connection after its Request, as servers do that do not know revision 2."""
 
     def __enter__(self):
         self.revisions = []
@@ -81,7 +81,7 @@ class Usage(Case):
                 self.assert_fails(run(*words), 2, pattern)
 
     def connection_options(self):
-        """Those that `iwarp help connection` explains."""
+        """Returns the options that `iwarp help connection` explains."""
         return re.findall(r"^  (?:-\w, )?(--[\w-]+)", self.assert_ok(run("help", "connection")), re.MULTILINE)
 
     def test_help_teaches(self):
@@ -124,7 +124,7 @@ class Generated(Case):
             self.assertEqual(done.stderr, "", page)
 
     def complete(self, line):
-        """What bash offers at the end of `line`."""
+        """Returns what bash offers at the end of `line`."""
         words = line.split(" ")
         script = (f"source <({IWARP} completion bash); COMP_WORDS=({' '.join(map(repr, words))}); "
                   f"COMP_CWORD={len(words) - 1}; _iwarp; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
@@ -194,7 +194,7 @@ class Failures(Case):
         self.assert_fails(run("demo", "--trace", nowhere / "x.pcap", "-q"), 1, "^iwarp demo: ")
 
     def test_a_silent_server_is_given_up_in_time(self):
-        """A connection without --timeout has 10 s: one with less that began before it ends before it."""
+        """A connection without --timeout has 10 s, so one with a shorter timeout that began earlier ends earlier."""
         with socket.create_server(("127.0.0.1", 0)) as server:
             url = f"iwarp://127.0.0.1:{server.getsockname()[1]}/x"
             hasty = start("get", url, self.out, "--timeout", "1")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has a name is whole: after kill -9 of either side at any moment, on disks that are full or
-fail, and after a power cut at any point. Short: 24 kills; with IWARP_LONG=1 500."""
+"""A file that has its final name is complete: after kill -9 of either side at any moment, on disks that are full or
+fail, and after a power cut at any point. 24 kills; with IWARP_LONG=1 500."""
 import contextlib
 import errno
 import itertools
@@ -19,20 +19,20 @@ SEED = int(os.environ.get("IWARP_SEED", "1"))
 
 
 def content(version):
-    """Octets that differ from those of every other version in every block."""
+    """Returns content that differs from every other version in every block."""
     block = version.to_bytes(8, "little") * 512
     return (block * (SIZE // len(block) + 1))[:SIZE]
 
 
 def disk(fail, log):
-    """An environment in which these (call, n, errno) fail and all others are recorded."""
+    """Returns an environment in which these (call, n, errno) fail and all others are recorded."""
     return dict(os.environ, LD_PRELOAD=os.environ["DISK"], DISK_LOG=str(log),
                 DISK_FAIL=",".join(f"{call}:{n}:{code}" for call, n, code in fail),
                 ASAN_OPTIONS="verify_asan_link_order=0")
 
 
 class Watcher:
-    """Reads a file by its name over and over: it shall be whole each time."""
+    """Reads a file by its name over and over: it must be complete each time."""
 
     def __init__(self, path, may_be):
         self.path, self.may_be = path, may_be
@@ -62,7 +62,7 @@ class Watcher:
 
 class Kills(Case):
     def transfer(self, verb, server):
-        """Starts one, and names the process that writes and the file that it writes."""
+        """Starts a transfer. Returns its process and the file that it writes."""
         if verb == "put":
             return start("put", "-q", self.scratch / "new", server.url("f")), self.dir / "f"
         return start("get", "-q", server.url("g"), self.out / "g"), self.out / "g"
@@ -112,7 +112,7 @@ class Kills(Case):
 
 
 class Disk(Case):
-    """Either side has it."""
+    """Either side has the failing disk."""
 
     def setUp(self):
         super().setUp()
@@ -121,7 +121,7 @@ class Disk(Case):
         self.new.write_bytes(content(1))
 
     def each_side(self, fail, old):
-        """(what the command said, the file) where the server writes, and where the client does."""
+        """Yields (result of the command, file) with the server, then with the client as the writer."""
         for folder in (self.dir, self.out):
             for name in self.names(folder):
                 (folder / name).unlink()
@@ -136,7 +136,7 @@ class Disk(Case):
 
 
 class Failures(Disk):
-    """What was there before stays until the new one is whole."""
+    """The earlier file stays until the new one is complete."""
 
     def check_refused(self, fail, pattern, after=0):
         for old in (True, False):
@@ -168,14 +168,14 @@ class Failures(Disk):
 
 
 class PowerCut:
-    """A folder as a log of calls leaves it. What was not synced may be there or not."""
+    """A directory as a log of calls leaves it. Changes that were not synced may be lost."""
 
     def __init__(self, old, new):
         self.old, self.new = old, new
-        self.written = {}  # inode: octets, as far as they are synced
-        self.pending = {}  # inode: [(offset, length)] since then
+        self.written = {}  # inode: synced content
+        self.pending = {}  # inode: [(offset, length)] of writes since the last sync
         self.names = {"f": "old"} if old is not None else {}
-        self.moves = []  # of names, since the folder was synced
+        self.moves = []  # of names, since the last sync of the directory
 
     def take(self, line):
         call, subject, *rest = line.split()
@@ -206,7 +206,8 @@ class PowerCut:
         return names
 
     def states(self):
-        """What may be under the name: no unsynced write, and any first few unsynced moves."""
+        """Yields each possible content of the file after a cut: without unsynced writes, and with any prefix of the
+        unsynced moves."""
         for moves in range(len(self.moves) + 1):
             inode = self.after(moves).get("f")
             if inode is None:
@@ -217,7 +218,7 @@ class PowerCut:
 
 class PowerCuts(Disk):
     def states(self, old, lines):
-        """(last call, what is under the name) after each call, and before the first."""
+        """Yields (last call, possible content of the file) before the first call and after each."""
         folder = PowerCut(content(0) if old else None, content(1))
         for line in [None, *lines]:
             if line:
@@ -238,10 +239,10 @@ class PowerCuts(Disk):
                     for line, state in self.states(old, lines):
                         cuts += 1
                         self.assertIn(state, whole, f"cut after {line} of {lines}")
-                    # The command has said that it is done: from now on nothing takes it away.
+                    # The command has reported success: from now on no cut may lose the file.
                     last = [state for line, state in self.states(old, lines) if line == lines[-1]]
                     self.assertEqual(last, [content(1)], path)
-                    # Without its sync of the file, or of the folder, this would not be so.
+                    # Without the sync of the file, or that of the directory, a cut could lose it.
                     syncs = [line for line in lines if line.startswith("sync")]
                     self.assertEqual([s == "sync folder" for s in syncs], [False, True], lines)
                     worse = [line for line in lines if line != syncs[0]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp explain: captures of siw and of our own, whole and spoiled, files and pipes, text and JSON."""
+"""iwarp explain: captures of siw and of this stack, intact and damaged, files and pipes, text and JSON."""
 import gzip
 import json
 import pathlib
@@ -15,7 +15,7 @@ SIW = pathlib.Path(__file__).resolve().parents[1] / "vectors" / "siw"
 
 
 def records(capture):
-    """The packets of a pcap file, each with its record header."""
+    """Returns the packets of a pcap file, each with its record header."""
     at = 24
     while at < len(capture):
         size = struct.unpack_from("<I", capture, at + 8)[0]
@@ -24,7 +24,7 @@ def records(capture):
 
 
 def pcapng(capture):
-    """A pcap file as pcapng."""
+    """Converts a pcap file to pcapng."""
     def block(kind, body):
         body += bytes(-len(body) % 4)
         size = len(body) + 12
@@ -106,7 +106,7 @@ class Siw(Case):
                               timeout=TIMEOUT, check=True)
         whole = self.explain(SIW / "rping-stock.pcap")
         self.assertEqual(done.stdout.decode(), whole)
-        # As a ring of capture files: each with its own header.
+        # Like a ring of capture files, each with its own header.
         packets = list(records(capture))
         parts = []
         for number, at in enumerate(range(0, len(packets), 7)):
@@ -129,7 +129,7 @@ class Siw(Case):
 
 
 class Packed(Case):
-    """Captures that gzip packed: whole, damaged, and larger than they look."""
+    """Captures compressed by gzip: intact, damaged, and larger than they look."""
 
     def setUp(self):
         super().setUp()
@@ -143,7 +143,7 @@ class Packed(Case):
         done = subprocess.run([IWARP, "explain", "-"], input=self.packed.read_bytes(), capture_output=True,
                               timeout=TIMEOUT, check=True)
         self.assertEqual(done.stdout.decode(), self.whole)
-        # Several members, and what tapes leave behind them.
+        # Several members, and the zero padding that tape archives end with.
         self.packed.write_bytes(gzip.compress(self.capture[:3000]) + gzip.compress(self.capture[3000:]) + bytes(512))
         self.assertEqual(self.assert_ok(run("explain", self.packed)), self.whole)
         plain = self.scratch / "demo.pcapng"
@@ -200,7 +200,7 @@ class Spoiled(Case):
         self.assertIn("the capture begins in the middle: ", text)
         self.assertIn(" 0 violations\n", text)
         side = self.scratch / "side"
-        # Source address 10.0.2.15, 26 octets into the Ethernet packet.
+        # Source address 10.0.2.15, at offset 26 of the Ethernet packet.
         side.write_bytes(capture[:24] + b"".join(
             p for p in packets if p[16 + 26:16 + 30] == bytes([10, 0, 2, 15])))
         text = self.assert_ok(run("explain", side))
@@ -223,7 +223,7 @@ class Spoiled(Case):
             for p in records(capture)))
         text = self.assert_ok(run("explain", cut))
         self.assertIn("octets were not captured)", text)
-        # Of two FPDUs in a packet, the second begins behind what was captured.
+        # The second of two FPDUs in a packet begins after the captured part.
         self.assertIn(": the octets that say how long it is were not seen\n", text)
         self.assertIn(", 33 frames, 0 violations\n", text)
         text = self.assert_ok(run("explain", "-v", cut))
@@ -238,7 +238,7 @@ class Spoiled(Case):
     def test_a_violation_is_told_in_full_once(self):
         capture = sends([b"x"] * 3)
         path = self.scratch / "steps"
-        # The MSN stands 12 octets into an FPDU, behind 54 of Ethernet, IP and TCP: 2 becomes 5, 3 stays.
+        # The MSN is at offset 12 of the FPDU, after 54 bytes of Ethernet, IP and TCP headers: 2 becomes 5, 3 stays.
         packets = list(records(capture))
         packets[-2] = packets[-2][:16 + 54 + 12] + struct.pack(">I", 5) + packets[-2][16 + 54 + 16:]
         path.write_bytes(capture[:24] + b"".join(packets))
@@ -293,7 +293,7 @@ class Spoiled(Case):
             spoiled = bytearray(capture)
             for packet in range(200):
                 spoiled[rolls.randrange(24, len(spoiled))] = rolls.randrange(256)
-            # The lengths of the records stay.
+            # Restores the record headers.
             at = 24
             while at < len(capture):
                 size = struct.unpack_from("<I", capture, at + 8)[0]
@@ -312,7 +312,7 @@ class Spoiled(Case):
         capture = (SIW / "rping-crc-p2p.pcap").read_bytes()
         packets = list(records(capture))
         path = self.scratch / "many"
-        # The connection again and again, from other ports.
+        # Repeats the connection from other ports.
         with path.open("wb") as out:
             out.write(capture[:24])
             for port in range(2000):
@@ -325,13 +325,13 @@ class Spoiled(Case):
         self.assertIn("2000 with MPA", text)
         self.assertIn("set aside: 1488 connections", text)
         after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        # AddressSanitizer keeps what was freed for a while.
+        # AddressSanitizer delays the reuse of freed memory.
         limit = 100 * 1024 * (3 if "address" in SANITIZER else 1)
         self.assertLess(max(before, after), limit)
 
 
 class Datagrams(Case):
-    """A packet of UDP as rfc-notes/datagrams.md has it, and one of somebody else's."""
+    """Captures of UDP packets in the format of rfc-notes/datagrams.md, and of other UDP packets."""
 
     def capture(self, *payloads):
         out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)

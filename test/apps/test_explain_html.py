@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file that iwarp explain --html writes, and what its page is bundled from."""
+"""The file that iwarp explain --html writes, and the sources that its page is bundled from."""
 import json
 import os
 import pathlib

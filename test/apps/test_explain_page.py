@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of iwarp explain in headless Chromium. The screenshots stay in the build tree, in
-explain-pictures/."""
+"""The page of iwarp explain in headless Chromium. The screenshots stay in the build tree, in explain-pictures/."""
 from browser import BUILD, HERE, browser_or_skip, look
 from made_capture import sends
 from support import Case, main, run, skip_all

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What iwarp explain says of captures of the kinds that everybody tries first, line by line. After a change
-that is meant: IWARP_UPDATE_SNAPSHOTS=1, and read the diff."""
+"""The output of iwarp explain for the captures that users try first, line by line. After an intended change, set
+IWARP_UPDATE_SNAPSHOTS=1 and read the diff."""
 import os
 import pathlib
 import sys

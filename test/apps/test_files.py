@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serve, get and put: content, many clients, and that whatever goes wrong leaves no debris."""
+"""serve, get and put: content, many clients, and that no failure leaves partial files."""
 import contextlib
 import filecmp
 import os
@@ -15,7 +15,7 @@ from support import (Case, TIMEOUT, Server, main, octets_written, processes, run
                      wait_until)
 
 MIB = 1 << 20
-LONG_TRANSFER = 512 * MIB  # sparse; long enough to be caught in the middle
+LONG_TRANSFER = 512 * MIB  # sparse; large enough to be interrupted in the middle
 
 
 class Content(Case):
@@ -84,7 +84,7 @@ class Content(Case):
             self.assert_ok(run("put", source, server.url()))
             self.assert_fails(run("get", server.url("f"), fifo), 1, "no process has it open for reading$")
             with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader:
-                held = os.open(fifo, os.O_RDWR)  # until the reader is there, too
+                held = os.open(fifo, os.O_RDWR)  # until the reader has opened it, too
                 result = []
                 worker = threading.Thread(target=lambda: result.append(
                     run("get", "-q", server.url("f"), fifo)))
@@ -142,7 +142,7 @@ class Refusals(Case):
         self.assertEqual(self.names(self.dir), [])
 
     def test_a_full_disk_at_the_server(self):
-        limit = (8 * MIB, 8 * MIB)  # of a file: refused like a full disk
+        limit = (8 * MIB, 8 * MIB)  # limit of a file's size: fails like a full disk
         with Server("serve", self.dir,
                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)) as server:
             self.assert_fails(run("put", self.file("f", 9 * MIB), server.url()), 1,
@@ -186,7 +186,7 @@ def start_path():
 
 
 class SlowRoad:
-    """Leads to a server. Carries 32 MiB a second, and nothing while this process cannot run."""
+    """A TCP relay to a server that carries 32 MiB per second, and stalls whenever this process cannot run."""
     STEP = 1 << 16
 
     def __init__(self, server):
@@ -200,7 +200,7 @@ class SlowRoad:
         return f"iwarp://{self.address}/{name}"
 
     def serve(self):
-        with contextlib.suppress(OSError):  # at the end of the with block
+        with contextlib.suppress(OSError):  # fails at the end of the with block
             while True:
                 client, _ = self.listener.accept()
                 threading.Thread(target=self.connect, args=(client,), daemon=True).start()
@@ -216,7 +216,7 @@ class SlowRoad:
     def carry(self, source, target):
         with contextlib.suppress(OSError):
             while octets := source.recv(self.STEP):
-                with contextlib.suppress(OSError):  # What nobody takes any more is dropped.
+                with contextlib.suppress(OSError):  # If the receiver has gone, the data is dropped.
                     target.sendall(octets)
                 time.sleep(len(octets) / (32 * MIB))
         with contextlib.suppress(OSError):
@@ -232,7 +232,7 @@ class SlowRoad:
 
 
 class Killed(Case):
-    """Either side ends in mid-transfer."""
+    """Either side is killed in the middle of a transfer."""
 
     def setUp(self):
         super().setUp()
@@ -241,7 +241,7 @@ class Killed(Case):
             file.truncate(LONG_TRANSFER)
 
     def in_the_middle(self, writer, other):
-        """Waits until `writer` has put octets on disk, and makes sure that more are to come."""
+        """Waits until `writer` has written data to the disk, and checks that the transfer goes on."""
         wait_until(lambda: octets_written(writer.pid) > 2 * MIB, "octets on disk")
         self.assertIsNone(other.poll(), "the transfer ended too early")
 
@@ -264,7 +264,7 @@ class Killed(Case):
             _, err = client.communicate(timeout=TIMEOUT)
         self.assertEqual(client.returncode, 1)
         self.assertRegex(err, r"^iwarp put: .*\n$")
-        with Server("serve", self.dir):  # removes what a file system without O_TMPFILE keeps
+        with Server("serve", self.dir):  # removes partial files, which exist on file systems without O_TMPFILE
             self.assertEqual(self.names(self.dir), [])
 
     def test_the_client_of_a_get_is_killed(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that break the rules: the server refuses, keeps its directory clean, and lives on."""
+"""Clients that break the protocol: the server refuses, keeps its directory clean, and continues to serve."""
 import contextlib
 import os
 import pathlib
@@ -16,7 +16,7 @@ CLIENT = os.environ.get("HOSTILE_CLIENT", "build/release/test/apps/test_hostile_
 
 
 def established(port):
-    """A connection of a client that sends a good Request and then nothing."""
+    """Returns a connection on which the client has sent a valid Request and then sends nothing."""
     out = socket.create_connection(("127.0.0.1", port), TIMEOUT)
     out.sendall(b"MPA ID Req Frame" + bytes((0x40, 1, 0, 0)))
     return out
@@ -32,7 +32,7 @@ class Hostile(Case):
         self.addCleanup(self.check_server)
 
     def check_server(self):
-        """Whatever was tried: it still serves, and nothing new is there."""
+        """Whatever the attack: the server still serves, and there are no new files."""
         self.assert_ok(run("get", self.server.url("good"), self.out))
         self.assertEqual(self.names(self.dir), ["good"])
         self.assertEqual(self.names(self.scratch), ["dir", "out", "secret"])
@@ -53,7 +53,7 @@ class Hostile(Case):
                                      "^refused: .*not a valid file name$")
 
     def test_no_name_reaches_the_log_or_a_terminal_raw(self):
-        # What a terminal takes for commands: CSI in one octet, and in UTF-8.
+        # Input that a terminal interprets as a command: CSI as one byte, and in UTF-8.
         names = (b"\x9b2J", "\u009b2J".encode(), b"\xff\xfe", "r\u00e9sum\u00e9".encode())
         for name in names:
             for verb in ("get", "put"):
@@ -84,7 +84,7 @@ class Hostile(Case):
                 self.assertRegex(self.attack(attack), answer)
 
     def test_immediate_data_is_no_buffer_that_is_free_again(self):
-        """Of a file with more pieces than the server has buffers."""
+        """Gets a file with more pieces than the server has buffers."""
         large = self.dir / "large"
         with open(large, "wb") as file:
             file.truncate(9 << 20)
@@ -95,7 +95,7 @@ class Hostile(Case):
             large.unlink()
 
     def test_a_client_that_floods_keeps_nobody_from_reading(self):
-        """[SEC-24] [SEC-25] [SEC-36] [SEC-37]: it fills its own queues only."""
+        """[SEC-24] [SEC-25] [SEC-36] [SEC-37]: a client can fill only its own queues."""
         with subprocess.Popen([CLIENT, self.server.address, "flood"], stdout=subprocess.PIPE,
                               text=True) as client:
             try:
@@ -108,7 +108,7 @@ class Hostile(Case):
                 client.kill()
 
     def test_no_client_reaches_what_another_was_shown(self):
-        """[SEC-8] [SEC-9] [SEC-20] [SEC-27]: buffers and STags are of one stream each."""
+        """[SEC-8] [SEC-9] [SEC-20] [SEC-27]: buffers and STags belong to one stream each."""
         with Server("ping", "--server") as server:
             for case in ("ddp/stag/other-connection", "ddp/stag/read-other-connection",
                          "ddp/stag/earlier-connection"):
@@ -122,7 +122,7 @@ class Hostile(Case):
                 server = stack.enter_context(Server(*arguments, "--max-clients", 4))
                 for _ in range(8):
                     stack.enter_context(established(server.port))
-                # Who has just come may yet speak: so not at once, but soon.
+                # A new client gets some time to send its request before it is evicted.
                 wait_until(lambda run=client, to=server: run(to).returncode == 0, "a place")
                 self.assertEqual(server.stop()[0], 0)
 
@@ -138,7 +138,7 @@ class Hostile(Case):
             size = int(re.search(r"VmSize:\s+(\d+) kB",
                                  pathlib.Path(f"/proc/{server.pid}/status").read_text())[1])
             before = resource.prlimit(server.pid, resource.RLIMIT_AS)
-            # No room for the stack of one more thread.
+            # Too little memory for the stack of another thread.
             resource.prlimit(server.pid, resource.RLIMIT_AS, ((size + 2048) * 1024, before[1]))
             self.assert_fails(self.ping(server), 1, "busy: cannot create a thread$")
             resource.prlimit(server.pid, resource.RLIMIT_AS, before)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp lab without a browser: its module has the same octets as the native build, and the command
-serves its page. IWARP_LONG=1: 100,000 sessions instead of 4,000."""
+"""iwarp lab without a browser: its WebAssembly module computes the same results as the native build, and the
+command serves its page. IWARP_LONG=1: 100,000 sessions instead of 4,000."""
 import http.client
 import os
 import pathlib
@@ -32,7 +32,7 @@ def output(*command):
 
 
 class Lab:
-    """A server until the with block ends."""
+    """Runs a server until the with block ends."""
 
     def __enter__(self):
         self.process = start("lab")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The option --metrics of serve, ping and perf: figures while they work, that agree with what they report, and
-what hostile scrapers and other users get. And the log of a server, in each format."""
+"""The option --metrics of serve, ping and perf: figures during the run that agree with the reports, and what
+hostile scrapers and other users get. Also the log of a server, in each format."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ from support import Case, TIMEOUT, Server, main, run, start, wait_until
 
 
 def place_of(process):
-    """What a command says where its figures are, before anything else."""
+    """Returns the address of the metrics, the first line that a command prints."""
     line = process.stderr.readline()
     match = re.fullmatch(r"iwarp: metrics at (\S+)\n", line)
     assert match, line + process.stderr.read()
@@ -90,17 +90,17 @@ class Shown(Case):
             report = json.loads(client.communicate(timeout=TIMEOUT)[0])
             self.assertEqual(client.returncode, 0)
             wait_until(lambda: metrics.Figures(theirs)("iwarp_connections_open") == 0, "the end")
-            # What is reported is what was counted between two moments.
+            # The report counts what happened between two moments.
             after = metrics.Figures(theirs)
             for name in ("octets_received", "octets_placed", "fpdus_received"):
                 counted = report["counters"]["server"][name]
                 self.assertGreater(counted, 0)
                 self.assertGreaterEqual(after(f"iwarp_{name}_total"), counted)
-            # All that was sent has arrived at an orderly end.
+            # After an orderly end all data that was sent has arrived.
             self.assertGreaterEqual(after("iwarp_octets_received_total"),
                                     during("iwarp_octets_sent_total"))
             self.assert_ok(run("perf", server.address, "send-lat", "--duration", "0.1"))
-            again = metrics.Figures(theirs)  # of another Rnic, and the sums go on
+            again = metrics.Figures(theirs)  # another Rnic adds to the same sums
             self.assertGreater(again("iwarp_octets_received_total"),
                                after("iwarp_octets_received_total"))
             self.assertEqual(again("iwarp_setups_established_total", side="passive"), 2)
@@ -110,7 +110,7 @@ class Shown(Case):
             where = place_of(server.process)
             with socket.create_connection(("127.0.0.1", server.port), TIMEOUT) as peer:
                 peer.settimeout(TIMEOUT)
-                # Revision 1, without CRC; then a Write of 4 octets to an STag that nobody has.
+                # Revision 1, without CRC; then a Write of 4 octets to an STag that does not exist.
                 peer.sendall(b"MPA ID Req Frame" + bytes((0, 1, 0, 0)))
                 self.assertEqual(peer.recv(16, socket.MSG_WAITALL), b"MPA ID Rep Frame")
                 peer.sendall(bytes((0, 18, 0xC1, 0x40)) + bytes(12 + 4 + 4))
@@ -140,7 +140,7 @@ class Shown(Case):
 
 
 class Kept(Case):
-    """From whom, and from what."""
+    """Misbehaving scrapers, other users, and addresses that are refused."""
 
     def test_scrapers_that_are_silent_or_ask_too_much_keep_nobody_out(self):
         with Server("ping", "--server", "--metrics", "0") as server:
@@ -155,7 +155,7 @@ class Kept(Case):
                     while big.recv(4096):
                         pass
                 except OSError:
-                    pass  # closed or reset before all was sent
+                    pass  # closed or reset before everything was sent
             for request, status in ((b"POST /metrics HTTP/1.0\r\n\r\n", "405"),
                                     (b"GET /etc/passwd HTTP/1.0\r\n\r\n", "404"),
                                     (b"\x16\x03\x01\x02\r\n\r\n", "400"),

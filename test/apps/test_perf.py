@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp perf: every test moves and checks its payload, reports what it should, and refuses what
-makes no sense. Nothing here depends on how fast the machine is."""
+"""iwarp perf: every test moves and checks its payload and reports its results; invalid options are refused. No
+check depends on the speed of the machine."""
 import json
 import os
 import re
@@ -23,7 +23,7 @@ FIELDS = ["test", "size", "bytes_per_second", "messages_per_second", "latency_us
 
 class Perf(Case):
     def measure(self, *arguments):
-        """The report of one measurement, whose form is checked."""
+        """Returns the report of one measurement, after checking its form."""
         report = json.loads(self.assert_ok(run("perf", *arguments, *SHORT, "--json")))
         self.assertEqual(list(report), FIELDS)
         self.assertEqual(list(report["latency_us"]), ["min", "p50", "p99", "p999", "max"])
@@ -287,7 +287,7 @@ class Perf(Case):
                 self.measure(server.address, test)
 
     def working_client(self, *arguments):
-        """A client that has shown its first interval, in a process group of its own as a shell makes it."""
+        """Starts a client, in its own process group as a shell does, and waits for its first interval."""
         client = start("perf", *arguments, "--duration", 60, "--interval", 0.1, process_group=0)
         self.addCleanup(client.communicate)
         self.addCleanup(client.kill)
@@ -298,7 +298,7 @@ class Perf(Case):
         return client
 
     def silent_client(self, *arguments):
-        """A client that prints nothing yet, but moves octets."""
+        """Starts a client that prints nothing yet, and waits until it moves data."""
         client = start("perf", *arguments, "--metrics", 0, process_group=0)
         self.addCleanup(client.communicate)
         self.addCleanup(client.kill)
@@ -312,13 +312,13 @@ class Perf(Case):
                            ("tcp-stream", "--event"), ("tcp-pingpong", "--epoll")):
             with self.subTest(test=test, mode=mode):
                 client = self.working_client("--self", test, mode)
-                os.killpg(client.pid, signal.SIGINT)  # as a terminal does: the server is told, too
+                os.killpg(client.pid, signal.SIGINT)  # as a terminal does: the server gets the signal, too
                 out, err = client.communicate(timeout=TIMEOUT)
                 self.assertRegex(err, r"^iwarp perf: interrupted after [\d.]+ of 60 seconds\n$")
                 self.assertEqual(client.returncode, 0)
                 self.assertRegex(out, r"(?m)^  (throughput|one-way latency) +\S")
                 self.assertRegex(out, r"\n  CPU s per GB +[\d.]+ +[\d.]+\n")
-                # Without a whole interval there is the summary only.
+                # If no interval is complete there is only the summary.
                 for end in re.findall(r"(?m)^ +[\d.]+-([\d.]+) +s .*messages/s", out):
                     self.assertLess(float(end), 60)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp ping against its own server: data, many clients, bad clients, orderly ends."""
+"""iwarp ping against its own server: data, many clients, misbehaving clients, orderly ends."""
 import contextlib
 import signal
 import socket
@@ -58,7 +58,7 @@ class Ping(Case):
             endless = start("ping", server.address, "--count", 0)
             self.addCleanup(endless.communicate)
             self.addCleanup(endless.kill)
-            endless.stdout.readline()  # it is being served
+            endless.stdout.readline()  # the server serves it
             self.assert_fails(run("ping", server.address), 1,
                               "rejected the connection: busy: too many clients$")
 
@@ -89,7 +89,7 @@ class Ping(Case):
             self.assertRegex(err, r"^iwarp ping: .*\n$")
 
     def test_immediate_data_is_no_answer_to_a_read(self):
-        """FPDUs by hand, without CRC: an advert, and Immediate Data where the answer should be."""
+        """FPDUs made by hand, without CRC: an advert, and Immediate Data instead of the answer."""
         def fpdu(opcode, msn, payload):
             ulpdu = struct.pack(">BBIIII", 0x41, 0x40 | opcode, 0, 0, msn, 0) + payload
             return struct.pack(">H", len(ulpdu)) + ulpdu + bytes(-(len(ulpdu) + 2) % 4) + bytes(4)

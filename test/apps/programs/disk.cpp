@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// To be preloaded: a disk that fails, and a record of what was asked of it.
-// DISK_FAIL: CALL:N:ERRNO,... The N-th call of that name fails with that number, with 0 every one.
-// DISK_LOG: a file to which each call that succeeded adds a line: the call, the inode that it is
-// about (for a folder: "folder"), then offset and length, or names.
+// A library to be preloaded that makes the disk fail, and records the calls.
+// DISK_FAIL: CALL:N:ERRNO,... The N-th call of that name fails with that number; if N is 0, every
+// one fails.
+// DISK_LOG: a file to which each successful call adds a line: the call, the inode of the file (for
+// a directory: "folder"), then offset and length, or names.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -36,7 +37,7 @@ std::string_view cut(std::string_view& text, char at) {
   return out;
 }
 
-/// Counts the call. True: it shall fail, and errno says how.
+/// Counts the call. Returns whether it must fail, and sets errno if so.
 bool fails(std::string_view name, std::atomic<int>& calls) {
   const int now = ++calls;
   const char* const wanted = std::getenv("DISK_FAIL");
@@ -63,7 +64,7 @@ void record(const std::string& line) {
   if (path == nullptr) return;
   const int before = errno;
   const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-  // In one call, so that lines of several threads do not mix.
+  // One write() per line, so that lines of several threads do not mix.
   [[maybe_unused]] const auto written = write(fd, line.data(), line.size());
   close(fd);
   errno = before;
@@ -123,8 +124,7 @@ int renameat(int from, const char* old_name, int to, const char* new_name) {
   return out;
 }
 
-// As "tmpfile" only those fail that ask for a file without a name. It has the name "." in the
-// record.
+// The rule "tmpfile" applies to the calls with O_TMPFILE. Their file has the name "." in the log.
 int openat(int folder, const char* name, int flags, ...) {
   static const auto kNext = next<int(int, const char*, int, ...)>("openat");
   static std::atomic<int> calls;

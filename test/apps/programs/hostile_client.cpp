@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client that breaks the rules of the file protocol: hostile_client HOST:PORT ATTACK [NAME].
-// Prints what the server answered: "refused: REASON", "gone: REASON", or what it should not have
-// said. The server must refuse, and go on.
+// Prints the server's answer: "refused: REASON", "gone: REASON", or an answer that it should not
+// have sent. The server must refuse, and continue to serve.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -50,7 +50,7 @@ class Attacker {
   }
 
  private:
-  /// A put of two windows that goes wrong once it has begun.
+  /// Starts a put of two windows and then breaks the protocol.
   void put_then(const std::string& attack, const std::string& name) {
     auto& messages = client_.messages();
     const std::uint64_t size = 2 * kMaxPiece;
@@ -83,7 +83,8 @@ class Attacker {
     listen();
   }
 
-  /// Immediate Data while the server waits for windows: more of them than it has buffers.
+  /// Sends Immediate Data while the server waits for windows, more of which follow than it has
+  /// buffers.
   void immediate_while_getting(const std::string& name) {
     auto& messages = client_.messages();
     messages.send(GetRequest{name});
@@ -97,7 +98,8 @@ class Attacker {
     }
   }
 
-  /// As many Reads as there can be, of nothing, for which no right is needed; without end.
+  /// Keeps as many zero-length Reads in flight as possible, for ever; they require no access
+  /// rights.
   void flood() {
     auto& session = client_.session();
     constexpr int kAtATime = 32;

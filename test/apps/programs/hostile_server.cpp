@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file server that attacks the one client that comes: hostile_server ATTACK. Prints the port that
-// it listens on, then how it ended: "gone: REASON", or "done" when nothing stopped it. Where an
-// attack reads what it must not, "read: OCTETS" says that octets of the client came.
+// A file server that attacks its only client: hostile_server ATTACK. Prints its port, then the
+// outcome: "gone: REASON", or "done" if the client stopped nothing. An attack that reads memory it
+// must not read prints "read: OCTETS" if it got any of the client's octets.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -36,12 +36,12 @@ class Attacker {
 
   void serve(net::ConnectRequest& request) {
     session_.accept(request);
-    messages_.next();  // what the client asks for
+    messages_.next();  // the client's request
     messages_.send(Ready{kSize});
     window_ = messages_.expect<Window>();
   }
 
-  // What is done with the client's window. `off` moves where, `more` how much.
+  // Operations on the client's window, at offset `off` from it.
   void write(std::byte what, std::uint64_t off = 0, std::uint32_t size = kSize) {
     std::ranges::fill(memory_.octets(), what);
     run(WrOpcode::kWrite, off, size, window_.memory.stag);
@@ -59,8 +59,8 @@ class Attacker {
   void add() { run(WrOpcode::kFetchAdd, (8 - window_.memory.to % 8) % 8, 8, window_.memory.stag); }
   void guess() { run(WrOpcode::kWrite, 0, kSize, verbs::Stag{window_.memory.stag.value ^ 1}); }
 
-  // The piece is the client's from here on; by a Send that takes no right away, as a well-meaning
-  // server would do in the same breath.
+  // Announces the piece, which then belongs to the client, by a Send that leaves the rights in
+  // place; a correct server would revoke them with it.
   void say_piece() { messages_.send(Piece{0}); }
   void say_done() {
     const std::vector<std::byte> octets(kSize, kTrue);
@@ -82,7 +82,7 @@ class Attacker {
                         .sgl = {&sge, 1},
                         .remote = {.rkey = stag, .to = window_.memory.to + off},
                         .atomic = {.add_or_swap = 1}});
-    // A Write is done before its target has judged it: only a Read says how that went.
+    // A Write completes before the target has checked it, whereas a Read reports the result.
     while (session_.wait(kLimit).opcode == verbs::WcOpcode::kRecv) {
     }
   }
@@ -108,7 +108,7 @@ struct Attack {
 constexpr std::uint64_t kBefore = ~std::uint64_t{0};
 
 constexpr std::array kAttacks{
-    // Against get, whose windows are to be written.
+    // For get, whose windows allow writing.
     Attack{"read", [](Attacker& a) { a.read(); }},
     Attack{"add", [](Attacker& a) { a.add(); }},
     Attack{"guess", [](Attacker& a) { a.guess(); }},
@@ -129,14 +129,14 @@ constexpr std::array kAttacks{
              a.say_done();
              a.keep_writing(kFalse);
            }},
-    // Against put, whose windows are to be read.
+    // For put, whose windows allow reading.
     Attack{"write", [](Attacker& a) { a.write(kFalse); }},
     Attack{"read-before", [](Attacker& a) { a.read(kBefore, 1); }},
     Attack{"read-behind", [](Attacker& a) { a.read(0, kSize + 1); }},
     Attack{"read-after-piece",
            [](Attacker& a) {
              a.say_piece();
-             a.await_finish();  // The client is done with the window, and says so.
+             a.await_finish();  // The client reports that it is done with the window.
              a.read();
            }},
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the digest of random sessions of iwarp lab, as this machine's build of the stack has them.
+// Prints the digest of random sessions of iwarp lab, computed by the native build of the stack.
 // Usage: test_lab_digest SEED COUNT
 #include <cstdint>
 #include <cstdio>

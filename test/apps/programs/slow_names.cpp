@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// To be preloaded: a name server that does not answer. "slow.invalid" is looked up for good, which
-// is told by a file whose name is in SLOW_NAMES_BEGUN.
+// A library to be preloaded that acts as a name server without answers. Lookups of "slow.invalid"
+// block for ever; the file named by SLOW_NAMES_BEGUN shows that one has begun.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netdb.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The advert and the ping text, octet for octet as rping has them.
+// The advert and the ping text, octet for octet as in rping.
 #include "common/connection/advert.hpp"
 
 #include <doctest/doctest.h>

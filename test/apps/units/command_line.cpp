@@ -11,7 +11,7 @@ namespace {
 
 using namespace iwarp::apps::cli;
 
-/// A command with one option of each kind, and what a command line made of them.
+/// A command with one option of each kind, and the values that a command line has set.
 struct Toy {
   Command root{"toy", "For a test"};
   bool loud = false;
@@ -44,7 +44,7 @@ struct Toy {
     words.insert(words.begin(), "toy");
     return iwarp::apps::cli::parse(root, static_cast<int>(words.size()), words.data());
   }
-  /// What is wrong with `words` behind "paint f".
+  /// Returns the error in `words` after "paint f".
   std::string fault(std::vector<const char*> words) {
     words.insert(words.begin(), {"paint", "f"});
     const auto out = parse(words);

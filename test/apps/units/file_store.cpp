@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files on disk: nothing leaves the directory, nothing appears before it is complete, nothing
-// stays.
+// Files on disk: no name escapes the directory, no file appears before it is complete, and no
+// partial file remains.
 #include "transfer/file_store.hpp"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ using namespace iwarp;
 using namespace iwarp::apps;
 namespace fs = std::filesystem;
 
-/// An empty directory that is gone afterwards.
+/// An empty directory that is removed afterwards.
 class Scratch {
  public:
   Scratch() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The session of iwarp lab: words, steps forwards and back, faults and the Terminates they lead to.
+// The session of iwarp lab: commands, steps forwards and back, faults and the Terminates they
+// cause.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -16,7 +17,7 @@ void run(History& history) {
   }
 }
 
-/// Connected, and the initiator has spoken first.
+/// Connects, and lets the initiator send first.
 void begin(History& history, const std::string& settings) {
   REQUIRE(history.open(settings + "+connect"));
   run(history);
@@ -114,7 +115,7 @@ TEST_CASE("lab: what is stepped back comes again when it is stepped forwards") {
   REQUIRE(other.open(script));
   CHECK((state_json(other.session()) == behind));
   REQUIRE(other.back(Step::kOperation));
-  REQUIRE(other.open(other.script()));  // with what lies ahead of it
+  REQUIRE(other.open(other.script()));  // including the steps that follow
   REQUIRE(other.forward(Step::kOperation));
   CHECK((state_json(other.session()) == behind));
   CHECK((before != behind));

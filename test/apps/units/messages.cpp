@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codec of the file protocol: golden octets, and every cut, bit and length that is wrong.
+// The codec of the file protocol: golden octets, and every truncation, bit flip and wrong length.
 #include "transfer/messages.hpp"
 
 #include <doctest/doctest.h>
@@ -110,7 +110,7 @@ TEST_CASE("a body that disagrees with its type is refused though the lengths agr
       octets[5] = static_cast<std::byte>(type);
       const auto back = decode_message(octets);
       if (type == 0 || type > std::variant_size_v<Message>) CHECK_FALSE(back.has_value());
-      // Whatever is taken is well formed: encoding it gives the same octets.
+      // Every accepted message is well formed: encoding it gives the same octets.
       if (back) CHECK(octets_of(*back) == octets);
     }
   }

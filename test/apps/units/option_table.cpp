@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every row of the table of options: what its option sets under `iwarp run`, in a command and by
-// its variable is the same, and so is what is refused.
+// Every row of the table of options: an option has the same effect, and refuses the same values,
+// under `iwarp run`, in a command and by its variable.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using options::Kind;
 using options::Option;
 using options::Settings;
 
-/// The rows that have an option, too.
+/// Returns the rows that also have an option.
 std::vector<const Option*> rows() {
   std::vector<const Option*> out;
   for (const auto& option : options::all()) {
@@ -30,7 +30,7 @@ std::vector<const Option*> rows() {
   return out;
 }
 
-/// Values that an option takes: all that have a name, and the bounds.
+/// Returns valid values of an option: all words, and the bounds.
 std::vector<std::string> good(const Option& option) {
   static const std::map<std::string_view, std::string> kForms{{"IWARP_CONGESTION", "reno"},
                                                               {"IWARP_PORT_RANGE", "20000-20999"},
@@ -48,7 +48,7 @@ std::vector<std::string> good(const Option& option) {
   return out;
 }
 
-/// Values that it refuses whatever the system is.
+/// Returns values that are invalid on every system.
 std::vector<std::string> bad(const Option& option) {
   const options::Value& value = option.value;
   if (value.kind == Kind::kWord) return {"nonsense", "On", " "};
@@ -74,7 +74,7 @@ std::expected<cli::Invocation, cli::Misuse> parse(const cli::Command& command,
   return cli::parse(command, static_cast<int>(all.size()), all.data());
 }
 
-/// The settings of a program under `iwarp run` with these words.
+/// Returns the settings of a program under `iwarp run` with these words.
 Settings in_program(const std::vector<std::string>& words) {
   const auto command = run_command();
   const auto parsed = parse(command, words);
@@ -88,7 +88,7 @@ Settings in_program(const std::vector<std::string>& words) {
       [](const std::string& line) { FAIL_CHECK(line); });
 }
 
-/// The settings of a command that has all options.
+/// Returns the settings of a command that has all options.
 Settings in_command(const std::vector<std::string>& words) {
   cli::Command command("test", "For a test");
   Settings out;
@@ -101,7 +101,7 @@ Settings in_command(const std::vector<std::string>& words) {
   return out;
 }
 
-/// Whether a row may show another value because of `changed`, which was given.
+/// Returns whether a row may show another value because `changed` was given.
 bool follows(const Option& row, const Option& changed) {
   const std::string_view name = row.variable;
   return &row == &changed ||

@@ -37,11 +37,11 @@ class Browser {
     REQUIRE(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) ==
             static_cast<ssize_t>(text.size()));
   }
-  /// All until the server closes.
+  /// Receives everything until the server closes.
   std::string receive() const {
     std::string out;
     for (;;) {
-      constexpr int kLimit = 60'000;  // ms; only a defect reaches it
+      constexpr int kLimit = 60'000;  // timeout in ms; only a defect reaches it
       pollfd waiting{fd_, POLLIN, 0};
       REQUIRE(poll(&waiting, 1, kLimit) == 1);
       std::array<char, 1024> piece{};
@@ -73,7 +73,7 @@ TEST_CASE("silent connections give way to new ones, the oldest first") {
   std::deque<Browser> silent;
   for (std::size_t i = 0; i != PageServer::kMaxClients + 8; ++i) {
     silent.emplace_back(serving.server.port());
-    silent.back().send("GET ");  // which is no whole request
+    silent.back().send("GET ");  // which is an incomplete request
   }
   const Browser other(serving.server.port());
   other.send(kRequest);
