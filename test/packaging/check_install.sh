@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs a build into an empty prefix, then builds and runs the programs in consumer/ against it as
-# another project would: find_package(iwarp) and pkg-config, warnings of his own choice, nothing of this
-# tree, and no header of Boost.
+# Installs a build into an empty prefix, then builds and runs the programs in consumer/ against it as another project
+# does: find_package(iwarp) and pkg-config, with its own warning flags, without this tree, and without Boost headers.
 # Usage: check_install.sh BUILD_DIR CXX_COMPILER
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -11,7 +10,7 @@ example=$here/../../apps/examples/hello_send.cpp
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-prefix=$scratch/moved  # a package knows its place only when it is used
+prefix=$scratch/moved  # the package has been moved, so it must find its files relative to itself
 cmake --install "$build" --prefix "$scratch/prefix" --component dev >/dev/null
 if [ -e "$build/apps/iwarp" ]; then
   cmake --install "$build" --prefix "$scratch/prefix" --component iwarp >/dev/null

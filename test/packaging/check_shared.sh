@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The shared library as an option: configured as a user would, linked from the objects that the build
-# has already, its symbols held against the list, installed, and used by the same projects as the
-# static ones.
+# The shared library as an option: configured as a user does, linked from the existing objects of the build, its symbols
+# compared with the list, installed, and used by the same projects as the static ones.
 # Usage: check_shared.sh SOURCE_DIR BUILD_DIR CXX_COMPILER BUILD_TYPE
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs inside a chroot that has nothing of ours but what is tried. usage: bash inside.sh FUNCTION...
+# Runs inside a chroot that contains nothing of this project but the package under test. usage: bash inside.sh
+# FUNCTION...
 set -euo pipefail
 
-# get PACKAGE...: from the registry, or files (with wildcards); what they recommend stays away.
+# get PACKAGE...: installs packages from the registry, or from files (with wildcards), without what they recommend.
 get() {
   local words
   # shellcheck disable=SC2048,SC2086
@@ -17,7 +18,7 @@ as_nobody() {
     --no-new-privs "$@"
 }
 
-# A first use as an ordinary user without any right; all three libraries are found.
+# A first use as an ordinary user without privileges; all three libraries are found.
 first_use() {
   local iwarp=${1:-iwarp} seen
   as_nobody "$iwarp" info | head -n 3
@@ -29,7 +30,7 @@ first_use() {
   [ "$seen" = "rdma_cm uverbs0 " ]
 }
 
-# rping IWARP: server and client, unmodified, on a port of this moment.
+# rping IWARP: server and client, unmodified, on a random port.
 rping() {
   local iwarp=${1:-iwarp} port=$((20000 + RANDOM % 10000)) server
   as_nobody "$iwarp" run rping -s -a 127.0.0.1 -p $port -C 10 &
@@ -43,7 +44,7 @@ rping() {
   echo "rping: both ends passed"
 }
 
-# consumer FOLDER EXAMPLE: another project's programs by CMake, and the example by pkg-config.
+# consumer FOLDER EXAMPLE: builds another project's programs with CMake, and the example with pkg-config.
 consumer() {
   cmake -S "$1" -B /tmp/consumer -DEXAMPLE="$2" --log-level=NOTICE
   cmake --build /tmp/consumer >/dev/null
@@ -54,7 +55,7 @@ consumer() {
   /tmp/example
 }
 
-# purge PACKAGE...: nothing of them is left.
+# purge PACKAGE...: checks that no file of them remains.
 purge() {
   apt-get -qq -y -o Dpkg::Use-Pty=0 purge "$@" >/dev/null
   local left

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests in chroots share. Sourced with $source set to the tree; leaves $scratch, a folder that
-# goes with the test. Says loudly why a test does not run here.
+# Shared by the tests in chroots. Sourced with $source set to the tree; sets $scratch, a temporary directory that is
+# removed at the end. Prints the reason if a test cannot run here.
 # shellcheck shell=bash
 source "$source/.ci/chroot.sh"
 
@@ -20,8 +20,8 @@ trap 'rm -rf --one-file-system "$scratch"' EXIT
 
 step() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; }
 
-# fresh_chroot SUITE KIND: in $scratch/root. What apt fetched the last time is there already;
-# save_fetched keeps it for the next.
+# fresh_chroot SUITE KIND: unpacks a chroot in $scratch/root, with the packages that apt downloaded the last time;
+# save_fetched keeps them for the next time.
 fresh_chroot() {
   unpack_chroot "$1" "$2" "$scratch/root"
   cp "$source/test/packaging/inside.sh" "$scratch/root/inside.sh"
@@ -34,6 +34,6 @@ fresh_chroot() {
 
 save_fetched() { cp -u "$scratch/root"/var/cache/apt/archives/*.deb "$fetched/"; }
 
-# inside COMMAND...: in the fresh chroot, by inside.sh.
+# inside COMMAND...: runs a function of inside.sh in the fresh chroot.
 inside() { in_chroot "$scratch/root" -- /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
   HOME=/tmp LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive bash /inside.sh "$@"; }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Compiler launcher for a second tree of the same sources: an object that BUILD has already is copied
-# instead of compiled, so that a test of the build rules does not compile the product once more. The
-# names of objects that BUILD lacks are appended to COMPILED, and those are compiled.
-# Usage: take_object.sh BUILD COMPILED INSIDE COMPILER ARGUMENT...; INSIDE: where in the second tree
-# the sources' own tree begins, "." for its root.
+# Compiler launcher for a second tree of the same sources: copies an object that BUILD already has instead of compiling
+# it, so that a test of the build rules does not compile the product again. Objects that BUILD lacks are compiled, and
+# their names appended to COMPILED.
+# Usage: take_object.sh BUILD COMPILED INSIDE COMPILER ARGUMENT...; INSIDE: the path of the sources' own tree in the
+# second tree, "." for its root.
 set -euo pipefail
 build=$1 compiled=$2 inside=$3
 shift 3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The archive for AArch64 by the cross compiler, and the unit tests of the layers without I/O under
-# qemu-user, the CRC32c kernel for ARM among them.
+# Builds the archive for AArch64 with the cross compiler, and runs the unit tests of the layers without I/O, including
+# the CRC32c kernel for ARM, under qemu-user.
 # Usage: test_aarch64.sh SOURCE_DIR
 set -euo pipefail
 source=$1

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The archive for x86-64: small, needs the C library only, gives away no name of what is inside, and
-# works where there is no libstdc++: from the file to a first rping in three lines and 10 s, on
-# Debian 12 and on the newest release.
+# The archive for x86-64: small, needs the C library only, exports no name of a bundled library, and works without
+# libstdc++: from the file to a first rping in three lines and 10 s, on Debian 12 and on the newest release.
 # Usage: test_archive.sh SOURCE_DIR
 set -euo pipefail
 source=$1
@@ -28,7 +27,7 @@ for file in "$scratch/$name/bin/iwarp" "$scratch/$name"/lib/iwarp/*; do
   for library in $needed; do
     case $library in
       libc.so.6 | libm.so.6 | ld-linux-x86-64.so.2) ;;
-      libibverbs.so.1) [[ $file == */librdmacm.so.1 ]] ;;  # its sister
+      libibverbs.so.1) [[ $file == */librdmacm.so.1 ]] ;;  # its own copy
       *) echo "$file needs $library" >&2; exit 1 ;;
     esac
   done
@@ -45,7 +44,7 @@ for suite in bookworm trixie; do
   fresh_chroot "$suite" bare
   if find "$scratch/root" -name 'libstdc++*' | grep .; then exit 1; fi
   started=$(date +%s%N)
-  tar -xf "$archive" -C "$scratch/root/opt"  # from outside: no xz in there
+  tar -xf "$archive" -C "$scratch/root/opt"  # on the host, since the chroot has no xz
   inside rping "/opt/$name/bin/iwarp"
   echo "from the archive to the end of a first rping: $((($(date +%s%N) - started) / 1000000)) ms"
   [ $((($(date +%s%N) - started) / 1000000000)) -lt 10 ]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The Debian packages of one release: built in its chroot, read by lintian, installed by apt in a
-# fresh chroot with what they say they need and no more, used by an ordinary user, purged.
+# The Debian packages of one release: built in its chroot, checked by lintian, installed by apt in a fresh chroot with
+# their dependencies only, used by an ordinary user, and purged.
 # Usage: test_debian.sh SOURCE_DIR SUITE
 set -euo pipefail
 source=$1 suite=$2

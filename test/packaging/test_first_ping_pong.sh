@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The three lines of rfc-notes/programs.md from a bare Debian 12 to a first ping-pong, as they stand there, in a
-# container without privileges: bubblewrap, started by nobody, with one user and no capability, and
-# after the installation no network but lo. What is not as on that page: `sleep` waits until the
-# server listens, because a busy machine may take longer than a second.
+# The three lines of rfc-notes/programs.md from a bare Debian 12 to a first ping-pong, run unchanged in a container
+# without privileges: bubblewrap, started by the user nobody, with one user and no capability, and after the
+# installation no network but lo. One difference from that page: `sleep` waits until the server listens, because a busy
+# machine may take longer than a second.
 # Usage: test_first_ping_pong.sh SOURCE_DIR
 set -euo pipefail
 source=$1
@@ -30,7 +30,7 @@ as_nobody() {
     --no-new-privs "$@"
 }
 
-# contain [OPTION...] -- TEXT: by bash, in a folder of its own.
+# contain [OPTION...] -- TEXT: runs TEXT by bash, in a folder of its own.
 contain() {
   local options=()
   while [ "$1" != -- ]; do options+=("$1"); shift; done
@@ -45,7 +45,7 @@ tar=$(chroot_tar bookworm minimal)
 install -d -o 65534 -g 65534 "$scratch/root"
 as_nobody tar -x --no-same-owner --exclude './dev/*' -C "$scratch/root" <"$tar"
 cp -L /etc/hosts /etc/resolv.conf "$scratch/root/etc/"
-# It has one user, so apt cannot become another one to download.
+# The container has a single user, so apt cannot change to another one for downloads.
 echo 'APT::Sandbox::User "root";' >"$scratch/root/etc/apt/apt.conf.d/one-user"
 install -m 644 "$file" "$scratch/root/srv/"
 
@@ -56,7 +56,7 @@ contain --share-net -- "${lines[0]}" >"$scratch/apt.log" 2>&1 ||
 grep -E '^Setting up (iwarp|ibverbs-utils) ' "$scratch/apt.log"
 
 step "ping-pong"
-# Its port, 18515, in the kernel's table of listeners.
+# Looks for port 18515 in the kernel's table of listeners.
 contain -- 'sleep() { until grep -q ":4853 .* 0A " /proc/net/tcp /proc/net/tcp6; do command sleep 0.1; done; }
 id
 grep -E "^(CapEff|CapBnd|NoNewPrivs)" /proc/self/status

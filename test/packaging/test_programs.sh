@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Programs of another Debian release on the release archive: the tests of test/rdma_core, in a chroot
-# of that release with its packages, which is kept. Results go to BUILD_DIR/programs/SUITE, where
-# rfc-notes/programs.py finds what the release's column in rfc-notes/programs.md says. What is not offered there
-# or lacks RDMA is listed as skipped, with the reason.
+# Programs of another Debian release on the release archive: runs the tests of test/rdma_core in a chroot of that
+# release with its packages, which is kept. Results go to BUILD_DIR/programs/SUITE, where rfc-notes/programs.py finds
+# them for the release's column in rfc-notes/programs.md. Programs that the release does not have, or has without RDMA,
+# are listed as skipped, with the reason.
 # Usage: test_programs.sh SOURCE_DIR BUILD_DIR SUITE [TEST...]
 set -euo pipefail
 source=$1 build=$2 suite=$3
@@ -26,7 +26,7 @@ fi
 in_chroot "$root" "$source" -- bash -ec '
   cd "$1"
   source apps/setup.sh
-  boost_is_installed() { true; }  # nothing is built in there
+  boost_is_installed() { true; }  # nothing is built in the chroot
   install_packages python3 libpcap-dev "${verbs_packages[@]}" "${others_packages[@]}"' packages "$source"
 
 tests=("$@")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp conform against kernel siw: what a tester is worth shows against a peer with known defects.
-Usage: conform.py stock|fixed     fails unless exactly what is known of this siw is found
-       conform.py --table FILE    ours, stock and fixed side by side, as a page of Markdown
+"""Runs iwarp conform against kernel siw: a peer with known defects shows how much a tester finds.
+Usage: conform.py stock|fixed     fails unless it finds exactly the known defects of this siw
+       conform.py --table FILE    writes our results, stock and fixed side by side, as a Markdown page
 Environment: IWARP SIW_CACHE; IWARP_NO_GUEST=1 to skip."""
 import datetime
 import json
@@ -13,7 +13,7 @@ import tempfile
 from guest import (GUEST_ADDRESS, HERE, HOST_SEEN_FROM_GUEST, LIFE, Guest, Listener, environment_path,
                    need_guest, run_here)
 
-# What Debian's siw does and RFC 5044, 6581, 5041 and 5040 do not allow; see rfc-notes/siw.md.
+# What Debian's siw does in violation of RFC 5044, 6581, 5041 and 5040; see rfc-notes/siw.md.
 ALWAYS = {
     "mpa/startup/crc-by-default": "does not ask for CRCs unless told to",
     "mpa/startup/markers-demanded": "rejects who asks for markers",
@@ -49,16 +49,16 @@ REPAIRED = {
     "rdmap/terminate/control-word": "lays the control word out by host bit fields",
     "mpa/fpdu/split-crc": "loses the first part of a CRC that comes in two",
 }
-# Stale octets in answer to a Read of nothing: one time in three.
+# Stale octets in the response to a zero-length Read: one time in three.
 BY_CHANCE = {"rdmap/read/empty", "rdmap/read/empty-unknown", "ddp/tagged/own-empty"}
-# Such cases end the guest's kernel or its listener; what is behind them says nothing.
+# These cases crash the guest's kernel or end its listener, so the cases that follow show nothing.
 FATAL = ("mpa/rtr/damaged", "closing/fin/without-mpa-request", "mpa/request/truncated-key",
          "mpa/request/truncated-header", "mpa/request/truncated-private-data",
          "mpa/request/then-fin", "mpa/request/then-reset")
 
 
 def conform(*arguments):
-    """The cases of a run, by id."""
+    """Returns the cases of a run, by id."""
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         status, _, error = run_here(environment_path("IWARP"), "conform", *arguments,
                                     f"--json={report.name}", limit=LIFE)
@@ -103,20 +103,20 @@ def check(variant):
 
 
 def everything(variant):
-    """All cases in both roles; those that bring a guest down each with a guest of its own."""
+    """Runs all cases in both roles; those that crash the guest run in a guest of their own."""
     server = as_server(variant)
     for name in FATAL:
         server |= as_server(variant, "--only", name)
     client = as_client(variant)
     for name in [name for name, case in client.items() if case["result"] == "fail"]:
-        again = as_client(variant, "--only", name)[name]  # the guest may have been gone
+        again = as_client(variant, "--only", name)[name]  # the guest may have crashed before
         if again["result"] != "fail":
             client[name] = again | {"result": "once"}
     return server, client
 
 
 def merged(runs):
-    """Of several ways to start a peer: what some way fails, else what some way passes."""
+    """Merges the results of several ways to start a peer: a failure in any of them counts, then a pass in any."""
     cases = {}
     for run in runs:
         for name, case in run.items():
@@ -147,7 +147,7 @@ MARKS = {"pass": "pass", "fail": "**fail**", "once": "fail once", "skipped": "-"
 
 
 def table(role, columns):
-    """Only the cases that somebody fails; the others stand in the totals."""
+    """Lists only the cases that fail in some column; the others count in the totals."""
     lines = [f"## {role}", "", "| Case | Section | ours | stock | fixed |", "|---|---|---|---|---|"]
     names = sorted({name: case for cases in columns for name, case in cases.items()}.items())
     for name, case in names:

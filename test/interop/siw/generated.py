@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Generated sessions against rping over kernel siw: a report like that of one `iwarp conform
---generated`, with as many guests as it takes, for sessions may end the guest or its program.
+"""Runs generated sessions against rping over kernel siw. Writes a report like that of one `iwarp conform
+--generated`, with as many guests as needed, since sessions may crash the guest or its program.
 Usage: generated.py VARIANT REPORT.json [OPTION of iwarp conform --generated]...
-       generated.py --check VARIANT     fails unless the defects that are known are found
+       generated.py --check VARIANT     fails unless it finds the known defects
 Environment: IWARP SIW_CACHE; IWARP_NO_GUEST=1 to skip."""
 import json
 import pathlib
@@ -13,7 +13,7 @@ import tempfile
 from guest import GUEST_ADDRESS, LIFE, Guest, environment_path, need_guest, run_here
 
 MOST_GUESTS = 40
-# Sessions that no written case has, and what siw does in them: rfc-notes/peers.md.
+# Sessions that no handwritten case has, and the reaction of siw: rfc-notes/peers.md.
 KNOWN = {
     "in-read-response/RDMA Read Response/STag=another key": "goes on",
     "in-read-response/RDMA Read Response/TO=largest": "goes on",
@@ -25,10 +25,10 @@ KNOWN = {
 
 
 def sessions_of_one_guest(variant, options):
-    """The report of one guest, and the last lines that its program and kernel wrote."""
+    """Returns the report of one guest, and the last lines that its program and kernel wrote."""
     delay = ("--first-fpdu-delay", "100") if variant == "stock" else ()
     with Guest(variant) as guest, tempfile.TemporaryDirectory() as scratch:
-        # Sessions that end badly leave descriptors in rping.
+        # Sessions that end badly leak descriptors in rping.
         server = guest.start(f"ulimit -n 65536; rping -s -a {GUEST_ADDRESS} -P", LIFE)
         guest.wait_for_listener(7174)
         report = pathlib.Path(scratch, "report.json")
@@ -42,7 +42,7 @@ def sessions_of_one_guest(variant, options):
 
 
 def run(variant, options):
-    """Of all guests together; each begins behind the session that ended the one before."""
+    """Returns the report of all guests; each begins after the session that ended the previous one."""
     sessions, after = [], ()
     for _ in range(MOST_GUESTS):
         report, words = sessions_of_one_guest(variant, (*options, *after))

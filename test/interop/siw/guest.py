@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest, as matrix.py holds it: started by siw-guest.sh, commanded over its control channel,
-stopped at the end whatever happened. And the programs of the host that talk to it."""
+"""Manages the guest for matrix.py: siw-guest.sh starts it, commands go over its control channel, and it is stopped
+at the end in any case. Also runs the programs of the host that talk to it."""
 import base64
 import os
 import pathlib
@@ -19,8 +19,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 HOST_SEEN_FROM_GUEST = "10.0.2.2"
 GUEST_ADDRESS = "10.0.2.15"
 
-# Seconds. The guest goes shortly before ctest's time limit; the other limit only a defect reaches,
-# however busy the machine is.
+# Seconds. The guest ends shortly before ctest's timeout; the other limit is reached by defects only, however busy the
+# machine is.
 LIFE = 1750
 LIMIT = 300
 
@@ -28,15 +28,15 @@ SKIPPED = 77
 
 
 def need_guest(variant="fixed"):
-    """Ends the program, loudly, when there cannot be a guest: as skipped, or as failed. The driver as
-    Debian has it is for the long runs."""
+    """Ends the program with a message if there cannot be a guest: as skipped, or as failed. The unmodified driver
+    of Debian runs in long runs only."""
     if os.environ.get("IWARP_NO_GUEST") == "1":
         print("SKIPPED: IWARP_NO_GUEST=1, so nothing was tried against kernel siw")
         sys.exit(SKIPPED)
     if variant == "stock" and os.environ.get("IWARP_LONG") != "1":
         print("SKIPPED: long: set IWARP_LONG=1 to try siw as Debian has it, too")
         sys.exit(SKIPPED)
-    # A time limit of ctest ends this program with a signal: the guest must go with it.
+    # On a timeout ctest ends this program with a signal, and the guest must end with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     built = subprocess.run([HERE / "build-guest.sh"], stdout=subprocess.PIPE, text=True, check=False)
     if built.returncode != 0:
@@ -45,7 +45,7 @@ def need_guest(variant="fixed"):
 
 
 class Output:
-    """Lines of something that runs, as they come."""
+    """The output lines of a running process."""
 
     def __init__(self, stream):
         self.lines = []
@@ -60,7 +60,7 @@ class Output:
         self._new.put(None)
 
     def wait_for(self, pattern, timeout=60):
-        """The match in the first new line that has one; None: it ended, or took too long."""
+        """Returns the match in the first new line that has one; None if the process ended, or on a timeout."""
         end = time.monotonic() + timeout
         while True:
             try:
@@ -79,7 +79,7 @@ class Output:
 
 
 class Remote:
-    """A command that runs in the guest. Its own clock ends it there after `limit` seconds."""
+    """A command that runs in the guest, which kills it after `limit` seconds."""
 
     def __init__(self, port, command, limit):
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=10)
@@ -90,7 +90,7 @@ class Remote:
         self.output = Output(self._socket.makefile("r", errors="replace"))
 
     def result(self):
-        """(status, lines) once it has ended; 137 when it ran out of time."""
+        """Waits for its end. Returns (status, lines); the status is 137 after a timeout."""
         ended = self.output.wait_end(self._limit + 15)
         lines = list(self.output.lines)
         status = 125  # the guest is gone
@@ -121,11 +121,11 @@ class Guest:
         return self.start(command, limit).result()
 
     def wait_for_listener(self, port):
-        """Programs do not say when they listen, but the guest's kernel does."""
+        """Waits for the listener in the guest's kernel tables, since programs do not report it."""
         self.run(f"until grep -q ':{port:04X} .* 0A ' /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done")
 
     def set_parameters(self, **values):
-        """Of the module; stock has none."""
+        """Sets parameters of the module; stock has none."""
         self.run("; ".join(f"echo {value} >/sys/module/siw/parameters/{name}"
                            for name, value in values.items()))
 
@@ -144,7 +144,7 @@ class Guest:
 
 
 class Listener:
-    """A server of ours on a free port of the loopback; interrupted at the end."""
+    """A server of this project on a free port of the loopback; interrupted at the end."""
 
     def __init__(self, *command):
         self.process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE,
@@ -173,7 +173,7 @@ class Listener:
 
 
 def run_here(*command, limit=LIMIT):
-    """(status, lines of standard output, last line of standard error) of a program of the host."""
+    """Runs a program of the host. Returns (status, lines of standard output, last line of standard error)."""
     try:
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True,
                               timeout=limit, check=False)

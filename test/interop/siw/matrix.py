@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every way to connect to kernel siw, times every kind of message, times every size, both ways; then
+"""Every way to connect to kernel siw, times every kind of message, times every size, in both directions; then
 the programs of rdma-core, errors, a bad network and many connections. One line per cell:
-pass, fail or known (a defect of siw's listed below), TAB, where, TAB, what, TAB, why.
+pass, fail or known (a defect of siw listed below), TAB, where, TAB, what, TAB, why.
 Usage: matrix.py stock|fixed [REPORT]     environment: IWARP SIW_MATRIX VERBS_PARTNER SIW_CACHE;
 IWARP_LONG=1 for the long form, without it a third of the cells of each way to connect, another third
 for the next way; IWARP_NO_GUEST=1 to skip."""
@@ -23,7 +23,7 @@ KINDS = ("send", "send-se", "send-inv", "send-se-inv", "write", "read", "mixed")
 SIZES = (0, 1, 4096, 1 << 20)
 RTR_TYPE = {"write": 128, "read": 64}  # siw keeps it in network byte order
 
-# Defects of the driver as Linux 6.1 has it; see rfc-notes/siw.md. Cells that match may fail.
+# Defects of the driver in Linux 6.1; see rfc-notes/siw.md. Cells that match may fail.
 KNOWN = {
     "stock": [
         (r"ours:(read|mixed):0$",
@@ -38,7 +38,7 @@ KNOWN = {
 
 @dataclasses.dataclass(frozen=True)
 class Setup:
-    """How one connection is made."""
+    """How one connection is set up."""
     we_connect: bool
     revision: int
     crc: bool
@@ -60,7 +60,7 @@ class Setup:
                 "peer_to_peer": int(self.rtr != "none"), "rtr_type": RTR_TYPE.get(self.rtr, 192)}
 
 
-DEFAULT = Setup(we_connect=False, revision=2, crc=False, rtr="none")  # what siw does by itself
+DEFAULT = Setup(we_connect=False, revision=2, crc=False, rtr="none")  # siw's default
 
 
 def setups(variant):
@@ -71,7 +71,7 @@ def setups(variant):
         if not we_connect and rtr == "send":
             continue  # siw never offers it
         if not we_connect and variant == "stock" and (revision, rtr) != (2, "none"):
-            continue  # stock has no parameters: only what it does by default
+            continue  # stock has no parameters, only its default
         yield Setup(we_connect, revision, crc, rtr)
 
 
@@ -82,7 +82,7 @@ class Report:
         self._file = open(path, "w") if path else None
 
     def add(self, where, what, problem):
-        """`problem` is empty when all is well."""
+        """`problem` is empty on success."""
         known = next((why for pattern, why in KNOWN[self.variant]
                       if re.search(pattern, f"{where} {what}")), None)
         result = ("known" if known else "fail") if problem else "pass"
@@ -101,19 +101,19 @@ class Report:
 
 
 class Bench:
-    """Our programs, the guest and the report: what every test needs."""
+    """The programs of the host, the guest and the report: what every test needs."""
 
     def __init__(self, guest, report):
         self.guest, self.report = guest, report
         self.iwarp, self.ours = environment_path("IWARP"), environment_path("SIW_MATRIX")
-        # The first FPDU of a client is sometimes left lying by a stock responder.
+        # A stock responder sometimes does not process the first FPDU of a client.
         self.first_fpdu_options = ["--first-fpdu-delay", 100] if guest.variant == "stock" else []
         self.partner = guest.start(f"verbs_partner listen {GUEST_ADDRESS} 7600", 3000)
         if not self.partner.output.wait_for("listening"):
             raise RuntimeError(f"verbs_partner does not listen: {self.partner.output.lines}")
 
     def set_parameters(self, setup):
-        if self.guest.variant != "stock":  # which has none
+        if self.guest.variant != "stock":  # stock has none
             self.guest.set_parameters(**setup.guest_parameters())
 
     def we_connect(self, port, *options):
@@ -136,12 +136,12 @@ def timed(title, test, *arguments):
 # The matrix -----------------------------------------------------------------------------------
 
 def cell_text(setup, mover, kind, size):
-    """For the command line: out is moved by who connects."""
+    """Returns the cell for the command line, where "out" means from the end that connects."""
     return f"{'out' if (mover == 'ours') == setup.we_connect else 'in'}:{kind}:{size}"
 
 
 def run_connection(bench, setup, cells, listeners, where):
-    """One connection with these (mover, kind, size); one line of the report for each."""
+    """Runs one connection with these (mover, kind, size); reports one line for each."""
     texts = {cell_text(setup, *cell): cell for cell in cells}
     argument = ",".join(texts)
     if setup.we_connect:
@@ -191,7 +191,7 @@ def rping(bench):
         bench.report.add("rping -s", f"{count} pings of {size}", problem)
 
         with Listener(bench.iwarp, "ping", "--server", "-v", "--listen", "127.0.0.1:0") as ours:
-            # Its exit status says nothing: 0 also when the stream was terminated.
+            # Its exit status is useless: it is 0 also when the stream was terminated.
             _, lines = bench.guest.run(f"rping -c -a {HOST_SEEN_FROM_GUEST} -p {ours.port} "
                                        f"-C {count} -S {size} -v -V")
             seen = sum(1 for line in lines if shown.search(line))
@@ -202,7 +202,7 @@ def rping(bench):
 
 
 def small_programs(bench):
-    """rdma_server, rdma_client: 16 octets each way. ucmatose: several Sends each way, and the
+    """rdma_server, rdma_client: 16 bytes in each direction. ucmatose: several Sends in each direction, with the
     server's first, which therefore has to wait for an RTR."""
     for names, size, messages, options in ((("rdma_server", "rdma_client"), 16, 1, ""),
                                            (("ucmatose", "ucmatose"), 1000, 20, "-C 20 -S 1000")):
@@ -230,14 +230,14 @@ def small_programs(bench):
 # Errors ---------------------------------------------------------------------------------------
 
 def terminates(bench):
-    """What each end says when the other names memory that it has not."""
+    """Checks what each end reports when the other one names memory that it does not have."""
     wanted = {"write-unknown": "1/1/00", "write-dead": "1/1/00", "read-unknown": "0/1/00"}
     for ending, code in wanted.items():
         _, lines, error = bench.we_connect(7600, "--ending", ending)
         text = next((line for line in lines if line.startswith("end ")), error)
         good = text.startswith(f"end the peer terminated the stream: {code} ")
         bench.report.add("siw terminates", ending, "" if good else text)
-    swap = bench.guest.variant == "stock"  # it reads layer and type the wrong way round
+    swap = bench.guest.variant == "stock"  # stock swaps layer and type when it reads them
     for ending, code in wanted.items():
         bench.guest.run("dmesg -c >/dev/null")
         with Listener(bench.ours, "listen", "127.0.0.1:0") as ours:
@@ -254,14 +254,14 @@ def terminates(bench):
         bench.report.add("we terminate", ending, "" if good else f"{said}; {log[-3:]}")
 
 
-# Much, and badly ------------------------------------------------------------------------------
+# Load and loss --------------------------------------------------------------------------------
 
 def many_connections(bench):
     count = 200
     cells = "out:write:64,in:send:64"
     status, lines, error = bench.we_connect(7600, "--connections", count, "--cells", cells)
     bench.report.add("we connect", f"{count} times", f"{error} {lines[-1:]}" if status else "")
-    # rdma_cm draws ports by lot, and one that rests in TIME_WAIT fails.
+    # rdma_cm chooses ports at random, and connecting from one in TIME_WAIT fails.
     bench.guest.run("echo 0 >/proc/sys/net/ipv4/tcp_max_tw_buckets")
     with Listener(bench.ours, "listen", "127.0.0.1:0") as ours:
         status, lines, error = bench.partner_connects(ours.port, cells, count)
@@ -269,7 +269,7 @@ def many_connections(bench):
 
 
 def bad_network(bench):
-    """20 ms later and 1 of 50 packets lost, on the way out of the guest."""
+    """A delay of 20 ms and a loss of 1 in 50 packets, on the way out of the guest."""
     sizes = (0, 1, 4096, 1 << 20) if LONG else (1, 65536)
     kinds = KINDS if LONG else ("send-inv", "write", "read", "mixed")
     cells = list(itertools.product(("ours", "theirs"), kinds, sizes))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The same programs on both ends: unmodified ones of rdma-core here under `iwarp run`, and there in
-the guest over kernel siw; each as client and as server; some here with --completions acked, for which
-siw has to answer our empty Reads. One line per cell: pass, fail or known (a
-defect of siw's), TAB, which program, TAB, what, TAB, why. Usage: programs.py
-The guest has the repaired driver, which can be told to send an RTR: in some of the programs the
-server speaks first, which MPA forbids without one.
+"""The same programs at both ends: unmodified ones of rdma-core here under `iwarp run`, and in the guest
+over kernel siw, each as client and as server; some here with --completions acked, for which siw has to
+answer zero-length Reads. One line per cell: pass, fail or known (a defect of siw), TAB, which program,
+TAB, what, TAB, why. Usage: programs.py
+The guest has the repaired driver, which can be configured to send an RTR: in some of the programs the
+server sends first, which MPA forbids without one.
 environment: IWARP SIW_CACHE, PYTHONPATH with test/rdma_core; IWARP_LONG=1 for the long form,
 IWARP_NO_GUEST=1 to skip."""
 import os
@@ -21,7 +21,7 @@ from support import free_port
 LONG = os.environ.get("IWARP_LONG") == "1"
 ITERATIONS = 1000
 RPING_PORT, OTHER_PORT = 7174, 7600
-# rping has no smaller ones: its text alone is longer. The largest is 64 KiB less its last octet.
+# rping accepts no smaller sizes, as its text alone is longer. The largest is 64 KiB less one byte.
 SIZES = (26, 64, 512, 1024, 1460, 4096, 16384, 65535) if LONG else (64, 65535)
 PING = re.compile("ping data: rdma-ping-")
 STREAM_SIZES = (64, 65536)
@@ -41,12 +41,12 @@ class Here:
         self.process = subprocess.Popen([iwarp, "run", *options, *map(str, words)],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
-        # Each its own: standard output comes in blocks, and lines of errors would cut it up.
+        # Separate streams: standard output comes in blocks, which error lines would split.
         self.output = Output(self.process.stdout)
         self.errors = Output(self.process.stderr)
 
     def result(self, limit=LIMIT):
-        """(status, lines); 137 when it ran out of time."""
+        """Waits for its end. Returns (status, lines); the status is 137 after a timeout."""
         try:
             status = self.process.wait(limit)
         except subprocess.TimeoutExpired:
@@ -94,7 +94,7 @@ def pings(lines):
 
 
 def verdict(count, server, client):
-    """rping exits with 0 also when the stream was terminated: what counts is what it printed."""
+    """rping exits with 0 also when the stream was terminated, so its output decides."""
     seen = [pings(server), pings(client)]
     if seen == [count, count]:
         return ""
@@ -103,15 +103,15 @@ def verdict(count, server, client):
 
 
 def end_here(program, how):
-    """The words of a report."""
+    """Returns the name of a cell in the report."""
     return " ".join((program, "here", *how))
 
 
 def rping(bench, size, count, how=()):
     options = ["-C", count, "-S", size, "-v", "-V"]
     words = " ".join(map(str, options))
-    # Without a count a server leaves when its client does: the end of one that counts races with
-    # its last message, in rping itself.
+    # Without a count a server ends with its client. With one, its end races with the client's last message, in rping
+    # itself.
     server = bench.guest.start(f"rping -s -S {size} -v -V")
     bench.guest.wait_for_listener(RPING_PORT)
     client = bench.here("rping", "-c", "-a", "127.0.0.1", "-p", bench.guest.ports[RPING_PORT],
@@ -158,18 +158,18 @@ def stream_fault(ours, theirs):
 
 
 def has_figures(lines, size):
-    """The row of figures that a run ends with."""
+    """Returns whether the run has printed its row of figures."""
     return any(re.match(rf"\s*{size}\s+\d+\s+[\d.]+", line) for line in lines)
 
 
 def closed_too_soon(status, lines, client):
-    """siw's end failed at the good-bye only: the client's lines have all figures. siw completes a Send with an error
-    when the answer and the FIN come before it has counted the Send as sent, as from a fast peer."""
+    """Only the end of siw's side failed: the client's lines have all figures. siw completes a Send with an error if
+    the answer and the FIN arrive before it has counted the Send as sent, as with a fast peer."""
     return status == 1 and has_figures(client, 4096) and any("Bad wc status 2" in l for l in lines)
 
 
 def fault(client, server):
-    """What is wrong with a run; each end is (status, lines). Not every server prints figures."""
+    """Returns the error of a run; each end is (status, lines). Not every server prints figures."""
     for name, (status, lines), figures in (("client", client, True), ("server", server, False)):
         if status != 0 or (figures and not has_figures(lines, 4096)):
             return f"{name} ended with {status}: {[line for line in lines if line.strip()][-3:]}"
@@ -199,7 +199,7 @@ def perftest(bench, program, how=()):
 
 def run():
     iwarp = environment_path("IWARP")
-    # Two processors: on one, a program that polls keeps the driver from sending.
+    # Two processors: on a single one, a program that polls keeps the driver from sending.
     with Guest("fixed", cpus=2) as guest:
         guest.set_parameters(**RTR_BY_WRITE)
         bench = Bench(guest, iwarp)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of the sequence, its control messages, and the pattern that both ends know from a seed.
+// The steps of the sequence, its control messages, and the pattern that both ends derive from a
+// seed.
 #include "sequence.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ constexpr std::byte kBlank{0xEE};
 constexpr Place kUnknown{.stag = 0x00BADC00, .to = 0x1000};
 
 enum class Step : std::uint8_t { kBegin = 1, kReady, kDone, kResult, kBye };
-/// What an end found, as it travels in kDone and kResult.
+/// The verdict of an end, sent in kDone and kResult.
 enum class Found : std::uint8_t { kFine, kLength, kOctets, kSolicited, kInvalidated };
 
 //  step | kind | flags | found     each 8 bits; flags: 1 the client moves, 2 a bad ending follows
@@ -87,7 +88,7 @@ Control receive(Link& link, Step step) {
   return control;
 }
 
-/// Octet number `i` of the pattern: a multiplicative hash, so that a shift shows.
+/// Octet number `i` of the pattern: a multiplicative hash, so that a shift is noticed.
 std::byte octet(std::uint32_t seed, std::uint32_t i) {
   auto x = seed + i * 0x9E3779B9U;
   x = (x ^ (x >> 15)) * 0x85EBCA6BU;
@@ -104,12 +105,12 @@ bool matches(std::span<const std::byte> octets, std::uint32_t seed) {
   return std::ranges::all_of(octets, [&](std::byte one) { return one == octet(seed, i++); });
 }
 
-/// Makes memory for `size` octets recognisable as untouched, and the guard behind it.
+/// Marks memory for `size` octets, and the guard after it, as untouched.
 void blank(std::span<std::byte> memory, std::uint32_t size, std::byte with) {
   std::ranges::fill(memory.first(size + kGuard), with);
 }
 
-/// The pattern was placed, and nothing behind it.
+/// Returns whether the pattern was placed, and the guard after it is unchanged.
 bool placed(std::span<const std::byte> memory, std::uint32_t size, std::uint32_t seed,
             std::byte blank) {
   const auto guard = memory.subspan(size, kGuard);
@@ -121,7 +122,7 @@ bool invalidates(Kind kind) {
   return kind == Kind::kSendInvalidate || kind == Kind::kSendSeInvalidate || kind == Kind::kMixed;
 }
 
-/// M's part: the messages, and what a Read brought.
+/// M's part: sends the messages, and checks what a Read has returned.
 Found move(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed, const Place& peer) {
   fill(link.source().first(size), seed);
   blank(link.sink(), size, kBlank);
@@ -149,7 +150,7 @@ Found check_send(Link& link, std::uint32_t size, std::uint32_t seed, bool solici
   return Found::kFine;
 }
 
-/// O's part between kReady and kDone: takes the Sends of the kind.
+/// O's part between kReady and kDone: receives the Sends of the kind.
 Found take_sends(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed,
                  std::uint32_t stag) {
   auto found = Found::kFine;
@@ -165,7 +166,7 @@ Found take_sends(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed,
   return found;
 }
 
-/// O's part of a cell. Returns what M found and what O found.
+/// O's part of a cell. Returns the verdicts of M and O.
 std::pair<Found, Found> be_other(Link& link, const Control& cell) {
   blank(link.target(), cell.size, kBlank);
   if (cell.kind == Kind::kRead) fill(link.target().first(cell.size), cell.seed);
@@ -181,7 +182,7 @@ std::pair<Found, Found> be_other(Link& link, const Control& cell) {
   return {done.found, found};
 }
 
-/// M's part of a cell; the same result.
+/// M's part of a cell. Returns the verdicts of M and O.
 std::pair<Found, Found> be_mover(Link& link, const Control& cell) {
   const auto ready = receive(link, Step::kReady);
   const auto found = move(link, cell.kind, cell.size, cell.seed, ready.place);
@@ -206,11 +207,11 @@ std::string problem(std::pair<Found, Found> found) {
   return "mover: " + word(found.first) + ", other: " + word(found.second);
 }
 
-/// The client's bad ending: a place in the server's memory that is none.
+/// The client's bad ending: uses an invalid address in the server's memory.
 void provoke(Link& link, Ending ending) {
   Place place = kUnknown;
   if (ending == Ending::kWriteDeadStag) {
-    // Killed by a Send with Invalidate first, in a cell of its own.
+    // A Send with Invalidate has invalidated it first, in a cell of its own.
     const Control cell{.kind = Kind::kSendInvalidate, .flags = kClientMoves, .size = 16, .seed = 1};
     say(link, cell);
     place = receive(link, Step::kReady).place;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sequence of the matrix: what two ends do on one connection so that every kind of message in
-// every size is moved both ways and looked at by both. Written once, on top of an abstract Link, so
-// that our stack and libibverbs run the same steps. Knows no sockets, no verbs and no time.
+// every size is moved in both directions and checked by both. Written once, on top of an abstract
+// Link, so that our stack and libibverbs run the same steps. Uses no sockets, no verbs and no time.
 //
 // Per cell, with M the end that moves the data and O the other one:
 //   client -> server  kBegin {kind, size, seed, who moves}
@@ -21,12 +21,13 @@
 namespace iwarp::interop {
 
 inline constexpr std::size_t kMaxSize = std::size_t{1} << 20;  ///< octets of one message
-inline constexpr std::size_t kGuard = 16;  ///< octets behind a message that must stay as they were
+inline constexpr std::size_t kGuard = 16;  ///< octets after a message that must not change
 inline constexpr std::size_t kBuffer = kMaxSize + kGuard;
 inline constexpr std::size_t kControlSize = 32;
-inline constexpr std::size_t kSlots = 4;  ///< receives posted: the most that either end may owe
+/// Receives posted: the maximum outstanding at either end.
+inline constexpr std::size_t kSlots = 4;
 
-/// Octets in someone's memory, as a peer names them.
+/// A place in the peer's memory, as the peer advertises it.
 struct Place {
   std::uint32_t stag = 0;
   std::uint64_t to = 0;
@@ -34,27 +35,28 @@ struct Place {
 
 struct SendKind {
   bool solicited = false;
-  bool fenced = false;  ///< starts when earlier Reads are complete
+  bool fenced = false;  ///< starts after earlier Reads have completed
   std::optional<std::uint32_t> invalidate;
 };
 
-/// A Send that came. What an end cannot see (siw's library shows neither bit) is nullopt.
+/// A received Send. Fields that an end cannot see (siw's library shows neither bit) are nullopt.
 struct Received {
   std::span<const std::byte> octets;  ///< until the next receive()
   std::optional<bool> solicited;
   std::optional<std::uint32_t> invalidated;
-  bool tells_invalidated = false;  ///< `invalidated` means something
+  bool tells_invalidated = false;  ///< `invalidated` is meaningful
 };
 
-/// One connected end with three buffers of kBuffer octets and kSlots receives, posted again as they
-/// are taken. Functions throw std::runtime_error when the stream is over or nothing comes in time.
+/// One connected end with three buffers of kBuffer octets and kSlots receives, each of which is
+/// posted again after it was consumed. Functions throw std::runtime_error when the stream is over,
+/// or on a timeout.
 class Link {
  public:
   virtual ~Link() = default;
   virtual std::span<std::byte> source() = 0;  ///< what send() and write() send
-  virtual std::span<std::byte> sink() = 0;    ///< where read() puts it
+  virtual std::span<std::byte> sink() = 0;    ///< where read() places the data
   virtual std::span<std::byte> target() = 0;  ///< what the peer may read and write
-  /// Registers the target anew when its STag was invalidated.
+  /// Registers the target again if its STag was invalidated.
   virtual Place advertise() = 0;
   virtual void target_invalidated() = 0;
 
@@ -64,7 +66,7 @@ class Link {
   virtual void read(std::size_t size, const Place& from) = 0;
   virtual void wait_read() = 0;
   virtual Received receive() = 0;
-  /// The peer ends the stream. Returns what this end knows of the reason.
+  /// Waits until the peer ends the stream. Returns what this end knows of the reason.
   virtual std::string wait_end() = 0;
 };
 
@@ -87,20 +89,20 @@ struct Cell {
 /// "out:write:4096": a Write of 4096 octets by the client; "in:...": by the server.
 std::vector<Cell> parse_cells(const std::vector<std::string>& texts);
 
-/// How a client ends: with a message that the server must refuse, or in good order.
+/// How a client ends: with a message that the server must refuse, or in order.
 enum class Ending : std::uint8_t { kClose, kWriteUnknownStag, kReadUnknownStag, kWriteDeadStag };
 std::optional<Ending> ending_named(const std::string& name);
 
-/// Told once per cell; `problem` is empty when both ends found what they should.
+/// Called once per cell; `problem` is empty if both ends found the right data.
 using Report = std::function<void(const Cell&, const std::string& problem)>;
 
 /// The line on standard output that the runner reads: "cell out:write:4096 ok".
 void print_cell(const Cell& cell, const std::string& problem);
 
-/// Returns false when a cell failed. With a bad ending `end_text` is what this end knows of it.
+/// Returns false if a cell failed. After a bad ending `end_text` is what this end knows of it.
 bool lead(Link& link, const std::vector<Cell>& cells, Ending ending, const Report& report,
           std::string& end_text);
-/// Until the client says that it is done, or its bad ending has ended the stream.
+/// Runs until the client ends the sequence, or its bad ending has ended the stream.
 void follow(Link& link);
 
 }  // namespace iwarp::interop

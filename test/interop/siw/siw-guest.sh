@@ -108,8 +108,8 @@ boot_once() {
     -netdev "user,id=n1,net=10.0.3.0/24,ipv6=off,hostfwd=tcp:127.0.0.1:$ctl-10.0.3.15:2222" \
     -device "$dev,netdev=n1,mac=52:54:00:51:77:02,event_idx=off$rom" \
     ${pcap:+-object "filter-dump,id=d0,netdev=n0,file=$pcap,maxlen=65536"}
-  # event_idx: with it the emulated card sometimes loses a notification under load, and then nothing
-  # moves on eth0 any more, not even a ping.
+  # event_idx: with it the emulated card sometimes loses a notification under load, after which eth0 transfers nothing
+  # any more, not even a ping.
   : >"$state/console.log"
   # `timeout` ends the guest after its time limit, whatever happens here.
   setsid timeout -k 5 "$life" "$qemu" "$@" </dev/null >"$state/qemu.log" 2>&1 9>&- &
@@ -132,7 +132,7 @@ boot() {
   for try in 1 2 3; do
     boot_once && return 0
     halt
-    # lost a race for a port we chose ourselves? try others
+    # another process has taken a port that we chose: try others
     grep -q 'Could not set up host forwarding' "$state/qemu.log" || break
   done
   err "guest did not come up"; tail -5 "$state/qemu.log" >&2; tail -20 "$state/console.log" >&2

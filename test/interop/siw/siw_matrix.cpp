@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Our end of the interop tests with kernel siw: leads or follows the sequence (sequence.hpp) over
-// our stack, and plays the other side of the small examples of librdmacm. With the options of every
-// iwarp command, so that each way to set up a connection can be asked for.
+// our stack, and plays the other side of the small examples of librdmacm. It has the options of
+// every iwarp command, so that each way to set up a connection can be chosen.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -35,7 +35,7 @@ struct Options {
   std::vector<std::string> cells;
   std::string ending = "close";
   unsigned connections = 1;
-  unsigned messages = 0;  // not the sequence: so many Sends each way
+  unsigned messages = 0;  // number of Sends in each direction, instead of the sequence
   std::uint64_t size = 100;
 };
 
@@ -102,7 +102,7 @@ class SessionLink final : public Link {
     try {
       for (;;) progress();
     } catch (const PeerGone&) {
-      session_.await_close();  // what ended it is known once the queue pair has come to rest
+      session_.await_close();  // the reason is known once the queue pair has been closed
       return end_reason(session_.qp());
     }
   }
@@ -137,7 +137,8 @@ class SessionLink final : public Link {
   bool read_done_ = false;
 };
 
-/// What rdma_client, rdma_server and ucmatose do: both ends send so many messages and take as many.
+/// Like rdma_client, rdma_server and ucmatose: both ends send `messages` messages and receive as
+/// many.
 class Exchange {
  public:
   Exchange(Session& session, const Options& options)
@@ -194,7 +195,8 @@ int run_connect(const Options& options) {
 
 void follow_connection(const Options& options, net::Rnic& rnic, net::ConnectRequest& request) {
   Session session(rnic);
-  std::optional<Exchange> exchange;  // its buffer stays: the last Send may still be on its way
+  // Its buffer outlives the exchange: the last Send may still be in flight.
+  std::optional<Exchange> exchange;
   if (options.messages > 0) {
     exchange.emplace(session, options);
     session.accept(request);

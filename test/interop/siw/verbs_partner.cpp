@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The partner in the guest: an ordinary program for libibverbs and librdmacm that leads or follows
-// the sequence over whatever RDMA device the address belongs to. Sleeps while it waits, so that a
-// guest with one processor gets its kernel's work done.
+// the sequence over the RDMA device of the address. Sleeps while it waits, so that a guest with one
+// processor can run its kernel's threads.
 //   verbs_partner listen ADDR PORT                       until killed, one client after the other
 //   verbs_partner connect ADDR PORT CELLS [COUNT [ENDING]]    CELLS: out:write:4096,in:send:0,...
 #include <poll.h>
@@ -23,10 +23,11 @@ namespace {
 
 using namespace iwarp::interop;
 
-constexpr int kTimeout = 30'000;  // ms for any one thing
+constexpr int kTimeout = 30'000;  // timeout of a single wait, in ms
 constexpr std::uint8_t kReads = 16;
-constexpr std::uint64_t kReadId = 100;     // wr_id of Reads
-constexpr std::uint64_t kControlId = 101;  // and of control messages; receives have their slot
+constexpr std::uint64_t kReadId = 100;  // wr_id of Reads
+// wr_id of control messages; that of a receive is its slot.
+constexpr std::uint64_t kControlId = 101;
 constexpr int kLocal = IBV_ACCESS_LOCAL_WRITE;
 constexpr int kRemote = kLocal | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
 
@@ -48,7 +49,7 @@ bool readable(int fd, int timeout) {
   return poll(&on, 1, timeout) == 1;
 }
 
-/// The first of the two that is readable; -1: neither in time.
+/// Returns the first of the two that becomes readable; -1 after a timeout.
 int first_readable(int one, int other) {
   std::array<pollfd, 2> on{pollfd{.fd = one, .events = POLLIN, .revents = 0},
                            pollfd{.fd = other, .events = POLLIN, .revents = 0}};
@@ -56,7 +57,7 @@ int first_readable(int one, int other) {
   return (on[0].revents & POLLIN) != 0 ? one : other;
 }
 
-/// The next connection event; its identifier where a new one comes with it.
+/// Waits for the next connection event. Returns its id, which is new for a request.
 rdma_cm_id* expect(rdma_event_channel* channel, rdma_cm_event_type type, int timeout = kTimeout) {
   if (!readable(channel->fd, timeout)) fail("no connection event in time");
   rdma_cm_event* event = nullptr;
@@ -74,7 +75,7 @@ rdma_cm_id* expect(rdma_event_channel* channel, rdma_cm_event_type type, int tim
 
 class VerbsLink final : public Link {
  public:
-  /// Takes `id` over. Afterwards the queue pair exists and receives are posted.
+  /// Takes ownership of `id`, creates the queue pair and posts receives.
   explicit VerbsLink(rdma_cm_id* id) : id_(id), memory_((kSlots + 3) * kBuffer) {
     pd_.reset(check(ibv_alloc_pd(id->verbs), "ibv_alloc_pd"));
     channel_.reset(check(ibv_create_comp_channel(id->verbs), "ibv_create_comp_channel"));
@@ -125,7 +126,7 @@ class VerbsLink final : public Link {
     if (kind.invalidate) {
       wr.opcode = IBV_WR_SEND_WITH_INV;
       wr.invalidate_rkey = *kind.invalidate;
-      wr.wr.rdma.rkey = *kind.invalidate;  // libsiw takes the STag from here
+      wr.wr.rdma.rkey = *kind.invalidate;  // libsiw reads the STag from here
     }
     post(wr);
   }
@@ -154,7 +155,7 @@ class VerbsLink final : public Link {
     try {
       for (;;) progress();
     } catch (const std::runtime_error& error) {
-      return error.what();  // libibverbs has no way to ask for the Terminate
+      return error.what();  // libibverbs has no call that returns the Terminate
     }
   }
 
@@ -199,7 +200,7 @@ class VerbsLink final : public Link {
     if (ibv_post_recv(id_->qp, &wr, &bad) != 0) fail("ibv_post_recv refused");
   }
 
-  /// Takes what is complete; if nothing is, sleeps for one event.
+  /// Processes pending completions; if there are none, waits for one event.
   void progress() {
     if (take()) return;
     check(ibv_req_notify_cq(cq_.get(), 0), "ibv_req_notify_cq");
@@ -291,14 +292,14 @@ int run_client(const rdma_addrinfo* to, const Task& task, int count) {
 
 void serve(rdma_cm_id* id) {
   const auto channel = make_channel();
-  // First, so that the link ends before the channel that its identifier uses.
+  // First of all, so that the link is destroyed before the channel of its id.
   check(rdma_migrate_id(id, channel.get()), "rdma_migrate_id");
   VerbsLink link(id);
   auto wanted = parameters();
   check(rdma_accept(id, &wanted), "rdma_accept");
   expect(channel.get(), RDMA_CM_EVENT_ESTABLISHED);
   follow(link);
-  // The client closes.
+  // The client closes the connection.
   expect(channel.get(), RDMA_CM_EVENT_DISCONNECTED);
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tshark and iwarp explain say of the same capture, field by field. TABLE pairs the fields that
-both decode; the lists behind it name those that one of the two has alone, and KNOWN the differences,
-each with who is right in rfc-notes/wireshark.md. A field in none of them is a finding."""
+"""Compares tshark and iwarp explain on the same capture, field by field. TABLE pairs the fields that both decode;
+the lists after it name those that only one of them decodes, and KNOWN the differences, each with the verdict which
+one is right in rfc-notes/wireshark.md. A field in none of them is a finding."""
 import json
 import re
 import subprocess
@@ -72,7 +72,7 @@ TABLE = {
     "iwarp_rdma.atomic.original_remote_data_value": ("rdmap", "Original Remote Data Value"),
 }
 
-# Of tshark: branches of its tree, which have no value of their own.
+# Branches of tshark's tree, which have no value of their own.
 BRANCHES = {
     "iwarp_mpa.req", "iwarp_mpa.rep", "iwarp_mpa.fpdu", "iwarp_mpa.markers", "iwarp_ddp",
     "iwarp_ddp.control_field", "iwarp_ddp.tagged", "iwarp_ddp.untagged", "iwarp_rdma",
@@ -80,7 +80,7 @@ BRANCHES = {
     "iwarp_rdma.term_hdrct"}
 
 
-# Of tshark, for which explain has no field: why.
+# Fields of tshark that explain does not have, with the reason.
 TSHARK_ALONE = {
     "iwarp_ddp.rsvdulp": "explain gives these octets to RDMAP, whose control field and Invalidate STag they are",
     "iwarp_rdma.term_hdrct_m": "explain has the three bits as one field",
@@ -91,7 +91,7 @@ TSHARK_ALONE = {
     "iwarp_mpa.reject_bit_responder": "a remark: a Reply that rejects",
 }
 
-# Of explain, which tshark 4.0 does not decode.
+# Fields of explain that tshark 4.0 does not decode.
 EXPLAIN_ALONE = {
     ("mpa", "S"): "RFC 6581; a part of tshark's reserved bits",
     ("mpa", "A"): "RFC 6581; a part of tshark's private data",
@@ -110,7 +110,7 @@ EXPLAIN_ALONE = {
 class Tshark:
     """The frames of a capture: {packet: [[(name, number, size), ...], ...]}."""
 
-    # It takes short Sends for NFS's use of RDMA unless that dissector is off.
+    # tshark takes short Sends for NFS over RDMA unless that dissector is disabled.
     COMMAND = ("tshark", "--disable-protocol", "rpcordma", "-T", "pdml", "-r")
 
     def __init__(self, path):
@@ -136,7 +136,7 @@ class Tshark:
                 yield name, int(field.get("value") or "0", 16), int(field.get("size"))
 
     def of_mpa(self, proto):
-        """An FPDU for each of its trees; markers stand beside them."""
+        """Returns an FPDU for each of its trees; markers are in trees of their own."""
         trees = [t for t in proto if t.get("name") in
                  ("iwarp_mpa.fpdu", "iwarp_mpa.req", "iwarp_mpa.rep")]
         frames = [list(self.leaves(tree)) for tree in trees]
@@ -147,7 +147,7 @@ class Tshark:
 
     @staticmethod
     def open_ddp(frames):
-        """The first that has no DDP header yet."""
+        """Returns the first FPDU that has no DDP header yet."""
         for frame in frames:
             names = [name for name, _, _ in frame]
             if "iwarp_mpa.ulpdulength" in names and "iwarp_ddp.tagged_flag" not in names:
@@ -156,7 +156,7 @@ class Tshark:
 
 
 class Explain:
-    """The same of iwarp explain; a field with its layer and name, and the frame beside."""
+    """The same frames from iwarp explain; a field has its layer and name, and each frame its JSON record."""
 
     def __init__(self, iwarp, path):
         said = subprocess.run([iwarp, "explain", "--json", "-vv", str(path)], check=True,
@@ -173,7 +173,7 @@ class Explain:
 
     @staticmethod
     def number(record, field):
-        """From the octets and bits that explain says the field has."""
+        """Returns the value of the octets and bits that explain reports for the field."""
         _, _, ranges, bits = field
         octets = bytes.fromhex(record["octets"])
         raw = b"".join(octets[a:a + n] for a, n in zip(ranges[::2], ranges[1::2]))
@@ -185,13 +185,13 @@ class Explain:
 
     @staticmethod
     def shown(field):
-        """The number that its text says, or None where it says none."""
+        """Returns the number in the field's text, or None if there is none."""
         match = re.match(r"(0x[0-9a-f]+|\d+)(?![\w.])(?! octet)", field[1])
         return int(match[1], 0) if match else None
 
 
 def compare_frame(theirs, record, ours):
-    """Findings of one frame, and how many fields agree."""
+    """Returns the findings of one frame, and how many fields agree."""
     findings, agreed, left = [], 0, list(ours)
     for name, number, size in theirs:
         if name in TSHARK_ALONE:
@@ -222,26 +222,26 @@ def compare_frame(theirs, record, ours):
 
 
 def known(name, number, field, record):
-    """A difference that rfc-notes/wireshark.md has. `name` is None where tshark has no such field, and
-    `field` where explain has none."""
+    """Returns whether rfc-notes/wireshark.md lists this difference. `name` is None if tshark lacks the field, and
+    `field` if explain does."""
     return any(rule(name, number, field, record) for rule in KNOWN)
 
 
 def reserved_bit_s(name, number, field, record):
-    """tshark 4.0 does not know RFC 6581: its reserved bits are five, with S the first of them."""
+    """tshark 4.0 does not know RFC 6581: its reserved field has five bits, the first of which is S."""
     if name != "iwarp_mpa.res" or record["mpa"]["revision"] != 2 or field is None:
         return False
     return number & 0xF == Explain.number(record, field)[0]
 
 
 def private_data(name, number, _field, record):
-    """All of it is private data to tshark 4.0: explain takes IRD, ORD and the tag of RFC 7306 out."""
+    """tshark 4.0 shows everything as private data: explain separates IRD, ORD and the tag of RFC 7306."""
     private = bytes.fromhex(record["octets"])[20:]
     return name == "iwarp_mpa.privatedata" and number == int.from_bytes(private, "big")
 
 
 def terminated_headers(name, number, field, record):
-    """tshark 4.0 takes 14 octets for the DDP header that a Terminate echoes; an untagged one has 18."""
+    """tshark 4.0 assumes 14 octets for the DDP header that a Terminate echoes; an untagged one has 18."""
     if field is None or name not in ("iwarp_rdma.term_ddp_h", "iwarp_rdma.term_rdma_h"):
         return False
     mine, octets = Explain.number(record, field)
@@ -251,8 +251,8 @@ def terminated_headers(name, number, field, record):
 
 
 def swapped_terminate(name, _number, field, record):
-    """siw of little-endian hosts swaps Layer and EType, and turns the bits behind: explain says so
-    (RDMAP-15), and finds the echoes all the same, which tshark takes at their word."""
+    """siw on little-endian hosts swaps Layer and EType, and reverses the bits after them. explain reports it
+    (RDMAP-15), and still finds the echoed headers, whereas tshark trusts the wrong bits."""
     echoes = (("rdmap", "DDP Segment Length"), ("rdmap", "Terminated DDP Header"),
               ("rdmap", "Terminated RDMA Header"))
     rules = [violation["rule"] for violation in record.get("violations", ())]
@@ -266,7 +266,7 @@ def reserved_behind_control(name, _number, field, record):
 
 
 def pad_behind_markers(name, _number, field, record):
-    """tshark 4.0 finds PAD of a marked FPDU in the octets with their markers, and so beside it."""
+    """tshark 4.0 reads PAD of a marked FPDU from the octets with their markers, and so at the wrong place."""
     if name != "iwarp_mpa.pad" or field is None or "position" not in record["mpa"]:
         return False
     return Explain.number(record, field)[0] == 0
@@ -277,12 +277,12 @@ KNOWN = [pad_behind_markers, private_data, reserved_behind_control, reserved_bit
 
 
 def marked_one_way(record):
-    """tshark 4.0 leaves out the direction without markers where the other has them."""
+    """tshark 4.0 does not dissect a direction without markers if the other direction has them."""
     return record["kind"] == "fpdu" and "position" not in record["mpa"]
 
 
 def pairs(theirs, ours):
-    """The frames of a packet two by two; None: one of the two has found frames that the other has not."""
+    """Returns pairs of frames of a packet; None if the two tools found different numbers of frames."""
     if not theirs and all(marked_one_way(record) for record, _ in ours):
         return []
     if len(theirs) != len(ours):

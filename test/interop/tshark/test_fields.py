@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tshark as a second opinion: it and iwarp explain agree on every field that both decode, in captures
-of siw, in sessions of ours with each option, and in a capture of every message there is. What they do
-not agree on is in fields.py and rfc-notes/wireshark.md. Without tshark the test is skipped."""
+"""tshark as a second opinion: it and iwarp explain agree on every field that both decode, in captures of siw, in
+sessions of this stack with each option, and in a capture of every kind of message. fields.py and
+rfc-notes/wireshark.md have the differences. Without tshark the test is skipped."""
 import os
 import pathlib
 import re
@@ -30,7 +30,7 @@ NEAR, FAR = (bytes([192, 0, 2, 1]), 40000), (bytes([192, 0, 2, 2]), 7174)
 
 
 def vectors(name):
-    """{name: octets} of a .hex file."""
+    """Returns {name: octets} of a .hex file."""
     found = {}
     for line in (VECTORS / f"{name}.hex").read_text().splitlines():
         if heading := re.match(r"== (\S+) ", line):
@@ -48,7 +48,7 @@ def packet(number, source, target, seq, payload):
 
 
 def capture(*connections):
-    """Each a list of frames, (from the near end, octets), in a packet each."""
+    """Returns a capture; each connection is a list of frames, (from the near end, octets), one per packet."""
     out = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
     for port, frames in enumerate(connections, NEAR[1]):
         near = (NEAR[0], port)
@@ -61,7 +61,7 @@ def capture(*connections):
 
 
 def joined(captures):
-    """Captures of one kind as one."""
+    """Joins captures of one link type."""
     whole = [path.read_bytes() for path in captures]
     if len({one[:4] + one[20:24] for one in whole}) != 1:
         raise AssertionError("captures of several kinds")
@@ -79,7 +79,7 @@ class Fields(unittest.TestCase):
         cls.folder.cleanup()
 
     def agree(self, capture_octets, frames_at_least):
-        """They do. Returns in how many fields."""
+        """Checks that both agree. Returns the number of fields compared."""
         path = self.scratch / self._testMethodName
         path.write_bytes(capture_octets)
         theirs, ours = fields.Tshark(path), fields.Explain(IWARP, path)
@@ -107,7 +107,7 @@ class Fields(unittest.TestCase):
 
     def test_every_startup_frame(self):
         startup = vectors("startup")
-        # A Reply alone is nothing to tshark.
+        # tshark does not recognize a Reply without its Request.
         connections = [[(True, octets)] if octets[7:10] == b"Req"
                        else [(True, startup["A"]), (False, octets)] for octets in startup.values()]
         self.agree(capture(*connections), len(startup))

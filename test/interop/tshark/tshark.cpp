@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures that CaptureTap writes, read by tshark: every frame is recognised, every CRC is good, no
-// dissector stumbles and TCP looks like TCP. Without tshark the test says so and counts as skipped.
+// Captures that CaptureTap writes, read by tshark: every frame is recognized, every CRC is good, no
+// dissector fails, and the TCP analysis has no complaints. Without tshark the test is skipped with
+// a message.
 #include "tshark.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +21,7 @@ using trace::CaptureEnds;
 using trace::CaptureFile;
 using trace::CaptureTap;
 
-// Port 5000 and other well-known ones would wake dissectors that know better than heuristics.
+// Port 5000 and other well-known ones would select dissectors that take precedence over heuristics.
 const CaptureEnds kV4{{"192.0.2.10", 40001}, {"192.0.2.20", 7174}};
 const CaptureEnds kV6{{"2001:db8::10", 40002}, {"2001:db8::20", 7174}};
 const trace::CaptureClock kClock{
@@ -72,7 +73,7 @@ TEST_CASE("tshark reads a short life without markers and with them, over IPv4 an
   }
 }
 
-// tshark 4.0 dissects nothing in the direction without markers when the other one has them.
+// tshark 4.0 dissects nothing in the direction without markers if the other one has them.
 TEST_CASE("tshark reads the marked direction of a connection that has markers one way [MPA-70]") {
   using Opcodes = std::vector<std::string>;
   const auto near_marked = report_on(kV4, short_session({false, true, true}));

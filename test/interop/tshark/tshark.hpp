@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks tshark, the reader of another project, what it makes of a capture file. tshark 4.0 reads
-// marked streams rightly only with one FPDU in a segment, and takes short Sends for NFS's use of
-// RDMA unless that dissector is off.
+// Runs tshark, an independent reader, on a capture file. tshark 4.0 reads marked streams correctly
+// only with one FPDU per segment, and takes short Sends for NFS over RDMA unless that dissector is
+// disabled.
 #pragma once
 
 #include <cstdio>
@@ -14,7 +14,7 @@
 
 namespace iwarp::test {
 
-/// What `command` writes to its standard output. It must succeed.
+/// Returns the standard output of `command`, which must succeed.
 inline std::string output_of(const std::string& command) {
   FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
@@ -42,11 +42,11 @@ struct TsharkReport {
   std::size_t good_crcs = 0;
   std::size_t bad_crcs = 0;
   std::size_t bad_checksums = 0;  ///< IP or TCP
-  std::size_t malformed = 0;      ///< packets that a dissector gave up on
-  std::size_t remarks = 0;        ///< of the TCP analysis: gaps, repeats, windows ...
+  std::size_t malformed = 0;      ///< packets that a dissector could not parse
+  std::size_t remarks = 0;        ///< findings of the TCP analysis: gaps, repeats, windows ...
 };
 
-/// Columns of one line of `tshark -T fields`, empty ones too.
+/// Columns of one line of `tshark -T fields`, including empty ones.
 inline std::vector<std::string> columns(const std::string& line) {
   std::vector<std::string> out(1);
   for (const char c : line) {
