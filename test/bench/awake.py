@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the processors from halting, as booting with idle=poll would: one process for each of them
-that spins in the class SCHED_IDLE, which any other process displaces at once. To wake a virtual
-processor that has halted takes up to 100 us, and how long depends on its neighbours; that would be
-most of what a test with sleeping processes measures."""
+"""Keeps the processors from halting, like booting with idle=poll: runs one process for each of them that spins in
+the class SCHED_IDLE, which any other process preempts at once. Waking up a halted virtual processor takes up to 100
+us, depending on its neighbours, which would dominate the result of a test with sleeping processes."""
 import contextlib
 import os
 import signal

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Speed of every CRC32c kernel this processor supports, plain and fused with a copy, at the sizes
-// that matter: a small FPDU, a TCP segment, a large FPDU and more. Beside them that of ISA-L, when
-// it was there at build time, and a copy followed by it. Nothing is asserted here.
+// Speed of every CRC32c kernel that this processor supports, plain and fused with a copy, at
+// relevant sizes: a small FPDU, a TCP segment, a large FPDU and more. For comparison, the speed of
+// ISA-L, if it was installed at build time, alone and after a copy. Asserts nothing.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -43,7 +43,7 @@ void copy_extend(benchmark::State& state, const Kernel& kernel) {
 }
 
 #ifdef IWARP_HAVE_ISAL
-// What a program without kernels of its own would take: the best library, and a copy before it.
+// The alternative for a program without its own kernels: a copy, then the best library.
 std::uint32_t isal_extend(std::uint32_t crc, iwarp::bytes::View octets) {
   auto* from = reinterpret_cast<unsigned char*>(const_cast<std::byte*>(octets.data()));
   return ~crc32_iscsi(from, static_cast<int>(octets.size()), ~crc);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two network namespaces joined by virtual Ethernet with an MTU of 1500 octets, one `iwarp perf`
-server in the one and clients in the other, so that FPDUs have the size of Ethernet's segments.
-Needs root. The namespaces have names of this process alone and go with it."""
+"""Two network namespaces joined by virtual Ethernet with an MTU of 1500 bytes, with an `iwarp perf` server in one
+and clients in the other, so that FPDUs have the size of Ethernet's segments. Needs root. Only this process uses the
+names of the namespaces, which are removed with it."""
 import atexit
 import functools
 import os
@@ -23,7 +23,7 @@ def ip(*words):
 
 @functools.cache
 def link():
-    """The name of the clients' namespace. Made once, when it is first asked for."""
+    """Returns the name of the clients' namespace, which the first call creates."""
     if shutil.which("ip") is None or os.geteuid() != 0:
         raise Missing("network namespaces need root and iproute2")
     names = [f"iwarp-bench-{os.getpid()}-{n}" for n in range(2)]
@@ -45,7 +45,7 @@ def link():
 
 
 def iwarp(test, *options, seconds):
-    # A new namespace has the machine's congestion control, which may not be that of this one.
+    # A new namespace has the machine's default congestion control, which may differ from the current one.
     return peers.iwarp(test, *options, "--congestion", CONGESTION.read_text().strip(),
                        seconds=seconds, server=f"{ADDRESSES[1]}:{PORT}",
                        prefix=("ip", "netns", "exec", link()))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts instructions of the data path under callgrind: two queue pairs of one process, polled by
-// one thread, and collection on only between the points that a row names. What the system calls do
-// does not count, nor does noise. Run by test/bench/instructions.
+// one thread, with collection enabled only between the points of a row. System calls and noise do
+// not count. Run by test/bench/instructions.
 //
-// Time is virtual, because the driver decides by time whether it is polled often enough to leave
-// its worker asleep, and valgrind is slow.
+// Time is virtual: the driver decides by time whether it is polled often enough to let its worker
+// sleep, and valgrind is slow.
 #include <valgrind/callgrind.h>
 
 #include <array>
@@ -27,15 +27,15 @@ namespace {
 constexpr std::uint32_t kSize = 64;
 constexpr unsigned kRounds = 200;
 constexpr unsigned kList = 16;
-constexpr unsigned kWarmUp = 150;  // as often as all queues have been round once
+constexpr unsigned kWarmUp = 150;  // so that every queue has wrapped around once
 
-// Only the thread that polls moves it: the worker would, while the system keeps that thread
-// waiting, until its polls seem rare.
+// Only the polling thread advances it. If the worker did so while the polling thread is not
+// scheduled, polls would seem to be rare.
 std::atomic<long> virtual_ns{1'000'000'000};
 constexpr long kNsPerLook = 100;
 thread_local bool moves_time = false;
 
-// Whether the program is between the points of the row being counted, but for system calls.
+// Whether instructions count: between the points of the row, outside of system calls.
 bool counting = false;
 
 void count(bool on) {
@@ -44,7 +44,7 @@ void count(bool on) {
   CALLGRIND_TOGGLE_COLLECT;
 }
 
-// What a row wants at a system call.
+// The points of a row that are system calls.
 struct Marks {
   bool stop_at_send = false;
   bool start_after_receive = false;
@@ -94,7 +94,7 @@ class Pair {
                   .sgl = {&from_, 1},
                   .remote = {.rkey = in_region_.stag(), .to = in_region_.to(in_.data())}});
     writes_.back().flags = verbs::SendFlags::kSignaled;
-    // The responder may not send before the initiator has.
+    // The initiator must send first.
     post_receive();
     send();
     (void)iwarp::next_completion(server_cq());
@@ -118,7 +118,7 @@ class Pair {
     verbs::WorkCompletion wc;
     if (cq.poll({&wc, 1}) != 0) throw std::runtime_error("a completion of an unsignalled request");
   }
-  // The counters of both ends together.
+  // The number of FPDUs received by both ends.
   std::uint64_t received() const { return rnic_->counters().fpdus_received; }
 
  private:
@@ -140,7 +140,7 @@ class Pair {
 
 struct Row {
   const char* name;
-  unsigned per_round;  ///< messages
+  unsigned per_round;  ///< number of messages
   std::function<void(Pair&)> round;
 };
 
@@ -156,7 +156,7 @@ void post_to_send(Pair& pair) {
   (void)iwarp::next_completion(pair.client_cq());
 }
 
-// From the return of recv() to the completion in the program's hand.
+// From the return of recv() until the program has the completion.
 void receive_to_completion(Pair& pair) {
   pair.post_receive();
   pair.send();
@@ -212,7 +212,7 @@ extern "C" int clock_gettime(clockid_t, timespec* out) {
   return 0;
 }
 
-// One dump of callgrind, and one line "<messages> <name>", for each row.
+// For each row, makes one dump of callgrind and prints one line "<messages> <name>".
 int main() try {
   moves_time = true;
   auto ops = net::kernel_socket_ops();

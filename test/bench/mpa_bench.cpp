@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cost of framing and deframing one FPDU, without any system call: octets of the plan count as
-// sent or received at once. Arguments: payload octets, CRC, markers. Nothing is asserted here.
+// Cost of framing and deframing one FPDU, without system calls: the octets of a plan count as sent
+// or received at once. Arguments: payload octets, CRC, markers. Asserts nothing.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ struct Stream {
   std::int64_t fpdus = 0;
 };
 
-/// A stream that may be repeated: it ends where the next marker would be as far away as at its
+/// Returns a stream that can be repeated: at its end the next marker is as far away as at its
 /// beginning.
 Stream batch(const Setup& setup) {
   Framer framer({.markers = setup.markers, .crc = setup.crc, .ring = 2 << 20, .max_pieces = 8192});
@@ -84,7 +84,7 @@ Stream batch(const Setup& setup) {
   return stream;
 }
 
-/// Copies `from` into the plan, as a socket read would.
+/// Copies `from` into the plan, like a socket read.
 std::size_t read(Deframer& deframer, View from) {
   std::size_t n = 0;
   for (const Span piece : deframer.plan()) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One of two MPI ranks: rank 0 sends messages, 16 at a time, and rank 1 confirms each 16; prints the
-octets per second. mpi_stream.py SIZE SECONDS"""
+"""One of two MPI ranks: rank 0 sends messages, 16 at a time, and rank 1 confirms each 16; prints the bytes per
+second. mpi_stream.py SIZE SECONDS"""
 import sys
 import time
 
@@ -10,7 +10,7 @@ DEPTH = 16
 
 
 def stream(world, buffers, rounds):
-    """Seconds that it took."""
+    """Returns the duration in seconds."""
     done = bytearray(1)
     world.Barrier()
     begin = time.perf_counter()

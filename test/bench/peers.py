@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one measurement with this stack or with another one, both ends on loopback, and returns
-{bytes_per_second, messages_per_second, latency (us)} as far as the program says. Nothing outlives a
-call."""
+"""Runs one measurement with this stack or with another one, both ends on loopback, and returns {bytes_per_second,
+messages_per_second, latency (us)}, as far as the program reports them. No process outlives a call."""
 import contextlib
 import json
 import os
@@ -35,7 +34,7 @@ def output(*command, env=None):
 
 
 def built(name):
-    """A program of this folder."""
+    """Returns the path of a program of this folder."""
     path = pathlib.Path(IWARP).parents[1] / "test/bench" / name
     if not os.access(path, os.X_OK):
         raise Missing(f"{path} is not built")
@@ -43,12 +42,12 @@ def built(name):
 
 
 def raw_tls(size, seconds):
-    """OpenSSL alone over a socket of its own."""
+    """OpenSSL alone over its own socket."""
     return json.loads(output(built("bench_tls_stream"), size, seconds))
 
 
 def own_address():
-    """Of the interface with the default route, as the GIDs have it; nothing is sent."""
+    """Returns the address of the interface with the default route, as in the GID table; sends nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
@@ -74,7 +73,8 @@ def free_port():
 
 
 def listens(port):
-    """Somebody does; without connecting, which some servers would take for their client."""
+    """Returns whether a program listens on the port; without connecting, which some servers would take for their
+    client."""
     wanted = f"{port:04X}"
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for entry in pathlib.Path(table).read_text().splitlines()[1:]:
@@ -86,7 +86,7 @@ def listens(port):
 
 @contextlib.contextmanager
 def server(port, *command, env=None):
-    """Killed when the block ends. Enters when it listens on `port`."""
+    """Runs a server for the length of the block, which begins when it listens on `port`."""
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, env=os.environ | (env or {}))
     try:
@@ -108,7 +108,7 @@ def iwarp_over_tls(test, *options, seconds):
 
 
 def iwarp(test, *options, seconds, server="--self", prefix=()):
-    """`server`: its address. `prefix`: the words of a command that runs the client."""
+    """`server`: its address. `prefix`: a command that runs the client."""
     if not os.access(IWARP, os.X_OK):
         raise SystemExit(f"{IWARP} is not there: build it, or say where in IWARP")
     report = json.loads(output(*prefix, IWARP, "perf", server, test, *options, "--json",
@@ -126,7 +126,7 @@ def iperf3(seconds):
 
 
 def in_time(measure, size, seconds):
-    """What `measure(iterations)` gives when it lasts about `seconds`: it gives seconds, too."""
+    """Returns the result of `measure(iterations)` for a run of about `seconds`; the result includes its duration."""
     iterations = max(20, min(1000, (4 << 20) // size))
     for _ in range(6):
         out = measure(iterations)
@@ -140,7 +140,7 @@ UCX_TCP = {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "lo", "UCX_WARN_UNUSED_ENV_VARS"
 
 
 def ucx_perftest(words, test, size, seconds, env=None):
-    """`words`: what runs ucx_perftest, with the options that tests have in common."""
+    """`words`: the command that runs ucx_perftest, with the options common to all tests."""
     need("ucx_perftest")
 
     def measure(iterations):
@@ -160,30 +160,30 @@ def ucx_perftest(words, test, size, seconds, env=None):
 
 
 def ucx(test, size, seconds):
-    """A test of ucp over UCX's tcp transport."""
+    """Runs a test of ucp over UCX's tcp transport."""
     return ucx_perftest(("ucx_perftest",), test, size, seconds, UCX_TCP)
 
 
 def ucx_over_verbs(test, size, seconds):
-    """A test of ucp over the transports that UCX chooses of what this stack's device offers."""
+    """Runs a test of ucp over the transports that UCX chooses on this stack's device."""
     return ucx_perftest((*AS_ROCE, "ucx_perftest"), test, size, seconds,
                         {"UCX_TLS": "^sm", "UCX_NET_DEVICES": "iwarp0:1",
                          "UCX_WARN_UNUSED_ENV_VARS": "n"})
 
 
 def uct_over_tcp(test, layout, size, seconds):
-    """A test of uct, UCX's layer of transports, over its tcp."""
+    """Runs a test of uct, UCX's transport layer, over its tcp."""
     return ucx_perftest(("ucx_perftest", "-d", "lo", "-x", "tcp", "-D", layout), test, size, seconds)
 
 
 def uct_over_verbs(test, layout, size, seconds):
-    """The same over its rc_verbs on this stack, which it finds as an adapter for RoCE."""
+    """Runs the same test over rc_verbs on this stack, which UCX sees as a RoCE adapter."""
     return ucx_perftest((*AS_ROCE, "ucx_perftest", "-d", "iwarp0:1", "-x", "rc_verbs", "-D", layout),
                         test, size, seconds)
 
 
 def libfabric(size, seconds):
-    """fi_pingpong over libfabric's tcp provider."""
+    """Runs fi_pingpong over libfabric's tcp provider."""
     need("fi_pingpong")
 
     def measure(iterations):
@@ -201,7 +201,7 @@ def libfabric(size, seconds):
 
 
 def perftest_over_ud(program, size, *options):
-    """One of perftest's programs over queue pairs of type UD; the words of its line of results."""
+    """Runs one of perftest's programs over UD queue pairs; returns the columns of its result line."""
     need(program)
     port = free_port()
     words = (*AS_ROCE, program, "-c", "UD", "-s", size, "-x", 1, "-p", port, *options)
@@ -214,20 +214,20 @@ def perftest_over_ud(program, size, *options):
 
 
 def ud_latency(size, seconds):
-    """size, iterations, minimum, maximum, typical, average, deviation, 99 %, 99.9 %"""
+    """Columns: size, iterations, minimum, maximum, typical, average, deviation, 99 %, 99.9 %."""
     words = perftest_over_ud("ib_send_lat", size, "-n", max(1000, int(seconds * 100000)))
     return {"latency": float(words[4])}
 
 
 def ud_rate(size, seconds):
-    """size, iterations, peak and average of MB/s, millions of messages a second. By time, for what
-    gets lost is never counted."""
+    """Columns: size, iterations, peak and average of MB/s, millions of messages per second. Limited by time, since
+    lost datagrams would keep a count from being reached."""
     words = perftest_over_ud("ib_send_bw", size, "-l", 32, "-D", max(2, round(seconds)))
     return {"messages_per_second": float(words[4]) * 1e6}
 
 
 def ib_write_bw(seconds, qps=1):
-    """perftest's program on this stack."""
+    """Runs perftest's program on this stack."""
     need("ib_write_bw")
     port = free_port()
     words = (IWARP, "run", "--quiet", "ib_write_bw", "-R", "-s", 65536, "-t", 16, "-q", qps,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of the figures: a line, a Markdown table, a plot."""
+"""Formats the figures: as a line, a Markdown table, or a plot."""
 import os
 import pathlib
 import platform
@@ -25,7 +25,7 @@ def figure(value, measure):
 
 
 def cells(row):
-    """Name, ours, theirs, ratio, spread, target, verdict. No ratio when it would mean nothing."""
+    """Returns name, ours, theirs, ratio, spread, target, verdict. No ratio if noise makes it meaningless."""
     sign = "<=" if row["measure"] == "latency" else ">="
     return (row["what"], figure(row["ours"], row["measure"]), figure(row["theirs"], row["measure"]),
             "-" if row["noisy"] else f"{row['ratio']:.2f}", f"{row['spread'] * 100:.0f} %",
@@ -48,7 +48,7 @@ def table(figures):
 
 
 def write_table(figures, path):
-    """Between the marks of this congestion control."""
+    """Replaces the table between the marks of this congestion control."""
     begin, end = (mark.format(figures["machine"]["congestion"]) for mark in (BEGIN, END))
     text = path.read_text()
     if begin not in text:
@@ -58,7 +58,7 @@ def write_table(figures, path):
 
 
 def plotter():
-    """matplotlib, which only the plot needs. Asked for before anything is measured."""
+    """Returns matplotlib, which only the plot needs. Called before anything is measured."""
     try:
         import matplotlib
     except ImportError as error:

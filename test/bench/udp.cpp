@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel's UDP alone does between two processes that spin, from an IPv4 address of this
-// machine to itself. A benchmark, not a test: test/bench/run compares it with queue pairs of type
-// UD, whose addresses are those of interfaces.
+// The performance of the kernel's UDP alone between two processes that busy-poll, from an IPv4
+// address of this machine to itself. A benchmark, not a test: test/bench/run compares it with UD
+// queue pairs, whose addresses are those of interfaces.
 //
-//   bench_udp pingpong ADDRESS SIZE SECONDS   prints {"latency": us}, the median of half there and
-//                                             back
+//   bench_udp pingpong ADDRESS SIZE SECONDS   prints {"latency": us}, the median of half a round
+//                                             trip
 //   bench_udp rate ADDRESS SIZE SECONDS       prints {"messages_per_second": N}: what sendmmsg()
-//                                             takes in batches of 32, while the other process
+//                                             accepts in batches of 32, while the other process
 //                                             empties its socket
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -53,13 +53,13 @@ void connect_to(const End& end, const End& peer) {
   }
 }
 
-/// Nothing is lost on loopback while a single datagram is under way.
+/// Loopback loses nothing while a single datagram is in flight.
 void receive_spinning(int socket, std::vector<char>& into) {
   while (recv(socket, into.data(), into.size(), MSG_DONTWAIT) < 0) {
   }
 }
 
-/// Until it is killed.
+/// Runs until the process is killed.
 [[noreturn]] void send_back(int socket, std::vector<char>& message) {
   for (;;) {
     receive_spinning(socket, message);
@@ -96,7 +96,7 @@ struct Batch {
   std::array<mmsghdr, kBatch> messages{};
 };
 
-/// Until it is killed.
+/// Runs until the process is killed.
 [[noreturn]] void empty_socket(int socket, std::size_t size) {
   Batch batch(size);
   for (;;) recvmmsg(socket, batch.messages.data(), kBatch, MSG_DONTWAIT, nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads capture files back with libpcap: Ethernet, IPv4 or IPv6, TCP. Checks every checksum and
-// puts the octets of each connection in stream order. Whatever is no TCP over IP throws.
+// reassembles the octets of each connection. Throws on packets other than TCP over IP.
 #pragma once
 
 #include <pcap/pcap.h>
@@ -31,7 +31,7 @@ struct TcpPacket {
   bool checksums_good = false;
 };
 
-/// RFC 1071: zero over octets that include their own right checksum.
+/// RFC 1071: zero over octets that include their own correct checksum.
 inline std::uint16_t internet_checksum(std::span<const std::byte> octets, std::uint32_t sum = 0) {
   for (std::size_t i = 0; i < octets.size(); ++i) {
     sum += std::to_integer<std::uint32_t>(octets[i]) << (i % 2 == 0 ? 8 : 0);
@@ -59,7 +59,7 @@ inline TcpPacket parse_packet(std::span<const std::byte> ethernet) {
   } else if (type == 0x86DD) {
     const bytes::View ip = in.rest();
     p.ip_version = std::to_integer<unsigned>(ip[0]) >> 4;
-    p.checksums_good = true;  // IPv6 has none of its own.
+    p.checksums_good = true;  // IPv6 has no header checksum.
     p.source = copy(ip.subspan(8, 16));
     p.destination = copy(ip.subspan(24, 16));
     tcp = ip.subspan(40, bytes::load_be<std::uint16_t>(ip.data() + 4));
@@ -87,7 +87,7 @@ inline bool is_arp(bytes::View ethernet) {
   return ethernet.size() >= 14 && bytes::load_be<std::uint16_t>(ethernet.data() + 12) == 0x0806;
 }
 
-/// All TCP packets of the file in order; ARP is left out.
+/// Returns all TCP packets of the file in order; skips ARP.
 inline std::vector<TcpPacket> read_capture(const std::string& path) {
   char error[PCAP_ERRBUF_SIZE];
   const std::unique_ptr<pcap_t, void (*)(pcap_t*)> pcap(
@@ -110,7 +110,7 @@ inline std::vector<TcpPacket> read_capture(const std::string& path) {
   return packets;
 }
 
-/// Octets of one connection in the order in which they became readable.
+/// The octets of one connection, in the order in which they became readable.
 struct Connection {
   struct Piece {
     bool from_opener;
@@ -120,7 +120,7 @@ struct Connection {
   std::vector<Piece> pieces;
 };
 
-/// Follows every connection whose SYN is among the packets; repeated octets count once.
+/// Reassembles every connection whose SYN is among the packets; repeated octets count once.
 inline std::vector<Connection> reassemble(const std::vector<TcpPacket>& packets) {
   struct Flow {
     std::size_t connection = 0;
@@ -135,7 +135,7 @@ inline std::vector<Connection> reassemble(const std::vector<TcpPacket>& packets)
     if ((p.flags & kTcpSyn) != 0) {
       const bool opener = (p.flags & kTcpAck) == 0;
       if (opener) connections.push_back({p.source_port, p.destination_port, {}});
-      // Others may have opened theirs between a SYN and its answer.
+      // There may be SYNs of other connections between a SYN and its answer.
       const auto asked = flows.find({p.destination_port, p.source_port});
       if (!opener && asked == flows.end()) continue;
       const auto connection = opener ? connections.size() - 1 : asked->second.connection;

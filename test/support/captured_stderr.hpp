@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CapturedStderr: what this process writes to standard error during its life.
+// CapturedStderr: captures what this process writes to standard error during its lifetime.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ class CapturedStderr {
   CapturedStderr(const CapturedStderr&) = delete;
   CapturedStderr& operator=(const CapturedStderr&) = delete;
 
-  /// All of it so far.
+  /// Returns everything captured so far.
   std::string text() const {
     std::string out(static_cast<std::size_t>(::lseek(file_, 0, SEEK_END)), '\0');
     REQUIRE(::pread(file_, out.data(), out.size(), 0) == static_cast<ssize_t>(out.size()));
@@ -37,7 +37,7 @@ class CapturedStderr {
     INFO(so_far);
     return so_far.find(part) != std::string::npos;
   }
-  /// Waits for a part that another thread writes. False: it did not within a minute, which only a
+  /// Waits until another thread has written `part`. Returns false after a minute, which only a
   /// defect reaches.
   bool comes_to_have(std::string_view part) const {
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);

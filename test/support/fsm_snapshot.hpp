@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints a state machine's edge table in full, as text and as a Graphviz graph, and compares both
-// with the checked copies in rfc-notes/fsm. A copy is only written when IWARP_UPDATE_SNAPSHOTS=1
-// says so: a change of a machine is then seen in the diff of a commit.
+// Prints the complete edge table of a state machine, as text and as a Graphviz graph, and compares
+// both with the checked copies in rfc-notes/fsm. Writes the copies only with
+// IWARP_UPDATE_SNAPSHOTS=1: a change of a machine is then visible in the diff of a commit.
 #pragma once
 
 #include <cstdlib>
@@ -16,8 +16,8 @@
 
 namespace iwarp::test {
 
-/// One line for every (state, event), those without an edge too. `to_string(State)` and
-/// `to_string(Event)` are found next to the types.
+/// Returns one line for every (state, event), including those without an edge. Finds
+/// `to_string(State)` and `to_string(Event)` by argument-dependent lookup.
 template <typename Edges, typename States, typename Events>
 std::string fsm_table(std::string_view name, const Edges& edges, const States& states,
                       const Events& events) {
@@ -50,8 +50,8 @@ std::string fsm_graph(std::string_view name, const Edges& edges) {
   return out.str();
 }
 
-/// Compares `text` with the file at `path`, or writes it there when `update` is set. nullopt: the
-/// same; else what is wrong and what to do about it.
+/// Compares `text` with the file at `path`, or writes it there if `update` is set. Returns nullopt
+/// if they agree, else the difference and what to do about it.
 inline std::optional<std::string> compare_snapshot(const std::string& path, const std::string& text,
                                                    bool update) {
   if (update) {
@@ -66,7 +66,8 @@ inline std::optional<std::string> compare_snapshot(const std::string& path, cons
          "IWARP_UPDATE_SNAPSHOTS=1 and commit the file. The code says:\n" + text;
 }
 
-/// Checks rfc-notes/fsm/<name>.txt and .dot; nullopt: both agree, else what is wrong. Use:
+/// Compares rfc-notes/fsm/<name>.txt and .dot. Returns nullopt if both agree, else the difference.
+/// Use:
 ///   const auto wrong = fsm_snapshot(...);  CHECK_MESSAGE(!wrong, wrong.value_or(""));
 template <typename Edges, typename States, typename Events>
 std::optional<std::string> fsm_snapshot(const std::string& name, const Edges& edges,

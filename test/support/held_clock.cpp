@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock that is held: the kernel's, less what it was held back, up to where it stands still.
+// The held clock: the kernel's clock, less the time it was held back, up to the point where it
+// stands still.
 #include "held_clock.hpp"
 
 #include <sys/syscall.h>
@@ -23,7 +24,7 @@ std::int64_t held(const timespec& now) {
 
 }  // namespace
 
-// In front of the C library's.
+// Replaces the C library's.
 extern "C" int clock_gettime(clockid_t clock, timespec* out) noexcept {
   const auto result = ::syscall(SYS_clock_gettime, clock, out);
   if (result != 0 || clock != CLOCK_MONOTONIC) return static_cast<int>(result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A peer that keeps to no protocol: plain blocking TCP sockets that send what a test likes.
+// A peer without a protocol: plain blocking TCP sockets that send whatever a test chooses.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -40,7 +40,7 @@ class RawPeer {
     REQUIRE_EQ(::send(socket_.get(), octets.data(), octets.size(), MSG_NOSIGNAL),
                static_cast<ssize_t>(octets.size()));
   }
-  /// A Request or Reply as text of the RFC has it.
+  /// Sends a Request or a Reply.
   void send_startup(const mpa::StartupFrame& frame) {
     std::vector<std::byte> out(mpa::startup_frame_size(frame.private_data.size()));
     bytes::Writer writer{out};
@@ -52,7 +52,7 @@ class RawPeer {
     REQUIRE_EQ(::recv(socket_.get(), out.data(), size, MSG_WAITALL), static_cast<ssize_t>(size));
     return out;
   }
-  /// Reads until the other side closes. True: by a reset.
+  /// Reads until the other side closes. Returns whether it was reset.
   bool wait_for_end() {
     std::byte drop[512];
     ssize_t n = 0;
@@ -61,16 +61,16 @@ class RawPeer {
     } while (n > 0);
     return n < 0 && errno == ECONNRESET;
   }
-  /// A Request with its private data.
+  /// Receives a Request with its private data.
   std::vector<std::byte> receive_request() {
     auto out = receive(mpa::kStartupHeaderSize);
     const auto size = bytes::load_be<std::uint16_t>(out.data() + 18);
-    if (size == 0) return out;  // To receive nothing would wait for something.
+    if (size == 0) return out;  // A receive of 0 bytes would wait for data.
     const auto rest = receive(size);
     out.insert(out.end(), rest.begin(), rest.end());
     return out;
   }
-  /// The other side has closed or reset, and nothing is left to read. Does not wait.
+  /// Returns whether the other side has closed or reset, with nothing left to read. Does not block.
   bool has_ended() const {
     std::byte octet{};
     const auto n = ::recv(socket_.get(), &octet, 1, MSG_DONTWAIT | MSG_PEEK);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReplacedSocketOps: other system calls for the driver, while the object lives.
+// ReplacedSocketOps: replaces system calls of the driver during the object's lifetime.
 #pragma once
 
 #include <concepts>
@@ -12,9 +12,9 @@ namespace iwarp::test {
 /// Replaces the system calls of all drivers, until it is destroyed.
 class ReplacedSocketOps {
  public:
-  /// `change` is given the table of the kernel's calls, and sets those to replace. The table stays
-  /// until the process ends: a worker that has fetched it may still call through it when this
-  /// object is gone.
+  /// `change` gets the table of the kernel's calls, and sets those to replace. The table lives
+  /// until the process ends: a worker that has fetched it may still call through it after this
+  /// object is destroyed.
   explicit ReplacedSocketOps(std::invocable<net::SocketOps&> auto change) {
     static auto* const kept = new std::forward_list<net::SocketOps>;
     change(kept->emplace_front(net::kernel_socket_ops()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two connections joined by a link that lives in memory: seeded segment sizes, a virtual clock,
-// cuts at any octet. No sockets, no threads, no sleeping: a test says what it wants and steps.
+// Two connections joined by a link in memory: seeded segment sizes, a virtual clock, cuts at any
+// octet. No sockets, no threads, no sleeps: the test performs every step.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ using bytes::View;
 using mpa::Role;
 using mpa::TimePoint;
 
-/// Request or Reply between two ends that say nothing but that they speak RFC 7306.
+/// Size of a Request or Reply between two ends that only announce RFC 7306.
 inline constexpr std::size_t kPlainFrame = mpa::startup_frame_size(mpa::kExtensionsTagSize);
 inline constexpr std::size_t kEnhancedFrame = kPlainFrame + mpa::kEnhancedWordSize;
 
@@ -55,7 +55,7 @@ class End final : public verbs::QpDriver {
   void terminate() override { connection->terminate(rdmap::kLocalCatastrophic, now); }
   void abort() override { connection->abort(now); }
 
-  /// Registers `octets` octets of fresh zeroed memory.
+  /// Registers `octets` octets of zeroed memory between two guards.
   verbs::Region* memory(std::size_t octets, verbs::Access access, bool only_for_qp = false) {
     auto& block = blocks_.emplace_back(octets + 2 * kGuard, kGuardOctet);
     std::fill(block.begin() + kGuard, block.end() - static_cast<long>(kGuard), std::byte{0});
@@ -67,7 +67,7 @@ class End final : public verbs::QpDriver {
                                 .access = access});
     return *region;
   }
-  /// No octet in front of or behind any registered memory was touched.
+  /// Returns whether no octet before or after any registered memory was changed.
   bool guards_intact() const {
     for (const auto& block : blocks_) {
       for (std::size_t i = 0; i < kGuard; ++i) {
@@ -100,7 +100,7 @@ class End final : public verbs::QpDriver {
   verbs::CompletionQueue cq;
   std::vector<verbs::AsyncEvent> async;
   std::unique_ptr<verbs::QueuePair> qp;
-  std::unique_ptr<verbs::WireTap> tap;  ///< of connections that are made from now on
+  std::unique_ptr<verbs::WireTap> tap;  ///< of connections that are created from now on
   std::unique_ptr<verbs::Connection> connection;
   std::optional<mpa::Failure> last_failure;
   TimePoint now{};
@@ -112,18 +112,18 @@ class End final : public verbs::QpDriver {
 
 struct LinkOptions {
   std::uint32_t seed = 1;
-  std::size_t max_segment = 100'000;  ///< octets moved per step at most; the seed picks fewer
-  /// The octet of the initiator-to-responder stream at which the link breaks; reset afterwards.
+  std::size_t max_segment = 100'000;  ///< maximum of octets moved per step; the seed picks fewer
+  /// The octet of the initiator-to-responder stream at which the link breaks; it is reset then.
   std::size_t reset_at = SIZE_MAX;
 };
 
-/// What is on its way in one direction.
+/// The state of one direction of the link.
 struct Direction {
   std::deque<std::byte> wire;
   std::vector<std::byte> log;  ///< all octets ever sent
   bool fin = false;
   bool fin_delivered = false;
-  bool sent_after_fin = false;  ///< a socket would have refused that
+  bool sent_after_fin = false;  ///< a socket would have refused to send
 };
 
 class Pair {
@@ -145,7 +145,7 @@ class Pair {
   Pair(const Pair&) = delete;
   Pair& operator=(const Pair&) = delete;
 
-  /// A new TCP connection between the same two queue pairs.
+  /// Makes a new TCP connection between the same two queue pairs.
   void renew(const verbs::ConnectionOptions& initiator, const verbs::ConnectionOptions& responder) {
     a->connection = std::make_unique<verbs::Connection>(Role::kInitiator, a->qp.get(), *a,
                                                         initiator, a->tap.get());
@@ -158,7 +158,7 @@ class Pair {
     reset_ = false;
   }
 
-  /// Connects and accepts; true when both ends are in RTS.
+  /// Connects and accepts. Returns whether both ends are in RTS.
   bool establish(std::uint16_t ird = 16, std::uint16_t ord = 16) {
     if (!a->connection->connect(View{}, a->now)) return false;
     run();
@@ -174,7 +174,7 @@ class Pair {
     for (int i = 0; i < 2'000'000 && idle < 3; ++i) idle = step() ? 0 : idle + 1;
   }
 
-  /// One segment in each direction; false: nothing moved.
+  /// Moves one segment in each direction. Returns whether anything moved.
   bool step() {
     bool moved = resume(*a);
     moved |= resume(*b);
@@ -187,10 +187,10 @@ class Pair {
 
   bool was_reset() const { return reset_; }
 
-  /// Called between transmit_plan() and the moment when octets of the plan leave.
+  /// Called between transmit_plan() and the transmission of the plan's octets.
   std::function<void()> on_plan;
 
-  /// Lets virtual time pass at both ends.
+  /// Advances virtual time at both ends.
   void advance(mpa::Duration by) {
     for (End* end : {a.get(), b.get()}) {
       end->now += by;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ends over loopback, and the words the tests use for them. Waiting is always for an event,
-// with a time limit that only a defect reaches.
+// Two ends over loopback, and helpers of the tests that use them. Every wait is for an event, with
+// a timeout that only a defect reaches.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ inline std::vector<std::byte> octets(std::string_view text) {
   return {data, data + text.size()};
 }
 
-/// Octets that differ from place to place and from seed to seed.
+/// Returns octets that differ by position and by seed.
 inline std::vector<std::byte> pattern(std::size_t size, unsigned seed) {
   std::vector<std::byte> out(size);
   for (std::size_t i = 0; i < size; ++i) {
@@ -79,7 +79,7 @@ struct End {
         rnic.create_qp(*pd, {.send_cq = cq.get(), .recv_cq = cq.get(), .signal_all = true}));
   }
 
-  /// Registers the buffer anew, its first octet under that number.
+  /// Registers the buffer again; `number` becomes the address of its first octet.
   void renumber(std::uint64_t number) {
     memory = must(rnic.register_memory(
         *pd, std::span(buffer), Access::kLocalWrite | Access::kRemoteWrite | Access::kRemoteRead,
@@ -104,7 +104,7 @@ struct End {
     const auto one = sge(at, length);
     return qp->post_send({.wr_id = id, .opcode = opcode, .sgl = std::span(&one, 1), .remote = to});
   }
-  /// The next completion, sleeping until it comes.
+  /// Returns the next completion; sleeps until it arrives.
   verbs::WorkCompletion completion() {
     verbs::WorkCompletion wc;
     for (;;) {
@@ -114,7 +114,7 @@ struct End {
       REQUIRE(channel->wait(kLimit).has_value());
     }
   }
-  /// The next completion, by polling only.
+  /// Returns the next completion, by polling only.
   verbs::WorkCompletion spin() {
     verbs::WorkCompletion wc;
     const auto end = std::chrono::steady_clock::now() + kLimit;
@@ -131,13 +131,13 @@ struct End {
   std::unique_ptr<CompletionChannel> channel;
   CqHandle cq;
   std::vector<std::byte> buffer;
-  /// What an Sge calls its first octet.
+  /// The address of the buffer's first octet in an Sge.
   std::uint64_t base = verbs::virtual_address(buffer.data());
   Memory memory;
   QpHandle qp;
 };
 
-/// Connects `of_a` to `of_b`, which the channel of `b` accepts; it hears of requests to `at`.
+/// Connects `of_a` to `of_b` through the listener at `at`, whose requests go to the channel of `b`.
 template <typename Qp>
 void join(End& a, Qp& of_a, End& b, Qp& of_b, const Address& at,
           const ConnectOptions& options = {}) {
@@ -145,7 +145,7 @@ void join(End& a, Qp& of_a, End& b, Qp& of_b, const Address& at,
   auto request = expect(*b.cm, CmEvent::Type::kConnectRequest);
   REQUIRE_FALSE(request.request->accept(of_b));
   expect(*a.cm, CmEvent::Type::kEstablished);
-  // Without an RTR the passive side is established at once, with one when it has come.
+  // Without an RTR the passive side is established at once, otherwise when the RTR has arrived.
   expect(*b.cm, CmEvent::Type::kEstablished);
 }
 inline void join(End& a, End& b) {
@@ -153,7 +153,7 @@ inline void join(End& a, End& b) {
   join(a, *a.qp, b, *b.qp, listener->local());
 }
 
-/// Two ends of one device, the second listening.
+/// Two ends of one device; the second has a listener.
 struct Pair {
   explicit Pair(std::size_t size = 1 << 16, const RnicOptions& options = {},
                 const Address& at = {"127.0.0.1", 0}, const ListenOptions& listen = {})
@@ -176,7 +176,7 @@ struct Pair {
   std::unique_ptr<Listener> listener;
 };
 
-/// A pair that is connected.
+/// A connected pair.
 struct Established : Pair {
   explicit Established(std::size_t size = 1 << 16, const RnicOptions& options = {},
                        const Address& at = {"127.0.0.1", 0}, const ListenOptions& listen = {})
@@ -185,7 +185,7 @@ struct Established : Pair {
   }
 };
 
-/// `rounds` Sends there and back; `wait` is how an end awaits a completion.
+/// Exchanges `rounds` Sends in each direction; `wait` returns the next completion of an end.
 template <typename Wait>
 void ping_pong(Pair& pair, int rounds, Wait wait) {
   pair.b.post_recv(0, 64, 1);

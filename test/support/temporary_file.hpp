@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file for one test: a fresh name in the system's temporary directory, removed at the end.
+// A file for one test: a unique name in the system's temporary directory, removed at the end.
 #pragma once
 
 #include <unistd.h>

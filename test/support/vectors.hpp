@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the frames of test/vectors/*.hex: "== NAME [@POSITION] what it is", then hex; '#' starts a
-// comment. A malformed file throws, and the test that wanted it fails.
+// comment. A malformed file throws, which fails the test that reads it.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace iwarp::test {
 
 struct Vector {
   std::string name;
-  std::optional<std::uint64_t> position;  ///< in a stream with markers; none: no markers
+  std::optional<std::uint64_t> position;  ///< in a stream with markers; nullopt without markers
   std::string title;
   std::vector<std::byte> octets;
 };
 
-/// "NAME [@POSITION] title", the part of a heading behind "== ".
+/// Parses "NAME [@POSITION] title", the part of a heading after "== ".
 inline Vector parse_vector_heading(const std::string& heading) {
   Vector vector;
   const auto name_end = heading.find(' ');
@@ -36,7 +36,7 @@ inline Vector parse_vector_heading(const std::string& heading) {
   return vector;
 }
 
-/// All frames of one file, in order.
+/// Returns all frames of one file, in order.
 inline std::vector<Vector> load_vectors(const std::string& file) {
   const std::string path = std::string(IWARP_TEST_VECTORS) + "/" + file;
   std::ifstream in(path);
@@ -58,7 +58,7 @@ inline std::vector<Vector> load_vectors(const std::string& file) {
   return vectors;
 }
 
-/// The frame of that name.
+/// Returns the frame of that name.
 inline Vector load_vector(const std::string& file, const std::string& name) {
   for (auto& vector : load_vectors(file)) {
     if (vector.name == name) return vector;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WireScript: writes down what both ends of a connection put on the wire, frame by frame, with the
-// project's own codecs. The near end is the initiator. Says nothing about when octets travel.
+// WireScript: encodes what both ends of a connection send, frame by frame, with the project's own
+// codecs. The near end is the initiator. Does not model timing.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class WireScript {
         near_({.markers = options.far_markers, .crc = options.crc}),
         far_({.markers = options.near_markers, .crc = options.crc}) {}
 
-  /// Behind a Request and a Reply.
+  /// Returns a script that begins with a Request and a Reply.
   static WireScript started(const Options& options = {false, false, true}) {
     WireScript out(options);
     out.request();
@@ -137,7 +137,7 @@ inline std::vector<std::byte> counting(std::size_t n) {
 }
 
 /// A short session: RTR, advert, a Write of three segments, Read, Send with Invalidate, and a Write
-/// to the STag that is no more.
+/// to the STag that is now invalid.
 inline WireScript short_session(const WireScript::Options& options) {
   using rdmap::Opcode;
   constexpr bool kNear = true;
