@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tries the committed tree where nothing of this machine is: in a chroot of a Debian release, as a
-# new user would, apps/demo.sh, the commands of README.md and of its guides that need no other machine, and test/run.sh
-# without the guest. Needs root, mmdebstrap and the packages' mirror; an hour without ccache, which is
-# shared with this machine's. The chroot itself is kept, see .ci/chroot.sh.
+# Tries the committed tree without anything else of this machine, in a chroot of a Debian release, as a new
+# user does: apps/demo.sh, the commands of README.md and of its guides that need no other machine, and
+# test/run.sh without the guest. Needs root, mmdebstrap and the packages' mirror; an hour without ccache,
+# which is shared with this machine. The chroot itself is kept, see .ci/chroot.sh.
 # usage: test/portability.sh RELEASE [COMPILER] [OPTION_OF_TEST_RUN...]
 #   RELEASE bookworm, trixie ...; COMPILER g++ (default), clang++ or a package's like clang++-19
 set -euo pipefail
@@ -39,7 +39,7 @@ started=$SECONDS
 apps/demo.sh
 echo "== the demo after $((SECONDS - started)) s"
 iwarp=build/release/apps/iwarp
-sleep() { command sleep 5; }  # the second of the guides is too short for a machine that does other things
+sleep() { command sleep 5; }  # the guides sleep for one second, which is too short on a busy machine
 $iwarp run ibv_devinfo
 $iwarp run ib_write_bw -R & sleep 1
 $iwarp run ib_write_bw -R 127.0.0.1

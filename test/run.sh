@@ -51,7 +51,7 @@ for label in "${labels[@]:-}"; do
     '' | rdma_core | tier[123] | threads*) packages+=("${verbs_packages[@]}") ;;&
     '' | rdma_core | tier3) packages+=("${others_packages[@]}") ;;&
     '' | apps) packages+=("${page_packages[@]}") ;;&
-    # Of the labels in use, these need only a part of the tree.
+    # These labels need only a part of the tree.
     threads* | apps | rdma_core) targets+=("label_$label") ;;
     *) targets+=(all) ;;
   esac
@@ -64,7 +64,7 @@ if [ ${#labels[@]} -gt 0 ]; then
 fi
 if [ -n "$build_only" ]; then exit 0; fi
 
-# GCC 12's ThreadSanitizer cannot map its shadow under strong address randomisation.
+# GCC 12's ThreadSanitizer cannot map its shadow memory with strong address randomization.
 run=()
 if [ "$preset" = tsan ] && setarch "$(uname -m)" -R true 2>/dev/null; then
   run=(setarch "$(uname -m)" -R)

@@ -22,7 +22,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAYERS = ("mpa", "ddp", "rdmap", "verbs", "offload_model")
-NOT_YET = ("verbs/trace",)  # to be divided first
+NOT_YET = ("verbs/trace",)  # not split up yet
 
 OPTION_STRUCT = re.compile(r"(Options|Init|Limits|Timeouts|Bounds)$")
 CAN_FAIL = re.compile(r"\b(std::error_code|Expected<|Result<)")
@@ -34,7 +34,7 @@ PRESCRIBED = ("value_type", "iterator", "const_iterator", "StateType", "EventTyp
 ATTRIBUTES = re.compile(r"\[\[.*?\]\]|\balignas\([^)]*\)", re.DOTALL)
 TEMPLATE = re.compile(r"^template\s*<.*?>\s*(?=[\w\[])", re.DOTALL)
 TYPE = re.compile(r"(class|struct|union|enum(?:\s+class)?)\b\s*([\w:]+)?")
-# A name in front of "(": of a function, a conversion or an operator.
+# A name before "(": of a function, a conversion or an operator.
 FUNCTION = re.compile(r"(operator\s*(?:\(\)|[^\s(]+|\s\w[\w:<>]*)|[~\w][\w:]*)\s*\(")
 ACCESS = re.compile(r"(public|private|protected):(?!:)")
 
@@ -43,7 +43,7 @@ ACCESS = re.compile(r"(public|private|protected):(?!:)")
 class Declaration:
     """A statement of a header without its comments, or the head of one with a body."""
     text: str
-    first: int  # line
+    first: int  # line number
     last: int
     comment: str
     body: str | None = None
@@ -53,7 +53,7 @@ class Declaration:
         return self.first == self.last and bool(re.search(r"\(\s*\)\s*(const)?$", self.text))
 
     def covers(self, other):
-        """Whether the comment of this one is that of the next one, too."""
+        """Returns whether this comment also covers the next declaration."""
         both = self.is_accessor() and other.is_accessor()
         return other.first - self.last == 1 and (self.name == other.name or both)
 
@@ -81,7 +81,7 @@ class Header:
         return self.text.count("\n", 0, position) + 1
 
     def comment_above(self, line):
-        """The comment that ends above this line; other comments, as for linters, may be between."""
+        """Returns the comment that ends above this line; other comments, for example for linters, may be between."""
         found = []
         line -= 1
         while line > 0 and line not in self.blank and not self.lines[line - 1].strip():
@@ -93,7 +93,7 @@ class Header:
         return " ".join(self.behind[n] for n in range(first, last + 1) if n in self.behind)
 
     def behind_brace(self, position):
-        """Behind the brace that closes the one here."""
+        """Returns the position after the matching brace."""
         depth = 0
         while position < len(self.text):
             depth += {"{": 1, "}": -1}.get(self.text[position], 0)
@@ -103,7 +103,7 @@ class Header:
         return position
 
     def statement(self, start):
-        """(end, brace) of the statement that begins here; brace: where its body begins, or None."""
+        """Returns (end, brace) of the statement that begins here; brace is the position of its body, or None."""
         position, depth = start, 0
         while position < len(self.text):
             at = self.text[position]
@@ -120,7 +120,7 @@ class Header:
 
 
 def is_value(head):
-    """Whether the brace behind this text begins a value, as in `int a{1};` or `A() : a_{1} {}`."""
+    """Returns whether the brace after this text begins a value, as in `int a{1};` or `A() : a_{1} {}`."""
     head = TEMPLATE.sub("", ATTRIBUTES.sub("", head).strip())
     if re.match(r"(inline )?namespace\b|extern\b", head):
         return False
@@ -144,7 +144,7 @@ class Scanner:
         self.problems.add((line, what))
 
     def scope(self, position, end, owner, is_public):
-        """The declarations of a namespace (`owner` is empty) or a class."""
+        """Checks the declarations of a namespace (`owner` is empty) or a class."""
         text, before = self.header.text, None
         while True:
             while position < end and text[position] in " \n;\t":
@@ -166,7 +166,7 @@ class Scanner:
             position = behind
 
     def declaration(self, head, where, owner, before):
-        """Judges one; returns it if its comment may cover the next."""
+        """Checks one declaration. Returns it if its comment may cover the next one."""
         start, brace, behind = where
         first, last = self.header.line_at(start), self.header.line_at(behind - 1)
         comment = self.header.comment_above(first)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The README of a layer draws its rooms: each is a box, `[room]`, and a line that ends in an arrow
-head leads from a room to one that it uses. `|` and `-` are lines, which cross without touching; `+`
-joins all lines that touch it. Every arrow has to be an include, and for every include there has to
-be a way along the arrows."""
+"""Compares the drawing of rooms in the README of a layer with the includes. Each room is a box, `[room]`, and a
+line that ends in an arrow head leads from a room to one that it uses. `|` and `-` are lines, which cross without
+touching; `+` joins all lines that touch it. Every arrow must be an include, and every include must have a path
+along the arrows."""
 import pathlib
 import re
 import sys
@@ -26,7 +26,7 @@ class Drawing:
         self.lines = text.splitlines()
         self.boxes = [(match[1], row, match.start(), match.end())
                       for row, line in enumerate(self.lines) for match in BOX.finditer(line)]
-        self.used = set()  # arrow heads that a room leads to
+        self.used = set()  # arrow heads at the end of a line from a room
         self.arrows, self.astray = set(), set()
         for name, row, begin, end in self.boxes:
             for at, step in self.around(row, begin, end):
@@ -42,7 +42,7 @@ class Drawing:
 
     @staticmethod
     def around(row, begin, end):
-        """The cells beside a box, each with the step that leads there."""
+        """Yields the cells next to a box, each with the step that leads there."""
         yield from (((row + step[0], column), step) for step in (DOWN, UP) for column in range(begin, end))
         yield from (((row, end), RIGHT), ((row, begin - 1), LEFT))
 
@@ -55,7 +55,7 @@ class Drawing:
         return next((name for name, row, begin, end in self.boxes if row == at[0] and begin <= at[1] < end), None)
 
     def follow(self, at, step):
-        """The rooms that the line at this cell, which is entered by this step, leads to."""
+        """Returns the rooms that the line at this cell, entered by this step, leads to."""
         found, seen, left = set(), set(), [(at, step)]
         while left:
             at, step = left.pop()
@@ -76,7 +76,7 @@ class Drawing:
         return found
 
     def is_implied(self, room, other):
-        """There is a way along the arrows."""
+        """Returns whether there is a path along the arrows."""
         found, left = set(), [room]
         while left:
             here = left.pop()
@@ -87,8 +87,8 @@ class Drawing:
 
 
 def included(base, readme):
-    """What rooms include of other rooms, by folder; and the same with the headers that layers share, which belong
-    to the room whose row in the README names them."""
+    """Returns which rooms include which other rooms, by folder; and the same including the layer's shared headers,
+    which belong to the room whose row in the README names them."""
     rooms, by_folder, all_of_them = ROOMS[base], set(), set()
     layer = base.removesuffix("/src")
     owners = {name: room for room, row in ROW.findall(readme) for name in re.findall(r"`(\w+)`", row)}
@@ -107,7 +107,7 @@ def included(base, readme):
 
 
 def check(base):
-    """What is wrong with the drawing of the rooms of this layer."""
+    """Yields the errors in the drawing of the rooms of this layer."""
     name = readme_of(base)
     readme = (ROOT / name).read_text() if name else ""
     drawing = next((one for one in map(Drawing, BLOCK.findall(readme))

@@ -6,8 +6,8 @@ by a test: the names of verbs/rdma_core/exports.def, and the inline functions of
   check_exports.py [HEADERS]            check; exit 1 when a name has no test, or the table is stale
   check_exports.py [HEADERS] --update   rewrite the table in verbs/rdma_core/README.md
 
-What is written by hand (`impl`) has to be called in a source of test/rdma_core, or to be asked of
-the loader by name. What is generated is called by test/rdma_core/abi/test_abi.py, by its HOW."""
+Handwritten functions (`impl`) must be called in a source of test/rdma_core, or looked up by name.
+Generated ones are called by test/rdma_core/abi/test_abi.py, according to their HOW."""
 import pathlib
 import re
 import sys
@@ -27,9 +27,9 @@ KINDS = (("done as the manual page says", ("impl",)),
 
 HEADERS = ("infiniband/verbs.h", "rdma/rdma_verbs.h")
 INLINE = re.compile(r"^static inline[^;{(]*?[\s*](\w+)\(", re.MULTILINE)
-# Its headers are those of a later release than Debian 12's, which the tests were written with.
+# Only headers of releases later than Debian 12's, with which the tests were written, have it.
 LATER = "ibv_wr_flush"
-# Reached only through an object that cannot be had: what makes it is refused, and that is tested.
+# Needs an object that cannot exist: the function that creates it is refused, and a test checks that.
 UNREACHABLE = {
     "ibv_wc_read_completion_ts": "IBV_WC_EX_WITH_COMPLETION_TIMESTAMP",
     "ibv_wc_read_completion_wallclock_ns": "IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK",
@@ -41,7 +41,7 @@ UNREACHABLE = {
     "ibv_memcpy_to_dm": "ibv_alloc_dm",
     "ibv_memcpy_from_dm": "ibv_alloc_dm",
 }
-# What the headers call it as, where programs do not name it.
+# The name that the headers use, where programs do not name it.
 BY_HEADER = {"__ibv_get_device_list": "ibv_get_device_list", "___ibv_query_port": "ibv_query_port",
              "__ibv_reg_mr": "ibv_reg_mr", "__ibv_reg_mr_iova": "ibv_reg_mr_iova"}
 
@@ -51,7 +51,7 @@ ASKED = re.compile(r'\bdlv?sym\([^;]*?"(\w+)"')
 
 
 def exported():
-    """{name: how}"""
+    """Returns {name: how}."""
     names = {}
     for line in DEF.read_text().splitlines():
         match = re.match(r"(?:IBVERBS|RDMACM)_\S+ +([a-z0-9]+) +(\w+)", line)
@@ -61,7 +61,7 @@ def exported():
 
 
 def used_by_tests():
-    """Every identifier in the code of the tests, and every name that one asks the loader for."""
+    """Returns every identifier in the code of the tests, and every name that one looks up in the loader."""
     used = set()
     for path in sorted(TESTS.rglob("*.[ch]pp")):
         code = NOT_CODE.sub(" ", path.read_text())
@@ -72,13 +72,14 @@ def used_by_tests():
 
 
 def generated_and_called():
-    """The HOWs whose names test_abi.py calls."""
+    """Returns the HOWs whose names test_abi.py calls."""
     return {how for words in re.findall(r'self\.refused\(([^)]*)\)', GENERATED.read_text())
             for how in re.findall(r'"(\w+)"', words)}
 
 
 def inline_functions(headers):
-    """Those of the installed headers; none when they are missing, or later than the tests."""
+    """Returns the inline functions of the installed headers; none if the headers are missing, or later than the
+    tests."""
     names = set()
     for header in HEADERS:
         path = pathlib.Path(headers) / header

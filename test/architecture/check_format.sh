@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# All C++ sources are as clang-format 19 leaves them; other versions disagree in details, so only
-# that one is asked. Without it the check is skipped (exit 77), and says so.
+# Checks that all C++ sources are formatted by clang-format 19; other versions disagree in details. Without it the check
+# is skipped (exit 77) with a message.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

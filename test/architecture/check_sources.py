@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the sources must hold to: who may include whom, how long a file may be, how it begins,
-where it is named, and what must not be left in it. The tables below say the rules;
-`check_sources.py RULE` checks one."""
+"""Rules about the sources: which files may include which, the length of a file, how it begins, where it is named,
+and what it must not contain. The tables below define the rules; `check_sources.py RULE` checks one."""
 import fnmatch
 import os
 import pathlib
@@ -30,8 +29,8 @@ LAYERS = {
     "verbs/rdma_core": (*BELOW_VERBS, "verbs", "options", "trace", "net", "tls", "rdma_core"),
     "offload_model": ("verbs", "offload_model"),
 }
-# Folder of apps/ -> the folders whose headers it may include, besides its own. Nobody may know
-# conform (decision 0013). Any of them may use what all command lines are made of:
+# Folder of apps/ -> the folders whose headers it may include, besides its own. No folder may include conform (decision
+# 0013). All may use the common parts of command lines:
 APPS = {
     "command_line": (),
     "common": (),
@@ -107,7 +106,7 @@ ROOMS = {
     },
 }
 
-SANS_IO = ("mpa", "ddp", "rdmap", "verbs")  # but not what lies below these:
+SANS_IO = ("mpa", "ddp", "rdmap", "verbs")  # except what is below these:
 DRIVERS = ("verbs/net", "verbs/tls", "verbs/rdma_core")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
@@ -116,8 +115,8 @@ IO_HEADERS = re.compile(
     r"(future|semaphore|barrier|latch|stop_token|fstream|iostream|filesystem|random|ctime|"
     r"sys/(?!auxv).*|netinet/.*|arpa/.*|linux/.*|net/.*|poll\.h|unistd\.h|fcntl\.h|netdb\.h|"
     r"pthread\.h|signal\.h|csignal|time\.h|errno\.h|cerrno|boost/asio.*|openssl/.*|pcap.*)$")
-# What the objects that connections share need: locks, and to yield. That no thread is made with
-# <thread> is for check_symbols.py to say.
+# Objects that connections share need locks, and to yield. check_symbols.py checks that <thread> is not used to create
+# threads.
 LOCK_HEADERS = re.compile(r"(thread|mutex|shared_mutex|condition_variable)$")
 FILE_HEADERS = re.compile(r"(fstream|filesystem|sys/stat\.h|cerrno|unistd\.h|fcntl\.h|arpa/inet\.h|pcap/.*)$")
 CAPTURE_WRITER = re.compile(r"verbs/trace/(src|(include|internal)/iwarp/trace)/(pcap|capture|qlog_file)\w*\.[ch]pp$")
@@ -126,8 +125,8 @@ MAX_LINES = 500
 # Headers of a layer for others: "include" is installed, "internal" is for the layers above in this build.
 SHARED_HEADER = re.compile(r"/(include|internal)/(iwarp/.*\.hpp)$")
 MAX_SHARED_HEADER_LINES = 200  # half of it may be documentation
-# How many headers are installed, with version.hpp, which CMake makes; and how many of them a program gets that
-# includes the first one.
+# The number of installed headers, including version.hpp, which CMake makes; and the number of those that a program gets
+# by including the first one.
 UMBRELLA = "iwarp/iwarp.hpp"
 MAX_INSTALLED = 60
 MAX_INCLUDED = 30
@@ -135,29 +134,29 @@ MAX_INCLUDED = 30
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(wo" r"rk|ho" r"me|ro" r"ot|tmp/build-|tmp/helpers)(/|\b)")
 SLEEPS = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
-# A call that waits for less than a second. A busy machine keeps any thread from running for as long, so
-# what has not come by then may still come.
+# A call that waits for less than a second. A busy machine can delay any thread for as long, so an event that has not
+# come by then may still come.
 SHORT_WAIT = re.compile(r"\b\w*(?:wait|readable)\w*\([^;{}]*?(?<![-\w])(?:[1-9]\d{0,2}(?:ms|us)|"
                         r"(?:milliseconds|microseconds)[({][1-9]\d{0,2}[)}])\s*\)|"
                         r"\b(?:poll|rpoll)\((?:&\w+|[\w.]+\(\)|\w+), [\w.]+(?:\(\))?, [1-9]\d{0,2}\)|"
                         r"\b(?:epoll_wait|is_readable|readable)\([^;{}()]*, [1-9]\d{0,2}\)")
 MAY_SLEEP = ("test/bench",)  # they measure
-MAY_WAIT_BRIEFLY = {  # what is tested is that a wait ends, or a tool reports at intervals
+MAY_WAIT_BRIEFLY = {  # these test that a wait ends, or that a tool reports at intervals
     "test/net/channel.cpp": ("wait(1ms)",),
-    # A program that stays away from its queue for a while, and one that arms it again and again.
+    # A program that does not poll its queue for a while, and one that arms it again and again.
     "test/net/driving/drive_modes.cpp": ("wait(2ms)", "wait(10ms)"),
     "test/rdma_core/rsockets/readiness.cpp": ("rpoll(waiting.data(), waiting.size(), 5)",),
     "test/load/load.cpp": ("poll(&end, 1, 5)",),
     "test/load/ends.cpp": ("wait_for(end.cm->fd(), end.channel->fd(), milliseconds(50))",),
     "test/apps/units/perf.cpp": ("wait(EPOLLIN, std::chrono::milliseconds(1))",),
 }
-# In a script: where no event can be waited for, a loop looks again and again until a condition holds.
+# In a script, a loop may poll until a condition holds if there is no event to wait for.
 SCRIPT_SLEEPS = {".py": re.compile(r"^.*\btime\.sleep\(.*$", re.MULTILINE),
                  ".sh": re.compile(r"^(?!\s*#).*\bsleep [\d.$].*$", re.MULTILINE)}
 SCRIPT_LOOP = re.compile(r"\b(while|until)\b")
-README_COMMANDS = ("test/portability.sh",)  # makes the commands of README.md, which sleep
+README_COMMANDS = ("test/portability.sh",)  # runs the commands of README.md, which sleep
 BRIEF_TIMEOUT = re.compile(r"\.(?:wait|join|communicate|get|settimeout)\((?:timeout=)?0?\.\d+\)")
-# What hides a race: a test that is tried until it passes, by ctest or by itself.
+# Retries until a test passes, by ctest or by itself, which hide races.
 RETRIES = re.compile(r"until-pass|--repeat until|\b(tries|attempts?|retries_left)\s*(<|<=|>|!=)\s*\d|"
                      r"\bfor \w+ in range\(\w*(tries|attempts)|\brange\(tries\b")
 
@@ -180,7 +179,7 @@ def line_of(text, match):
 
 
 def check_includes():
-    """A layer includes only itself and what it depends on, and below the driver no I/O at all."""
+    """A layer includes only itself and what it depends on, and layers below the driver use no I/O at all."""
     for path, text in files(CODE, ("mpa", "ddp", "rdmap", "verbs", "offload_model")):
         layer = max((d for d in LAYERS if is_below(path, (d,))), key=len)
         sans_io = is_below(path, SANS_IO) and not is_below(path, DRIVERS)
@@ -202,7 +201,7 @@ def check_includes():
 
 
 def included_apps():
-    """(path, line, folder of apps/ that includes, folder or top file that is included)."""
+    """Yields (path, line, including folder of apps/, included folder or top file)."""
     for path, text in files(CODE, ("apps",)):
         folder = path.split("/")[1]
         for match in INCLUDE.finditer(text):
@@ -217,7 +216,7 @@ def included_apps():
 
 
 def upward_includes():
-    """Includes within a folder of SUB_FOLDERS that point at a later sub-folder, and files in none."""
+    """Finds includes within a folder of SUB_FOLDERS that point at a later sub-folder, and files in none."""
     for folder, order in SUB_FOLDERS.items():
         name = folder.split("/")[-1]
         for path, text in files(CODE, (folder,)):
@@ -254,7 +253,7 @@ def check_apps():
 
 
 def reached(depends, folder):
-    """The folders that this one's target depends on, at any remove."""
+    """Returns the folders that this one's target depends on, directly or indirectly."""
     found, left = set(), [folder]
     while left:
         for other in depends.get(left.pop(), set()) - found:
@@ -264,13 +263,13 @@ def reached(depends, folder):
 
 
 def room_of(rooms, path):
-    """The room of a path that is relative to the sources of its layer; None if no room has it."""
+    """Returns the room of a path that is relative to the sources of its layer; None if no room has it."""
     found = [room for room in rooms if path == room or path.startswith(room + "/")]
     return max(found, key=len, default=None)
 
 
 def check_rooms():
-    """The rooms of a layer use each other as the table ROOMS says, and so in one direction only."""
+    """The rooms of a layer use each other according to the table ROOMS, and so in one direction only."""
     for base, rooms in ROOMS.items():
         lower = set()
         for room, others in rooms.items():
@@ -292,7 +291,7 @@ def check_rooms():
 
 
 def included_room(base, path, room, name):
-    """What is wrong with a file of this room that includes `name`, if anything is."""
+    """Returns the error if a file of this room includes `name`, or None."""
     rooms = ROOMS[base]
     other = room_of(rooms, name)
     if other is None and "/" not in name:
@@ -306,7 +305,7 @@ def included_room(base, path, room, name):
 
 
 def check_rooms_readme(base, rooms):
-    """The table of rooms in the README of the layer says the same."""
+    """The table of rooms in the README of the layer agrees."""
     readme = readme_of(base)
     if readme is None:
         return
@@ -328,7 +327,7 @@ def check_sizes():
 
 
 def in_a_loop(text, match):
-    """A line of a script is in a loop that ends when a condition holds, on this line or around it."""
+    """Returns whether a line of a script is in a loop that ends when a condition holds, on this line or around it."""
     lines = text[:match.end()].splitlines()
     inner = len(lines[-1]) - len(lines[-1].lstrip())
     if SCRIPT_LOOP.search(lines[-1]):
@@ -343,7 +342,7 @@ def in_a_loop(text, match):
 
 
 def sleeps(path, text):
-    """Sleeps of a test, and waits that are used as such: (match, what)."""
+    """Yields the sleeps of a test, and waits that are used as sleeps: (match, what)."""
     if not is_below(path, ("test",)) or is_below(path, (*MAY_SLEEP, "test/architecture")):
         return
     if path.endswith(CODE):
@@ -360,8 +359,8 @@ def sleeps(path, text):
 
 
 def check_public():
-    """An installed header includes installed ones only. How many are installed and how many the umbrella header
-    reaches is bounded."""
+    """An installed header includes installed ones only. The number of installed headers, and the number that the
+    umbrella header includes, are bounded."""
     includes, internal = {"iwarp/version.hpp": []}, set()
     for path, text in files((".hpp",), LAYERS):
         shared = SHARED_HEADER.search(path)
@@ -386,7 +385,7 @@ def check_public():
 
 
 def check_leftovers():
-    """Nothing unfinished, no path of one machine, no test that sleeps or is tried until it passes."""
+    """No unfinished code, no path of one machine, no test that sleeps or is retried until it passes."""
     for path, text in files(CODE + SCRIPTS + (".md", ".txt", ".hex", "run"), (*TOP_LEVEL, ".ci")):
         found = [(UNFINISHED, "unfinished"), (MACHINE_PATHS, "path of one machine")]
         if is_below(path, ("test", ".ci")) and not path.startswith("test/architecture/"):
@@ -399,7 +398,7 @@ def check_leftovers():
 
 
 def check_heads():
-    """Every source begins with its licence line and says what it is for."""
+    """Every source begins with its license line and says what it is for."""
     for path, text in files(CODE + SCRIPTS):
         lines = text.splitlines()
         if lines and lines[0].startswith("#!"):
@@ -413,13 +412,13 @@ def check_heads():
 
 
 def named_in(readme):
-    """The words of what it shows as code or links to; `cm_*` names many."""
+    """Returns the words that a README shows as code or links to; `cm_*` names many."""
     shown = re.findall(r"`[^`\n]*`|\]\([^)\n]*\)", readme)
     return {word for text in shown for word in re.findall(r"\w[\w*]*", text)}
 
 
 def readme_of(folder):
-    """The README that describes a folder: its own, or the nearest above it."""
+    """Returns the README that describes a folder: its own, or the nearest above it."""
     for above in (pathlib.PurePath(folder), *pathlib.PurePath(folder).parents):
         if (ROOT / above / "README.md").is_file():
             return str(above / "README.md")
@@ -427,7 +426,7 @@ def readme_of(folder):
 
 
 def check_readmes():
-    """A layer's README names every source of it, whatever else it says of them."""
+    """A layer's README names every source of the layer."""
     for layer in LAYERS:
         readme = readme_of(layer)
         names = named_in((ROOT / readme).read_text()) if readme else set()

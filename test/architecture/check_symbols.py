@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The layers below the driver and apps/frames do no I/O: what their archives import says so. Reads
-`nm -uC` of each archive named on the command line as LAYER=ARCHIVE; knows GNU nm only."""
+"""The layers below the driver and apps/frames do no I/O, as the imports of their archives show. Reads `nm -uC` of
+each archive named on the command line as LAYER=ARCHIVE; supports GNU nm only."""
 import os
 import re
 import subprocess
@@ -22,7 +22,7 @@ LOCKS = r"pthread_(mutex|cond|rwlock)_\w+|std::(condition_variable|mutex|shared_
 
 
 def deny_list(layer, member):
-    """The symbols that this member of the layer's archive must not import."""
+    """Returns the symbols that this member of the layer's archive must not import."""
     denied = [NETWORK, TIME, THREADS, RANDOM]
     if not (layer == "trace" and re.match(r"(unity_)?(pcap|capture|qlog_file)", member)):
         denied.append(FILES)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""clang-tidy 19 over the libraries and the command, with the checks of .clang-tidy; every finding is
-an error. Reads the units of a configured build, of which each is several sources in one, so headers
+"""Runs clang-tidy 19 on the libraries and the command, with the checks of .clang-tidy; every finding is
+an error. Reads the units of a configured build, each of which joins several sources, so that headers
 are read once for all of them.
 Usage: check_tidy.py BUILD_DIR [PARTS]
-With PARTS only the units with a source whose code differs from origin/main, and one of PARTS equal
-shares of the rest, another share each day. IWARP_LONG=1 adds the analyzer, many minutes."""
+With PARTS it checks only the units with a source whose code differs from origin/main, and one of PARTS
+equal shares of the others, a different share each day. IWARP_LONG=1 adds the analyzer, many minutes."""
 import concurrent.futures
 import datetime
 import json
@@ -22,7 +22,7 @@ CHECKED = re.compile(r"(mpa|ddp|rdmap|verbs|offload_model|apps)/.*\.cpp$")
 
 
 def sources_of(unit):
-    """The sources of ours in this unit, relative to the root."""
+    """Returns the project's sources in this unit, relative to the root."""
     path = pathlib.Path(unit)
     found = [unit]
     if path.name.startswith("unity_"):
@@ -32,8 +32,8 @@ def sources_of(unit):
 
 
 def changed(base="origin/main"):
-    """What differs from `base` in more than its name, includes and comments; None when that is not known
-    here."""
+    """Returns the files that differ from `base` in more than their names, includes and comments; None if that is
+    unknown here."""
     done = subprocess.run(["git", "diff", "-M", "--unified=0", "--no-color", f"{base}...HEAD"], cwd=ROOT,
                           capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
@@ -59,7 +59,7 @@ def chosen(units, parts):
 
 
 def tidy(build, unit):
-    # The build is GCC's: its own warnings' names and precompiled headers are no finding.
+    # GCC configures the build: names of its warnings and its precompiled headers are not findings.
     command = ["clang-tidy-19", "--quiet", "-p", build, "--extra-arg=-Wno-unknown-warning-option",
                "--extra-arg=-Wno-ignored-gch", "--extra-arg=-Wno-unused-command-line-argument", unit]
     if os.environ.get("IWARP_LONG") != "1":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What check_drawings.py has to find: each test gives it a small tree and a drawing of its rooms."""
+"""Tests of check_drawings.py: each gives it a small tree and a drawing of its rooms."""
 import shutil
 import unittest
 
@@ -8,7 +8,7 @@ from rules_bite import Tree
 
 
 class DrawnRooms(Tree):
-    """Of the layer with the fewest rooms that are drawn. `driver` includes `sockets`, `setup` includes both."""
+    """Uses the layer with the fewest drawn rooms. `driver` includes `sockets`, `setup` includes both."""
     ARROWS = "[setup]-->[driver]----->[sockets]\n"
     OTHERS = "[metrics] [rnic] [memory] [channels] [datagrams] [statistics]\n"
 

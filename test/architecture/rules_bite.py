@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of this folder and rfc-notes/trace.py are code too, so they are tested: a small tree
-breaks each rule, which must say so, and another keeps it. Uses made-up requirement ids (TOY-n) of its
-own."""
+"""Tests of the checks in this folder and of rfc-notes/trace.py: a small tree breaks each rule, which must report
+it, and another keeps it. Uses its own requirement ids (TOY-n)."""
 import pathlib
 import subprocess
 import sys
@@ -19,7 +18,7 @@ LOOP = "while not condition():\n    if late():\n        fail()\n    time.sleep(0
 SHORT = "short wait used as a sleep"
 OUTSIDE = "sleep outside a loop that waits for a condition"
 
-# What breaks each rule of check_sources.py: a file, what it includes or says, and what the rule says of it.
+# Breaks each rule of check_sources.py: a file, its includes or text, and the report of the rule.
 BREAKS = {
     "includes": [
         ("ddp/src/a.cpp", '#include "iwarp/mpa/fpdu.hpp"\n', "ddp/src/a.cpp:3: ddp must not include iwarp/mpa/fpdu.hpp"),
@@ -79,7 +78,7 @@ BREAKS = {
         ("ddp/internal/iwarp/ddp/three.hpp", "", "ddp/README.md: does not name three of ddp"),
         ("mpa/bytes/src/hex.cpp", "", "mpa/README.md: does not name hex of mpa/bytes")],
 }
-# What keeps them.
+# Keeps the rules.
 KEPT = {
     "verbs/trace/src/pcap_writer.cpp": "#include <fstream>\n",
     "verbs/net/src/sockets/c.hpp": "",
@@ -144,7 +143,7 @@ class SourceRules(Tree):
         for path, text in KEPT.items():
             self.write(path, HEAD + ("#pragma once\n" if path.endswith(".hpp") else "") + text)
         for rule in (*BREAKS, "heads"):
-            if rule == "readmes":  # of the folders that have one here
+            if rule == "readmes":  # the folders that exist in the small tree
                 continue
             status, output = self.run_script(self.CHECK, rule)
             self.assertEqual(status, 0, output)
@@ -223,7 +222,7 @@ class DocumentedHeaders(Tree):
 
 
 class ExportedNames(Tree):
-    """One name that is done, one that is refused, and headers with two inline functions."""
+    """One name that is implemented, one that is refused, and headers with two inline functions."""
 
     def setUp(self):
         super().setUp()

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The solutions of the course, compared with what the stack says. Nothing is known here beforehand:
-behind a value in solutions.md stands where `iwarp explain` has it, as
+"""Compares the solutions of the course with the output of the stack. No result is built in:
+after a value in solutions.md there is the place where `iwarp explain` has it, as
 
     `value`<!-- answer: CAPTURE FRAME WHAT -->
 
 CAPTURE is a file in test/vectors/course, or its path from the root; `fpdu` (without FRAME) is the
-frame in hexadecimal under the heading of the same name in exercises.md. FRAME is as explain numbers
-them, or `close`. WHAT is a path in the frame's JSON, `from` for the end that sent it, `gap` for
-the seconds since the frame before, `field:NAME` or `octets:NAME` for a field."""
+frame in hexadecimal under the heading of the same name in exercises.md. FRAME is explain's number of
+the frame, or `close`. WHAT is a path in the frame's JSON, `from` for the end that sent it, `gap` for
+the seconds since the previous frame, `field:NAME` or `octets:NAME` for a field."""
 import pathlib
 import re
 import sys
@@ -23,7 +23,7 @@ ENDS = {"near": "client", "far": "server"}
 
 
 def sections(path):
-    """{heading: text} of the second level."""
+    """Returns {heading: text} of the second level."""
     parts = re.split(r"^## (.+)$", path.read_text(), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2]))
 
@@ -50,7 +50,7 @@ def shown(value):
 
 
 class Captures:
-    """Each capture is explained once."""
+    """Runs explain once for each capture."""
 
     def __init__(self):
         self.known = {}

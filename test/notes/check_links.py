@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What Markdown asks for, in every file of the project: links lead to a file that is there and to a
-heading of it, the rows of a table have as many cells as its head, fences and comments are closed, and
-a variable IWARP_* is one that a source reads.
-Links out of the project are not followed."""
+"""Rules for Markdown, in every file of the project: links lead to an existing file and to one of its headings, the
+rows of a table have as many cells as its head, fences and comments are closed, and a source reads each variable
+IWARP_* that is named. Links out of the project are not followed."""
 import pathlib
 import re
 import sys
@@ -17,12 +16,12 @@ DELIMITER = re.compile(r"^\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?$")
 
 
 def blank(found):
-    """As many lines and characters, without what would be taken for Markdown."""
+    """Returns a text of the same lines and length without Markdown."""
     return re.sub(r"[^\n]", "x", found[0])
 
 
 class Page:
-    """A file without its code: only what is Markdown is left, on the lines where it was."""
+    """A file without its code, which leaves the Markdown on its original lines."""
 
     def __init__(self, path):
         self.path, self.problems = path, []
@@ -50,7 +49,7 @@ class Page:
         self.problems.append(f"{self.path.relative_to(ROOT)}:{line}: {text}")
 
     def anchors(self):
-        """The names that a forge gives to the headings; the second of a name gets -1."""
+        """Returns the anchors that a forge gives to the headings; the second of a name gets -1."""
         out, seen = set(), {}
         for line, masked in zip(self.raw, self.lines):
             heading = re.match(r" {0,3}#{1,6} +(.*?)[# ]*$", line)
@@ -89,7 +88,7 @@ def is_row(line):
 
 
 def check_tables(page):
-    """A bar in code is a cell's end too, as forges have it, so cells are counted in the raw lines."""
+    """Forges treat a bar in code as the end of a cell, too, so cells are counted in the raw lines."""
     number = 0
     while number < len(page.raw):
         if not is_row(page.lines[number]):
@@ -112,7 +111,7 @@ def check_tables(page):
 
 
 def sources_text():
-    """All that is not Markdown and may read a variable."""
+    """Returns all files except Markdown that may read a variable."""
     folders = ("mpa", "verbs", "apps", "test", "rfc-notes", ".cmake", ".ci", ".github", "CMakeLists.txt")
     paths = [path for folder in folders for path in (ROOT / folder, *(ROOT / folder).rglob("*"))]
     return "\n".join(path.read_text(errors="replace") for path in paths
