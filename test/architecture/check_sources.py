@@ -62,9 +62,9 @@ APPS_TOP = ("main.cpp", "commands.hpp", "examples")
 # Folder of apps/ -> headers of other layers that are not installed, and that it may include.
 NOT_INSTALLED = {"run": ("rdma_core/faults/plan.hpp",)}
 
-# Sources of a layer -> its rooms, from the lowest up -> the rooms that each may use besides itself.
-# A room is a folder of any depth ("rsockets/streams") or a single file ("hooks.hpp"). The README of
-# the layer has the same as a table: room, rooms that it uses, what is in it.
+# Sources of a layer -> its rooms, from the lowest up -> the rooms that each may use besides itself. A room is a folder
+# of any depth ("rsockets/streams") or a single file ("hooks.hpp"). The README of the layer has a table of them: room,
+# rooms that it uses, contents.
 ROOMS = {
     "verbs/src": {
         "text": (),

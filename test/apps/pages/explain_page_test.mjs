@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a page of iwarp explain in headless Chromium and steps through it: which octets light up, what
-// is told of them, what the keyboard does, what folds; light, dark, narrow and on paper. Nothing may be
-// fetched and the console stays quiet. Saves screenshots.
+// Opens a page of iwarp explain in headless Chromium and steps through it: highlighted octets and their
+// explanations, keys, folding; light, dark, narrow and printed. The page must fetch nothing and log
+// nothing to the console. Saves screenshots.
 // Usage: node explain_page_test.mjs PLAYWRIGHT_MODULE CHROMIUM PAGE.html SCREENSHOT_DIR demo|errors|rping|many
 import { pathToFileURL } from 'node:url';
 import path from 'node:path';
@@ -11,14 +11,14 @@ const [modulePath, executablePath, page, screenshots, kind] = process.argv.slice
 const playwright = (await import(pathToFileURL(modulePath))).default;
 
 const PAPER = 680; // A4 less its margins, in CSS pixels
-const MOST_ROWS = 120; // in the document at once, however many there are
+const MOST_ROWS = 120; // in the document at once, however many frames there are
 const problems = [];
 const browser = await playwright.chromium.launch({ executablePath,
   args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking'] });
 
 async function open(options) {
   const view = await browser.newPage(options);
-  view.setDefaultTimeout(120000); // beside other tests it is slow
+  view.setDefaultTimeout(120000); // slow while other tests run
   view.on('console', (message) => problems.push(`console: ${message.text()}`));
   view.on('pageerror', (error) => problems.push(`page: ${error.message}`));
   view.on('dialog', (dialog) => { problems.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
@@ -53,7 +53,7 @@ const heading = (view) => view.locator('.message h2').innerText();
 const note = (where, found) => { for (const one of found) problems.push(`${where}: ${one}`); };
 
 async function demo(view) {
-  // The RDMA Write: its TO, pointed at in the grid.
+  // The TO of the RDMA Write, selected in the grid.
   await frame(view, 5);
   has('frame 5', await heading(view), '5 · RDMA Write');
   await view.hover('.octet[data-at="10"]');
@@ -63,10 +63,10 @@ async function demo(view) {
   has('memory', await view.locator('.memory .now').first().innerText(), 'Frame 5 places 64 octets at 0x');
   await shoot(view, 'light');
 
-  // One octet, several fields of bits.
+  // One octet with several bit fields.
   await view.hover('.octet[data-at="2"]');
   same('bits', await view.locator('.bits small').allInnerTexts(), ['T', 'L', 'Rsvd', 'DV']);
-  // In the list: the CRC.
+  // The CRC, selected in the list.
   await view.hover('.fields li button:has-text("CRC")');
   same('the octets of the CRC', await litOctets(view), range(80, 4));
 
@@ -81,7 +81,7 @@ async function demo(view) {
   await view.click('.fold.layer-ddp');
   same('octets of DDP, unfolded', await view.locator('.octet.layer-ddp[data-at]').count(), 13);
 
-  // From field to field by keyboard.
+  // Moves from field to field by keyboard.
   await view.mouse.move(0, 0);
   await view.focus('#octets');
   await view.keyboard.press('Home');
@@ -90,13 +90,13 @@ async function demo(view) {
   same('the last field', await litOctets(view), range(80, 4));
   same('the frame stays', (await heading(view)).slice(0, 1), '5');
 
-  // A marker and a pad are woven in; the marker splits nothing here but stands first.
+  // A frame with a marker and a pad; this marker is before the FPDU and splits no field.
   await frame(view, 4);
   await view.hover('.octet[data-at="2"]');
   has('a marker', await told(view), 'FPDUPTR');
   same('marker octets', await view.locator('.octet.layer-marker[data-at]').count(), 4);
 
-  // The next error, and what joins it.
+  // The next error, and the Terminate that follows.
   await view.focus('#rows');
   await view.keyboard.press('Home');
   await view.keyboard.press('n');
@@ -126,7 +126,7 @@ async function errors(view) {
   await view.selectOption('select >> nth=1', 'startup');
   same('startup frames', await view.locator('.row').count(), 2);
 
-  // On a small screen, too, every label is there as a whole, and what is wrong has one name and one count.
+  // Every label is complete on a small screen, too, and violations have the same name and count everywhere.
   const small = await open({ viewport: { width: 1280, height: 800 } });
   const counts = (await small.locator('select >> nth=0').locator('option').allInnerTexts())
     .map((text) => Number(/, (\d+) violations?$/.exec(text)?.[1] ?? 0));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the whole tour of iwarp lab in headless Chromium; steps forwards and back; points at fields;
-// makes each fault; saves the session and replays it. Nothing may be fetched and the console stays
-// quiet. Leaves screenshots, and what the page saved, in a folder.
+// Takes the whole tour of iwarp lab in headless Chromium; steps forwards and back; selects fields;
+// causes each fault; saves the session and replays it. The page must fetch nothing and log nothing to
+// the console. Leaves screenshots, and the files that the page saved, in a folder.
 // Usage: node lab_page_test.mjs PLAYWRIGHT_MODULE CHROMIUM LAB.html FOLDER
 import { pathToFileURL } from 'node:url';
 import path from 'node:path';
@@ -16,7 +16,7 @@ const browser = await playwright.chromium.launch({ executablePath,
 
 async function open(options, url = pathToFileURL(page).href, ready = 'body[data-ready="true"]') {
   const view = await browser.newPage(options);
-  view.setDefaultTimeout(60000); // beside other tests it is slow
+  view.setDefaultTimeout(60000); // slow while other tests run
   view.on('console', (message) => problems.push(`console: ${message.text()}`));
   view.on('pageerror', (error) => problems.push(`page: ${error.message}`));
   view.on('dialog', (dialog) => { problems.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
@@ -102,7 +102,7 @@ async function write(view) {
   await view.keyboard.press('O');
   await view.keyboard.press('o');
   has('by keys', await memory(view, 'far', 'window'), PLACED);
-  // Point at a field, in the grid and in the list.
+  // Selects a field in the grid and in the list.
   await view.hover('.octet[data-at="10"]');
   same('the octets of TO', await litOctets(view), range(8, 8));
   has('TO', await told(view), 'octets 8 to 15');
@@ -121,8 +121,8 @@ async function read(view) {
   await shoot(view, '3-read');
   await next(view);
   has('completed', await log(view), 'RDMA Read, request 5: success, 64 octets');
-  // The tour has opened it.
-  await view.locator('[data-end=near] [data-memory=sink] pre div').first().waitFor();  // it has its lines once it is open
+  // The tour has opened the memory.
+  await view.locator('[data-end=near] [data-memory=sink] pre div').first().waitFor();  // its lines exist once it is open
   has('in the sink', await memory(view, 'near', 'sink'), "The responder's window.");
 }
 
@@ -155,7 +155,7 @@ async function errors(view) {
 async function markers(view) {
   await next(view);
   has('a marker', await told(view), 'FPDUPTR');
-  await view.locator('.octet.layer-marker[data-at]').first().waitFor()  // the list has to scroll there
+  await view.locator('.octet.layer-marker[data-at]').first().waitFor()  // the list must scroll to it
     .catch(() => problems.push('no marker is in sight'));
   await shoot(view, '7-markers');
   await next(view);
@@ -164,7 +164,7 @@ async function markers(view) {
   same('the end of the tour', await view.locator('[data-next]').isDisabled(), true);
 }
 
-/** A new session with those settings, connected; the initiator has spoken. */
+/** Begins a session with these settings, and connects; the initiator sends first. */
 async function begin(view, settings = {}) {
   if (!(await view.locator('select[name=revision]').isVisible())) await view.click('summary:has-text("New session")');
   for (const [name, value] of Object.entries(settings)) await view.selectOption(`select[name=${name}]`, value);
@@ -193,7 +193,7 @@ async function faults(view) {
   await act(view, 'send');
   await run(view);
   has('no Receive', await fact(view, 'far', 'terminate-sent'), '1/2/02');
-  // A bit of an octet that is pointed out.
+  // Flips a bit of a selected octet.
   for (const crc of ['both', 'none']) {
     await begin(view, { receives: '4', crc });
     await act(view, 'send');
@@ -267,8 +267,8 @@ async function save(view) {
   await explained.close();
 }
 
-/** In the browser: at least `most` pixels of the height of what that selector finds, or all of it, are in view, and
-    nothing lies above them. */
+/** Runs in the browser. Returns whether the element is in view: at least `most` pixels of its height, or all of it,
+    and no other element covers them. */
 const isInView = ({ selector, most }) => {
   const found = document.querySelector(selector);
   if (!found) return false;
@@ -284,8 +284,8 @@ const isInView = ({ selector, most }) => {
   return hit !== null && (found.contains(hit) || hit.contains(found));
 };
 
-/** The whole tour on a screen of that size: what a beat names is in view beside its words. Where not all of it has
-    room, `oneByOne`, each part is once its button was pressed. */
+/** Takes the tour on a screen of this size: the parts that a step names must be in view next to its text. With
+    `oneByOne`, on a small screen, each part must be in view after its button was pressed. */
 async function parts(width, height, oneByOne) {
   const view = await open({ viewport: { width, height }, colorScheme: 'light' });
   const where = async () => `${width}x${height}, ${await view.locator('.beat .where').innerText()}`;

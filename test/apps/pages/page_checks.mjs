@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds for every page with frames, in a browser: texts can be read, and nothing sticks out.
+// Checks of every page with frames, in a browser: text is readable, and nothing overflows.
 
 const TEXT_CONTRAST = 4.5; // WCAG 2
 
-/** Texts that are too near to what is behind them, one line each. */
+/** Returns texts with too little contrast to their background, one line each. */
 export const unreadable = (view) => view.evaluate((least) => {
   const numbers = (colour) => (colour.match(/[\d.]+/g) || []).map(Number);
   const luminance = (colour) => {
@@ -30,7 +30,7 @@ export const unreadable = (view) => view.evaluate((least) => {
   return [...out];
 }, TEXT_CONTRAST);
 
-/** What sticks out of the page, and buttons without a name. */
+/** Returns elements that overflow the page, and buttons without a name. */
 export const misplaced = (view) => view.evaluate(() => {
   const out = [];
   const room = document.documentElement.clientWidth;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a report in headless Chromium: every chart must be drawn, nothing may be fetched, and the
-// console must stay quiet; on a phone nothing is cut off, in the dark and on paper everything can be
-// told from its background, and each chart has a text and its numbers. Saves screenshots and a PDF.
+// Opens a report in headless Chromium: every chart must be drawn, and the page must fetch nothing and
+// log nothing to the console. On a phone nothing is cut off, in dark mode and in print everything has
+// enough contrast, and each chart has a text and its numbers. Saves screenshots and a PDF.
 // Usage: node page_test.mjs PLAYWRIGHT_MODULE CHROMIUM PAGE.html SCREENSHOT_DIR
 import { pathToFileURL } from 'node:url';
 import path from 'node:path';
@@ -12,8 +12,8 @@ const playwright = (await import(pathToFileURL(modulePath))).default;
 const CHARTS = ['bars', 'size', 'rate', 'share', 'reuse', 'laws', 'waterfall', 'eras', 'file'];
 const TABLES = ['crossovers', 'crc', 'predictions', 'published', 'parameters'];
 const LEAST_SHAPES = 12; // axes alone have more
-const TEXT_CONTRAST = 4.5; // WCAG 2: text
-const SHAPE_CONTRAST = 3; // and what else must be told apart
+const TEXT_CONTRAST = 4.5; // WCAG 2, text
+const SHAPE_CONTRAST = 3; // WCAG 2, graphics
 const PHONE = 400;
 const PAPER = 680; // A4 less its margins, in CSS pixels
 const SMALLEST_TEXT = 9;
@@ -24,7 +24,7 @@ const browser = await playwright.chromium.launch({ executablePath,
 
 async function open(options) {
   const view = await browser.newPage(options);
-  view.setDefaultTimeout(120000); // beside other tests it is slow
+  view.setDefaultTimeout(120000); // slow while other tests run
   view.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) problems.push(`console: ${message.text()}`);
   });
@@ -40,7 +40,7 @@ async function open(options) {
 
 const shoot = (view, name) => view.screenshot({ path: path.join(screenshots, `${name}.png`), fullPage: true });
 
-/** Texts and shapes that are too near to the background, one line each. */
+/** Returns texts and shapes with too little contrast to the background, one line each. */
 const unreadable = (view, limits) => view.evaluate(([text, shape]) => {
   const numbers = (colour) => (colour.match(/[\d.]+/g) || []).map(Number);
   const luminance = (colour) => {
@@ -64,7 +64,7 @@ const unreadable = (view, limits) => view.evaluate(([text, shape]) => {
     const id = element.closest('figure').id;
     if (element.textContent) check(`${id} "${element.textContent}"`, getComputedStyle(element).fill, text);
   }
-  // Not the map of LAWS, whose colours mean numbers, and not bands, which lie behind their line.
+  // Skips the map of LAWS, whose colours encode numbers, and bands, which lie behind their line.
   for (const element of document.querySelectorAll('figure:not(#laws) svg .mark-rect path, figure:not(#laws) svg .mark-line path')) {
     const style = getComputedStyle(element);
     const colour = style.fill === 'none' ? style.stroke : style.fill;
@@ -74,7 +74,7 @@ const unreadable = (view, limits) => view.evaluate(([text, shape]) => {
   return [...new Set(out)];
 }, limits);
 
-/** What sticks out of the page, or of its chart; and text too small to read. */
+/** Returns elements that overflow the page or their chart, and text that is too small to read. */
 const cutOff = (view, smallest) => view.evaluate((least) => {
   const out = [];
   const room = document.documentElement.clientWidth;
@@ -142,7 +142,7 @@ try {
   note('wide', await cutOff(desk, SMALLEST_TEXT));
   await shoot(desk, 'page');
 
-  // As it is, drawn for a screen, it goes to paper: from the dark, too.
+  // Prints the page as drawn for the screen, from dark mode, too.
   await desk.emulateMedia({ colorScheme: 'dark' });
   note('dark', await unreadable(desk, [TEXT_CONTRAST, SHAPE_CONTRAST]));
   await shoot(desk, 'dark');

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the digest of random sessions of iwarp lab, as its WebAssembly module has them.
+// Prints the digest of random sessions of iwarp lab, computed by its WebAssembly module.
 // Usage: node lab_digest.mjs LAB.wasm SEED COUNT
 import fs from 'node:fs';
 
 const [file, seed, count] = process.argv.slice(2);
 const module = new WebAssembly.Module(fs.readFileSync(file));
-const NOT_THERE = 52; // WASI: a system call that nobody offers
+const NOT_THERE = 52; // WASI: ENOSYS
 const wasi = WebAssembly.Module.imports(module).map(({ name }) => [name, () => {
   if (name === 'proc_exit') throw new Error('the module has ended');
   return NOT_THERE;

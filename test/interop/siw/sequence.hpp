@@ -96,7 +96,7 @@ std::optional<Ending> ending_named(const std::string& name);
 /// Called once per cell; `problem` is empty if both ends found the right data.
 using Report = std::function<void(const Cell&, const std::string& problem)>;
 
-/// The line on standard output that the runner reads: "cell out:write:4096 ok".
+/// Prints the line that the runner reads from standard output: "cell out:write:4096 ok".
 void print_cell(const Cell& cell, const std::string& problem);
 
 /// Returns false if a cell failed. After a bad ending `end_text` is what this end knows of it.

@@ -33,7 +33,7 @@ constexpr int kRemote = kLocal | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRIT
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
 
-/// For calls that return 0 or set errno.
+/// Checks calls that return 0 or set errno.
 void check(int status, const char* what) {
   if (status != 0) fail(std::string(what) + ": " + std::strerror(errno));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What mpi_payload.py does, for an MPI that Debian has no mpi4py for: messages, sums, and windows of
- * all ranks, each octet compared. Not a test by itself: test_mpich.py builds and starts it.
+/* Does what mpi_payload.py does, for an MPI without an mpi4py in Debian: messages, sums, and windows
+ * of all ranks, with each byte compared. Not a test by itself: test_mpi.py builds and starts it.
  * usage: mpich_payload ROUNDS */
 #include <mpi.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ static void* memory(size_t octets) {
   return out;
 }
 
-/* With every other rank in turn, so each pair of hosts is crossed in both directions. */
+/* Exchanges messages with every other rank in turn, so that hosts communicate both ways. */
 static void ping_pong(int rounds) {
   uint8_t* mine = memory(kLongest);
   uint8_t* got = memory(kLongest);
@@ -88,9 +88,9 @@ static void alltoall(int rounds) {
   free(mine);
 }
 
-/* Put into the next rank's window, get it back, add to a counter that all share. */
+/* Puts into the next rank's window, gets it back, and adds to a counter that all ranks share. */
 static void windows(int rounds) {
-  /* MPICH 4.0 takes no sizes for windows in shared memory that are not aligned. */
+  /* MPICH 4.0 accepts only aligned sizes for windows in shared memory. */
   enum { kWindow = 70000, kCounterAt = 18 * 4096 - sizeof(int64_t) };
   const int next = (rank + 1) % size, before = (rank + size - 1) % size;
   uint8_t* octets = memory(kWindow);
