@@ -4,7 +4,7 @@
 # either in a chroot. Other systems' packages are not made.
 set(CPACK_PACKAGE_NAME iwarp)
 set(CPACK_PACKAGE_VENDOR "the iwarp authors")
-# A package has to name whom to write to. There is no public address yet: .invalid belongs to nobody.
+# A package has to name a contact. There is no public address yet: .invalid is reserved and has no owner.
 set(CPACK_PACKAGE_CONTACT "the iwarp authors <authors@iwarp.invalid>")
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_PACKAGE_CHECKSUM SHA256)
