@@ -11,7 +11,7 @@ import unittest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = ("test/notes/check_links.py", "test/notes/check_answers.py", "rfc-notes/figures.py",
-           "rfc-notes/sessions.py")
+           "rfc-notes/sessions.py", "rfc-notes/messages.py", "test/notes/check_prose.py")
 FRAME = ('{"type":"frame","connection":1,"frame":1,"from":"far","time":0,"octets":"00ff",'
          '"fields":[[0,"255",[1,1]]],"ddp":{"payload":21}}')
 COMMAND = f"""#!/bin/sh
@@ -184,6 +184,73 @@ class Answers(Tree):
                 ("## 1. One\n\n`21`", "nothing in the solution is checked")):
             self.course(solution)
             self.assert_says(self.CHECK, message)
+
+
+class Prose(Tree):
+    CHECK = "test/notes/check_prose.py"
+
+    def assert_finds(self, rule, path, text):
+        self.write(path, text)
+        self.assert_says(self.CHECK, f"{path}:1: {rule}: ")
+        (self.root / path).unlink()
+
+    def test_plain_sentences(self):
+        self.write("net/a.hpp", "/// Returns whether the peer has closed.\nbool closed(); // nobody_ is a name\n")
+        self.write("a.md", "The worker waits for `nobody`.\n\n```sh\necho somebody\n```\n")
+        self.write("build/a.md", "somebody\n")
+        self.assert_passes(self.CHECK)
+
+    def test_an_actor_that_is_a_pronoun(self):
+        for text in ("// Whoever posts sends.\n", "int a;  // somebody waits\n", "// Read. Who posts sends.\n"):
+            self.assert_finds("actor", "net/a.cpp", text)
+        self.assert_finds("actor", "a.md", "The worker goes on when nobody polls.\n")
+        self.assert_finds("actor", "test/a.py", "# Those who poll.\n")
+        self.assert_finds("actor", "apps/a.cpp", 'throw Error("nobody listens there");\n')
+
+    def test_words_that_point_instead_of_naming(self):
+        self.assert_finds("pointer", "net/a.cpp", "// So many are asked for.\n")
+        self.assert_finds("pointer", "a.md", "It stays as it is.\n")
+        self.assert_finds("ours", "net/a.cpp", "// A socket of ours.\n")
+
+    def test_contracts(self):
+        self.assert_finds("truth", "net/a.cpp", "// Sends. True: all of it.\n")
+        self.assert_finds("verbless", "net/a.hpp", "/// All or none.\n")
+
+    def test_an_exception_is_for_one_text_of_one_file(self):
+        self.write("test/notes/prose_exceptions.txt", "# The name of a user.\na.md: user nobody\n")
+        self.write("a.md", "It runs as the user nobody.\n")
+        self.assert_passes(self.CHECK)
+        self.assert_finds("actor", "b.md", "It runs as the user nobody.\n")
+
+    def test_commits_since_the_rule_exists(self):
+        def git(*words):
+            subprocess.run(["git", "-C", self.root, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True,
+                           capture_output=True)
+        git("init", "-q")
+        git("commit", "-q", "--allow-empty", "-m", "Before")
+        git("add", "-A")
+        git("commit", "-q", "-m", "test: add the rule", "-m", "It is new.")
+        git("commit", "-q", "--allow-empty", "-m", "net: close sockets", "-m", "They were open.")
+        self.assert_passes(self.CHECK)
+        git("commit", "-q", "--allow-empty", "-m", "net: close more")
+        self.assert_says(self.CHECK, "no body that says why: net: close more")
+        git("commit", "-q", "--allow-empty", "--amend", "-m", "Closed sockets", "-m", "They were open.")
+        self.assert_says(self.CHECK, "not `area: imperative summary` in 72 characters: Closed sockets")
+
+
+class Messages(Tree):
+    CHECK = "rfc-notes/messages.py"
+
+    def test_a_stale_list_is_found_and_made_again(self):
+        self.write("apps/a.cpp", '#include "a b c.hpp"\n// "in a comment only"\n'
+                   'throw Error("the peer "\n  "has closed");\nstatic_assert(a, "what must be true");\n')
+        self.assert_says(self.CHECK, "messages.md is stale")
+        self.assert_passes(self.CHECK, "--update")
+        self.assert_passes(self.CHECK)
+        said = (self.root / "rfc-notes/messages.md").read_text()
+        self.assertIn("## apps\n\n- `the peer has closed`\n", said)
+        for other in ("a b c", "in a comment", "must be true"):
+            self.assertNotIn(other, said)
 
 
 if __name__ == "__main__":

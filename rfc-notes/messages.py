@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Lists every sentence that the commands and libraries show to a user, in messages.md, so that a
+reader can review them in one sitting.
+
+  messages.py             check; exit 1 when messages.md is not what the sources say
+  messages.py --update    write it
+
+A message is a string literal of at least three words in C++ that is built into the commands or the
+libraries: errors, refusals, log lines, explanations and help. Literals that follow each other are
+one. `{}` stands for a value. Web pages have texts of their own, which are not listed."""
+import argparse
+import collections
+import pathlib
+import re
+import signal
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / "rfc-notes/messages.md"
+FOLDERS = ("mpa", "ddp", "rdmap", "verbs", "offload_model", "apps")
+NOT_SENTENCES = ("apps/command_line/completion.cpp",)  # scripts for shells
+HEAD = """# What the program says
+
+Every sentence that the commands and the libraries show to a user, by the folder of its source: errors, refusals, log
+lines, explanations and help. `{}` stands for a value. [messages.py](messages.py) makes this page from the sources, and
+a test fails when it is stale. The form of an error is `iwarp: what failed: why (what to do)`.
+"""
+TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\((?P<raw>.*?)\)\1"|"(?P<text>(?:[^"\\\n]|\\.)*)"|\'(?:[^\'\\]|\\.)\'|'
+                   r"#\s*include[^\n]*|static_assert\s*\(|assert\s*\(|\s+|.", re.DOTALL)
+WORD = re.compile(r"[A-Za-z][a-z']+")
+ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "0": "\0", "'": "'"}
+
+
+def unescaped(text):
+    return re.sub(r"\\(.)", lambda found: ESCAPES.get(found[1], found[0]), text)
+
+
+def literals(text):
+    """String literals, joined where only white space and comments stand between them."""
+    joined, in_assert, depth = None, False, 0
+    for token in TOKEN.finditer(text):
+        words = token[0]
+        literal = token["raw"] if token["raw"] is not None else token["text"]
+        if literal is not None and words.startswith(('"', 'R"')):
+            if token["raw"] is None:
+                literal = unescaped(literal)
+            joined = (joined or "") + ("" if in_assert else literal)
+            continue
+        if words.isspace() or words.startswith(("//", "/*")):
+            continue
+        if joined:
+            yield joined
+        joined = None
+        if words.replace(" ", "").endswith("assert("):
+            in_assert, depth = True, 1
+        elif in_assert:
+            depth += (words == "(") - (words == ")")
+            in_assert = depth > 0
+    if joined:
+        yield joined
+
+
+def is_message(text):
+    return len(WORD.findall(text)) >= 3 and " " in text.strip()
+
+
+def messages():
+    """{folder: messages in order of their files}"""
+    out = collections.defaultdict(dict)
+    for path in sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")):
+        inside = path.relative_to(ROOT)
+        is_source = path.suffix in (".cpp", ".hpp", ".in") and "node_modules" not in inside.parts
+        if not is_source or str(inside) in NOT_SENTENCES:
+            continue
+        for text in literals(path.read_text()):
+            for paragraph in re.split(r"\n\s*\n", text):
+                said = " ".join(paragraph.split())
+                if is_message(said):
+                    out[str(inside.parent)].setdefault(said)
+    return out
+
+
+def page():
+    parts = [HEAD]
+    for folder, texts in sorted(messages().items()):
+        parts.append(f"\n## {folder}\n\n" + "".join(f"- {quoted(text)}\n" for text in texts))
+    return "".join(parts)
+
+
+def quoted(text):
+    fence = "``" if "`" in text else "`"
+    space = " " if "`" in text else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args()
+    wanted = page()
+    if options.update:
+        PAGE.write_text(wanted)
+    is_stale = not PAGE.is_file() or PAGE.read_text() != wanted
+    if is_stale:
+        print("messages.md is stale: rfc-notes/messages.py --update writes it", file=sys.stderr)
+    print(f"{sum(map(len, messages().values()))} messages")
+    return 1 if is_stale else 0
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.exit(main())
