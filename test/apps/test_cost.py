@@ -200,7 +200,7 @@ class Cost(Case):
                 for read in (4096, 262144):
                     runs.append(made_up_run(size, "sockets", round_factor, read))
                 runs.append(made_up_run(size, "iwarp", factor * round_factor))
-        # A host file keeps the present speed of this machine out of the synthetic runs.
+        # With a host file the present speed of this machine does not affect the synthetic runs.
         return run("cost", "validate", "--runs", self.json_file("runs.json", runs), "--host",
                    self.json_file("host.json", {"parameters": {}}))
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The three lines of rfc-notes/programs.md from a bare Debian 12 to a first ping-pong, run unchanged in a container
-# without privileges: bubblewrap, started by the user nobody, with one user and no capability, and after the
-# installation no network but lo. One difference from that page: `sleep` waits until the server listens, because a busy
-# machine may take longer than a second.
+# without privileges: bubblewrap, started as UID 65534, with one user and no capability, and after the installation no
+# network but lo. One difference from that page: `sleep` waits until the server listens, because a busy machine may take
+# longer than a second.
 # Usage: test_first_ping_pong.sh SOURCE_DIR
 set -euo pipefail
 source=$1

@@ -6,7 +6,7 @@ import json
 from support import IWARP, TIMEOUT, Case, Program, free_port, main
 
 ROCE = ("--as", "roce")
-# rping exits when a connection setup fails, so this case tells nothing about the layers below.
+# rping exits when a connection setup fails, so this case shows nothing about the stack below it.
 ENDS_RPING = {"mpa/rtr/damaged"}
 
 

@@ -24,7 +24,7 @@ inline constexpr std::size_t kMaxSize = std::size_t{1} << 20;  ///< octets of on
 inline constexpr std::size_t kGuard = 16;  ///< octets after a message that must not change
 inline constexpr std::size_t kBuffer = kMaxSize + kGuard;
 inline constexpr std::size_t kControlSize = 32;
-/// Receives posted: the maximum outstanding at either end.
+/// Number of posted receives, the most that either end may have outstanding.
 inline constexpr std::size_t kSlots = 4;
 
 /// A place in the peer's memory, as the peer advertises it.

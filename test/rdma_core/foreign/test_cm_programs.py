@@ -69,7 +69,7 @@ class Cmtime(Case):
 
 
 class PortOffset(Case):
-    """A program can query which ports are in use; without the offset TCP and RDMA share one number space."""
+    """The log shows the ports in use: the RDMA and the TCP number with an offset, a single number without."""
 
     def log_of(self, port, *options):
         options = ("--log", "connections", *options)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // IWARP_AS=roce: two queue pairs of one process that are brought up by ibv_modify_qp() alone, and
-// what their states tell about each other.
+// what the state of one shows about the other.
 #include <cerrno>
 #include <cstring>
 

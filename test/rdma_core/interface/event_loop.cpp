@@ -183,7 +183,7 @@ class Client final : public Loop {
  public:
   explicit Client(std::uint16_t port) : port_(port) {}
   void begin() {
-    rdma_cm_id* const id = make_id(channel()).release();  // its events refer to it from now on
+    rdma_cm_id* const id = make_id(channel()).release();  // the event handler owns it from now on
     REQUIRE(rdma_resolve_addr(id, nullptr, Address("127.0.0.1", port_).get(), kTimeoutMs) == 0);
   }
 

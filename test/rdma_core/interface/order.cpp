@@ -11,7 +11,8 @@ namespace {
 
 using namespace rdma_core_test;
 
-constexpr int kRaces = 50;  // lost in most of these races if nothing orders events and completions
+// Number of races, most of which are lost if nothing orders events and completions.
+constexpr int kRaces = 50;
 
 /// A client that connects and the server that gets the request; each has a receive posted and its
 /// queue armed.

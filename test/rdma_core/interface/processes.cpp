@@ -81,7 +81,7 @@ TEST_CASE("a child that is made while a request waits behind an end does not rej
   REQUIRE(pair.server.receive(in.sge()) == 0);
   REQUIRE(pair.client.send(out.sge()) == 0);
   End::done(pair.client.send_cq);
-  // The disconnect waits for the server's poll, and the request for the disconnect.
+  // The disconnect event waits for the server's poll, and the new request for that event.
   REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
   const Channel channel = make_channel();
   End client;

@@ -134,7 +134,7 @@ TEST_CASE("one queue in both places of an id is destroyed once") {
   auto init = usual();
   init.send_cq = init.recv_cq = cq;
   REQUIRE(rdma_create_qp(id.get(), nullptr, &init) == 0);
-  rdma_destroy_qp(id.get());  // with its queue, which would keep the channel busy
+  rdma_destroy_qp(id.get());  // also destroys the queue, without which the channel can be destroyed
 }
 
 }  // namespace

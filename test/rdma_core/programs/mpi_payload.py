@@ -12,7 +12,7 @@ from mpi4py import MPI  # noqa: E402
 
 WORLD = MPI.COMM_WORLD
 RANK, SIZE = WORLD.Get_rank(), WORLD.Get_size()
-# Sizes on both sides of 16 KiB, where libfabric's rxm switches from copying to RDMA, and beyond one segment.
+# Sizes below and above 16 KiB, where libfabric's rxm switches from copying to RDMA, and beyond one segment.
 LENGTHS = (0, 1, 64, 4096, 16385, 1 << 20)
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an arbitrary UDP socket may send to the port of a datagram id: each request is reported
-// once, an answer is never longer than its request, and dropped datagrams are counted. Part of the
-// program of datagrams.cpp, as RoCE.
+// once, an answer is never longer than its request, and drops are counted. Part of the program of
+// datagrams.cpp, as RoCE.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
