@@ -281,8 +281,7 @@ cli::Command ping_command() {
   add_log_options(command, options->log);
   add_common_options(command, options->common);
   add_tls_options(command, options->common);
-  command.notes =
-      "Speaks the protocol of rdma-core's rping; either end may be rping.";
+  command.notes = "Speaks the protocol of rdma-core's rping; either end may be rping.";
   command.shown = {"iwarp ping --server                 answer on port 7174 until interrupted",
                    "iwarp ping 192.0.2.7 --verify       ten pings of 64 octets, each compared",
                    "iwarp ping [::1]:7174 --count 0 -v  until interrupted, showing the text"};

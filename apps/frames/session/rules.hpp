@@ -128,7 +128,8 @@ inline constexpr std::array kRules{
     RuleInfo{Rule::kAtomicAligned, "EXT-21", "the word is not aligned"},
     RuleInfo{Rule::kAtomicHeader, "EXT-22", "an Atomic Request or Response of another length"},
     RuleInfo{Rule::kAtomicId, "EXT-37", "not the identifier of the request"},
-    RuleInfo{Rule::kAtomicResponse, "EXT-38", "an Atomic Response to no outstanding Atomic Request"},
+    RuleInfo{Rule::kAtomicResponse, "EXT-38",
+             "an Atomic Response to no outstanding Atomic Request"},
     RuleInfo{Rule::kImmediateSize, "EXT-52", "Immediate Data is not of 8 octets"},
 };
 
