@@ -20,6 +20,7 @@ struct CaptureClock {
   mpa::TimePoint steady;
 };
 
+/// A pcap file to which the taps of any number of connections write. Thread-safe.
 class CaptureFile final : public PacketSink {
  public:
   /// Creates or empties the file at `path`. On failure returns one line that says what went wrong

@@ -28,6 +28,8 @@ struct CaptureEnds {
   bool near_opened = true;  ///< near sent the SYN
 };
 
+/// Writes one connection into a PacketSink, as packets of a made-up TCP connection. Called under
+/// the lock of the connection, like every WireTap.
 class CaptureTap final : public verbs::WireTap {
  public:
   /// Connections in one file need distinct ports.

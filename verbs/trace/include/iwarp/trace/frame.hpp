@@ -12,18 +12,24 @@
 namespace iwarp::trace {
 
 /// The two ends of the connection, as seen by the observer.
-enum class Side : std::uint8_t { kNear, kFar };
+enum class Side : std::uint8_t {
+  kNear,  ///< the tapped end; in a capture, one of the two
+  kFar,   ///< the other end
+};
+/// Returns the opposite side.
 constexpr Side other(Side side) { return side == Side::kNear ? Side::kFar : Side::kNear; }
 
+/// What a frame is.
 enum class FrameKind : std::uint8_t {
   kStartup,      ///< an MPA Request or Reply
   kFpdu,         ///< one FPDU, even with a wrong CRC
   kUndecodable,  ///< octets in which no frame can be found
 };
 
+/// What the check of a CRC field showed.
 enum class CrcVerdict : std::uint8_t {
-  kGood,
-  kBad,
+  kGood,     ///< the field matches the octets
+  kBad,      ///< it does not
   kNotUsed,  ///< negotiated off: the field exists and is not checked
   kUnknown,  ///< some octets that it covers were not seen
 };

@@ -22,18 +22,21 @@ namespace iwarp::trace {
 
 class BoundarySearch;
 
+/// How a StreamDecoder treats octets in which it finds no frame.
 struct DecoderOptions {
   /// For captures: where no frame can be found, search for the next one instead of giving up. This
   /// also finds frames in streams whose startup was not seen.
   bool search = false;
 };
 
+/// Finds the frames in the two octet streams of a connection. Not thread-safe.
 class StreamDecoder {
  public:
   /// Called once for each frame. Its views are valid during the call, which must not call the
   /// decoder.
   using Listener = std::function<void(const Frame&)>;
 
+  /// Reports each frame to `listener`, in the order in which the frames become complete.
   explicit StreamDecoder(Listener listener, const DecoderOptions& options = {});
   ~StreamDecoder();
 

@@ -11,6 +11,7 @@
 
 namespace iwarp::trace {
 
+/// Forwards what it observes to several taps, which it owns.
 class TeeTap final : public verbs::WireTap {
  public:
   /// Null pointers are ignored.

@@ -17,9 +17,10 @@
 
 namespace iwarp::trace {
 
+/// What TextPrinter shows, and how.
 struct PrinterOptions {
-  std::string near = "local";  ///< name of the end that is tapped
-  std::string far = "peer";
+  std::string near = "local";           ///< name of the end that is tapped
+  std::string far = "peer";             ///< name of the other end
   bool colour = false;                  ///< ANSI colours: one for each direction, faults in red
   std::size_t max_payload = 16;         ///< payload octets shown of a frame; 0: none
   bool header_octets = false;           ///< also show each layer's own octets
@@ -29,12 +30,14 @@ struct PrinterOptions {
 /// Returns the layers of a frame under a heading.
 std::string frame_text(const Frame& frame, std::string heading, const PrinterOptions& options);
 
+/// Prints each frame of a connection as text. Called under the lock of the connection.
 class TextPrinter final : public verbs::WireTap {
  public:
   /// Receives whole frames: a few lines, each with its line end. Called under the connection's
   /// lock.
   using Sink = std::function<void(std::string_view)>;
 
+  /// Passes the text of each frame to `sink`.
   TextPrinter(PrinterOptions options, Sink sink);
   /// `out` must outlive this; it is flushed after each frame.
   TextPrinter(PrinterOptions options, std::ostream& out);
