@@ -49,10 +49,10 @@ void Unanswered::await(verbs::QpNum num, std::chrono::nanoseconds limit) {
   if (!requests_wait_) return;
   const std::lock_guard lock(mutex_);
   Wait& wait = waits_[num];
-  wait.limit = wait.nobody ? kBetweenLooks : std::max<Clock::duration>(limit, kLeast);
+  wait.limit = wait.is_unreachable ? kBetweenLooks : std::max<Clock::duration>(limit, kLeast);
   wait.has_requests = false;
   wait.is_ready = true;
-  const bool is_limited = limit != 0ns || wait.nobody;
+  const bool is_limited = limit != 0ns || wait.is_unreachable;
   wait.due = is_limited ? Clock::now() + wait.limit : Clock::time_point::max();
   arm();
 }
@@ -61,7 +61,7 @@ bool Unanswered::peer_unreachable(verbs::QpNum num, const std::string& why) {
   if (!requests_wait_) return false;
   const std::lock_guard lock(mutex_);
   Wait& wait = waits_[num];
-  wait.nobody = true;
+  wait.is_unreachable = true;
   wait.why = why;
   wait.limit = kBetweenLooks;
   if (wait.is_ready) wait.due = Clock::now();
@@ -76,7 +76,8 @@ bool Unanswered::peer_left(RcQp& qp) {
     if ((qp.said & IBV_QP_TIMEOUT) != 0) limit = peer_timeouts(qp.attributes, qp.said).answer;
   }
   if (!requests_wait_ || limit == 0ns) return false;
-  Wait wait{.limit = std::clamp<Clock::duration>(limit, kBetweenLooks, kMost), .left = true};
+  Wait wait{.limit = std::clamp<Clock::duration>(limit, kBetweenLooks, kMost),
+            .peer_disconnected = true};
   wait.has_requests = qp.core->holds_requests();
   wait.due = next_look(Clock::now(), wait.limit);
   const std::lock_guard lock(mutex_);
@@ -133,14 +134,14 @@ bool Unanswered::look_at(RcQp& qp, Wait& wait, Clock::time_point now) {
   {
     const std::lock_guard lock(qp.mutex);
     const bool begins = qp.link == LinkState::kAwaited && qp.state.load() == IBV_QPS_RTS;
-    if (!wait.left && !begins) return false;
+    if (!wait.peer_disconnected && !begins) return false;
   }
   const bool had_requests = wait.has_requests;
-  wait.has_requests =
-      wait.left ? qp.core->holds_requests() : qp.sender().query().send_outstanding != 0;
+  wait.has_requests = wait.peer_disconnected ? qp.core->holds_requests()
+                                             : qp.sender().query().send_outstanding != 0;
   wait.due = next_look(now, wait.limit);
-  if (!wait.has_requests || !(had_requests || wait.nobody)) return true;
-  if (wait.left) {
+  if (!wait.has_requests || !(had_requests || wait.is_unreachable)) return true;
+  if (wait.peer_disconnected) {
     qp_retry_exceeded(qp);
   } else {
     bring_up_.peer_never_came(qp, wait.why);

@@ -47,11 +47,11 @@ class Unanswered {
   struct Wait {
     Clock::duration limit{};
     Clock::time_point due = Clock::time_point::max();
-    bool is_ready = false;      ///< ready to send
-    bool nobody = false;        ///< the peer could not be reached
-    std::string why;            ///< why connecting failed; empty if it did not
-    bool left = false;          ///< the peer has disconnected and is not awaited
-    bool has_requests = false;  ///< at the last check
+    bool is_ready = false;           ///< ready to send
+    bool is_unreachable = false;     ///< the peer could not be reached
+    std::string why;                 ///< why connecting failed; empty if it did not
+    bool peer_disconnected = false;  ///< the peer has disconnected and is not awaited
+    bool has_requests = false;       ///< at the last check
   };
 
   /// Returns false if the queue pair no longer waits.

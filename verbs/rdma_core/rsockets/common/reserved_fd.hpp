@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Number: an eventfd that reserves the descriptor number of an rsocket. As with a socket, the child
-// of a fork inherits it and closes it itself. A net::UniqueFd would be closed in the child at once,
-// and its number could be reused.
+// ReservedFd: an eventfd that reserves the descriptor number of an rsocket. As with a socket, the
+// child of a fork inherits it and closes it itself. A net::UniqueFd would be closed in the child at
+// once, and its number could be reused.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -13,28 +13,28 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-class Number {
+class ReservedFd {
  public:
   /// Reserves the lowest free number. Fails with an errno.
-  static std::expected<Number, int> reserve() {
+  static std::expected<ReservedFd, int> reserve() {
     const int fd = ::eventfd(0, EFD_CLOEXEC);
     if (fd < 0) return std::unexpected(errno);
-    return Number(fd);
+    return ReservedFd(fd);
   }
-  Number() = default;
-  Number(Number&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Number& operator=(Number&& other) noexcept {
+  ReservedFd() = default;
+  ReservedFd(ReservedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  ReservedFd& operator=(ReservedFd&& other) noexcept {
     std::swap(fd_, other.fd_);
     return *this;
   }
-  ~Number() { reset(); }
+  ~ReservedFd() { reset(); }
   int get() const { return fd_; }
   void reset() {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));
   }
 
  private:
-  explicit Number(int fd) : fd_(fd) {}
+  explicit ReservedFd(int fd) : fd_(fd) {}
   int fd_ = -1;
 };
 

@@ -46,7 +46,7 @@ class Socket {
 
   /// Sets its descriptor number, once, before other threads can find it. A connection that waits in
   /// raccept()'s queue has none.
-  void take(Number number) { number_ = std::move(number); }
+  void take(ReservedFd number) { number_ = std::move(number); }
   virtual int bind(const sockaddr* address, socklen_t length) = 0;
   virtual int listen(int backlog);
   virtual std::expected<std::shared_ptr<Socket>, int> accept();
@@ -110,7 +110,7 @@ class Socket {
   int sleep(Lock& lock, Waiter& waiter, Deadline deadline);
 
   std::mutex mutex_;
-  Number number_;
+  ReservedFd number_;
   bool closed_ = false;
   Options options_;
   std::vector<Waiter*> waiters_;

@@ -135,8 +135,8 @@ void DatagramEndpoint::release() {
   if (pd_ != nullptr) ibv_dealloc_pd(pd_);
 }
 
-std::unique_ptr<ibv_ah, DestroyAh> DatagramEndpoint::way(const Place& own,
-                                                         const Place& peer) const {
+std::unique_ptr<ibv_ah, DestroyAh> DatagramEndpoint::address_handle(const Place& own,
+                                                                    const Place& peer) const {
   const auto is_own = [&](const ibv_gid& gid) { return std::ranges::equal(gid.raw, own.ip); };
   ibv_port_attr port{};
   if (ibv_query_port(pd_->context, kThePort, &port) != 0) return nullptr;
@@ -216,7 +216,7 @@ int DatagramEndpoint::send(std::size_t length, const Peer& to) {
   wr.num_sge = 1;
   wr.opcode = IBV_WR_SEND;
   wr.send_flags = length <= max_inline_ ? IBV_SEND_INLINE : 0;
-  wr.wr.ud.ah = to.way.get();
+  wr.wr.ud.ah = to.address_handle.get();
   wr.wr.ud.remote_qpn = *to.queue_pair;
   wr.wr.ud.remote_qkey = RDMA_UDP_QKEY;
   ibv_send_wr* bad = nullptr;

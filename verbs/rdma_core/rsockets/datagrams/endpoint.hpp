@@ -34,7 +34,7 @@ class DatagramEndpoint {
   std::size_t max_message() const { return max_message_; }
   /// Returns an address handle for `peer`, or null if it cannot be reached from an address of the
   /// device.
-  std::unique_ptr<ibv_ah, DestroyAh> way(const Place& own, const Place& peer) const;
+  std::unique_ptr<ibv_ah, DestroyAh> address_handle(const Place& own, const Place& peer) const;
 
   struct Received {
     std::uint32_t slot;  ///< return it with post_receive()

@@ -31,8 +31,8 @@ struct Peer {
   bool asked = false;    ///< we sent it a message over UDP, so it may answer with its queue pair
   bool has_own = false;  ///< `own` was looked up
   Place own;             ///< local address from which it is reached
-  bool looked_for_way = false;
-  std::unique_ptr<ibv_ah, DestroyAh> way;  ///< null: it can be reached over UDP only
+  bool looked_up_handle = false;
+  std::unique_ptr<ibv_ah, DestroyAh> address_handle;  ///< null: it can be reached over UDP only
   std::chrono::steady_clock::time_point answered;
 };
 

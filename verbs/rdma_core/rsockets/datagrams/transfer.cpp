@@ -217,8 +217,10 @@ Socket::Result DatagramRSocket::send(Pieces from, int flags, const sockaddr* to,
   find_own(peer);
   const bool fits = qp_header_size(spoken_to(peer)) + octets <= endpoint_->max_message();
   if (peer.queue_pair && fits) {
-    if (!std::exchange(peer.looked_for_way, true)) peer.way = endpoint_->way(peer.own, peer.place);
-    if (peer.way != nullptr) return send_by_queue_pair(peer, from, octets);
+    if (!std::exchange(peer.looked_up_handle, true)) {
+      peer.address_handle = endpoint_->address_handle(peer.own, peer.place);
+    }
+    if (peer.address_handle != nullptr) return send_by_queue_pair(peer, from, octets);
   }
   peer.asked = true;
   return send_by_udp(lock, *target, from, flags);

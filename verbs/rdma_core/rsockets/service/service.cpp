@@ -189,7 +189,7 @@ std::expected<int, int> Service::make_stream(int family, int type_flags) {
     const std::lock_guard lock(mutex_);
     start();
   }
-  auto number = Number::reserve();
+  auto number = ReservedFd::reserve();
   if (!number) return std::unexpected(number.error());
   rdma_cm_id* id = nullptr;
   if (rdma_create_id(channel_, &id, nullptr, RDMA_PS_TCP) != 0) return std::unexpected(errno);
@@ -199,7 +199,7 @@ std::expected<int, int> Service::make_stream(int family, int type_flags) {
 }
 
 std::expected<int, int> Service::make_datagrams(int family, int type_flags) {
-  auto number = Number::reserve();
+  auto number = ReservedFd::reserve();
   if (!number) return std::unexpected(number.error());
   return adopt_new(std::make_shared<DatagramRSocket>(family), std::move(*number), type_flags);
 }
@@ -208,7 +208,7 @@ std::expected<int, int> Service::make_datagrams(int family, int type_flags) {
 // reports the wrong descriptor if our number is lower, as it would be if it had been reserved when
 // the request arrived, which is earlier.
 std::expected<int, int> Service::accept(Socket& listener, sockaddr* address, socklen_t* length) {
-  auto number = Number::reserve();
+  auto number = ReservedFd::reserve();
   if (!number) return std::unexpected(number.error());
   auto accepted = listener.accept();
   if (!accepted) return std::unexpected(accepted.error());
@@ -216,7 +216,7 @@ std::expected<int, int> Service::accept(Socket& listener, sockaddr* address, soc
   return adopt(std::move(*accepted), std::move(*number));
 }
 
-int Service::adopt_new(std::shared_ptr<Socket> socket, Number number, int type_flags) {
+int Service::adopt_new(std::shared_ptr<Socket> socket, ReservedFd number, int type_flags) {
   if ((type_flags & SOCK_NONBLOCK) != 0) (void)socket->control(F_SETFL, O_NONBLOCK);
   if ((type_flags & SOCK_CLOEXEC) != 0) (void)socket->control(F_SETFD, FD_CLOEXEC);
   return adopt(std::move(socket), std::move(number));
@@ -233,7 +233,7 @@ bool Service::has_any() {
   return !by_number_.empty();
 }
 
-int Service::adopt(std::shared_ptr<Socket> socket, Number number) {
+int Service::adopt(std::shared_ptr<Socket> socket, ReservedFd number) {
   const int out = number.get();
   socket->take(std::move(number));
   const std::lock_guard lock(mutex_);

@@ -53,9 +53,9 @@ class Service {
   void* add_token(std::weak_ptr<RSocket> of);
   void abandon_in_child();
   int keep_alive();
-  int adopt_new(std::shared_ptr<Socket> socket, Number number, int type_flags);
+  int adopt_new(std::shared_ptr<Socket> socket, ReservedFd number, int type_flags);
   /// Makes the rsocket known to find(). Returns its number.
-  int adopt(std::shared_ptr<Socket> socket, Number number);
+  int adopt(std::shared_ptr<Socket> socket, ReservedFd number);
 
   std::mutex mutex_;
   /// Null: made by the parent of a fork.
