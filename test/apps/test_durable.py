@@ -156,7 +156,7 @@ class Failures(Disk):
                      [("linkat", 1, errno.ENOSPC)],
                      [("tmpfile", 0, errno.EOPNOTSUPP), ("fallocate", 1, errno.ENOSPC)],
                      [("tmpfile", 0, errno.EOPNOTSUPP), ("renameat", 1, errno.ENOSPC)]):
-            self.check_refused(fail, "(no room|cannot (write|create)).*no space left on device$")
+            self.check_refused(fail, "cannot (reserve|write|create).*no space left on device$")
 
     def test_a_disk_that_fails(self):
         for fail in ([("pwrite", 2, errno.EIO)], [("fsync", 1, errno.EIO)],

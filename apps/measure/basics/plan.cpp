@@ -76,7 +76,8 @@ std::string name_with_unit(const options::Option& option) {
 }
 
 std::string refused(const options::Option& option, const std::string& value) {
-  return fmt::format("{}: {}: {}", option.long_name(), options::refusal(option), printable(value));
+  return fmt::format("{}: \"{}\" is {}", option.long_name(), printable(value),
+                     options::refusal(option));
 }
 
 /// Returns whether both ends use the same value.

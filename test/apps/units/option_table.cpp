@@ -164,7 +164,7 @@ TEST_CASE("what makes no sense is refused in the same words by option and variab
       const auto why = options::refusal(*option);
       const auto parsed = parse(command, {name + "=" + value, "true"});
       REQUIRE_FALSE(parsed);
-      CHECK(parsed.error().text == name + ": " + why + ": " + value);
+      CHECK(parsed.error().text == name + ": \"" + value + "\" is " + why);
       std::vector<std::string> complaints;
       const auto settings = options::from_environment(
           [&](const char* variable) {
