@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asynchronous events: converts the core's to those of the C interface, and queues each on the
-// descriptor of the context with which its object was created.
+// Asynchronous events: converts events of the core to those of the C interface, and queues each for
+// the context with which its object was created.
 #include "qp/async.hpp"
 
 #include <fmt/format.h>
@@ -17,9 +17,10 @@ namespace {
 
 using verbs::AsyncEventType;
 
-// Returns whether the program gets an event of the queue pair. As RoCE, the requester sees a
-// refused request only in its completion: adapters for InfiniBand raise no event for it. The CM
-// reports ends without a Terminate.
+// Returns whether the program gets this event of a queue pair. It does not get one if the
+// connection ended without a Terminate, because the CM reports that. As RoCE it does not get one
+// for a Terminate that was received: as with InfiniBand adapters, the requester sees that its
+// request was refused only in the completion.
 bool is_told(const verbs::AsyncEvent& event, Persona persona) {
   const bool by_completion =
       event.type == AsyncEventType::kTerminateReceived && persona == Persona::kRoce;
@@ -91,7 +92,8 @@ class AsyncEvents final : public Service {
     switch (event.type) {
       case AsyncEventType::kTerminateReceived:
       case AsyncEventType::kTerminateSent:
-      case AsyncEventType::kLlpConnectionLost:  // Has the fault if no Terminate could be sent.
+      // This event contains the fault if no Terminate could be sent.
+      case AsyncEventType::kLlpConnectionLost:
         if (!is_told(event, persona_)) return;
         core_.with_qp(event.qp_num, [&event](Qp& qp) { tell(qp, *event.terminate); });
         return;
@@ -103,7 +105,8 @@ class AsyncEvents final : public Service {
       case AsyncEventType::kSrqLimit:
         core_.with_object(event.object, [](void* srq) { tell_limit(*static_cast<Srq*>(srq)); });
         return;
-      case AsyncEventType::kLastReceive:  // tell_last_wqe() reports it with the state ERR.
+      // tell_last_wqe() reports the last receive when the queue pair goes to ERR.
+      case AsyncEventType::kLastReceive:
       case AsyncEventType::kLlpCloseComplete:
       case AsyncEventType::kBadClose:
         return;
@@ -122,7 +125,8 @@ std::unique_ptr<Service> make_async_events(Core& core, Persona persona) {
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 
@@ -157,7 +161,7 @@ void ibv_ack_async_event(ibv_async_event* event) {
       return;
     }
     default:
-      return;  // No other is ever given out.
+      return;  // The library reports no other events.
   }
 }
 

@@ -9,7 +9,7 @@
 
 namespace iwarp::rdma_core {
 
-/// `persona`: what kind of device the program sees.
+/// Creates that service. `persona` says whether the program sees an RNIC or a RoCE adapter.
 std::unique_ptr<Service> make_async_events(Core& core, Persona persona);
 
 }  // namespace iwarp::rdma_core

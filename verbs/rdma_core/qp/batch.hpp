@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch: requests of an ibv_send_wr list that are posted to the core together. They are collected
-// on the stack, so that a batch costs one wake-up and no allocation. `Wr` is the core's request for
-// the type of queue pair: verbs::SendWr or verbs::DatagramWr.
+// Batch: requests of an ibv_send_wr list that are posted to the core together. The batch is on the
+// stack, so that posting it costs one wake-up and no allocation. `Wr` is the core's request for the
+// type of queue pair: verbs::SendWr or verbs::DatagramWr.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -54,12 +54,13 @@ class Batch {
 };
 
 /// Posts a list in batches. `post(requests, posted)` posts one batch, sets `posted` to the number
-/// of requests that it has posted, and returns an errno if those were not all. Returns 0 or an
-/// errno. If it fails, `wr` is the first request that was not posted; all before it were.
+/// of requests that it has posted, and returns an errno if it has not posted all of them. Returns 0
+/// or an errno. If it fails, `wr` is the first request that was not posted; all requests before it
+/// were posted.
 template <typename Wr, typename Make, typename Post>
 int post_in_batches(ibv_send_wr*& wr, Make make, Post post) {
   Batch<Wr> batch;
-  ibv_send_wr* unposted = wr;  // first request of the batch
+  ibv_send_wr* unposted = wr;  // the first request of the batch, which is not posted yet
   int code = 0;
   while (wr != nullptr && code == 0) {
     code = batch.add(*wr, make);

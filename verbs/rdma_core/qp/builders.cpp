@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that are built call by call, from ibv_wr_start() to ibv_wr_complete(). They are stored
-// with the queue pair, and the last call posts all of them or none. No lock is held between calls.
+// Builds requests call by call, from ibv_wr_start() to ibv_wr_complete(). The calls store the
+// requests in Qp::staged, and ibv_wr_complete() posts all of them or none. No lock is held between
+// calls.
 #include <cstring>
 
 #include "device/limits.hpp"
@@ -15,7 +16,7 @@
 namespace iwarp::rdma_core {
 
 struct Qp::Staged {
-  /// A request as in a list, except for its buffers.
+  /// A request as in a list of ibv_post_send(), but its buffers are in `sges`.
   struct Request {
     ibv_send_wr wr{};
     std::size_t first_sge = 0;
@@ -210,7 +211,7 @@ std::span<verbs::Sge> buffers_of(Qp::Staged& s, const Request& request) {
   return sges;
 }
 
-/// Posts all staged requests, or none if any of them is invalid.
+/// Converts all staged requests and posts them, or posts none if any of them is invalid.
 template <typename Queue, typename Wr, typename Make>
 int post_requests(Queue& qp, std::vector<Wr>& ready, Make make) {
   Qp::Staged& s = *qp.staged;
@@ -283,7 +284,8 @@ void enable_builders(Qp& qp) {
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* qp) {
   Qp& self = Qp::of(qp);

@@ -15,9 +15,11 @@ Hooks& hooks_of(const Context& context) { return *context.hooks; }
 Hooks& hooks_of(ibv_cq* cq) { return hooks_of(Cq::of(cq).context); }
 Hooks& hooks_of(ibv_cq_ex* cq) { return hooks_of(Cq::of(cq).context); }
 
-// With hooks, programs call these instead of the functions of the same names without "hooked_".
+// If the process has hooks, programs call the hooked_ functions below instead of the functions with
+// the same names without this prefix.
 
-// Notes the return address of the call. It is in the program, which contains the inline function.
+// Notes the place of the program's call. The return address is in the program, because the function
+// of <infiniband/verbs.h> that called through the pointer was inlined there.
 #define IWARP_HERE const CallSite here(__builtin_return_address(0))
 
 int hooked_post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {

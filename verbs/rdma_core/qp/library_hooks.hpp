@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last hooks of a chain: the library's own functions. They also set the pointers through which
-// programs call, so that calls enter the chain.
+// LibraryHooks: the last hooks of a chain. They call the library's own functions. They also set the
+// function pointers through which programs call, so that each call enters the chain.
 #pragma once
 
 #include <memory>

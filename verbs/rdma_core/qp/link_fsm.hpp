@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link of a queue pair: whether it has a peer, and how they were connected. Events change it.
-// The program changes the state in ibv_qp (qp/steps.hpp), and the core has a state of its own
-// (iwarp/verbs/qp_fsm.hpp).
+// The link of a queue pair: whether the queue pair has a peer, and whether rdma_cm or the program
+// connected the two. LinkEvents change the link. The link is neither the state in ibv_qp, which the
+// program changes (qp/steps.hpp), nor the state of the core's queue pair (iwarp/verbs/qp_fsm.hpp).
 #pragma once
 
 #include <array>
@@ -13,10 +13,12 @@
 namespace iwarp::rdma_core {
 
 enum class LinkState : std::uint8_t {
-  kNone,     ///< no peer yet, or no longer
-  kAwaited,  ///< without rdma_cm: RTR has named the peer, which has not connected yet
-  kByHand,   ///< connected to the peer that RTR has named
-  kByCm,     ///< connected by rdma_cm
+  kNone,  ///< the queue pair has no peer yet, or no longer has one
+  /// Without rdma_cm, the program named the peer in the step to RTR, but is not connected to it
+  /// yet.
+  kAwaited,
+  kByHand,  ///< connected to the peer that the program named in the step to RTR
+  kByCm,    ///< connected by rdma_cm
 };
 std::string_view to_string(LinkState state);
 inline constexpr std::array kLinkStates{LinkState::kNone, LinkState::kAwaited, LinkState::kByHand,
@@ -25,7 +27,8 @@ inline constexpr std::array kLinkStates{LinkState::kNone, LinkState::kAwaited, L
 enum class LinkEvent : std::uint8_t {
   kPeerNamed,    ///< ibv_modify_qp() to RTR, with the peer's address and number
   kEstablished,  ///< the connection is established
-  kOver,         ///< it ended or failed, or the program has reset the queue pair or moved it to ERR
+  /// The connection ended or failed, or the program has reset the queue pair or moved it to ERR.
+  kOver,
 };
 std::string_view to_string(LinkEvent event);
 inline constexpr std::array kLinkEvents{LinkEvent::kPeerNamed, LinkEvent::kEstablished,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posting. The core checks each request, and reports the first one of a list that it refuses.
+// Posts lists of requests and receives. The core checks each of them, and reports the first one of
+// a list that it refuses.
 #include <algorithm>
 #include <cstddef>
 
@@ -35,7 +36,8 @@ int why_not(const std::error_code& error, std::span<const verbs::SendWr> request
   return to_errno(error);
 }
 
-// Binds a window of type 1, which need not be unbound before. With length 0, unbinds it.
+// Binds a window of type 1. The window need not be unbound before it is bound again. Length 0
+// unbinds it.
 int post_bind(RcQp& qp, ibv_mw& mw, const ibv_mw_bind& bind) {
   const std::uint32_t rkey = ibv_inc_rkey(mw.rkey);
   verbs::SendWr wr{.wr_id = bind.wr_id, .flags = to_flags(bind.send_flags)};

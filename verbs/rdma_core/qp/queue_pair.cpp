@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creates and destroys queue pairs. iWARP has one type, the reliable connection (RC). As RoCE there
-// are also UC, which is RC without the operations that UC lacks, and UD. Other types are refused by
-// name.
+// are also UC, which is RC without the operations that UC lacks, and UD. For other types, the call
+// fails and the log names the type.
 #include "qp/queue_pair.hpp"
 
 #include <algorithm>
@@ -47,7 +47,8 @@ bool within_limits(const ibv_qp_cap& cap) {
          cap.max_recv_sge <= kMaxSge && cap.max_inline_data <= kMaxInline;
 }
 
-// Every device has some inline data, and some programs use it without requesting it (rdma_xclient).
+// The capacity for inline data that each queue pair has at least. Some programs (rdma_xclient) send
+// inline data without having requested any, which works on every adapter.
 constexpr std::uint32_t kMinInline = 64;
 
 // Returns the capacities of a new queue pair: at least the requested ones, and at least 1, because
@@ -189,7 +190,8 @@ void tell_last_wqe(Qp& qp) {
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 

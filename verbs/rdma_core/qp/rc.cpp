@@ -7,7 +7,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// A number for a queue pair. The destructor releases it unless keep() was called.
+/// Owns the number of a new queue pair. The destructor releases the number unless keep() was
+/// called.
 class Number {
  public:
   explicit Number(BringUp& from) : from_(&from), value_(from.take_number()) {}

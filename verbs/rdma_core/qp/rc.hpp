@@ -13,19 +13,21 @@ namespace iwarp::rdma_core {
 
 class BringUp;
 
-/// The number that rdma_init_qp_attr() returns for the peer's queue pair, because no iWARP peer
-/// sends its number. It stands for a connection of the CM. No queue pair has it.
+/// The number that rdma_init_qp_attr() returns for the peer's queue pair, because iWARP peers do
+/// not send their queue pair numbers. ibv_modify_qp() recognizes by this number that the CM
+/// connects the queue pair. No queue pair has this number.
 inline constexpr verbs::QpNum kQpOfTheCm = 0;
 
 struct RcQp final : Qp {
   explicit RcQp(Context& its_context);
 
-  BringUp& bring_up;                  ///< the process's; connects without rdma_cm, assigns numbers
-  LinkState link = LinkState::kNone;  ///< under the mutex; link_step() changes it
-  bool end_told = false;  ///< the log has said why the connection ended; under Core's lock
+  BringUp& bring_up;  ///< shared by the process; connects without rdma_cm, assigns numbers
+  LinkState link = LinkState::kNone;  ///< guarded by the mutex; link_step() changes it
+  /// Set when the log has the reason why the connection ended. Guarded by Core's lock.
+  bool end_told = false;
   std::condition_variable unlinked;                 ///< notified when `link` becomes kNone
-  verbs::Access inbound = verbs::QpInit().inbound;  ///< what the peer may do
-  int said = 0;  ///< IBV_QP_* bits: which of `attributes` the program has set
+  verbs::Access inbound = verbs::QpInit().inbound;  ///< access rights of the peer
+  int said = 0;  ///< IBV_QP_* bits of those `attributes` that the program has set
   /// rnr_retry_count of rdma_connect() or rdma_accept(): how often the peer repeats a Send that
   /// finds no receive here. Empty if the queue pair was not connected by rdma_cm.
   std::optional<std::uint8_t> cm_rnr_retry;
@@ -61,28 +63,31 @@ struct RcQp final : Qp {
 };
 
 // Functions for the CM and for the bring-up without it, defined in qp/states.cpp.
-/// The queue pair is connected. If rdma_cm connected it, its state becomes RTS; ibv_qp::state
-/// changes only in the program's thread, see show_connected().
+/// Call when the queue pair has been connected. If rdma_cm connected it, sets its state to RTS, but
+/// not ibv_qp::state, which changes only in the program's thread (see show_connected()).
 void qp_connected(RcQp& qp);
-/// The program reads the event of the connection: sets ibv_qp::state to RTS. Call in the program's
-/// thread.
+/// Call in the program's thread when it reads the event of the connection. Sets ibv_qp::state to
+/// RTS.
 void show_connected(RcQp& qp);
-/// The connection ended or failed: moves the queue pair to ERR and flushes all posted requests.
+/// Call when the connection has ended or failed. Moves the queue pair to ERR and flushes all posted
+/// requests.
 void qp_disconnected(RcQp& qp);
-/// The connection ended, and no CM reports it: the program still sees the same state and its
-/// receives still posted.
+/// Call when a connection has ended that rdma_cm did not make, so that no event reports its end.
+/// The program still sees the same state of the queue pair, and its receives stay posted.
 void qp_peer_left(RcQp& qp);
-/// A request has waited for too long after qp_peer_left(): moves the queue pair to ERR, and
+/// Call when a request has waited too long after qp_peer_left(). Moves the queue pair to ERR, and
 /// completes the request with IBV_WC_RETRY_EXC_ERR.
 void qp_retry_exceeded(RcQp& qp);
-/// Returns whether the core's connection ended with an error of either end, and not because the
-/// peer departed.
+/// Returns true if the core's connection ended because one end found an error, and false if it
+/// ended because the peer departed.
 bool is_in_error(const verbs::QpAttributes& core);
-/// Ends the connection. As RoCE the queue pair goes to ERR and all posted requests are flushed; an
-/// RNIC's drains first (SQD) unless `flush`. Returns false if the peer may still probe for the last
-/// messages that it sent; call it again then.
+/// Ends the connection. As RoCE, moves the queue pair to ERR and flushes all posted requests. The
+/// queue pair of an RNIC first sends its outstanding requests (SQD) unless `flush` is set. Returns
+/// false if the peer may still probe whether its last messages arrived; the caller must then repeat
+/// the call.
 bool close_connection(RcQp& qp, bool flush);
-/// Sets which completions the queues may announce. All are announced once the queue pair is in ERR.
+/// Sets which completions of the queue pair its completion queues may announce. If the queue pair
+/// is in ERR, they may announce all of them.
 void qp_announce(RcQp& qp, verbs::Announce which);
 /// Posts requests that were built call by call: all of them, or none. Returns 0 or an errno.
 int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs);

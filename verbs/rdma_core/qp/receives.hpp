@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posts a list of receives to a queue that takes them one by one.
+// Posts a list of receives to a queue of the core, which accepts only one receive per call.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -13,7 +13,8 @@
 
 namespace iwarp::rdma_core {
 
-/// Returns 0 or an errno. If it fails, `wr` becomes the first receive that was not posted.
+/// Posts the receives in order. Returns 0 or an errno. If it fails, `wr` becomes the first receive
+/// that was not posted.
 template <typename Queue>
 int post_receives(Queue& queue, ibv_recv_wr*& wr) {
   for (; wr != nullptr; wr = wr->next) {

@@ -53,10 +53,12 @@ int make_send_immediate(SendWr& out, std::uint32_t imm_data) {
     out.immediate = encode_of_send(imm_data);
     return 0;
   }
-  out.opcode = WrOpcode::kImmediate;  // any peer with RFC 7306 accepts it
+  out.opcode = WrOpcode::kImmediate;  // any peer with RFC 7306 accepts this message
   out.sgl = {};
   out.immediate = encode({.imm_data = imm_data, .with_send = true});
-  take_away(out.flags, SendFlags::kInline);  // There is nothing to copy.
+  take_away(out.flags,
+            // The message has no payload that would have to be copied.
+            SendFlags::kInline);
   return 0;
 }
 
@@ -70,7 +72,7 @@ int make_write_immediate(SendWr& out, std::uint32_t imm_data) {
 
 int make_atomic(SendWr& out, verbs::Sge& word) {
   if (word.length < kAtomicWord) return EINVAL;
-  word.length = kAtomicWord;  // The word is placed at the beginning of a longer buffer.
+  word.length = kAtomicWord;  // If the buffer is longer, the result is placed at its beginning.
   out.sgl = std::span(&word, 1);
   return 0;
 }
@@ -95,7 +97,8 @@ int make_word(SendWr& out, const ibv_send_wr& wr, verbs::Sge* word) {
   return word != nullptr ? make_atomic(out, *word) : EINVAL;
 }
 
-/// Returns whether a type of queue pair has the opcode. UC has none that needs a response.
+/// Returns whether a type of queue pair supports the opcode. UC supports no opcode that needs a
+/// response.
 bool has_request(ibv_qp_type type, ibv_wr_opcode opcode) {
   return type != IBV_QPT_UC || (opcode != IBV_WR_RDMA_READ && opcode != IBV_WR_ATOMIC_CMP_AND_SWP &&
                                 opcode != IBV_WR_ATOMIC_FETCH_AND_ADD);
@@ -159,7 +162,7 @@ int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bi
   out.bind = {.window = verbs::Stag{mw.rkey},
               .key = static_cast<std::uint8_t>(rkey),
               .region = verbs::Stag{info.mr != nullptr ? info.mr->lkey : 0},
-              // NOLINTNEXTLINE(performance-no-int-to-ptr): as above.
+              // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses are integers in the C structs.
               .address = reinterpret_cast<std::byte*>(info.addr),
               .length = info.length,
               .access = *access};

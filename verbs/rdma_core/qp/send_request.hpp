@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts an ibv_send_wr to the core's request, for lists and for requests that are built call by
-// call.
+// Converts an ibv_send_wr to the core's request. Used for lists of requests and for requests that
+// are built call by call.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -23,14 +23,16 @@ Wr& begin_request(Wr& out, const ibv_send_wr& wr, std::span<const verbs::Sge> sg
   return out;
 }
 
-/// Fills the fields that depend on the opcode, for a queue pair of type RC or UC. `sges`: those of
-/// `out`, which may be changed. Returns 0 or an errno. Logs a feature that iWARP lacks, once.
+/// Fills the fields that depend on the opcode, for a queue pair of type RC or UC. `sges` are the
+/// buffers of `out`; make_request() may shorten them. Returns 0 or an errno. Logs the first use of
+/// each feature that iWARP lacks.
 int make_request(ibv_qp_type type, verbs::SendWr& out, const ibv_send_wr& wr,
                  std::span<verbs::Sge> sges);
 /// Fills a request that binds a window of either type. Returns 0 or an errno.
 int make_bind(verbs::SendWr& out, const ibv_mw& mw, std::uint32_t rkey,
               const ibv_mw_bind_info& info);
-/// Sets the window's R_Key to the one that it will have. Call after the bind was posted.
+/// Sets ibv_mw::rkey to the R_Key that the window will have. Call after the request that binds the
+/// window was posted.
 void bind_posted(ibv_mw& mw, std::uint32_t rkey);
 /// Call after the core has accepted the request.
 inline void was_posted(const ibv_send_wr& wr) {

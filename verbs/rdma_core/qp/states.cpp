@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The states through which programs that were written for InfiniBand take a queue pair. On the wire
-// it is either connected or not. So INIT, RTR and RTS are only stored, and the CM makes the
-// connection, or BringUp does if RTR names a peer.
+// a queue pair is either connected or not. So the functions here only store INIT, RTR and RTS. The
+// CM makes the connection, or BringUp does if the program names a peer in the step to RTR.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -29,8 +29,8 @@ void set_state(RcQp& qp, ibv_qp_state state) {
   if (state != IBV_QPS_ERR) qp.last_wqe_told = false;
 }
 
-/// Also sets ibv_qp::state. Call only in a thread of the program, which may read that field at any
-/// time.
+/// Sets the state like set_state(), and ibv_qp::state too. Call only in a thread of the program,
+/// because the program may read that field at any time.
 void set_shown_state(RcQp& qp, ibv_qp_state state) {
   set_state(qp, state);
   qp.abi.qp_base.state = state;
@@ -50,8 +50,9 @@ bool is_drain(const ibv_qp_attr& attr, int mask) {
   return (mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_SQD;
 }
 
-/// Returns the program's last step, or ERR as soon as a completion may imply that: the dispatcher
-/// stores it later. Call with the queue pair's mutex locked.
+/// Returns the state that the program set last. Returns ERR as soon as the core's connection has
+/// ended, because the program may know that from a completion before the dispatcher stores ERR.
+/// Call with the queue pair's mutex locked.
 ibv_qp_state state_of(const RcQp& qp) {
   const ibv_qp_state stored = qp.state.load();
   if (stored == IBV_QPS_ERR) return stored;
@@ -74,14 +75,15 @@ ibv_qp_state state_of(const RcQp& qp) {
   return closes && qp.context.persona == Persona::kIwarp ? IBV_QPS_SQD : stored;
 }
 
-/// Returns the state that ibv_query_qp() reports. RNICs have no RESET: a new queue pair accepts
-/// receives, as in INIT.
+/// Returns the state that ibv_query_qp() reports. The queue pair of an RNIC reports INIT instead of
+/// RESET, because a new queue pair accepts receives at once.
 ibv_qp_state reported(const RcQp& qp, ibv_qp_state state) {
   const bool is_rnic = qp.context.persona == Persona::kIwarp;
   return is_rnic && state == IBV_QPS_RESET ? IBV_QPS_INIT : state;
 }
 
-/// Returns whether `attr` names a peer for BringUp, and not the one that the CM connects.
+/// Returns whether `attr` names a peer to which BringUp connects the queue pair. Returns false if
+/// it names the peer of a connection of the CM (kQpOfTheCm).
 bool names_peer(const RcQp& qp, const ibv_qp_attr& attr, int mask) {
   const bool is_of_cm = qp.context.persona == Persona::kRoce && attr.dest_qp_num == kQpOfTheCm;
   return (mask & (IBV_QP_AV | IBV_QP_DEST_QPN)) != 0 && !is_of_cm;
@@ -118,7 +120,8 @@ int check_step(RcQp& qp, const ibv_qp_attr& attr, int mask) {
     return is_there && is_step(from, to, rules, mask);
   };
   if (allows(state_of(qp))) return 0;
-  // The CM may connect the queue pair before the program takes the steps to RTS.
+  // The CM may have connected the queue pair, and thus moved it to RTS, before the program itself
+  // takes the steps to RTS.
   const bool by_cm = qp.link == LinkState::kByCm && (mask & IBV_QP_STATE) != 0;
   return by_cm && allows(before(attr.qp_state)) ? 0 : EINVAL;
 }
@@ -178,7 +181,7 @@ void give_up(RcQp& qp) {
   qp.link_step(LinkEvent::kOver);
 }
 
-// Aborts the connection. Returns when no other thread drives it, so that requests which are posted
+// Aborts the connection, and returns when no thread drives it any more. Requests that are posted
 // afterwards are not sent.
 void abort(RcQp& qp) {
   for (verbs::QueuePair* const end : qp.ends()) {
@@ -192,8 +195,8 @@ int reset(RcQp& qp) {
   abort(qp);
   give_up(qp);
   qp.to_itself.reset();
-  // Waits until the dispatcher has reported the end of this connection, so that it cannot be
-  // mistaken for the end of the next one.
+  // Waits until the dispatcher has reported the end of this connection. Otherwise that event could
+  // be mistaken for the end of the next connection.
   {
     std::unique_lock lock(qp.mutex);
     if (!qp.unlinked.wait_until(lock, until, [&] { return !qp.is_connected(); })) return EBUSY;
@@ -213,8 +216,8 @@ int reset(RcQp& qp) {
   return 0;
 }
 
-// Sets the maximum of outstanding Reads for the current connection, or for the next one. Fails if
-// the peer has agreed to fewer, which is ignored.
+// Sets the maximum number of outstanding Reads for the current connection, or for the next one.
+// Ignores the error that set_ord() returns if the peer has agreed to fewer.
 void limit_reads(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) (void)qp.sender().set_ord(attr.max_rd_atomic);
 }
@@ -254,12 +257,14 @@ int RcQp::to_error() {
     const std::lock_guard lock(mutex);
     set_state(*this, IBV_QPS_ERR);
   }
-  // The program may not read the events that completions would wait for.
+  // Completions must not wait for the events of the connection any more, because a program that
+  // moves its queue pair to ERR may not read them.
   core->announce(verbs::Announce::kAll);
   bring_up.end_wait(core->num());
   abort(*this);
   if (!rdma_core::is_connected(*this)) give_up(*this);
-  // If it is connected, the event is reported with the end of the connection.
+  // If the queue pair is connected, qp_disconnected() or qp_announce() calls tell_last_wqe() when
+  // the connection ends.
   if (!rdma_core::is_connected(*this)) tell_last_wqe(*this);
   return 0;
 }
@@ -267,7 +272,8 @@ int RcQp::to_error() {
 int RcQp::modify(const ibv_qp_attr& attr, int mask) {
   if (const int code = check(attr, mask)) return code;
   if (const int code = check_step(*this, attr, mask)) return code;
-  // The rights must be in force before a peer can connect.
+  // Sets the peer's rights before the state, because a peer may connect as soon as the state is
+  // RTR.
   const bool access = (mask & IBV_QP_ACCESS_FLAGS) != 0;
   if (access) core->set_inbound(remote_access(attr.qp_access_flags));
   if ((mask & IBV_QP_STATE) == 0) {
@@ -305,7 +311,7 @@ bool close_connection(RcQp& qp, bool flush) {
   if (flush) {
     abort(qp);
   } else if (is_rnic) {
-    // An error means that it is closing already, and that its event is queued or will be.
+    // An error means that the connection is closing already. Its event is queued or will be.
     (void)qp.core->disconnect();
   } else {
     return qp.core->depart();
@@ -324,21 +330,21 @@ void qp_connected(RcQp& qp) {
       return;
     }
   }
-  abort(qp);  // The program has moved it to ERR while it connected.
+  abort(qp);  // The program has moved the queue pair to ERR while it connected.
 }
 
 void show_connected(RcQp& qp) {
   const std::lock_guard lock(qp.mutex);
   const auto state = qp.state.load();
   ibv_qp_state& shown = qp.abi.qp_base.state;
-  // The connection may be over already, or the program may have moved the queue pair to ERR or
-  // RESET.
+  // When the program reads the event, the connection may be over already (ERR), or the program may
+  // have moved the queue pair to ERR or RESET. After RESET it must not see RTS.
   const bool was_connected = state == IBV_QPS_RTS || state == IBV_QPS_ERR;
   if (was_connected && shown != IBV_QPS_ERR) shown = IBV_QPS_RTS;
 }
 
-// Does not change ibv_qp::state, which only the program's calls change, as with adapters: UCX posts
-// only while that field is RTS.
+// Does not change ibv_qp::state. As with adapters, only calls of the program change that field: UCX
+// posts only while it is RTS.
 void qp_disconnected(RcQp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
@@ -351,7 +357,7 @@ void qp_disconnected(RcQp& qp) {
 void qp_peer_left(RcQp& qp) {
   abort(qp);
   const std::lock_guard lock(qp.mutex);
-  qp.link_step(LinkEvent::kOver);  // wakes up a reset() that waits for it
+  qp.link_step(LinkEvent::kOver);  // wakes up a reset() that waits for the end of the connection
 }
 
 void qp_retry_exceeded(RcQp& qp) {
@@ -359,8 +365,9 @@ void qp_retry_exceeded(RcQp& qp) {
   qp.core->announce_unanswered();
 }
 
-// to_error() stores ERR first and then announces all. So if this reads another state, to_error()
-// announces after it.
+// No completion stays unannounced if to_error() runs at the same time: it stores ERR before it
+// announces all completions. So if qp_announce() reads a state other than ERR, to_error() announces
+// them afterwards.
 void qp_announce(RcQp& qp, verbs::Announce which) {
   qp.core->announce(which);
   if (qp.state.load() != IBV_QPS_ERR) return;
@@ -372,7 +379,8 @@ void qp_announce(RcQp& qp, verbs::Announce which) {
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps are those of InfiniBand (volume 1, section 11.2.5.2), as the kernel checks them in
-// ib_modify_qp_is_ok(). Programs cannot request SQD.
+// This file has the state transitions ("steps") of the InfiniBand specification (volume 1, section
+// 11.2.5.2), as the kernel checks them in ib_modify_qp_is_ok(). Programs cannot request SQD.
 #include "qp/steps.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Attributes {
   int required = 0;
   int allowed = 0;  ///< in addition to `required` and IBV_QP_STATE
 };
-using Column = std::optional<Attributes>;  ///< nullopt: there is no such step
+using Column = std::optional<Attributes>;  ///< nullopt: this type of queue pair has no such step
 
 struct Step {
   ibv_qp_state from;
@@ -42,7 +42,8 @@ constexpr Attributes kInit{kPortAndKey | IBV_QP_ACCESS_FLAGS, 0};
 constexpr Attributes kInitAgain{0, kPortAndKey | IBV_QP_ACCESS_FLAGS};
 constexpr int kReceivesToo = IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX;
 
-/// A step that takes no attributes but the state, except with an RNIC, where it allows all.
+/// Returns a step that allows no attribute except the state. For the queue pair of an RNIC it
+/// allows all attributes.
 constexpr Step plain(ibv_qp_state from, ibv_qp_state to) {
   return {from, to, kNothing, kNothing, kNothing, kAnything};
 }
@@ -51,7 +52,7 @@ constexpr std::array kSteps{
     plain(IBV_QPS_RESET, IBV_QPS_RESET),
     Step{IBV_QPS_RESET, IBV_QPS_INIT, kInit, kInit, Attributes{kPortAndKey | IBV_QP_QKEY, 0},
          Attributes{IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, kAny}},
-    // An RNIC's new queue pair behaves as in INIT.
+    // The new queue pair of an RNIC behaves as if it were in INIT, so it may go to ERR at once.
     Step{IBV_QPS_RESET, IBV_QPS_ERR, {}, {}, {}, kAnything},
     plain(IBV_QPS_INIT, IBV_QPS_RESET),
     plain(IBV_QPS_INIT, IBV_QPS_ERR),

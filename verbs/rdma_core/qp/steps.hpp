@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ibv_modify_qp(3) accepts: the steps between states, the attributes that each step requires
-// and allows for each type of queue pair, and the range of each attribute.
+// What ibv_modify_qp(3) accepts: the steps (transitions) between states, the attributes that each
+// step requires and allows for each type of queue pair, and the range of each attribute.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -9,19 +9,21 @@
 
 namespace iwarp::rdma_core {
 
-/// The rules that apply to a queue pair.
+/// Selects the rules by which is_step() checks a queue pair.
 enum class QpRules : std::uint8_t {
   kRc,
   kUc,
   kUd,
-  /// An RNIC's queue pair that the CM connects. It requires neither the peer's address nor timers
-  /// and retries. As with the kernel's iWARP drivers, every step allows every attribute.
+  /// For an RNIC's queue pair that the CM connects. No step requires the peer's address, timers or
+  /// retry counts. As with the kernel's iWARP drivers, every step allows every attribute.
   kRnic,
-  kRnicByHand,  ///< an RNIC's queue pair without the CM: requires what RC requires
+  /// For an RNIC's queue pair without the CM. Each step requires what it requires with kRc, and
+  /// allows every attribute.
+  kRnicByHand,
 };
 
-/// Returns whether `mask` has all attributes that the step requires, and otherwise only those that
-/// it allows. Without IBV_QP_STATE in `mask`, `from` and `to` must be equal.
+/// Returns whether `mask` has all attributes that the step requires, and no other attributes than
+/// those that it allows. If `mask` lacks IBV_QP_STATE, `from` and `to` must be equal.
 bool is_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask);
 /// Returns whether a queue pair of any type may take the step.
 bool may_change(ibv_qp_state from, ibv_qp_state to);

@@ -44,13 +44,15 @@ std::error_code put_in_state(UdQp& qp, DatagramState in_core, ibv_qp_state state
 int change_datagram_state(UdQp& qp, const ibv_qp_attr& attr) {
   const auto row = std::ranges::find(kStates, attr.qp_state, &DatagramStep::to);
   if (row == kStates.end() || put_in_state(qp, row->state, attr.qp_state)) return EINVAL;
-  qp.abi.qp_base.state = attr.qp_state;  // This is the program's thread, which may read the field.
+  qp.abi.qp_base.state =
+      attr.qp_state;  // The program may read the field at any time, but this is its own thread.
   if (attr.qp_state == IBV_QPS_RESET) qp.attributes = {};
   return 0;
 }
 
-// Call without the queue pair's mutex: another thread may wait for that mutex while it holds a lock
-// of the hooks.
+// Reports to the hooks that the queue pair was reset, or recovered from a failed send. Call without
+// the queue pair's mutex: another thread may wait for that mutex while it holds a lock of the
+// hooks.
 void tell_begun_anew(UdQp& qp, ibv_qp_state from, ibv_qp_state to) {
   Hooks* const hooks = qp.context.hooks;
   if (hooks == nullptr) return;
@@ -65,7 +67,8 @@ int change(UdQp& qp, const ibv_qp_attr& attr, int mask) {
   const bool is_there = (mask & IBV_QP_CUR_STATE) == 0 || attr.cur_qp_state == from;
   if (!is_there || !is_step(from, to, QpRules::kUd, mask)) return EINVAL;
   const bool has_key = (mask & IBV_QP_QKEY) != 0;
-  if (has_key) qp.core->set_q_key(attr.qkey);  // in force before a datagram can arrive
+  if (has_key)
+    qp.core->set_q_key(attr.qkey);  // before the step to RTR, after which datagrams can arrive
   if ((mask & IBV_QP_STATE) != 0) {
     if (const int code = change_datagram_state(qp, attr)) return code;
   }
@@ -113,7 +116,8 @@ int UdQp::modify(const ibv_qp_attr& attr, int mask) {
 
 int UdQp::to_error() {
   const std::lock_guard lock(mutex);
-  (void)put_in_state(*this, DatagramState::kError, IBV_QPS_ERR);  // from every state
+  (void)put_in_state(*this, DatagramState::kError,
+                     IBV_QPS_ERR);  // allowed in every state, so there is no error
   return 0;
 }
 
@@ -165,7 +169,8 @@ void UdQp::abandon() noexcept { (void)core.release(); }
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 

@@ -27,7 +27,7 @@ struct UdQp final : Qp {
   void abandon() noexcept override;
 };
 
-/// Fills the fields of a datagram that begin_request() does not. Returns 0 or an errno.
+/// Fills those fields of `out` that begin_request() has not filled. Returns 0 or an errno.
 int make_request(verbs::DatagramWr& out, const ibv_send_wr& wr);
 /// Posts requests that were built call by call: all of them, or none. Returns 0 or an errno.
 int post_built(UdQp& qp, std::span<const verbs::DatagramWr> wrs);
