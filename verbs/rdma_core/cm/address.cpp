@@ -13,8 +13,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// Returns a copy of the address in its real type. The program may have declared its buffer with
-/// another one.
+/// Returns a copy of the address as type T. A cast would not be valid, because the program may have
+/// declared its buffer with another type.
 template <typename T>
 T as(const sockaddr& address) {
   T out{};
@@ -101,7 +101,8 @@ sockaddr_storage from_net(const net::Address& address) {
   return unmapped(out);
 }
 
-// Connecting a UDP socket only consults the routing table.
+// Finds the source address by connecting a UDP socket, which consults the routing table and sends
+// nothing.
 std::expected<sockaddr_storage, int> find_source(const sockaddr& to, const sockaddr* from) {
   const net::UniqueFd socket(::socket(to.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return std::unexpected(errno);
@@ -112,7 +113,8 @@ std::expected<sockaddr_storage, int> find_source(const sockaddr& to, const socka
     if (::bind(socket.get(), &address, size_of(address)) != 0) return std::unexpected(errno);
   }
   sockaddr_storage target = copy_of(to);
-  // The discard service, because some systems do not connect UDP sockets to port 0.
+  // If `to` has port 0, uses the port of the discard service, because some systems do not connect
+  // UDP sockets to port 0.
   constexpr std::uint16_t kSomePort = 9;
   if (port_of(to) == 0) set_port(reinterpret_cast<sockaddr&>(target), kSomePort);
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&target), size_of(to)) != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts socket addresses, as in <rdma/rdma_cma.h>, to and from those of net. IPv4 and IPv6 only;
-// IPv4 mapped into IPv6 becomes IPv4.
+// Converts socket addresses, as in <rdma/rdma_cma.h>, to and from net::Address. Supports only IPv4
+// and IPv6. An IPv4 address that is mapped into IPv6 becomes IPv4.
 #pragma once
 
 #include <netinet/in.h>
@@ -13,17 +13,17 @@
 
 namespace iwarp::rdma_core {
 
-/// Returns whether it is an IPv4 or IPv6 address. Returns false for null, AF_IB and other families.
+/// Returns whether `address` is IPv4 or IPv6. Returns false for null, AF_IB and other families.
 bool is_ip(const sockaddr* address);
 socklen_t size_of(const sockaddr& address);
 sockaddr_storage copy_of(const sockaddr& address);
 std::uint16_t port_of(const sockaddr& address);
 void set_port(sockaddr& address, std::uint16_t port);
-/// Returns the address, and IPv4 mapped into IPv6 as IPv4.
+/// Returns the address. Converts an IPv4 address that is mapped into IPv6 to IPv4.
 sockaddr_storage unmapped(const sockaddr_storage& address);
-/// Returns whether it is the wildcard of its family.
+/// Returns whether the address is the wildcard of its family.
 bool is_any(const sockaddr& address);
-/// Returns whether it is in 127.0.0.0/8 (also if mapped into IPv6) or is ::1.
+/// Returns whether the address is ::1 or in 127.0.0.0/8. The latter may be mapped into IPv6.
 bool is_loopback(const sockaddr& address);
 bool same_host(const sockaddr& a, const sockaddr& b);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdma_getaddrinfo(): resolves names and hints to socket addresses. All parts of the result are
-// allocated with malloc(3), because some programs replace parts of it with their own.
+// allocated with malloc(3), because some programs replace parts of it with memory of their own,
+// which rdma_freeaddrinfo() also has to free.
 #include <netdb.h>
 #include <rdma/rdma_cma.h>
 
@@ -35,8 +36,8 @@ void set(sockaddr*& to, socklen_t& to_size, const sockaddr* from, socklen_t size
   to_size = size;
 }
 
-/// Sets queue pair type and port space, each from the other if only one is given. The default is a
-/// reliable connection over TCP.
+/// Sets queue pair type and port space. If the hints have only one of them, derives the other from
+/// it. The default is a reliable connection over TCP.
 void set_transport(rdma_addrinfo& info, const rdma_addrinfo& hints) {
   info.ai_qp_type = hints.ai_qp_type;
   info.ai_port_space = hints.ai_port_space;
@@ -45,7 +46,7 @@ void set_transport(rdma_addrinfo& info, const rdma_addrinfo& hints) {
   if (info.ai_port_space == 0) info.ai_port_space = datagrams ? RDMA_PS_UDP : RDMA_PS_TCP;
 }
 
-/// Returns 0 or an error of getaddrinfo(3).
+/// Resolves `node` and `service`. Returns 0 or an error of getaddrinfo(3).
 int look_up(const char* node, const char* service, const rdma_addrinfo& hints,
             rdma_addrinfo& info) {
   addrinfo wanted{};
@@ -66,7 +67,8 @@ int look_up(const char* node, const char* service, const rdma_addrinfo& hints,
   return 0;
 }
 
-/// Sets the addresses from the hints, which may contain them: a program may pass only hints.
+/// Sets those addresses that look_up() has not set to the addresses in the hints, because a program
+/// may pass hints without a name.
 void set_from_hints(const rdma_addrinfo& hints, rdma_addrinfo& info) {
   set(info.ai_src_addr, info.ai_src_len, hints.ai_src_addr, hints.ai_src_len);
   set(info.ai_dst_addr, info.ai_dst_len, hints.ai_dst_addr, hints.ai_dst_len);
@@ -94,7 +96,8 @@ int get(const char* node, const char* service, const rdma_addrinfo* given, rdma_
 }  // namespace
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 

@@ -17,7 +17,7 @@
 namespace iwarp::rdma_core {
 namespace {
 
-// The maximum of the kernel's CM, and its value for a backlog of 0.
+// The maximum backlog in the kernel's CM, which also replaces a backlog of 0.
 constexpr int kMaxBacklog = 1024;
 
 void queue_outcome(CmId& id, rdma_cm_event_type type, int status = 0) {
@@ -25,8 +25,9 @@ void queue_outcome(CmId& id, rdma_cm_event_type type, int status = 0) {
   queue_event(make_event(id, type, status));
 }
 
-/// Sets the source address: binds it like rdma_bind_addr() if the program passes one, otherwise
-/// takes it from the routing table. Returns 0 or an errno.
+/// Sets the source address of the id. If the program passes an address, binds the id to it like
+/// rdma_bind_addr(). Otherwise uses the address that the routing table selects. Returns 0 or an
+/// errno.
 int choose_source(CmId& id, const sockaddr* from, const sockaddr& to) {
   const bool chosen = is_ip(from) && (!is_any(*from) || port_of(*from) != 0);
   if (chosen && id.life.is(IdState::kIdle)) {
@@ -53,8 +54,8 @@ sockaddr_storage destination_of(const sockaddr& to) {
   return out;
 }
 
-/// Returns the address, and IPv4 mapped into IPv6 as IPv4: programs pass on addresses that
-/// accept(2) of a dual-stack socket has returned. Returns nullopt for null.
+/// Returns the address. Converts an IPv4 address that is mapped into IPv6 to IPv4, because programs
+/// pass on addresses that accept(2) of a dual-stack socket has returned. Returns nullopt for null.
 std::optional<sockaddr_storage> plain(const sockaddr* address) {
   if (address == nullptr) return std::nullopt;
   return unmapped(copy_of(*address));
@@ -75,7 +76,8 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
   if (const int code = cm().ports.check(*to)) return code;
   id.abi.route.addr.dst_storage = destination_of(*to);
   if (const int code = choose_source(id, from, id.destination())) {
-    // Errors of the program are returned at once, those of the network are reported in an event.
+    // An address that the program cannot use fails the call at once. Errors of the network are
+    // reported in an event.
     if (code == EADDRINUSE || code == EADDRNOTAVAIL || code == EACCES) return code;
     queue_outcome(id, RDMA_CM_EVENT_ADDR_ERROR, -code);
     return wait_for_event(id);
@@ -94,7 +96,7 @@ int resolve_route(CmId& id) {
   return wait_for_event(id);
 }
 
-/// Binds to the IPv4 wildcard, as the kernel does.
+/// Binds an id to the IPv4 wildcard, as the kernel does for an id that listens without an address.
 int bind_anywhere(CmId& id) {
   const sockaddr_in any{.sin_family = AF_INET};
   return bind_to(id, reinterpret_cast<const sockaddr&>(any));
@@ -109,7 +111,8 @@ int listen(CmId& id, int backlog) {
   use_core(id);
   auto options = listen_options();
   options.backlog = backlog > 0 ? std::min(backlog, kMaxBacklog) : kMaxBacklog;
-  // Listens with the lock held, so that the first request finds the id.
+  // Holds the lock from before the first request can arrive until the id is in Cm::listening, where
+  // the dispatcher looks for it.
   const std::lock_guard lock(cm().mutex);
   auto listener = id.core->rnic().listen(std::move(*id.bound), options, id.core->cm_channel());
   if (!listener) return to_errno(listener.error());
@@ -133,8 +136,9 @@ int bind_to(CmId& id, const sockaddr& address) {
   net::Address at = cm().ports.to_tcp(address);
   // An empty host means IPv6 and IPv4.
   if (any && address.sa_family == AF_INET6 && !id.v6_only) at.host.clear();
-  // Some programs (qperf) tell their peer the port before they listen. Opening the device takes
-  // long enough for a peer that already has one to connect, and be refused.
+  // Opens the device now instead of in rdma_listen(). Some programs (qperf) send the port to their
+  // peer before they listen. If they opened the device after that, a peer whose device is already
+  // open could connect too early and be refused.
   if (any) Core::get();
   auto bound = cm().ports.bind(at, port_range());
   if (!bound) return to_errno(bound.error());
@@ -143,15 +147,17 @@ int bind_to(CmId& id, const sockaddr& address) {
   set_port(id.source(), port_of(reinterpret_cast<const sockaddr&>(local)));
   id.bound = std::move(*bound);
   (void)id.life.step(IdEvent::kBind);
-  // By the device, programs detect that an address has RDMA and announce it to peers (libfabric).
-  // As in the kernel, neither a loopback address nor a wildcard has a device.
+  // Sets id->verbs. If it is set after rdma_bind_addr(), programs (libfabric) conclude that the
+  // address supports RDMA and announce it to peers. As in the kernel, it stays null for a loopback
+  // address and for a wildcard.
   if (!any && !is_loopback(address)) use_device(id);
   return 0;
 }
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 
@@ -160,7 +166,8 @@ int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
     if (!is_ip(address)) return address == nullptr ? EINVAL : EAFNOSUPPORT;
     CmId& self = CmId::of(id);
     const auto at = plain(address);
-    // An id with RDMA_OPTION_ID_AFONLY must not be bound to IPv4 instead of IPv6.
+    // An IPv6 address that is a mapped IPv4 address would bind the id to IPv4, which
+    // RDMA_OPTION_ID_AFONLY forbids.
     if (self.v6_only && address->sa_family != at->ss_family) return EADDRNOTAVAIL;
     return bind_to(self, *pointer_to(at));
   });

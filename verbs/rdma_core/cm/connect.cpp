@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connects, answers requests, and ends connections. Events report the outcome, see cm/events.cpp;
-// errors of the program are returned at once.
+// Connects ids, accepts and rejects requests, and ends connections. An event reports the outcome of
+// each (cm/events.cpp). A call that the program must not make fails at once.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -20,14 +20,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long end_connection() waits for the peer, whose thread may have to wait for a processor.
+// The time for which end_connection() waits for the peer. It is long because the peer's thread may
+// have to wait for a processor.
 constexpr auto kGrace = 200ms;
 constexpr auto kPause = 500us;
 
 using PrivateData = std::vector<std::byte>;
 
-/// Returns the number of Reads in `param`. RDMA_MAX_RESP_RES, RDMA_MAX_INIT_DEPTH and no parameters
-/// at all mean the maximum that can be of use.
+/// Returns the number of outstanding Reads that the field `number` of `param` requests. If the
+/// field is RDMA_MAX_RESP_RES (which equals RDMA_MAX_INIT_DEPTH), or `param` is null, returns
+/// `most`, limited to what the device supports.
 std::uint16_t reads(const rdma_conn_param* param, std::uint8_t rdma_conn_param::* number,
                     std::uint16_t most = kMaxReads) {
   static_assert(RDMA_MAX_RESP_RES > kMaxReads && RDMA_MAX_RESP_RES == RDMA_MAX_INIT_DEPTH);
@@ -46,14 +48,16 @@ PrivateData private_data(const rdma_conn_param* param) {
   return private_data(param->private_data, param->private_data_len);
 }
 
-/// Returns the queue pair of rdma_create_qp(), or the one that the program passes, or 0.
+/// Returns the number of the queue pair that rdma_create_qp() made for the id. If there is none,
+/// returns the number that the program passes in `param`, or 0.
 verbs::QpNum queue_pair(const CmId& id, const rdma_conn_param* param) {
   if (id.abi.qp != nullptr) return id.abi.qp->qp_num;
   return param != nullptr ? param->qp_num : 0;
 }
 
-/// Makes the id the one that gets the queue pair's events. Returns false if the id's state does not
-/// allow it, if `num` is 0, or if another id gets them.
+/// Registers the id to get the events of the queue pair `num`, and takes the step `how`. Returns
+/// false if the state of the id does not allow this step, if `num` is 0, or if another id gets the
+/// events of that queue pair.
 bool start(CmId& id, verbs::QpNum num, IdEvent how) {
   const std::lock_guard lock(cm().mutex);
   const bool may = id.life.allows(how) && num != 0;
@@ -70,9 +74,10 @@ void undo(CmId& id, IdEvent how) {
   cm().by_qp.erase(id.qp_num);
 }
 
-/// Sets how long the connection waits for its peer. Seven retries of the peer's Sends, also the
-/// default without parameters, mean no limit. With fewer, IWARP_RECEIVE_HOLD applies. A server's
-/// parameters do not say how often it retries itself.
+/// Sets how long the connection waits for its peer. If rnr_retry_count is 7, or there are no
+/// parameters, a Send of the peer waits for a receive without limit. If it is less,
+/// IWARP_RECEIVE_HOLD limits that wait. A client's retry_count limits, together with
+/// RDMA_OPTION_ID_ACK_TIMEOUT, the wait for a silent peer. The retry_count of a server is ignored.
 void set_timeouts(RcQp& qp, const CmId& id, const rdma_conn_param* param) {
   const auto retries = param == nullptr ? kRnrForEver : param->rnr_retry_count;
   const bool holds = retries >= kRnrForEver;
@@ -92,8 +97,9 @@ void set_timeouts(RcQp& qp, const CmId& id, const rdma_conn_param* param) {
   qp.core->set_peer_timeouts(peer_timeouts(qp.attributes, qp.said));
 }
 
-/// Calls `connect`, which returns 0 or an errno, with the queue pair. Events report the outcome, so
-/// completions are held back until the program can read these.
+/// Calls `connect` with the queue pair, and returns its result: 0 or an errno. Holds completions
+/// back until the event that reports the outcome announces them, so that the program can read that
+/// event first.
 template <typename Connect>
 int begin(CmId& id, verbs::QpNum num, const rdma_conn_param* param, Connect connect) {
   int code = EINVAL;
@@ -163,14 +169,15 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
   }
   log_connection("rejected", "rejected " + cm().ports.describe(request->peer()),
                  {{"peer", cm().ports.describe(request->peer())}});
-  // Ignores a peer that has departed.
+  // Ignores the error if the peer has departed.
   (void)request->reject(data != nullptr ? private_data(data, length) : PrivateData{});
   return 0;
 }
 
-/// As in the kernel, it is no error if the id is not connected yet or no longer.
+/// Disconnects the id. As in the kernel, the call also succeeds if the id is still connecting, or
+/// if its connection is already over.
 int disconnect(CmId& id) {
-  if (is_datagram(id)) return EINVAL;  // It has no connection.
+  if (is_datagram(id)) return EINVAL;  // A datagram id has no connection.
   if (!id.alive()) return EINVAL;
   verbs::QpNum num = 0;
   {
@@ -204,16 +211,16 @@ int establish(CmId& id) {
 
 }  // namespace
 
-// When a connection is to end, the kernel's drivers flush outstanding requests, because the peer
-// may have no receives for them, and yet must see the end. Requests that a device would have
-// finished by then get kGrace here.
+// When a connection is to end, the kernel's drivers flush the outstanding requests, because the
+// peer may have no receives for them and must still see the end. An adapter would have finished
+// most requests by then. To compensate, this function waits up to kGrace until they are finished.
 void end_connection(Core& core, verbs::QpNum num) {
   const auto until = std::chrono::steady_clock::now() + kGrace;
   const auto end = [&](RcQp& qp) {
     const bool under_way = qp.core->query().send_outstanding != 0;
     if (under_way && std::chrono::steady_clock::now() < until) return false;
     if (!close_connection(qp, under_way)) return false;
-    // Programs read this field, and this is the program's thread.
+    // The program may read this field at any time, but this is its own thread.
     if (qp.state.load() == IBV_QPS_ERR) qp.abi.qp_base.state = IBV_QPS_ERR;
     return true;
   };
@@ -227,7 +234,8 @@ void end_connection(Core& core, verbs::QpNum num) {
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 
@@ -243,7 +251,7 @@ int rdma_reject(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
   return cm_result([&] { return reject(CmId::of(id), private_data, length); });
 }
 
-/// Like rdma_reject(): there are no vendor options that could be the reason.
+/// Does the same as rdma_reject(): iWARP has no vendor options (ECE) that could be the reason.
 int rdma_reject_ece(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
   return rdma_reject(id, private_data, length);
 }
@@ -254,7 +262,7 @@ int rdma_get_remote_ece(rdma_cm_id* id, ibv_ece* ece) {
   return 0;
 }
 
-/// Accepts the options that ibv_query_ece() returns, which are none.
+/// Succeeds only with the options that ibv_query_ece() returns, which are none: `vendor_id` 0.
 int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
   const bool is_own = id != nullptr && id->qp == nullptr;
   if (!is_own || ece == nullptr || ece->comp_mask != 0) return minus_one(EINVAL);
@@ -269,14 +277,15 @@ int rdma_disconnect(rdma_cm_id* id) {
   return cm_result([&] { return disconnect(CmId::of(id)); });
 }
 
-/// With iWARP the Reply establishes the connection, so this sends nothing, even if the program got
-/// RDMA_CM_EVENT_CONNECT_RESPONSE (as RoCE, if it created its queue pair itself).
+/// Only checks the state of the id, and sends nothing, because in iWARP the MPA Reply has already
+/// established the connection. As RoCE, programs that created their queue pair themselves call it
+/// after RDMA_CM_EVENT_CONNECT_RESPONSE.
 int rdma_establish(rdma_cm_id* id) {
   return cm_result([&] { return establish(CmId::of(id)); });
 }
 
-/// Does nothing: it is for data that arrives before the last message of the handshake, which cannot
-/// happen over TCP.
+/// Does nothing. InfiniBand programs report with it that data arrived before the last message of
+/// the handshake, which cannot happen over TCP.
 int rdma_notify(rdma_cm_id* id, ibv_event_type /*event*/) {
   return id->verbs != nullptr ? 0 : minus_one(EINVAL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A datagram id has no connection. It asks a port for the number and the Q_Key of a queue pair
-// there, and the program that listens accepts or rejects the request.
+// Datagram ids, which have no connection. A client's id requests the number and the Q_Key of a
+// queue pair from a port of the server. The program that listens there accepts or rejects the
+// request.
 #include "cm/datagrams.hpp"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ namespace {
 constexpr std::uint8_t kHopLimit = 64;
 constexpr int kMaxRequests = 1024;
 
-// The id of a request must be unpredictable, so that no third party can forge an answer.
+// Returns the number that identifies a request. It must be unpredictable, so that no third party
+// can forge an answer.
 std::uint32_t random_id() {
   std::random_device device;
   return device();
@@ -243,7 +245,9 @@ int init_attr_of_datagrams(const CmId& id, ibv_qp_attr& attr, int& mask) {
 
 void forget_datagrams(CmId& id) {
   if (id.sidr == nullptr) return;
-  if (id.asked_by) {  // If the program has not answered, a repeated request is a new one.
+  // The id was made for a request. If the program has not answered it, forgets the request, so that
+  // the peer's next copy of it is treated as a new request.
+  if (id.asked_by) {
     std::erase_if(id.sidr->answers, [&](const SidrEnd::Answer& answer) {
       return !answer.octets && answer.to.is(*id.asked_by);
     });

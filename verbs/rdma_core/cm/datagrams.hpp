@@ -11,7 +11,8 @@ bool is_datagram(const CmId& id);
 /// The Q_Key of datagram ids unless the program sets another one: RDMA_UDP_QKEY.
 inline constexpr std::uint32_t kUdpQKey = 0x01234567;
 
-// Like the functions of the same names for connections. Return 0 or an errno.
+// These do for datagram ids what the calls with the same names do for ids with connections. They
+// return 0 or an errno.
 int bind_datagrams(CmId& id, const sockaddr& address);
 int listen_datagrams(CmId& id, int backlog);
 int connect_datagrams(CmId& id, const rdma_conn_param* param);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device of CM ids: one, which stays open until the process exits.
+// The device of CM ids, and their default protection domain. There is only one device, which stays
+// open until the process exits.
 #include <cerrno>
 #include <cstdlib>
 
@@ -10,7 +11,8 @@
 namespace iwarp::rdma_core {
 
 ibv_pd* default_pd(ibv_context* verbs) {
-  // One for each process, like the context.
+  // Each process has one default domain, as it has one default context. The child of a fork makes
+  // its own.
   static std::mutex mutex;
   static ibv_pd* pd = nullptr;
   const std::lock_guard lock(mutex);
@@ -21,7 +23,8 @@ ibv_pd* default_pd(ibv_context* verbs) {
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 

@@ -10,12 +10,12 @@
 namespace iwarp::rdma_core {
 namespace {
 
-// Resolving takes much less than this here.
+// The timeout for resolving the address and the route. Here, both take much less time.
 constexpr int kTimeoutMs = 2000;
 
 int last_error(int result) { return result == 0 ? 0 : errno; }
 
-/// Prepares an id that will listen. The id of each request gets a queue pair with these attributes.
+/// Prepares an id that will listen. The new id of each request gets a queue pair with `attr`.
 int prepare_passive(CmId& id, const rdma_addrinfo& info, ibv_pd* pd, const ibv_qp_init_attr* attr) {
   if (rdma_bind_addr(&id.abi, info.ai_src_addr) != 0) return errno;
   if (pd != nullptr) id.abi.pd = pd;
@@ -55,7 +55,8 @@ int create_ep(rdma_cm_id** out, const rdma_addrinfo& info, ibv_pd* pd, ibv_qp_in
 }  // namespace
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts events of connections to events of ids, and implements the calls that read these.
+// Converts events of connections to events of ids, and implements the calls that read the latter.
 //
-// Requests to all listening ids arrive through one channel. The id is looked up by the request's
-// destination address when the request is dispatched, so it exists. A listener that is closed and
-// opened again on the same port (perftest does that) may thus get a request for its predecessor: a
-// peer connects to a port, not to a listener. If no id listens, the request is dropped, so that the
+// Requests to all listening ids arrive through one channel. The dispatcher looks up the listening
+// id by the request's destination address, so it never uses an id that has been destroyed. A
+// listener that is closed and opened again on the same port (perftest does that) may thus get a
+// request for its predecessor: that is correct, because a peer connects to a port, not to a
+// listener. If no id listens, the dispatcher drops the request instead of rejecting it, so that the
 // peer may try again.
 //
-// Completions do not pass through here, but each is held back until the program can read the event
-// that must come first: ESTABLISHED before any completion, and the event that reports the end or
-// the failure of the connection before any that was flushed for that reason.
+// The code here also decides when the completions of a queue pair are announced. Completions are
+// held back until the program can read ESTABLISHED. Those that were flushed at the end of the
+// connection are held back until the program can read the event that reports the end or the
+// failure.
 #include "cm/events.hpp"
 
 #include <fmt/format.h>
@@ -40,10 +42,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kTimeout = std::chrono::milliseconds(200);
 
-/// Limits a number of Reads to the device's maximum: programs pass it on to calls that refuse more.
+/// Limits the number of Reads that both ends agreed on to the device's maximum, because programs
+/// pass this number on to calls that refuse more.
 std::uint8_t reads_of(int agreed) { return static_cast<std::uint8_t>(std::min(agreed, kMaxReads)); }
 
-/// Sets the private data, of which the program sees at most UINT8_MAX bytes.
+/// Sets the private data of the event. The program sees at most UINT8_MAX bytes of it.
 void set_private_data(CmEventRecord& event, std::vector<std::byte> data) {
   event.private_data = std::move(data);
   auto& conn = event.abi.param.conn;
@@ -79,7 +82,8 @@ std::unique_ptr<CmId> make_child(CmId& listener, std::unique_ptr<net::ConnectReq
   return child;
 }
 
-/// Queues a request after the ends of connections to the same port that have not been reported yet.
+/// Queues a connection request. If the end of an earlier connection to the same port has not been
+/// reported yet, holds the request back until then.
 void queue_request(std::unique_ptr<CmEventRecord> event, std::uint16_t port) {
   auto& endings = cm().endings;
   if (std::ranges::any_of(endings, [port](const auto& end) { return end.own_port == port; })) {
@@ -89,7 +93,8 @@ void queue_request(std::unique_ptr<CmEventRecord> event, std::uint16_t port) {
   }
 }
 
-/// Drops and logs a request. `text` has placeholders for the listener's and the peer's address.
+/// Drops a connection request and logs this. `text` has placeholders for the addresses of the
+/// listener and the peer.
 void drop(net::ConnectRequest& request, const char* event,
           fmt::format_string<const std::string&, const std::string&> text) {
   const std::string at = cm().ports.describe(request.local());
@@ -113,13 +118,15 @@ void requested(net::CmEvent& event) {
   }
   auto record = make_event(*listener, RDMA_CM_EVENT_CONNECT_REQUEST);
   set_private_data(*record, std::move(event.private_data));
-  // The peer's offer, as seen from this side. A peer that makes none is assumed to support the
-  // device's maximum.
+  // Reports the Reads that the peer offers, as seen from this side: its ORD becomes
+  // responder_resources, its IRD initiator_depth. A peer that offers no numbers is assumed to
+  // support the device's maximum.
   const auto& offer = *event.offer;
   auto& conn = record->abi.param.conn;
   conn.responder_resources = reads_of(offer.enhanced ? offer.ord : kMaxReads);
   conn.initiator_depth = reads_of(offer.enhanced ? offer.ird : kMaxReads);
-  // No MPA Request carries the retries. These are the values of a client without parameters.
+  // An MPA Request does not contain retry counts, so the event has the values of a client that
+  // connects without parameters.
   if (cm().persona == Persona::kRoce) conn.retry_count = conn.rnr_retry_count = kRnrForEver;
   record->child = make_child(*listener, std::move(event.request));
   record->abi.id = &record->child->abi;
@@ -128,10 +135,12 @@ void requested(net::CmEvent& event) {
   ++listener->waiting_requests;
 }
 
-/// Queues DISCONNECTED once the program has polled the completions that succeeded before, or after
-/// kTimeout. Devices report the end milliseconds after the last message, and programs rely on that:
-/// those on libfabric then destroy the queue pair with its completions. Returns false if the event
-/// has to wait.
+/// Reports DISCONNECTED. Queues the event at once and returns true if the program has polled all
+/// receives that succeeded. Otherwise puts it into Cm::endings and returns false:
+/// dispatch_endings() queues it when the program has polled them, at the latest after kTimeout.
+/// Adapters report the end milliseconds after the last message, and programs rely on that: programs
+/// on libfabric destroy the queue pair when they read the event, and lose the completions that they
+/// have not polled.
 bool tell_end(const CmId& id, const RcQp& qp, std::list<CmEnding>& made) noexcept {
   CmEnding& end = made.front();
   const auto num = qp.core->num();
@@ -146,7 +155,7 @@ bool tell_end(const CmId& id, const RcQp& qp, std::list<CmEnding>& made) noexcep
   return true;
 }
 
-/// Allocates the events that the id will get, in order.
+/// Allocates the events that the id will get, in the order in which the program must read them.
 std::list<CmEnding> make_telling(CmId& id, const net::CmEvent& event) {
   std::list<CmEnding> out;
   if (ended_before_rtr(id, event)) {
@@ -157,19 +166,20 @@ std::list<CmEnding> make_telling(CmId& id, const net::CmEvent& event) {
   return out;
 }
 
-/// Fills `record`, an ESTABLISHED event, with the attributes of the connection.
+/// Fills `record`, which is an ESTABLISHED event, with the attributes of the connection.
 void describe_connection(CmId& id, const RcQp& qp, const net::CmEvent& event,
                          CmEventRecord& record) {
   const auto now = qp.core->query();
   record.abi.param.conn.responder_resources = reads_of(now.ird);
   record.abi.param.conn.initiator_depth = reads_of(now.ord);
-  if (event.local.port == 0) return;  // There was not enough memory for the addresses.
+  if (event.local.port == 0) return;  // The core had not enough memory to report the addresses.
   record.connected = event.qp_num;
   record.source = cm().ports.from_tcp(event.local);
   id.own_port = port_of(reinterpret_cast<const sockaddr&>(*record.source));
 }
 
-/// Queues the events of the id. Returns false if the program cannot read the last of them yet.
+/// Queues the events of the id. Returns false if the last of them, DISCONNECTED, has to wait until
+/// the program has polled its completions.
 bool tell(CmId& id, const RcQp& qp, net::CmEvent& event, std::list<CmEnding>& made) noexcept {
   const bool established = event.type == Type::kEstablished;
   (void)id.life.step(established ? IdEvent::kEstablished : IdEvent::kOver);
@@ -186,13 +196,14 @@ bool tell(CmId& id, const RcQp& qp, net::CmEvent& event, std::list<CmEnding>& ma
   return true;
 }
 
-/// Returns which completions to announce after the event. Flushed ones wait for the end of the
-/// connection.
+/// Returns which completions to announce when the event has been queued. After ESTABLISHED those
+/// that were flushed still wait for the event that reports the end of the connection.
 verbs::Announce announced_after(bool established) {
   return established ? verbs::Announce::kUnflushed : verbs::Announce::kAll;
 }
 
-/// Call with Core's queue pairs locked, so that neither `qp` nor its id is destroyed.
+/// Handles an event of the connection of `qp`. Call with Core's queue pairs locked, so that neither
+/// `qp` nor its id is destroyed.
 void happened(Core& core, RcQp& qp, net::CmEvent& event) {
   const bool established = event.type == Type::kEstablished;
   std::unique_lock lock(cm().mutex);
@@ -203,7 +214,8 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
     return;
   }
   CmId* const id = it->second;
-  // The steps that may fail come first, because the caller repeats the call after a failure.
+  // Allocates the events before it changes anything, because the caller repeats the call if there
+  // is not enough memory.
   std::list<CmEnding> made;
   if (id != nullptr) made = make_telling(*id, event);
   // The state of the queue pair changes before the program can read the event.
@@ -227,9 +239,10 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
   if (unwanted && !close_connection(qp, false)) (void)qp.core->abort();
 }
 
-// Frees a channel later. rping exits while one of its threads is in rdma_get_cm_event(), or about
-// to call it again. The kernel blocks such a thread until the process ends. So the latest kKept
-// channels are kept, and a channel with a thread in it is never freed.
+// Frees a channel that the program has destroyed, but not at once. rping destroys its channel and
+// exits while one of its threads is in rdma_get_cm_event(), or about to call it again. With the
+// kernel such a thread blocks until the process ends. So the last kKept channels are kept, and a
+// channel on which a thread waits is never freed.
 void retire(EventChannel& channel) {
   constexpr std::size_t kKept = 8;
   const std::lock_guard lock(cm().mutex);
@@ -252,7 +265,7 @@ void dispatch(Core& core, net::CmEvent& event) {
     return 0;
   });
   if (code == 0) return;
-  // The peer may try again.
+  // Drops the request instead of rejecting it, so that the peer may try again.
   if (event.request != nullptr) event.request->drop();
   (void)guarded([&] {
     log_event({.level = verbs::LogLevel::kError,
@@ -262,9 +275,9 @@ void dispatch(Core& core, net::CmEvent& event) {
   });
 }
 
-/// Queues the events of those ends that no longer have to wait, and returns the earliest deadline
-/// of the others. Only the dispatcher calls this, so other threads remove endings only together
-/// with their ids.
+/// Queues those events in Cm::endings that no longer have to wait, and returns the earliest
+/// deadline of the events that remain. Only the dispatcher calls this function. Other threads
+/// remove an event from Cm::endings only when they destroy its id.
 Clock::time_point dispatch_endings(Core& core) {
   std::vector<verbs::QpNum> waiting;
   {
@@ -274,7 +287,8 @@ Clock::time_point dispatch_endings(Core& core) {
   const auto unpolled = [&](verbs::QpNum num) {
     bool out = false;
     core.with_qp(num, [&](RcQp& qp) {
-      qp.recv_cq->is_watched.store(true);  // set first: a poll between the two calls look_again()
+      // Sets is_watched first, so that each poll after has_success() calls look_again().
+      qp.recv_cq->is_watched.store(true);
       out = qp.recv_cq->core->has_success(num);
     });
     return out;
@@ -284,7 +298,7 @@ Clock::time_point dispatch_endings(Core& core) {
   auto next = Clock::time_point::max();
   {
     const std::lock_guard lock(cm().mutex);
-    std::vector<std::uint16_t> held;  // ports with an earlier end that still waits
+    std::vector<std::uint16_t> held;  // ports at which an end of a connection still waits
     held.reserve(cm().endings.size());
     told.reserve(cm().endings.size());
     std::erase_if(cm().endings, [&](CmEnding& end) {
@@ -306,15 +320,16 @@ Clock::time_point dispatch_endings(Core& core) {
   return next;
 }
 
-/// Logs why the connection ended before the program sees the end in a completion, because it may
-/// then exit at once. Call with Core's queue pairs locked.
+/// Logs why the connection ended. Called before the program sees a failed completion, because it
+/// may exit as soon as it does. Call with Core's queue pairs locked.
 void tell_end_early(Core& core, RcQp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
     if (qp.end_told || !qp.is_connected()) return;
   }
   const auto event = core.rnic().stream_ended(qp.sender());
-  // The connection is gone already, and its event is queued.
+  // If there is no event, the core has already queued it for the dispatcher, which will log it.
+  // untold_ends() delays the exit of the process until then.
   if (!event) return core.untold_ends().seen(qp.num());
   const std::lock_guard lock(cm().mutex);
   const auto it = cm().by_qp.find(qp.num());
@@ -353,7 +368,7 @@ class CmEvents final : public Service {
 
  private:
   Core& core_;
-  net::EventFd changed_;  ///< signalled when an ending may no longer have to wait
+  net::EventFd changed_;  ///< signalled when an event in Cm::endings may no longer have to wait
 };
 
 }  // namespace
@@ -383,20 +398,22 @@ void queue_event(std::unique_ptr<CmEventRecord> event) noexcept {
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 
 rdma_event_channel* rdma_create_event_channel() {
   return guarded_pointer<rdma_event_channel>([] {
-    (void)cm();  // made here, because destroying a channel must not fail
+    (void)cm();  // makes Cm now, because destroying a channel needs it and must not fail
     return &(new EventChannel)->abi;
   });
 }
 
 void rdma_destroy_event_channel(rdma_event_channel* channel) { retire(EventChannel::of(channel)); }
 
-// Fields that the program may read or write at any time change here, in the program's thread.
+// Changes those fields of ids and queue pairs that the program may read or write at any time: this
+// is the program's own thread.
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   if (channel == nullptr || event == nullptr) return minus_one(EINVAL);
   const auto record = EventChannel::of(channel).events.get();
@@ -404,7 +421,8 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   CmId& owner = *(*record)->owner;
   if (auto child = std::move((*record)->child)) {
     --owner.waiting_requests;
-    // The program owns the child now. Its listener may have moved to another channel since.
+    // The program owns the child now. The listener may have moved to another channel since the
+    // request arrived, so the child gets the channel of this call.
     child->abi.channel = channel;
     child->abi.context = owner.abi.context;
     if (owner.abi.pd != nullptr) child->abi.pd = owner.abi.pd;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service that delivers connection events of the device to ids or to OutOfBand, the bring-up
-// without the CM. OutOfBand gets each connection request first and decides whether it is its own.
-// It also gets the events of queue pairs without an id.
+// The service that delivers connection events of the device to ids, or to OutOfBand, which connects
+// queue pairs without the CM. OutOfBand gets each connection request first and decides whether the
+// request is for one of its queue pairs. It also gets the events of queue pairs that have no id.
 #pragma once
 
 #include <memory>

@@ -21,13 +21,13 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// The parts of a destroyed id that have to be ended without the lock.
+/// The parts of a destroyed id that must be closed or destroyed without Cm::mutex held.
 struct Leftovers {
   std::unique_ptr<net::Listener> listener;
   std::unique_ptr<net::ConnectRequest> request;
   std::vector<std::unique_ptr<CmEventRecord>> events;
   std::optional<verbs::QpNum> connected;
-  std::optional<verbs::QpNum> ended;  ///< its end has not been reported to the program
+  std::optional<verbs::QpNum> ended;  ///< connection whose end was not reported yet
 };
 
 /// Removes the id from all tables, so that it gets no more events.
@@ -36,7 +36,8 @@ Leftovers detach(CmId& id) {
   const std::lock_guard lock(cm().mutex);
   std::erase(cm().listening, &id);
   forget_datagrams(id);
-  std::vector<std::unique_ptr<CmEventRecord>> requests;  // not queued yet
+  // connection requests in Cm::endings, which are not queued yet
+  std::vector<std::unique_ptr<CmEventRecord>> requests;
   std::erase_if(cm().endings, [&](CmEnding& end) {
     if (end.event->owner != &id) return false;
     if (end.is_request()) {
@@ -74,7 +75,7 @@ void end(CmId& id, Leftovers& left) {
     if (event->child != nullptr && event->child->request != nullptr) event->child->request->drop();
   }
   left.events.clear();
-  // Dropping a request rejects it, and dropping a connection closes it.
+  // If the id itself was made for a request, the destructor of the request rejects it.
   left.request.reset();
   if (left.ended) {
     announce_all(*id.core, *left.ended);
@@ -86,9 +87,9 @@ void end(CmId& id, Leftovers& left) {
   }
 }
 
-/// Some programs bind an id only to find its device: libfabric at each address, librpma at one. If
-/// such a program found none at a loopback address, and exits without having tried to open a
-/// device, logs the reason.
+/// Some programs bind an id only to see whether it gets a device: libfabric for each address of the
+/// host, librpma for one address. If such a program found no device at a loopback address, and
+/// exits without having tried to open a device, logs the reason.
 void note_no_device(CmId& id) {
   {
     const std::lock_guard lock(cm().mutex);
@@ -137,7 +138,8 @@ int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_po
   return 0;
 }
 
-/// Moves the queued events, and waits until the program has acknowledged those that it has taken.
+/// Implements rdma_migrate_id(). Moves the queued events of the id to the new channel, and waits
+/// until the program has acknowledged the events that it has read.
 int migrate(CmId& id, rdma_event_channel* channel) {
   if (channel == nullptr && id.synchronous()) return EINVAL;
   acknowledge_last(id);
@@ -159,8 +161,8 @@ int migrate(CmId& id, rdma_event_channel* channel) {
 CmId::CmId() = default;
 CmId::~CmId() = default;
 
-// The atfork handlers ensure that the child finds the mutex unlocked, and none of the parent's
-// connections.
+// The handlers of pthread_atfork(3) ensure that in the child the mutex is unlocked and the tables
+// have none of the parent's ids and connections.
 Cm& cm() {
   static Cm* const kCm = [] {
     static Cm* made = new Cm(settings());
@@ -168,7 +170,8 @@ Cm& cm() {
                                       [] {
                                         made->listening.clear();
                                         made->by_qp.clear();
-                                        // Leaked: the destructor of a request would reject it.
+                                        // Leaks the events on purpose: the destructor would reject
+                                        // the parent's request.
                                         for (auto& end : made->endings) (void)end.event.release();
                                         made->endings.clear();
                                         made->mutex.unlock();
@@ -210,8 +213,8 @@ bool settle_ending(verbs::QpNum num) {
   return any;
 }
 
-// As with the kernel and rdma-core, a program that destroys a queue pair also gets the event that
-// its connection has ended.
+// As with the kernel and rdma-core, a program that destroys a queue pair also gets the event
+// RDMA_CM_EVENT_DISCONNECTED.
 bool forget_qp(verbs::QpNum num) {
   const bool any = settle_ending(num);
   const std::lock_guard lock(cm().mutex);
@@ -239,7 +242,8 @@ void tell_device_removed() {
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 

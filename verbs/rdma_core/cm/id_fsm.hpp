@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states of an rdma_cm_id as a table: the state to which each call or event leads from each
-// state. A call for which a state has no row fails with EINVAL. Also applies to ids of datagrams.
+// The states of an rdma_cm_id. A table lists the calls and events that are allowed in each state,
+// and the state to which each leads. A call that has no row for the current state fails with
+// EINVAL. The table also applies to datagram ids.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@ enum class IdState : std::uint8_t {
   kAddressResolved,
   kRouteResolved,
   kListening,
-  kRequested,   ///< made by a request that the program has not answered yet
+  kRequested,   ///< the id was made for a request that the program has not answered yet
   kConnecting,  ///< rdma_connect() or rdma_accept() was called
   kConnected,
   kEnded,
@@ -33,12 +34,12 @@ enum class IdEvent : std::uint8_t {
   kResolveAddress,
   kResolveRoute,
   kListen,
-  kRequest,        ///< a request made this id
+  kRequest,        ///< this id was made for a connection request
   kConnect,        ///< rdma_connect()
   kConnectFailed,  ///< rdma_connect() returns an error
   kAccept,         ///< rdma_accept()
   kAcceptFailed,   ///< rdma_accept() returns an error
-  kAnswer,         ///< rdma_accept() of datagrams: sends the answer, and there is no connection
+  kAnswer,         ///< rdma_accept() of a datagram id: sends the answer, without a connection
   kReject,
   kEstablished,
   kOver,  ///< the connection ended or could not be established

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicast groups. Hosts join IP multicast groups on their own, so a join completes at once, and
-// its event says how to send to the group.
+// Multicast groups. A host joins an IP multicast group without another host's consent, so a join
+// completes at once. Its event contains the attributes that are needed to send to the group.
 #include <algorithm>
 #include <cerrno>
 
@@ -55,7 +55,8 @@ int leave_group(CmId& id, const sockaddr* address) {
 }  // namespace
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 
@@ -69,7 +70,8 @@ int rdma_join_multicast_ex(rdma_cm_id* id, rdma_cm_join_mc_attr_ex* attr, void* 
     if ((attr->comp_mask & kAddress) == 0) return EINVAL;
     const bool sends_only = (attr->comp_mask & RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS) != 0 &&
                             attr->join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
-    // A sender need not be a member.
+    // A program that only sends need not be a member, so join_group() must not attach its queue
+    // pair to the group.
     ibv_qp* const qp = sends_only ? std::exchange(id->qp, nullptr) : nullptr;
     const int code = join_group(CmId::of(id), attr->addr, context);
     if (sends_only) id->qp = qp;

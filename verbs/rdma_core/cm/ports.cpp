@@ -14,7 +14,7 @@ namespace iwarp::rdma_core {
 namespace {
 
 constexpr std::uint16_t kLastPort = UINT16_MAX;
-// Ports below this one only root may bind.
+// Only root may bind to ports below this one.
 constexpr std::uint16_t kFirstUnprivileged = 1024;
 static_assert(kMaxPortOffset + kFirstUnprivileged == kLastPort);
 

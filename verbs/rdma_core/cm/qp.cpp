@@ -19,7 +19,7 @@ namespace iwarp::rdma_core {
 namespace {
 
 /// Creates a completion queue with its own channel, for rdma_get_send_comp() and
-/// rdma_get_recv_comp(). Returns null with errno set if it cannot.
+/// rdma_get_recv_comp(). Returns null and sets errno if either cannot be created.
 ibv_cq* make_cq(CmId& id, ibv_comp_channel*& channel, std::uint32_t requests) {
   channel = ibv_create_comp_channel(id.abi.verbs);
   if (channel == nullptr) return nullptr;
@@ -29,8 +29,9 @@ ibv_cq* make_cq(CmId& id, ibv_comp_channel*& channel, std::uint32_t requests) {
   return cq;
 }
 
-/// Destroys the completion queues and channels in the id. rdma_create_qp() made them, or the
-/// program stored them there, possibly one object for both directions.
+/// Destroys the completion queues and channels in the id. Either rdma_create_qp() made them, or the
+/// program stored its own there. The program may have stored the same object for sends and
+/// receives.
 void destroy_cqs(rdma_cm_id& id) {
   if (id.send_cq == id.recv_cq) id.send_cq = nullptr;
   if (id.send_cq_channel == id.recv_cq_channel) id.send_cq_channel = nullptr;
@@ -67,7 +68,7 @@ int change_state(rdma_cm_id* id, ibv_qp* qp, ibv_qp_state to) {
 }
 
 /// Moves a new queue pair to INIT, in which it accepts receives, as programs expect after
-/// rdma_create_qp(). Moves one for datagrams on to RTS. Returns 0 or an errno.
+/// rdma_create_qp(). Moves a queue pair for datagrams on to RTS. Returns 0 or an errno.
 int initialize(rdma_cm_id* id, ibv_qp* qp) {
   int code = change_state(id, qp, IBV_QPS_INIT);
   if (qp->qp_type != IBV_QPT_UD) return code;
@@ -135,8 +136,9 @@ int create_srq(CmId& id, ibv_srq_init_attr_ex& attr) {
   return 0;
 }
 
-/// Returns the attributes of the kernel's iWARP CM: those for INIT grant the peer access, those for
-/// RTS change nothing, because connecting the queue pair makes it RTS.
+/// Sets the attributes that the kernel's iWARP CM returns. Those for INIT grant the peer access.
+/// Those for RTS change nothing but the state, because connecting the queue pair makes it RTS.
+/// Returns 0 or an errno.
 int init_attr(const CmId& id, ibv_qp_attr& attr, int& mask) {
   if (id.abi.verbs == nullptr) return EINVAL;
   mask = 0;
@@ -156,7 +158,7 @@ int init_attr(const CmId& id, ibv_qp_attr& attr, int& mask) {
   }
 }
 
-/// As in the kernel, fails for datagrams and for values of more than five bits.
+/// As in the kernel, fails for datagram ids and for values of more than five bits.
 int set_ack_timeout(CmId& id, const void* value) {
   std::uint8_t timeout = 0;
   std::memcpy(&timeout, value, sizeof timeout);
@@ -190,7 +192,8 @@ int set_option(CmId& id, int level, int name, const void* value, std::size_t siz
 }  // namespace
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 

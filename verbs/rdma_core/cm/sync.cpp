@@ -45,7 +45,7 @@ int request_of(CmId& listener, rdma_cm_id** out) {
     return rdma_create_qp(&child.abi, listener.abi.pd, &attr) == 0 ? 0 : errno;
   });
   if (code != 0) {
-    rdma_destroy_id(&child.abi);  // which rejects the request
+    rdma_destroy_id(&child.abi);  // rdma_destroy_id() also rejects the request
     return code;
   }
   *out = &child.abi;
@@ -67,7 +67,8 @@ void acknowledge_last(CmId& id) {
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" int rdma_get_request(rdma_cm_id* listener, rdma_cm_id** id) {
   return cm_result([&] { return request_of(CmId::of(listener), id); });

@@ -19,16 +19,16 @@ inline constexpr std::size_t kSidrPrivateData = 180;
 struct SidrMessage {
   enum class Kind : std::uint8_t { kRequest = 1, kReply = 2 };
   Kind kind = Kind::kRequest;
-  bool rejected = false;     ///< in replies
-  std::uint32_t id = 0;      ///< identifies the request; unpredictable
-  std::uint32_t qp_num = 0;  ///< in replies
-  std::uint32_t q_key = 0;   ///< in replies
+  bool rejected = false;     ///< only in replies
+  std::uint32_t id = 0;      ///< number of the request; unpredictable
+  std::uint32_t qp_num = 0;  ///< only in replies
+  std::uint32_t q_key = 0;   ///< only in replies
   std::vector<std::byte> private_data;
 };
 
 using SidrOctets = std::array<std::byte, kSidrSize>;
 
-/// Truncates private data that is too long.
+/// Encodes a message. Truncates private data that is too long.
 SidrOctets encode(const SidrMessage& message);
 std::optional<SidrMessage> decode_sidr(bytes::View octets);
 

@@ -19,8 +19,9 @@ using namespace std::chrono_literals;
 
 constexpr auto kFirstWait = 50ms;
 constexpr auto kLongestWait = 2s;
-constexpr unsigned kRequests = 9;  // in about seven seconds
-constexpr int kTurn = 16;          // batches of one port before the next port is served
+constexpr unsigned kRequests = 9;  // transmissions of one request, within about seven seconds
+// batches of messages received from one port before the next port is served
+constexpr int kTurn = 16;
 
 net::UniqueFd opened(int fd) {
   if (fd < 0) throw std::system_error(errno, std::generic_category());
@@ -104,7 +105,7 @@ void Sidr::check() {
   for (const epoll_event& event : std::span(events).first(ready)) {
     const auto it = ends_.find(event.data.fd);
     if (it == ends_.end()) continue;
-    const auto end = it->second;  // keeps it alive if its id removes it
+    const auto end = it->second;  // keeps the port alive if its id removes it during receive()
     receive(*end);
   }
   look_at_clock();

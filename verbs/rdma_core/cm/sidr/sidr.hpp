@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sidr: the UDP ports of datagram ids, the requests that they retransmit until they are answered,
-// and the answers that they have sent, for repeated requests. It uses an id only by its address,
-// and calls the CM about it through Sidr::Calls. The mutex of the ids guards all of it; the
-// dispatcher receives the messages. Only a request to a listener of the program is answered, and no
-// answer is larger than its request.
+// Sidr: has the UDP ports of datagram ids. It retransmits each request until it is answered, and
+// stores the answers that were sent, so that a repeated request gets the same answer. Sidr does not
+// look into an id: it passes a pointer to the id back to the CM through Sidr::Calls. The mutex of
+// the ids guards all of Sidr. The dispatcher receives the messages. Sidr answers only requests to
+// an id that listens, and no answer is larger than its request, so that the port cannot be used to
+// amplify an attack.
 #pragma once
 
 #include <chrono>
@@ -22,10 +23,10 @@ namespace iwarp::rdma_core {
 
 struct CmId;
 
-/// The port of an id that listens or sends a request.
+/// The UDP port of an id that listens or sends a request.
 struct SidrEnd {
   using Clock = std::chrono::steady_clock;
-  /// The peer of one exchange.
+  /// The peer of one exchange, and the number of the request.
   struct Peer {
     verbs::DatagramPath path;
     std::uint16_t port = 0;
@@ -43,7 +44,7 @@ struct SidrEnd {
   };
   struct Answer {
     Peer to;
-    std::optional<SidrOctets> octets;  ///< nullopt: the program has not answered yet
+    std::optional<SidrOctets> octets;  ///< nullopt: the program has not answered the request yet
   };
   /// Counts the messages that were dropped.
   struct Dropped {
@@ -68,10 +69,10 @@ struct SidrEnd {
 
 class Sidr final : public Service {
  public:
-  /// Whether an id can take one more request.
+  /// Says whether an id can accept one more request.
   enum class Backlog : std::uint8_t { kHasRoom, kFull, kNotListening };
-  /// Functions of the CM that query an id and report the outcome of an exchange. Called with the
-  /// mutex locked.
+  /// Functions of the CM that query an id and report the outcome of an exchange. Sidr calls them
+  /// with the mutex locked.
   struct Calls {
     Backlog (*backlog)(const CmId& id);
     void (*requested)(CmId& listener, const SidrEnd::Peer& from, SidrMessage message);
@@ -85,7 +86,7 @@ class Sidr final : public Service {
   int fd() const override { return epoll_.get(); }
   void check() override;
 
-  // Call these with the mutex locked.
+  // Call the functions below with the mutex locked.
   /// Starts to receive messages for `end`. Throws std::system_error if it cannot.
   void add(std::shared_ptr<SidrEnd> end, CmId& owner);
   void remove(SidrEnd& end);
