@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address handles. An RNIC has none. As RoCE, their attributes are checked as the kernel does, and
-// each holds the addresses of both ends of a datagram.
+// Address handles. An RNIC supports no address handles. As RoCE, attributes are checked as in the
+// kernel, and each handle contains the addresses of both ends of a datagram.
 #include "objects/address_handle.hpp"
 
 #include <arpa/inet.h>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint8_t kAhPort = 1;
 constexpr std::uint8_t kHops = 64;
-constexpr std::size_t kIpv4At = 20;  // in the 40 octets of a GRH
+constexpr std::size_t kIpv4At = 20;  // offset of the IPv4 header in the 40 octets of a GRH
 constexpr std::size_t kIpv4Size = 20;
 constexpr std::uint8_t kPlainIpv4 = 0x45;
 
@@ -38,7 +38,8 @@ int refuse_on_rnic(const char* what) {
   return refused(what, "iWARP has connections only, so no datagrams and no address handles");
 }
 
-/// Fails with EINVAL if `attr` has no global route: RoCE has no LIDs.
+/// Returns the path to the peer that `attr` names. Throws std::system_error with EINVAL if `attr`
+/// has no global route, because RoCE has no LIDs.
 verbs::DatagramPath path_of(const ibv_ah_attr& attr) {
   if (attr.port_num != kAhPort || attr.is_global == 0) fail(EINVAL);
   const auto route = route_of(attr, look_at_port(), OutOfBandPeers::kOn);
@@ -65,8 +66,8 @@ std::uint16_t checksum(const std::uint8_t* header) {
   return static_cast<std::uint16_t>(~sum);
 }
 
-/// Returns the addresses in a GRH. An IPv4 header is in the second half of the GRH, and is
-/// recognized by its checksum.
+/// Returns the addresses in a GRH. If the last 20 octets of the GRH are an IPv4 header, which its
+/// checksum proves, returns the addresses in that header.
 Ends ends_of(const ibv_grh& grh) {
   std::uint8_t octets[sizeof grh];
   std::memcpy(octets, &grh, sizeof octets);
@@ -90,7 +91,8 @@ int attr_of(std::uint8_t port, const ibv_wc& wc, const ibv_grh* grh, ibv_ah_attr
   const Port own = look_at_port();
   const auto found =
       std::ranges::find_if(own.gids, [&](const ibv_gid& gid) { return same_ip(gid, ends.own); });
-  if (found == own.gids.end()) return EINVAL;  // sent to a multicast group, for example
+  // The destination is no address of this host, for example a multicast group.
+  if (found == own.gids.end()) return EINVAL;
   out = {};
   out.is_global = 1;
   out.port_num = port;
@@ -119,7 +121,8 @@ ibv_gid sender_of(const ibv_grh& grh) { return ends_of(grh).peer; }
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 

@@ -9,7 +9,7 @@
 namespace iwarp::rdma_core {
 
 struct Ah {
-  ibv_ah abi{};  ///< first
+  ibv_ah abi{};  ///< must be the first member, see of()
   verbs::DatagramPath path;
 
   static Ah& of(ibv_ah* ah) { return *reinterpret_cast<Ah*>(ah); }
@@ -17,7 +17,7 @@ struct Ah {
 
 verbs::IpAddress to_ip(const ibv_gid& gid);
 ibv_gid to_gid(const verbs::IpAddress& ip);
-/// Returns the source address of the datagram that this GRH precedes.
+/// Returns the source address of the datagram that was received with this GRH.
 ibv_gid sender_of(const ibv_grh& grh);
 
 }  // namespace iwarp::rdma_core

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion channels. The descriptor is the core's, which may let the sockets themselves wake a
-// thread that waits on it. Blocking, O_NONBLOCK and signals work as with the kernel's channels.
+// Completion channels. The descriptor belongs to the core. The core may make it readable when one
+// of its sockets is, so that the sockets themselves wake a thread that waits on the descriptor.
+// Blocking, O_NONBLOCK and signals work as with the kernel's channels.
 #include <fcntl.h>
 #include <signal.h>
 
@@ -49,7 +50,8 @@ bool has_interrupting_handler() {
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 
@@ -80,7 +82,7 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) 
   while (found == nullptr) {
     const auto core = next(self);
     if (!core) return minus_one(core.error());
-    // Skips the event if its queue is being destroyed.
+    // Ignores the event if its completion queue is being destroyed.
     self.context.core.with_object(*core, [&](void* object) {
       found = static_cast<Cq*>(object);
       found->comp_events.fetch_add(1);

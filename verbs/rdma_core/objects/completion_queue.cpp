@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion queues. In a poll the core drives the sockets of the queue pairs, so the code here
-// takes no lock of its own and allocates nothing.
+// Completion queues. When a program polls, the core also drives the sockets of the queue pairs. To
+// keep polls fast, the code here takes no lock of its own and allocates nothing.
 #include "objects/completion_queue.hpp"
 
 #include <sched.h>
@@ -39,8 +39,8 @@ int poll_batches(Cq& cq, int count, ibv_wc* wc) {
   return done;
 }
 
-// Removes the events that the program has not taken, and waits for it to acknowledge those that it
-// has. Returns whether it did.
+// Removes the events of the queue that the program has not read, and waits until the program has
+// acknowledged those that it has read. Returns false if the wait timed out.
 bool settle_events(Cq& cq) {
   const auto untold = cq.context.async.remove([&cq](const ibv_async_event& event) {
     return event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == cq.handle();
@@ -51,8 +51,9 @@ bool settle_events(Cq& cq) {
          wait_for_acks(abi.mutex, abi.cond, abi.async_events_completed, async_events);
 }
 
-// Rounds up to a power of two, as providers do, so that programs which exceed their own limit a
-// little do not overflow the queue. Throws std::system_error with EINVAL if `cqe` is out of range.
+// Returns the capacity for a queue of `cqe` entries. As in rdma-core's providers it is the next
+// power of two, so that a program with slightly more completions than it requested does not
+// overflow the queue. Throws std::system_error with EINVAL if `cqe` is out of range.
 std::uint32_t capacity_for(std::uint32_t cqe) {
   if (cqe == 0 || cqe > kMaxCqe) throw std::system_error(EINVAL, std::generic_category());
   return std::bit_ceil(cqe);
@@ -86,7 +87,8 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   return cq.release();
 }
 
-// The policy is per thread, because a thread may poll several queues in turn.
+// Each thread has its own policy, instead of each queue, because a thread may poll several queues
+// in turn.
 void yield_after_poll(bool found) {
   thread_local YieldPolicy mine;
   if (!mine.polled(found)) return;
@@ -121,7 +123,8 @@ int modify_cq(ibv_cq*, ibv_modify_cq_attr*) {
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 
@@ -159,7 +162,7 @@ int ibv_destroy_cq(ibv_cq* cq) {
       settled = settle_events(self);
       self.core.reset();
     } else {
-      (void)self.core.release();  // It belongs to the parent process.
+      (void)self.core.release();  // The core's queue belongs to the parent process.
     }
     if (self.abi.channel != nullptr) release(*self.abi.channel);
     if (settled) delete &self;

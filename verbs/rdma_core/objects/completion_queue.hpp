@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that both kinds of completion queue share: ibv_create_cq() and ibv_create_cq_ex().
+// Functions that are shared by the completion queues of ibv_create_cq() and of ibv_create_cq_ex().
 #pragma once
 
 #include "objects/objects.hpp"

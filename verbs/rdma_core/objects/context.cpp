@@ -33,7 +33,8 @@ Context::~Context() {
 }
 
 ibv_context* default_context() {
-  // One for each process: the child of a fork cannot use its parent's.
+  // Each process has one default context. The child of a fork opens its own, because it cannot use
+  // that of its parent.
   static std::mutex mutex;
   static Context* context = nullptr;
   Core& core = Core::get();
@@ -44,7 +45,8 @@ ibv_context* default_context() {
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 

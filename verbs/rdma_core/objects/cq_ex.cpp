@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extended completion queues: the program reads one completion at a time, field by field through
-// calls. The fields are those of IBV_WC_STANDARD_FLAGS: no time stamps, VLANs or tags.
+// calls. Only the fields of IBV_WC_STANDARD_FLAGS are supported, without time stamps, VLANs and
+// tags.
 #include "objects/calls.hpp"
 #include "objects/completion_queue.hpp"
 #include "objects/work_completion.hpp"
@@ -59,7 +60,8 @@ int next_poll(ibv_cq_ex* handle) {
   return 0;
 }
 
-// The queue itself holds the completion that is being read, so only one thread at a time can read.
+// Locks out other threads until ibv_end_poll(), because the queue has room for only one completion
+// that is being read.
 int start_poll(ibv_cq_ex* handle, ibv_poll_cq_attr* attr) {
   if (attr != nullptr && attr->comp_mask != 0) return EINVAL;
   Cq& cq = Cq::of(handle);

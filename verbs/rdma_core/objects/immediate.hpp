@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Immediate data of InfiniBand is 4 octets with a Send or a Write. RFC 7306 has 8 octets, which are
-// a message of their own. Here they are the program's 4 octets, then 4 octets that say which
-// request they belong to: a Send, or a Write and its length. The latter 4 are 0 in a Send with
-// payload, which the core implements. A peer may send any 8 octets.
+// In InfiniBand, immediate data is 4 octets that belong to a Send or a Write. In RFC 7306 it is 8
+// octets, which are a separate message. The first 4 of these octets are the program's. The other 4
+// say to which request they belong: to a Send, or to a Write and with which length. In a Send with
+// payload and immediate data, which the core implements, they are 0. Other implementations may send
+// any 8 octets.
 #pragma once
 
 #include <endian.h>
@@ -14,14 +15,14 @@ namespace iwarp::rdma_core {
 
 struct Immediate {
   std::uint32_t imm_data = 0;  ///< in network order, as programs see it
-  bool with_send = false;      ///< belongs to a Send; else it follows a Write
-  std::uint32_t length = 0;    ///< of the Write; at most 2^31
+  bool with_send = false;      ///< whether the data belongs to a Send; otherwise it follows a Write
+  std::uint32_t length = 0;    ///< length of the Write; at most 2^31
 };
 
 inline constexpr std::uint32_t kImmediateWithSend = 1U << 31;
 
-/// The length of the longest Write has the same bit as kImmediateWithSend, so that it needs an
-/// encoding of its own.
+/// The length of the longest Write has the same value as kImmediateWithSend, so
+/// kImmediateOfLongestWrite stands for it on the wire.
 inline constexpr std::uint32_t kLongestWrite = 1U << 31;
 inline constexpr std::uint32_t kImmediateOfLongestWrite = kImmediateWithSend | 1;
 
@@ -43,8 +44,8 @@ inline Immediate decode_immediate(std::uint64_t octets) {
   return {.imm_data = imm_data, .with_send = with_send, .length = with_send ? 0 : kind};
 }
 
-/// Returns the length of the Write for the program: the one that the peer states, but no more than
-/// it has `written`.
+/// Returns the length of the Write that the program sees in the completion. It is the length in the
+/// immediate data, but not more than the number of octets that the peer has `written`.
 inline std::uint32_t length_of_write(std::uint64_t immediate, std::uint32_t written) {
   return std::min(decode_immediate(immediate).length, written);
 }

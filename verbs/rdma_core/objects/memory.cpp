@@ -31,9 +31,9 @@ constexpr std::array kRights{Right{IBV_ACCESS_LOCAL_WRITE, Access::kLocalWrite},
                              Right{IBV_ACCESS_REMOTE_ATOMIC, Access::kRemoteAtomic},
                              Right{IBV_ACCESS_MW_BIND, Access::kBindWindow}};
 
-/// Returns 0, or the errno with which these flags are refused.
+/// Returns 0 if a region may have these access flags, otherwise an errno.
 int check_access(unsigned flags) {
-  // Optional flags may be ignored.
+  // The verbs interface lets a device ignore these optional flags.
   flags &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
   if ((flags & IBV_ACCESS_ON_DEMAND) != 0) {
     return refused("IBV_ACCESS_ON_DEMAND", "there is no hardware that would fault; leave it out");
@@ -44,7 +44,8 @@ int check_access(unsigned flags) {
 }
 
 Access to_access(unsigned flags) {
-  // The peer may not invalidate a region, only windows, which belong to one stream. [RDMAP-113]
+  // Never grants the right to invalidate. A peer may invalidate only windows, which belong to one
+  // stream, and not regions. [RDMAP-113]
   auto out = Access::kNone;
   for (const Right& right : kRights) {
     if ((flags & right.flag) != 0) out = out | right.access;
@@ -52,12 +53,14 @@ Access to_access(unsigned flags) {
   return out;
 }
 
-/// Throws std::system_error with EIO in the child of a fork for a context of the parent.
+/// Throws std::system_error with EIO if this process is the child of a fork and its parent opened
+/// the context.
 void check_alive(const Context& context) {
   if (!context.alive()) fail(EIO);
 }
 
-/// Returns EFAULT, as the kernel does, if the memory is not mapped or not writable.
+/// Returns the errno for a region that the core has refused: EFAULT, as in the kernel, if the range
+/// is valid but not mapped or not writable.
 int why_not_registered(const std::error_code& error, const void* address, std::size_t length,
                        std::uint64_t iova) {
   const auto wraps = [length](std::uint64_t from) { return from + length - 1 < from; };
@@ -109,13 +112,17 @@ void change_region(Mr& mr, Pd& pd, unsigned access) {
   if (error) fail(why_not_registered(error, mr.abi.addr, mr.abi.length, mr.iova));
 }
 
-/// Waits until requests that were posted before no longer need their memory. An adapter has fetched
-/// them by now, but here they may still wait for a connection.
+/// Call before a region is deregistered or changed. Waits until each queue pair with posted
+/// requests has connected or failed, at the latest one second after its step to RTS. An adapter
+/// would have read the memory of these requests by now, but here they may still wait for the
+/// connection.
 void await_posted(const Context& context) {
   for (const auto& service : context.core.services()) service->await_posted();
 }
 
-/// Registers the new memory before it ends the old registration, which stays valid if that fails.
+/// Moves the region to other memory, possibly with another domain and other rights. Registers the
+/// new memory before it ends the old registration, so that the latter stays valid if the former
+/// fails.
 int move_region(Mr& mr, Pd& pd, void* address, std::size_t length, std::uint64_t iova,
                 unsigned access) {
   auto memory = register_region(pd, address, length, iova, access);
@@ -125,7 +132,7 @@ int move_region(Mr& mr, Pd& pd, void* address, std::size_t length, std::uint64_t
   return 0;
 }
 
-/// Returns the address by which peers and work requests access the region.
+/// Returns the address at which the region begins in the requests of peers and of the program.
 std::uint64_t default_iova(const void* address, unsigned access) {
   return (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : reinterpret_cast<std::uintptr_t>(address);
 }
@@ -169,7 +176,8 @@ int dealloc_mw(ibv_mw* handle) {
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 
@@ -245,7 +253,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const auto bits = static_cast<unsigned>(access);
   const std::uint64_t iova = moves ? default_iova(at, bits) : mr.iova;
   const int code = guarded([&] {
-    if (flags == 0) return EINVAL;  // as the kernel does; libibverbs does not check it
+    if (flags == 0) return EINVAL;  // as in the kernel; libibverbs itself does not check the flags
     if (const int bad = check_access(bits)) return bad;
     await_posted(pd.context);
     if (moves) return move_region(mr, pd, at, octets, iova, bits);

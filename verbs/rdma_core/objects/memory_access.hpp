@@ -10,7 +10,7 @@
 
 namespace iwarp::rdma_core {
 
-/// Converts the flags for remote access. Ignores all others.
+/// Returns the peer's rights for the flags of remote access. Ignores all other flags.
 inline verbs::Access remote_access(unsigned flags) {
   using verbs::Access;
   auto out = Access::kNone;
@@ -20,7 +20,7 @@ inline verbs::Access remote_access(unsigned flags) {
   return out;
 }
 
-/// Returns the rights of a window, or nullopt if a window cannot grant one of them.
+/// Returns the peer's rights to a window, or nullopt if `flags` has one that a window cannot grant.
 inline std::optional<verbs::Access> window_access(unsigned flags) {
   // Some programs pass the region's flags, so IBV_ACCESS_LOCAL_WRITE is accepted and ignored.
   constexpr unsigned kKnown = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |

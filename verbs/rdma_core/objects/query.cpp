@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries of the device: attributes, port, GIDs, P_Keys. Each struct is written in the size that
-// the program's headers have, which may be older or newer than the headers used here.
+// Queries of the device: attributes, port, GIDs, P_Keys. The calls fill each struct only up to the
+// size that it has in the program's headers, which may be older or newer than the headers used
+// here.
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -26,14 +27,16 @@ namespace {
 
 constexpr std::uint8_t kPortNumber = 1;
 constexpr std::uint16_t kDefaultPkey = 0xFFFF;
-constexpr std::uint8_t kLinkUp = 5;            // phys_state
-constexpr std::uint32_t kNoVendor = 0xFFFFFF;  // no OUI, as in the kernel's software devices
+constexpr std::uint8_t kLinkUp = 5;  // the value of phys_state for LinkUp
+// stands for "no OUI", as in the kernel's software devices
+constexpr std::uint32_t kNoVendor = 0xFFFFFF;
 constexpr std::uint64_t kAllPageSizes = ~std::uint64_t{0xFFF};
 
-// In old headers ibv_port_attr ends before port_cap_flags2.
+// The size of ibv_port_attr in old headers, where it ends before port_cap_flags2.
 constexpr std::size_t kOldPortAttr = offsetof(ibv_port_attr, port_cap_flags2);
 
-/// Copies as much as fits into the program's struct, and fills its rest with zeros.
+/// Copies as much of `from` as fits into the program's struct of size `room`, and fills the
+/// remaining bytes with zeros.
 template <typename T>
 void give(const T& from, void* to, std::size_t room) {
   std::memset(to, 0, room);
@@ -83,8 +86,9 @@ ibv_device_attr device_attributes() {
   out.max_qp_rd_atom = kMaxReads;
   out.max_res_rd_atom = kMaxReads * kMaxQp;
   out.max_qp_init_rd_atom = kMaxReads;
-  // RFC 7306 atomics are atomic among all queue pairs of this device. They are also atomic to the
-  // program's own accesses, but programs check only for IBV_ATOMIC_HCA.
+  // Atomic operations (RFC 7306) are atomic among all queue pairs of this device. They are also
+  // atomic with the program's own accesses to the memory, but IBV_ATOMIC_GLOB would not help:
+  // programs check only for IBV_ATOMIC_HCA.
   out.atomic_cap = settings().connection.startup.extensions ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
   out.max_mw = kMaxMr;
   out.max_srq = kMaxSrq;
@@ -103,13 +107,15 @@ ibv_gid_entry entry_of(const Port& port, std::uint32_t index) {
   out.gid_index = index;
   out.port_num = kPortNumber;
   out.gid_type = persona.gid_type;
-  // An RNIC's GIDs belong to the device, not to interfaces.
+  // Only the GIDs of a RoCE adapter belong to a network interface. Those of an RNIC belong to the
+  // device.
   if (port.persona == Persona::kRoce) out.ndev_ifindex = port.interfaces[index];
   return out;
 }
 
 int get_gid(std::uint32_t port_number, std::uint32_t index, ibv_gid_entry& out) {
-  // Programs that skip unused entries stop at EINVAL.
+  // Programs skip unused entries (ENODATA) and stop at the first EINVAL, so only an index outside
+  // of the table may return EINVAL.
   if (port_number != kPortNumber || index >= kMaxGids) return EINVAL;
   const Port port = look_at_port();
   if (index >= port.gids.size() || is_free(port.gids[index])) return ENODATA;
@@ -145,7 +151,8 @@ int query_device_ex(ibv_context*, const ibv_query_device_ex_input* input, ibv_de
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared receive queues. Those for XRC and for tag matching are refused.
+// Shared receive queues. The types for XRC and for tag matching are refused.
 #include <algorithm>
 
 #include "device/limits.hpp"
@@ -34,8 +34,9 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
   return srq.release();
 }
 
-// Removes the events that the program has not taken, and waits for it to acknowledge those that it
-// has. Returns false if it did not: a thread may still do so.
+// Removes the events of the queue that the program has not read, and waits until the program has
+// acknowledged those that it has read. Returns false if the wait timed out: a thread of the program
+// may then still acknowledge an event.
 bool settle_events(Srq& srq) {
   const auto untold = srq.pd.context.async.remove([&srq](const ibv_async_event& event) {
     return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == &srq.abi;
@@ -62,7 +63,8 @@ int get_srq_num(ibv_srq*, std::uint32_t*) {
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 
@@ -83,7 +85,7 @@ int ibv_destroy_srq(ibv_srq* srq) {
       settled = settle_events(self);
       self.core.reset();
     } else {
-      (void)self.core.release();  // It belongs to the parent process.
+      (void)self.core.release();  // The core's queue belongs to the parent process.
     }
     self.pd.users.fetch_sub(1);
     if (settled) delete &self;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// YieldPolicy: after how many empty polls a thread yields the processor. On a small machine the
-// thread that runs next may be the peer, or a thread that serves it, and then an early yield is
-// best. If another thread keeps the processor for a whole time slice, the peer runs on another
-// processor or not at all. A yield in each round trip would then cost a slice each time, so the
-// thread yields only if it has polled for longer than a round trip.
+// YieldPolicy: decides after how many empty polls a thread yields the processor. On a small machine
+// the thread that runs next may be the peer, or a thread that serves the peer, and then an early
+// yield is best. But if the other thread keeps the processor for a whole time slice, the peer runs
+// on another processor or not at all. A yield in each round trip would then cost a time slice in
+// each round trip, so the thread yields only after it has polled for longer than a round trip.
 #pragma once
 
 #include <chrono>
@@ -14,24 +14,27 @@ class YieldPolicy {
  public:
   using Duration = std::chrono::steady_clock::duration;
 
-  /// Call after each poll. Returns whether to yield now.
+  /// Call after each poll. `found` says whether the poll returned a completion. Returns whether to
+  /// yield now.
   bool polled(bool found) {
     vain_ = found ? 0 : vain_ + 1;
     if (vain_ < limit_) return false;
     vain_ = 0;
     return true;
   }
-  /// Call after a yield. `away`: how long it took.
+  /// Call after a yield, with the time that it took.
   void yielded(Duration away) {
     limit_ = away < kNobody ? kMany : away < kSlice ? kFew : kRoundTrip;
   }
 
-  // The number of consecutive empty polls before a yield. It depends on the previous yield: kFew if
-  // another thread returned the processor soon, as a peer with the same policy does; kMany if no
-  // other thread was ready to run; kRoundTrip if it was gone for a slice.
+  // These are the numbers of consecutive empty polls before a yield. The number depends on the
+  // duration of the previous yield: kFew if another thread ran for a short time, as a peer with the
+  // same policy does; kMany if no other thread was ready to run (less than kNobody); kRoundTrip if
+  // another thread kept the processor for a time slice (kSlice or more).
   static constexpr unsigned kFew = 4;
   static constexpr unsigned kMany = 64;
-  static constexpr unsigned kRoundTrip = 512;  ///< takes longer than one between two processors
+  /// 512 polls take longer than a round trip between two processors
+  static constexpr unsigned kRoundTrip = 512;
   static constexpr auto kNobody = std::chrono::microseconds(3);
   static constexpr auto kSlice = std::chrono::milliseconds(1);
 
