@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assembly: the only file that knows all rooms. It makes the services and hooks of a Core, and sets
-// the function pointers of a context; the rooms declare these functions.
+// Assembly: the only file that includes headers of all folders. It makes the services and hooks of
+// a Core, and sets the function pointers of a context to functions from these folders.
 #include <cerrno>
 
 #include "bring_up/out_of_band.hpp"
@@ -29,7 +29,8 @@ std::vector<std::unique_ptr<Service>> make_services(Core& core, const Settings& 
   return out;
 }
 
-/// Puts careful mode in front of faults, so that it sees what the program sees.
+/// Makes the chain of hooks. Careful mode comes before faults, so that it sees the same results as
+/// the program.
 std::unique_ptr<Hooks> make_hooks(Core& core, const Settings& chosen,
                                   std::optional<fault::Demand>& faults) {
   if (!faults && !chosen.careful) return nullptr;
@@ -50,12 +51,13 @@ void fill_slots(verbs_context& context) {
   context.create_qp_ex = create_qp_ex;
   context.create_srq_ex = create_srq_ex;
   context.get_srq_num = get_srq_num;
-  // If it were null, the inline function in the header would refuse without logging the reason.
+  // Set only to log the reason: if this pointer were null, the inline function in the header would
+  // fail without calling the library.
   context.open_xrcd = [](ibv_context*, ibv_xrcd_init_attr*) -> ibv_xrcd* {
     errno = refused("ibv_open_xrcd", kNoXrc);
     return nullptr;
   };
-  // The inline function in the header calls this one without checking for null.
+  // Must be set, because the inline function in the header calls it without a check for null.
   context.close_xrcd = [](ibv_xrcd*) { return refused("ibv_close_xrcd", kNoXrc); };
 }
 
@@ -72,7 +74,7 @@ void fill_slots(ibv_context_ops& ops) {
 
 }  // namespace
 
-// An invalid fault plan is reported before the device is opened.
+// Parses the fault plan first, so that an invalid one is reported before the device is opened.
 Core* Core::make() {
   const Settings& chosen = settings();
   auto faults = fault::demand_of(chosen);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks: the single interface through which injected faults and careful mode observe and intercept
-// what a program does. A process with neither has no Hooks, and the program's calls go straight to
-// the function that does the work.
+// what a program does. If neither is on, the process has no Hooks, and the program's calls go
+// straight to the function that does the work.
 //
-// Hooks form a chain. Each function forwards to the next hooks unless a class overrides it; the
-// last in the chain is the library itself (qp/library_hooks.hpp).
+// Hooks form a chain. Each function forwards the call to the next hooks in the chain unless a class
+// overrides it. The last hooks in the chain are LibraryHooks (qp/library_hooks.hpp), which call the
+// library's own functions.
 //
-// Thread-safe: any thread of the program may be in any function.
+// Thread-safe: any threads of the program may call any functions at the same time.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -32,13 +33,15 @@ struct Srq;
 
 class Hooks {
  public:
-  /// `behind` is null for the last in the chain, which must override all functions under "Calls".
+  /// `behind` are the next hooks in the chain. They are null for the last hooks, which must
+  /// override all functions under "Calls".
   explicit Hooks(std::unique_ptr<Hooks> behind) : behind_(std::move(behind)) {}
   virtual ~Hooks() = default;
   Hooks(const Hooks&) = delete;
   Hooks& operator=(const Hooks&) = delete;
 
-  // Calls that programs make through function pointers, with their arguments and results.
+  // Calls that programs make through function pointers. Each function has the arguments and the
+  // result of the call.
   virtual int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
     return behind_->post_send(qp, wr, bad_wr);
   }
@@ -57,8 +60,8 @@ class Hooks {
   }
   virtual int next_poll(ibv_cq_ex* cq) { return behind_->next_poll(cq); }
   virtual std::uint32_t read_vendor_err(ibv_cq_ex* cq) { return behind_->read_vendor_err(cq); }
-  /// Posts requests that were built call by call, when ibv_wr_complete() is called: all of them, or
-  /// none. Returns 0 or an errno.
+  /// Called by ibv_wr_complete(). Posts all requests that were built call by call, or none if any
+  /// of them is invalid. Returns 0 or an errno.
   virtual int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs) {
     return behind_->post_built(qp, wrs);
   }
@@ -66,7 +69,7 @@ class Hooks {
     return behind_->post_built(qp, wrs);
   }
 
-  // Called before a call does its work.
+  // The library calls the following functions before it carries out a call of the program.
   /// Throws std::system_error if a registration of memory is to fail.
   virtual void registering() {
     on([](Hooks& hooks) { hooks.registering(); });
@@ -75,20 +78,21 @@ class Hooks {
   virtual void creating() {
     on([](Hooks& hooks) { hooks.creating(); });
   }
-  /// A call is about to change the state of a queue pair or to end a connection.
+  /// Called before a call changes the state of a queue pair or ends a connection.
   virtual void changing_state() {
     on([](Hooks& hooks) { hooks.changing_state(); });
   }
-  /// The program is about to end the connection of that queue pair.
+  /// Called before the program's call ends the connection of the queue pair `num`.
   virtual void disconnecting(verbs::QpNum num) {
     on([num](Hooks& hooks) { hooks.disconnecting(num); });
   }
-  /// A thread is about to block in ibv_get_cq_event().
+  /// Called before a thread blocks in ibv_get_cq_event().
   virtual void sleeping(CompChannel& channel) {
     on([&](Hooks& hooks) { hooks.sleeping(channel); });
   }
 
-  // Called after an event, unless the name ends in -ing.
+  // The library calls the following functions after the event that the name states. If the name
+  // ends in -ing, it calls them before.
   virtual void opened(Context& context) {
     on([&](Hooks& hooks) { hooks.opened(context); });
   }
@@ -101,11 +105,11 @@ class Hooks {
   virtual void deregistering(Mr& mr) {
     on([&](Hooks& hooks) { hooks.deregistering(mr); });
   }
-  /// The queue was created or resized.
+  /// Called when the queue was created or resized.
   virtual void sized(Cq& cq, std::size_t capacity) {
     on([&](Hooks& hooks) { hooks.sized(cq, capacity); });
   }
-  /// The queue was created as an extended one; sized() has been called before.
+  /// Called after sized() when the queue was created with ibv_create_cq_ex().
   virtual void made_extended(Cq& cq) {
     on([&](Hooks& hooks) { hooks.made_extended(cq); });
   }
@@ -121,27 +125,27 @@ class Hooks {
   virtual void made(Qp& qp) {
     on([&](Hooks& hooks) { hooks.made(qp); });
   }
-  /// The queue pair is in RESET.
+  /// Called when the queue pair has gone to RESET.
   virtual void reset(Qp& qp) {
     on([&](Hooks& hooks) { hooks.reset(qp); });
   }
-  /// The queue pair went from SQE to RTS: requests that failed before no longer matter.
+  /// Called when the queue pair went from SQE to RTS. Its failed requests no longer matter.
   virtual void recovered(Qp& qp) {
     on([&](Hooks& hooks) { hooks.recovered(qp); });
   }
   virtual void destroying(Qp& qp) {
     on([&](Hooks& hooks) { hooks.destroying(qp); });
   }
-  /// The queue pair sends nothing any more.
+  /// Called when the queue pair will send nothing any more.
   virtual void silenced(Qp& qp) {
     on([&](Hooks& hooks) { hooks.silenced(qp); });
   }
-  /// Called in the child of a fork. No other function is called after it.
+  /// Called in the child of a fork. The library calls no other function of these hooks after it.
   virtual void abandon() noexcept {
     if (behind_) behind_->abandon();
   }
 
-  // What the device reports about itself.
+  // The following functions change what the device reports about itself.
   virtual bool is_device_removed() const { return behind_ && behind_->is_device_removed(); }
   virtual void show_port(ibv_port_attr& port) const {
     if (behind_) behind_->show_port(port);

@@ -10,7 +10,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
-// Addresses rarely disagree on whether a port is free.
+// The number of ports to try. Few tries are needed, because a port that is free on one address is
+// rarely in use on another.
 constexpr std::size_t kTries = 64;
 
 std::size_t counter_of(std::uint32_t number) { return number >> 16; }
@@ -20,7 +21,8 @@ std::expected<net::BoundSocket, std::error_code> bind_at(const OobAddress& at, s
   return net::bind_tcp({.host = to_text(at), .port = port}, range);
 }
 
-/// Returns whether the address is gone or, for IPv6, not ready yet; both can happen at any time.
+/// Returns whether this host no longer has the address or, for IPv6, the address is not ready yet.
+/// Both can happen at any time.
 bool is_absent(const std::error_code& error) {
   return error == std::errc::address_not_available || error == verbs::Errc::kAddressInvalid;
 }
@@ -54,7 +56,7 @@ const QpNumbers::Port* QpNumbers::find(std::uint16_t port) const {
 
 QpNumbers::Port& QpNumbers::open(const std::vector<OobAddress>& at) {
   std::error_code last = std::make_error_code(std::errc::address_not_available);
-  std::vector<Place> taken_elsewhere;  // held so that each try gets another port
+  std::vector<Place> taken_elsewhere;  // stay bound so that each try gets another port
   for (std::size_t i = 0; i < kTries; ++i) {
     Port port;
     bool complete = true;

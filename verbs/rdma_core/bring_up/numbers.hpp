@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pair numbers by which peers connect without the CM:
+// QpNumbers: assigns queue pair numbers that contain the TCP port at which peers connect without
+// the CM:
 //
 //   QPN = counter (8 bits, the first 0) . TCP port (16 bits)
 //
-// The first number of a port binds it on all addresses that peers may name. It listens on an
-// address once a queue pair with that address awaits a peer, so a program that never does has no
-// open port. Numbers are reused as late as possible.
+// When the first number of a port is assigned, the port is bound on all addresses that peers may
+// use. It listens on an address as soon as a queue pair with that address waits for a peer, so a
+// program whose queue pairs never do has no open port. Numbers are reused as late as possible.
 #pragma once
 
 #include <bitset>
@@ -26,13 +27,13 @@ class QpNumbers {
  public:
   using Listen = std::function<std::expected<std::unique_ptr<net::Listener>, std::error_code>(
       net::BoundSocket&&)>;
-  /// Takes a free number. `at` returns where to bind a new port, and is only called if one is
-  /// needed. Throws std::system_error if there is none.
+  /// Returns a free number and marks it as taken. If a new port is needed, calls `at` for the
+  /// addresses on which to bind it. Throws std::system_error if no port is free.
   std::uint32_t take(const std::function<std::vector<OobAddress>()>& at);
   void release(std::uint32_t number);
   bool is_taken(std::uint32_t number) const;
   bool is_ours(std::uint16_t port) const { return find(port) != nullptr; }
-  /// Makes the port of `number` listen on that address, unless it does already.
+  /// Makes the port of `number` listen on the address `at`, unless it already does.
   std::error_code listen(std::uint32_t number, const OobAddress& at, const Listen& listen);
 
   static std::uint16_t port_of(std::uint32_t number) {
@@ -43,14 +44,16 @@ class QpNumbers {
   static constexpr std::size_t kPerPort = 128;
   struct Place {
     OobAddress address;
-    std::optional<net::BoundSocket> bound;  ///< until it listens
+    /// the bound socket; empty when the place has a listener
+    std::optional<net::BoundSocket> bound;
     std::unique_ptr<net::Listener> listener;
   };
   struct Port {
     std::uint16_t number = 0;
     std::vector<Place> places;
     std::bitset<kPerPort> taken;
-    std::size_t next = 0;  ///< where to start looking for a free one
+    /// The counter value at which the search for a free number starts.
+    std::size_t next = 0;
   };
 
   const Port* find(std::uint16_t port) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which side connects, and which request belongs to which queue pair.
+// Decides which side connects, and which request belongs to which queue pair.
 #include "bring_up/out_of_band.hpp"
 
 #include <fmt/format.h>
@@ -23,13 +23,15 @@ using verbs::Errc;
 
 constexpr const char* kBringUp = "a queue pair brought up without rdma_cm";
 constexpr std::uint32_t kPsnMask = 0xFFFFFF;
-constexpr std::uint32_t kAnyPsn = UINT32_MAX;  // our PSN is announced with RTS
-// A peer that is not ready resets the connection or holds the request; the connect retries on its
-// own for this long.
+// the program sets this end's sq_psn only in the step to RTS
+constexpr std::uint32_t kAnyPsn = UINT32_MAX;
+// A peer that is not ready resets the connection or holds the request. The core repeats the connect
+// for this long before it reports a failure.
 constexpr auto kTryFor = std::chrono::seconds(10);
-// A failure that took less time is not caused by a peer that is not ready.
+// If a connect fails in less time, the reason is not that the peer is not ready.
 constexpr auto kShortest = std::chrono::seconds(1);
-// How long after RTS a deregistration waits for the connection of posted requests.
+// How long after the step to RTS a deregistration waits until a queue pair with posted requests is
+// connected.
 constexpr auto kComesUpIn = std::chrono::seconds(1);
 
 std::uint32_t number_of(const RcQp& qp) { return qp.abi.qp_base.qp_num; }
@@ -38,14 +40,14 @@ bool is_psn(std::uint32_t said, std::uint32_t awaited) {
   return awaited == kAnyPsn || said == awaited;
 }
 
-/// Returns whether a request carries the numbers that the application set for its queue pair's
-/// peer.
+/// Returns whether a request contains the numbers and PSNs that the program set for the peer of its
+/// queue pair.
 bool says(const OobRequest& said, const OobRequest& awaited) {
   return said.from == awaited.from && said.to == awaited.to && said.sq_psn == awaited.sq_psn &&
          is_psn(said.rq_psn, awaited.rq_psn);
 }
 
-/// Returns whether the request's source and destination match the exchanged addresses.
+/// Returns whether the source and the destination of the request are the addresses in `route`.
 bool goes(const net::ConnectRequest& request, const OobRoute& route) {
   const auto from = ip_of(request.peer().host);
   const auto to = ip_of(request.local().host);
@@ -57,8 +59,8 @@ std::string numbers_of(const OobRequest& says) {
                      says.sq_psn, says.to, says.rq_psn);
 }
 
-/// Returns whether the connection of an RC queue pair with its peer ended, established or only
-/// accepted, without an error at either end.
+/// Returns whether this is an RC queue pair whose peer disconnected without an error at either end.
+/// The connection may have been established or only accepted.
 bool has_only_left(RcQp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
@@ -72,7 +74,7 @@ void log_not_found(const RcQp& qp, const std::string& why) {
   log_refusal(fmt::format("queue pair {:#08x} does not find its peer: {}", number_of(qp), why));
 }
 
-/// Returns whether the peer may only not be ready yet.
+/// Returns whether the reason for a failed connect may be that the peer is not ready yet.
 bool may_come(const std::error_code& error) {
   return error == Errc::kTimedOut || error == Errc::kConnectionRefused ||
          error == Errc::kConnectionReset;
@@ -158,7 +160,7 @@ int OutOfBand::listen(std::uint32_t number, const OobAddress& at) {
 int OutOfBand::ready_to_send(RcQp& qp, std::uint32_t sq_psn) {
   const std::lock_guard lock(mutex_);
   Wanting* const wanting = find(number_of(qp));
-  if (wanting == nullptr) return 0;  // It was connected, and the connection is over.
+  if (wanting == nullptr) return 0;  // The queue pair was connected, and the connection is over.
   wanting->sends_since = Clock::now();
   wanting->of_peer.rq_psn = sq_psn & kPsnMask;
   if (!wanting->accepted) take_waiting(qp, *wanting);
@@ -200,8 +202,8 @@ void OutOfBand::forget(std::uint32_t number) {
 void OutOfBand::give_up(RcQp& qp) {
   forget(number_of(qp));
   unanswered_.forget(number_of(qp));
-  // The dispatcher may hold a request for the queue pair, and after that an event of the connection
-  // that is over.
+  // The dispatcher may still handle a request for the queue pair. After that is done and cancelled,
+  // it may still handle an event of the connection, so this waits twice.
   core_.await_dispatcher();
   for (verbs::QueuePair* const end : qp.ends() | std::views::reverse) core_.rnic().cancel(*end);
   core_.await_dispatcher();
@@ -223,7 +225,8 @@ int OutOfBand::connect(RcQp& qp, Wanting& wanting) {
   return to_errno(error);
 }
 
-// While there is nothing to send, waits for a peer that is not ready.
+// If the connect failed because the peer was not ready, and the queue pair has nothing to send,
+// starts to connect again. Returns whether it did.
 bool OutOfBand::connect_again(RcQp& qp, Wanting& wanting, const net::CmEvent& event) {
   wanting.connecting = false;
   const bool wait = event.type == Type::kConnectFailed && may_come(event.error) &&
@@ -232,7 +235,7 @@ bool OutOfBand::connect_again(RcQp& qp, Wanting& wanting, const net::CmEvent& ev
   return wait && connect(qp, wanting) == 0;
 }
 
-// Accepts the request that this queue pair wants if it is among the held ones.
+// If one of the held requests is from the peer of this queue pair, accepts it.
 void OutOfBand::take_waiting(RcQp& qp, Wanting& wanting) {
   for (auto it = waiting_.begin(); it != waiting_.end() && !wanting.accepted;) {
     if (!says(it->says, wanting.of_peer) || !goes(*it->request, wanting.route)) {
@@ -244,7 +247,8 @@ void OutOfBand::take_waiting(RcQp& qp, Wanting& wanting) {
   }
 }
 
-// Returns false if the request is dropped; the queue pair is unchanged.
+// Accepts a request for the queue pair, or drops it if the request of this end wins. Returns false
+// if the request was dropped or its initiator has disconnected.
 bool OutOfBand::take(RcQp& qp, Wanting& wanting, net::ConnectRequest& request) {
   const bool crosses = wanting.connecting && !qp.is_to_itself();
   const auto& [peer, own, sq_psn, rq_psn] = wanting.of_peer;
@@ -266,7 +270,8 @@ bool OutOfBand::take(RcQp& qp, Wanting& wanting, net::ConnectRequest& request) {
   return wanting.accepted;
 }
 
-// Returns false if the initiator has disconnected.
+// Accepts the request. Returns false if the initiator has disconnected. After another error, moves
+// the queue pair to ERR and returns true.
 bool OutOfBand::accept(RcQp& qp, net::ConnectRequest& request) {
   request.set_recognized();
   const auto error = request.accept(*qp.core, kMaxReads, kMaxReads);
@@ -301,8 +306,8 @@ bool OutOfBand::takes_request(net::CmEvent& event) {
 
 void OutOfBand::offer(RcQp& qp, Waiting&& waiting) {
   Wanting* const wanting = find(number_of(qp));
-  // The queue pair is not ready. If it never becomes ready, the startup's time limit ends the
-  // request.
+  // Holds the request, because the queue pair is not ready. If it never becomes ready, the time
+  // limit of the MPA startup ends the request.
   if (wanting == nullptr || wanting->accepted) return keep(std::move(waiting));
   if (says(waiting.says, wanting->of_peer) && goes(*waiting.request, wanting->route)) {
     (void)take(qp, *wanting, *waiting.request);
@@ -318,7 +323,7 @@ void OutOfBand::offer(RcQp& qp, Waiting&& waiting) {
 
 void OutOfBand::keep(Waiting&& waiting) {
   if (waiting_.size() == kMaxWaiting) {
-    waiting_.front().request->drop();  // The initiator retries.
+    waiting_.front().request->drop();  // Drops the oldest request; its initiator retries.
     waiting_.pop_front();
   }
   waiting_.push_back(std::move(waiting));
@@ -355,7 +360,8 @@ verbs::Announce OutOfBand::happened(RcQp& qp, const net::CmEvent& event) {
     return verbs::Announce::kAnswered;
   }
   if (unconnected) {
-    // The peer may still come, until there is something to send to it.
+    // Does not report an error before the program has requests for the peer, because the peer may
+    // still connect until then.
     if (unanswered_.peer_unreachable(number_of(qp), event.why)) {
       return verbs::Announce::kAnswered;
     }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bring-up without the CM, for programs that exchange LID, GID and QPN themselves and then only
-// call ibv_modify_qp() (ibv_rc_pingpong, perftest without -R). iWARP does not define this. Between
-// two programs on this layer it works because these values say where to connect: see
-// bring_up/numbers.hpp and device/peer_address.hpp. IWARP_OOB sets which peers are allowed.
+// call ibv_modify_qp() (ibv_rc_pingpong, perftest without -R). iWARP does not define such a
+// bring-up. Between two programs that use this library it works, because the values that they
+// exchange contain the address and the port of the peer: see bring_up/numbers.hpp and
+// device/peer_address.hpp. IWARP_OOB sets which peers are allowed.
 //
-// As on InfiniBand, a queue pair can receive from RTR on and send from RTS on: RTR awaits the peer,
-// RTS also connects to it. If both connect, the request of the smaller number wins. A request is
-// accepted only from the address of the peer's GID, to the address of our GID, with both numbers
-// and both PSNs (decision 0028), and while the initiator still waits. An initiator without an
+// As on InfiniBand, a queue pair can receive when it is in RTR, and send when it is in RTS. In RTR
+// it waits for the peer to connect, and in RTS it also connects to the peer. If both sides connect,
+// the request of the queue pair with the smaller number wins. A request is accepted only if it
+// comes from the address of the peer's GID, goes to the address of this end's GID, contains both
+// numbers and both PSNs (decision 0028), and its initiator still waits. An initiator that gets no
 // answer retries.
 #pragma once
 
@@ -53,36 +55,39 @@ class OutOfBand final : public BringUp {
     unanswered_.await(num, limit);
   }
   void end_wait(verbs::QpNum num) override { unanswered_.forget(num); }
-  /// Returns when each queue pair with requests is connected or has failed, at the latest one
-  /// second after its RTS.
+  /// Waits until each queue pair with requests is connected or has failed, at the latest until one
+  /// second after its step to RTS.
   void await_posted() override;
 
   int fd() const override { return unanswered_.fd(); }
   void check() override { unanswered_.check(); }
 
-  // For the dispatcher.
-  /// Returns whether the request is for a queue pair brought up in this way; if so, accepts it,
-  /// holds it for later or drops it.
+  // The dispatcher calls the functions below.
+  /// Returns whether the request is for a queue pair that is brought up without the CM. If so,
+  /// accepts the request, holds it for later or drops it.
   bool takes_request(net::CmEvent& event);
-  /// Handles an event of a queue pair without a CM id. Returns what its queues may announce.
+  /// Handles an event of a queue pair without a CM id. Returns which completions its queues may
+  /// announce.
   verbs::Announce happened(RcQp& qp, const net::CmEvent& event);
-  /// Logs, once, why the connection of such a queue pair ended.
+  /// Logs why the connection of a queue pair without a CM id ended, unless the log already has the
+  /// reason.
   void log_end(const RcQp& qp, const net::CmEvent& event) const;
   /// Gives up a queue pair whose requests have waited too long, and notifies the program. `why` is
-  /// the reason if the first attempt to connect failed, else empty.
+  /// the reason if an attempt to connect failed, otherwise empty.
   void peer_never_came(RcQp& qp, const std::string& why);
 
  private:
   static constexpr std::size_t kMaxWaiting = 256;
 
   using Clock = std::chrono::steady_clock;
-  /// A queue pair that awaits its peer.
+  /// A queue pair that waits for its peer, or is connected to it.
   struct Wanting {
-    OobRequest of_peer;  ///< what the peer's request must contain; rq_psn is known from RTS on
+    OobRequest of_peer;  ///< what the peer's request must contain; rq_psn is set in the step to RTS
     OobRoute route;
-    std::optional<Clock::time_point> sends_since;  ///< when it went to RTS
+    std::optional<Clock::time_point> sends_since;  ///< when the queue pair went to RTS
     bool connecting = false;
-    bool accepted = false;  ///< or established: other requests are not accepted
+    /// a request was accepted, or the connection is established; no other request is accepted
+    bool accepted = false;
     bool established = false;
     Clock::time_point since;
   };
@@ -103,17 +108,19 @@ class OutOfBand final : public BringUp {
   void keep(Waiting&& waiting);
   void drop_requests_to(std::uint32_t number);
   Wanting* find(std::uint32_t number);
-  /// Returns the queue pairs in RTS that are not connected, and since when they are in RTS.
+  /// Returns the numbers of those queue pairs that are in RTS and not connected, each with the time
+  /// of its step to RTS.
   std::vector<std::pair<std::uint32_t, Clock::time_point>> coming_up();
 
   Core& core_;
   const OutOfBandPeers peers_;  ///< which peers are allowed
   Unanswered unanswered_;
-  std::mutex mutex_;  ///< locked after Core's
+  std::mutex mutex_;  ///< taken after Core's locks
   QpNumbers numbers_;
-  std::unordered_map<std::uint32_t, Wanting> wanting_;  ///< by number
-  std::condition_variable settled_;  ///< an entry of wanting_ is established or was removed
-  std::deque<Waiting> waiting_;      ///< requests for queue pairs that are not ready for them
+  std::unordered_map<std::uint32_t, Wanting> wanting_;  ///< by queue pair number
+  /// notified when an entry of wanting_ is established or removed
+  std::condition_variable settled_;
+  std::deque<Waiting> waiting_;  ///< held requests, whose queue pairs are not ready for them
 };
 
 }  // namespace iwarp::rdma_core

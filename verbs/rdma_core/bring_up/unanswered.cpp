@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks periodically, so that posting costs nothing extra: requests seen at two checks, one limit
-// apart, have waited for more than one limit and less than two.
+// Checks periodically whether requests wait, so that posting costs nothing extra. If a queue pair
+// has requests at two checks, which are one limit apart, the peer has been absent for at least one
+// limit.
 #include "bring_up/unanswered.hpp"
 
 #include <sys/timerfd.h>
@@ -20,15 +21,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The peer answers from a thread of its program, not from an adapter, and that thread may have to
-// wait for a processor.
+// The minimum of the limit. It is long because not an adapter but a thread of the peer's program
+// answers, and that thread may have to wait for a processor.
 constexpr auto kLeast = 2s;
-// A peer that has disconnected does not come back, however long the program would wait.
+// The maximum of the limit after the peer has disconnected. A longer wait would be useless, because
+// the peer does not come back.
 constexpr auto kMost = 2s;
-// How often to check for requests when the peer cannot be reached.
+// The time between two checks for requests when the peer cannot be reached.
 constexpr auto kBetweenLooks = 100ms;
 
-/// Rounds up, so that one wake-up checks several queue pairs.
+/// Returns the time of the next check: `now` plus `limit`, rounded up so that one wake-up checks
+/// several queue pairs.
 std::chrono::steady_clock::time_point next_look(std::chrono::steady_clock::time_point now,
                                                 std::chrono::steady_clock::duration limit) {
   const auto since = (now + limit).time_since_epoch();
@@ -70,7 +73,8 @@ bool Unanswered::peer_unreachable(verbs::QpNum num, const std::string& why) {
 }
 
 bool Unanswered::peer_left(RcQp& qp) {
-  std::chrono::nanoseconds limit = kMost;  // until it is set, with RTS
+  // applies until the program sets `timeout` in the step to RTS
+  std::chrono::nanoseconds limit = kMost;
   {
     const std::lock_guard lock(qp.mutex);
     if ((qp.said & IBV_QP_TIMEOUT) != 0) limit = peer_timeouts(qp.attributes, qp.said).answer;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs brought up without the CM whose peer does not come or has disconnected. With
-// InfiniBand completions, their requests wait for the peer as long as `timeout` and `retry_cnt`
-// say, and then fail. Without a CM, no event reports the end of a connection: programs simply
-// disconnect, and one that posted more than its peer consumed must not see failures before it has
-// seen what succeeded.
+// Unanswered: watches queue pairs that were brought up without the CM and whose peer never
+// connected or has disconnected. With acknowledged completions, their requests wait for the peer
+// for the time that `timeout` and `retry_cnt` set, and then fail. They wait because without a CM no
+// event reports the end of a connection: programs simply disconnect. A program that posted more
+// requests than its peer consumed must not see failures before it has polled the successful
+// completions.
 #pragma once
 
 #include <chrono>
@@ -27,19 +28,21 @@ class Unanswered {
 
   /// Returns a descriptor that is readable when check() is due.
   int fd() const { return timer_.get(); }
-  /// The queue pair is ready to send and not connected. A `limit` of 0 waits forever.
+  /// Call when the queue pair is ready to send and not connected. With `limit` 0 its requests wait
+  /// forever.
   void await(verbs::QpNum num, std::chrono::nanoseconds limit);
-  /// The queue pair could not be connected: its requests fail at the next check, and `why` is
-  /// logged then. Returns false if requests do not wait for a peer in this configuration.
+  /// Call when the queue pair could not be connected. Its requests fail at the next check, which
+  /// also logs `why`. Returns false if requests do not wait for a peer in this configuration.
   bool peer_unreachable(verbs::QpNum num, const std::string& why);
-  /// The connection is over, and the program is not notified: requests fail after waiting, at most
-  /// two seconds. Returns false if requests do not wait in this configuration, or wait for their
-  /// peer forever.
+  /// Call when the connection is over and no event reports this to the program. Requests that the
+  /// queue pair has or gets then fail after at least one limit, which is two seconds or less.
+  /// Returns false if requests do not wait in this configuration, or if they wait for their peer
+  /// forever.
   bool peer_left(RcQp& qp);
-  /// The queue pair was reset or destroyed.
+  /// Call when the queue pair was reset or destroyed.
   void forget(verbs::QpNum num);
 
-  // For the dispatcher.
+  // Called by the dispatcher.
   void check();
 
  private:
@@ -47,22 +50,23 @@ class Unanswered {
   struct Wait {
     Clock::duration limit{};
     Clock::time_point due = Clock::time_point::max();
-    bool is_ready = false;           ///< ready to send
+    bool is_ready = false;           ///< the queue pair is ready to send
     bool is_unreachable = false;     ///< the peer could not be reached
     std::string why;                 ///< why connecting failed; empty if it did not
     bool peer_disconnected = false;  ///< the peer has disconnected and is not awaited
-    bool has_requests = false;       ///< at the last check
+    bool has_requests = false;       ///< the queue pair had requests at the last check
   };
 
-  /// Returns false if the queue pair no longer waits.
+  /// Checks one queue pair whose wait is due. Returns false if it no longer waits for its peer.
   bool look_at(RcQp& qp, Wait& wait, Clock::time_point now);
   void look_at_due(Clock::time_point now);
-  /// Call with the lock held.
+  /// Sets the timer to the earliest due time. Call with mutex_ held.
   void arm();
 
   Core& core_;
   OutOfBand& bring_up_;
-  /// Requests wait until the peer acknowledges them; otherwise they complete once they are sent.
+  /// Whether requests complete only when the peer has acknowledged them. Otherwise requests
+  /// complete when the core has sent them, and never wait for a peer.
   const bool requests_wait_;
   net::UniqueFd timer_;
   std::mutex mutex_;  ///< leaf lock: not held while a queue pair is checked

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device list, which has one entry.
 //
-// There is one device for all interfaces: rdma_cm programs resolve by address and TCP routes, so a
-// device per interface would only keep memory registered on one from being used through another.
+// One device stands for all interfaces of the host. rdma_cm programs resolve addresses, and TCP
+// then selects the interface by its routes. With one device per interface, memory that was
+// registered on one device could not be used on a connection through another interface.
 #include "device/device.hpp"
 
 #include <array>
@@ -16,8 +17,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// Provider libraries (mlx5, efa) check whether a device is theirs by fields behind the public
-/// struct. Here they read zeros.
+/// The device, with zeros behind the public struct. Provider libraries (mlx5, efa) read fields
+/// there to check whether a device is their own.
 struct Device {
   ibv_device abi{};
   std::array<std::byte, 256> behind{};
@@ -34,7 +35,8 @@ struct Device {
 
 }  // namespace
 
-// Never destroyed: other threads of the program may read it while the process exits.
+// The device is never destroyed, because other threads of the program may read it while the process
+// exits.
 ibv_device* the_device() {
   static Device& device = *new Device;
   return &device.abi;
@@ -47,7 +49,8 @@ bool is_device_removed() {
 
 }  // namespace iwarp::rdma_core
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one entry of the device list.
+// The only device in the device list.
 #pragma once
 
 #include <infiniband/verbs.h>

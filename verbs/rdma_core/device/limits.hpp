@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of the device, which ibv_query_device() reports and the creating functions enforce.
+// The limits of the device. ibv_query_device() reports them, and the functions that create objects
+// enforce them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 namespace iwarp::rdma_core {
 
 inline constexpr int kMaxQp = 16384;
-inline constexpr int kMaxWr = 32768;  ///< of a send, receive or shared receive queue
+inline constexpr int kMaxWr = 32768;  ///< capacity of a send, receive or shared receive queue
 inline constexpr int kMaxSge = static_cast<int>(bytes::kMaxSge);
 inline constexpr int kMaxSgeRead = kMaxSge;  ///< each SGE becomes one Read Request
 inline constexpr int kMaxInline = 4096;
@@ -18,8 +19,9 @@ inline constexpr int kMaxCqe = 1 << 22;
 inline constexpr int kMaxMr = 1 << 20;  ///< regions and windows together
 inline constexpr int kMaxPd = 4096;
 inline constexpr int kMaxSrq = 4096;
-inline constexpr int kMaxReads = 128;                   ///< IRD and ORD
-inline constexpr std::uint32_t kMaxMessage = 1U << 31;  ///< of sends; a receive may be larger
+inline constexpr int kMaxReads = 128;  ///< maximum IRD and ORD
+/// maximum length of a sent message; a receive may be larger
+inline constexpr std::uint32_t kMaxMessage = 1U << 31;
 inline constexpr int kCompVectors = 1;
 inline constexpr int kMaxAh = 32767;
 

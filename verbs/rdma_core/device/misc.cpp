@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small functions that need no Core: sysfs, fork, P_Key and GID look-ups, vendor options, and the
-// order in which data is written.
+// Small functions of the C interface that need no Core. They concern sysfs, fork, P_Keys and GIDs,
+// vendor options, and the order in which data is written.
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <unistd.h>
@@ -27,7 +27,8 @@ std::string sysfs_path() {
   return path;
 }
 
-/// Reads at most `size` bytes of a small file. Returns their number, or -1 with errno set.
+/// Reads at most `size` bytes of a small file into `buf`. Returns how many it has read. If it
+/// fails, sets errno and returns -1.
 ssize_t read_start(const char* path, char* buf, std::size_t size) {
   const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;
@@ -42,7 +43,8 @@ ssize_t read_start(const char* path, char* buf, std::size_t size) {
 
 extern "C" {
 
-// No header declares these any more, but other libraries of rdma-core call them.
+// Declares the functions here because no header declares them any more, but other libraries of
+// rdma-core call them.
 const char* ibv_get_sysfs_path();
 int ibv_read_sysfs_file(const char* dir, const char* file, char* buf, std::size_t size);
 int ibv_dontfork_range(void* base, std::size_t size);
@@ -60,13 +62,15 @@ int ibv_read_sysfs_file(const char* dir, const char* file, char* buf, std::size_
   if (count < 0) return -1;
   const bool has_newline = count > 0 && buf[count - 1] == '\n';
   if (has_newline) --count;
-  // The text and its terminating zero must fit.
+  // A line feed at the end of the file is replaced with the terminating zero. Without one, the text
+  // and the terminating zero must fit into the buffer.
   if (!has_newline && static_cast<std::size_t>(count) == size) return minus_one(EOVERFLOW);
   buf[count] = '\0';
   return static_cast<int>(count);
 }
 
-// Registered memory is ordinary memory here, so a fork may copy its pages.
+// The functions about fork do nothing: registered memory is ordinary memory here, so a fork may
+// copy its pages.
 int ibv_fork_init() { return 0; }
 ibv_fork_status ibv_is_fork_initialized() { return IBV_FORK_UNNEEDED; }
 int ibv_dontfork_range(void* /*base*/, std::size_t /*size*/) { return 0; }
@@ -80,7 +84,7 @@ int ibv_get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pkey) {
   return -1;
 }
 
-// An RNIC has no GID type. The kernel also reports its RNICs as IB/RoCE v1.
+// An RNIC has no GID type. This reports IB/RoCE v1, as the kernel does for its RNICs.
 int private_ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index, int* type) {
   ibv_gid gid{};
   if (index > INT_MAX) return minus_one(EINVAL);
@@ -90,13 +94,14 @@ int private_ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned
 }
 IWARP_IN_PRIVATE_NODES(ibv_query_gid_type)
 
-// Verified placement (decision 0003) copies the payload with memcpy(), which guarantees no order.
+// Returns 0, which guarantees no order, because verified placement (decision 0003) copies the
+// payload with memcpy().
 int ibv_query_qp_data_in_order(ibv_qp* /*qp*/, ibv_wr_opcode /*op*/, std::uint32_t /*flags*/) {
   return 0;
 }
 
-// Enhanced connection establishment negotiates vendor options. This device has none, so it reports
-// none and accepts none of the requested ones.
+// Enhanced connection establishment negotiates vendor options. This device has no such options:
+// ibv_query_ece() returns none, and ibv_set_ece() accepts none.
 int ibv_query_ece(ibv_qp* /*qp*/, ibv_ece* ece) {
   *ece = {};
   return 0;

@@ -26,9 +26,9 @@ namespace iwarp::rdma_core {
 namespace {
 
 constexpr unsigned kLoopbackMtu = 65536;
-constexpr unsigned kUnknownMbit = 1000;  // the kernel's default, too
+constexpr unsigned kUnknownMbit = 1000;  // assumed if the speed is unknown, as in the kernel
 constexpr std::size_t kMacSize = 6;
-// Prefix of a locally administered MAC address; the IPv4 address follows.
+// Prefix of a locally administered MAC address. The IPv4 address is its other four octets.
 constexpr std::array<std::uint8_t, 2> kMacPrefix{0x02, 0x00};
 constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 
@@ -47,9 +47,10 @@ struct Found {
 /// The addresses and interfaces of this host.
 struct Host {
   std::vector<Found> addresses;
-  std::map<unsigned, Mac> macs;  ///< by index of the interface; absent if it has none
+  /// by index of the interface; interfaces without a MAC address are absent
+  std::map<unsigned, Mac> macs;
   std::vector<unsigned> multicast;
-  int error = 0;  ///< errno of getifaddrs(3)
+  int error = 0;  ///< errno of getifaddrs(3), or 0
 };
 
 ibv_gid mapped(std::uint32_t address) {
@@ -68,7 +69,7 @@ ibv_gid mac_of(std::uint32_t address) {
   return out;
 }
 
-/// Modified EUI-64 (RFC 4291 appendix A).
+/// Returns the modified EUI-64 of a MAC address (RFC 4291 appendix A).
 Eui64 eui64(const Mac& mac) {
   constexpr std::uint8_t kUniversal = 0x02;
   return {static_cast<std::uint8_t>(mac[0] ^ kUniversal),
@@ -158,7 +159,8 @@ void measure(Port& port) {
   ::close(fd);
 }
 
-/// Lists the GIDs of an RNIC: the MAC address, the port's own address, then all others.
+/// Lists the GIDs of an RNIC: the one that contains the MAC address, that of the port's own
+/// address, then those of all other addresses.
 void list_as_rnic(Port& port, std::vector<Found> addresses) {
   const auto own = std::find_if(addresses.begin(), addresses.end(), [&](const Found& found) {
     return found.interface == port.interface && is_mapped(found.gid);
@@ -176,7 +178,8 @@ void list_as_rnic(Port& port, std::vector<Found> addresses) {
 
 /// Lists the GIDs as the kernel does for a RoCE device: for each interface the default GID, which
 /// is made of its MAC address, then IPv4, then IPv6. The port's own interface comes first, loopback
-/// last. Omits a default GID that is no address of its interface, because TCP cannot reach it.
+/// last. Omits a default GID that is not an address of its interface, because no TCP connection to
+/// it is possible.
 void list_as_roce(Port& port, const Host& host) {
   const auto is_default = [&](const Found& found) {
     const auto mac = host.macs.find(found.index);
@@ -230,9 +233,9 @@ Port look_at_port(Persona persona, bool list_loopback) {
   const bool any = own != host.addresses.end();
   port.interface = any ? own->interface : kLoopback;
   port.address = any ? ipv4_of(own->gid) : INADDR_LOOPBACK;
-  // An RNIC's first GID needs an IPv4 address; as RoCE the port needs none. Programs choose among
-  // GIDs by their own rules (IPv4 before IPv6, or private networks last) and must not find
-  // loopback.
+  // As RoCE the port needs no IPv4 address, which the first GID of an RNIC needs. It omits loopback
+  // addresses if there are others, because programs choose among the GIDs by their own rules (IPv4
+  // before IPv6, or private networks last) and must not choose loopback.
   const auto first = std::ranges::find(host.addresses, false, &Found::loopback);
   if (persona == Persona::kRoce && first != host.addresses.end()) {
     if (!any) port.interface = first->interface;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acknowledges events, with the counters, mutexes and condition variables of the C structs.
-// rdma-core waits without limit until exactly as many events were acknowledged as were taken. Some
-// programs acknowledge too many, or none at all. So here too many suffice, and the wait is bounded.
+// Acknowledges events, with the counters, mutexes and condition variables of the C structs. When an
+// object is destroyed, rdma-core waits without limit until the number of acknowledged events equals
+// the number of events read. Some programs acknowledge more events than they read, or none. So here
+// the wait also ends if the number is larger, and it is bounded.
 #pragma once
 
 #include <pthread.h>
@@ -11,7 +12,7 @@
 
 namespace iwarp::rdma_core {
 
-/// Initializes both. The condition variable uses the monotonic clock.
+/// Initializes the mutex and the condition variable, which uses the monotonic clock.
 inline void init_acks(pthread_mutex_t& mutex, pthread_cond_t& cond) {
   pthread_mutex_init(&mutex, nullptr);
   pthread_condattr_t attributes;
@@ -29,8 +30,9 @@ inline void acknowledge(pthread_mutex_t& mutex, pthread_cond_t& cond, std::uint3
   pthread_mutex_unlock(&mutex);
 }
 
-/// Waits until `expected` events were acknowledged, for one second at most. Returns false if they
-/// were not: a thread may still acknowledge them later, so the struct must not be freed.
+/// Waits until `expected` events were acknowledged, but for one second at most. Returns false if
+/// the time was not sufficient. The struct must then not be freed, because a thread may still
+/// acknowledge the events later.
 inline bool wait_for_acks(pthread_mutex_t& mutex, pthread_cond_t& cond,
                           const std::uint32_t& completed, std::uint32_t expected) {
   timespec until{};

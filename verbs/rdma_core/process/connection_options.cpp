@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of IWARP_TRACE is opened with the first connection or datagram queue pair, and all of
-// them share it.
+// Also opens the file of IWARP_TRACE. It is opened for the first connection or datagram queue pair,
+// and all later ones write to the same file.
 #include "process/connection_options.hpp"
 
 #include <unistd.h>
@@ -28,7 +28,7 @@ const trace::TraceFile* open_trace() {
     std::fputs(("iwarp: no trace: " + created.error() + "\n").c_str(), stderr);
     return nullptr;
   }
-  // Never destroyed, because the Core, which uses it, is not either.
+  // The file is never destroyed, because the Core uses it and is never destroyed either.
   static const auto* const kFile = new trace::TraceFile(*created);
   std::atexit([] {
     if (const auto error = kFile->error(); !error.empty()) {
@@ -38,7 +38,7 @@ const trace::TraceFile* open_trace() {
   return kFile;
 }
 
-/// Returns null if there is no trace.
+/// Returns the open file of IWARP_TRACE, or null if there is no trace.
 const trace::TraceFile* trace_file() {
   static const trace::TraceFile* const kOpened = open_trace();
   return kOpened;

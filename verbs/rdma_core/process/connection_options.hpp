@@ -8,15 +8,18 @@
 
 namespace iwarp::rdma_core {
 
-/// Returns options that retry a refused or reset connect for a moment: servers under rdma_cm close
-/// a listener and open the next, and with real devices their peers are too slow to notice.
+/// Returns options for a connect. With them, a connect that is refused or reset is repeated for a
+/// moment: rdma_cm servers close one listener before they open the next, and with real devices
+/// their clients are too slow to connect in between.
 net::ConnectOptions connect_options();
-/// Logs the reason and throws std::system_error if TLS is requested and there is no certificate or
-/// key to listen with.
+/// Returns options for a listener. Logs the reason and throws std::system_error if TLS is requested
+/// and the certificate or the key that a listener needs is missing.
 net::ListenOptions listen_options();
-/// Returns an observer for one queue pair of datagrams, or null if there is no trace.
+/// Returns an observer that writes the datagrams of one queue pair to the trace, or null if there
+/// is no trace.
 std::shared_ptr<verbs::DatagramTap> datagram_tap();
-/// Returns the range from which port 0 is chosen.
+/// Returns the range (IWARP_PORT_RANGE) from which a port is chosen when the program binds to port
+/// 0.
 net::PortRange port_range();
 
 }  // namespace iwarp::rdma_core

@@ -25,12 +25,14 @@ namespace iwarp::rdma_core {
 namespace {
 
 std::atomic<Core*> current{nullptr};
-/// Set before the first attempt. At exit it distinguishes a process that failed to open its device
-/// from one that never tried.
+/// Set before the first attempt to make a Core. When the process exits, note_no_device() in
+/// cm/id.cpp distinguishes with it a process that failed to open its device from one that never
+/// tried.
 std::atomic<bool> tried{false};
 std::mutex making;
 
-// Middleware commonly needs this many regions. The tables grow with use.
+// The limits of the RNIC. Middleware commonly registers this many regions. The tables grow only
+// with use, so large limits cost nothing.
 constexpr net::RnicOptions kOptions{.max_regions = 1U << 20, .max_cqe = 1U << 22};
 
 void abandon_in_child() {
@@ -56,7 +58,7 @@ void watch_forks() {
   if (kRegistered != 0) throw std::bad_alloc();
 }
 
-// Returns the timeout for poll(2), rounded up.
+// Returns the timeout for poll(2) until `end`, rounded up.
 int milliseconds_until(Service::TimePoint end) {
   if (end == Service::TimePoint::max()) return -1;
   const auto left =
@@ -79,7 +81,8 @@ Core& Core::get() {
   return *core;
 }
 
-// Programs report only that their device cannot be opened, so the reason is logged here.
+// Logs why the Core cannot be made, because programs report only that they cannot open their
+// device.
 Core* Core::make(TlsCarriers carriers, const Parts& parts) {
   try {
     return new Core(std::move(carriers), parts);
@@ -120,7 +123,8 @@ Core::Core(TlsCarriers carriers, const Parts& parts)
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    // The thread could not report a lack of memory, so its memory is allocated here.
+    // Allocates `watched` before the thread starts, because the thread could not report a lack of
+    // memory.
     std::thread([this, all_of = std::move(watched)]() mutable { dispatch(all_of); }).detach();
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -129,7 +133,7 @@ Core::Core(TlsCarriers carriers, const Parts& parts)
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// A failure is not fatal: the program works without statistics.
+// Starts to serve statistics. Only logs a failure, because the program works without statistics.
 void Core::start_metrics(const std::string& where) {
   if (where.empty()) return;
   const auto address = net::parse_metrics_address(where);
@@ -137,7 +141,8 @@ void Core::start_metrics(const std::string& where) {
   auto server = net::MetricsServer::open(*address);
   if (!server) return log_refusal("IWARP_METRICS=" + where + ": " + server.error().message());
   metrics_ = std::move(*server);
-  // The Core is never destroyed. In the child of a fork the parent's Core is not `current`.
+  // Removes the socket at exit, because the Core is never destroyed. The child of a fork does not
+  // remove its parent's socket, because `current` is not the parent's Core there.
   [[maybe_unused]] static const int kAtExit = std::atexit([] {
     const Core* const core = current.load();
     if (core != nullptr && core->metrics_ != nullptr) core->metrics_->unlink();
@@ -146,7 +151,8 @@ void Core::start_metrics(const std::string& where) {
   log_connection("metrics", "metrics at " + to_string(metrics_->address()));
 }
 
-// The dispatcher's loop. `watched`: the two channels, then one entry for each service.
+// The dispatcher's loop. `watched` has the descriptors of the two event channels, then one for each
+// service.
 void Core::dispatch(std::span<pollfd> watched) {
   auto& async = rnic_->async_events();
   const auto of_services = watched.last(services_.size());

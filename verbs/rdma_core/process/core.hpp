@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Core: the one software RNIC of the process, made when the first device is opened; the dispatcher,
-// a thread that delivers the RNIC's events to the program's objects; and the services. It is never
-// destroyed: programs exit with objects alive, and exiting must not wait for anything.
+// Core: holds the only software RNIC of the process; the dispatcher, which is the thread that
+// delivers the RNIC's events to the program's objects; and the services. It is made when the
+// program opens its first device. It is never destroyed, because programs exit without destroying
+// their objects, and their exit must not wait for anything.
 //
-// fork(2): threads do not survive into the child. The child abandons the parent's Core and closes
-// its descriptors, and makes a new one when it opens a device. The parent's objects are dead in the
-// child: see alive().
+// fork(2): threads do not survive into the child. The child closes the descriptors of the parent's
+// Core and does not use this Core any more. It makes a new Core when it opens a device. Calls on
+// objects of the parent fail or do nothing in the child, see alive().
 #pragma once
 
 #include <poll.h>
@@ -33,11 +34,13 @@ struct UdQp;
 
 class Core {
  public:
-  /// What the rooms above add to a new Core. It is added in the order of the fields.
+  /// The services, hooks and settings that assembly.cpp passes to a new Core. The Core makes them
+  /// in the order of the fields.
   struct Parts {
     std::function<std::vector<std::unique_ptr<Service>>(Core&)> services;
-    std::function<std::unique_ptr<Hooks>(Core&)> hooks;  ///< null: nothing observes or intercepts
-    std::string metrics;  ///< address at which statistics are served; empty: they are not
+    /// may return null: neither faults nor careful mode
+    std::function<std::unique_ptr<Hooks>(Core&)> hooks;
+    std::string metrics;  ///< address at which statistics are served; empty: no statistics
   };
 
   /// Returns the Core of this process, and makes it at the first call. Throws std::system_error if
@@ -45,17 +48,18 @@ class Core {
   static Core& get();
   /// Returns the Core of this process, or null if none has been made.
   static Core* existing();
-  /// Returns true once get() has tried to make one, whether or not it could.
+  /// Returns whether get() has tried to make the Core, successfully or not.
   static bool was_tried();
 
-  /// Returns false in the child of a fork for the parent's Core.
+  /// Returns whether this Core may be used. Returns false in the child of a fork if this is the
+  /// parent's Core.
   bool alive() const;
   net::Rnic& rnic() { return *rnic_; }
   const TlsCarriers& carriers() const { return carriers_; }
   /// Returns the channel of all queue pairs' connection events, which the dispatcher reads.
   net::CmChannel& cm_channel() { return cm_channel_; }
 
-  /// Returns null unless faults or careful mode are on.
+  /// Returns the first hooks of the chain, or null if neither faults nor careful mode are on.
   Hooks* hooks() const { return hooks_.get(); }
   /// Returns the service of type T. assembly.cpp must have made one.
   template <typename T>
@@ -73,39 +77,41 @@ class Core {
 
   UntoldEnds& untold_ends() { return untold_ends_; }
 
-  // Queue pairs by number, for events and for rdma_conn_param::qp_num.
+  // The functions below add and remove queue pairs, and find them by number. Events and
+  // rdma_conn_param::qp_num contain only the number.
   void add(verbs::QpNum num, RcQp& qp);
   void add(verbs::QpNum num, UdQp& qp);
   void remove_connection(verbs::QpNum num);
   void remove_datagrams(verbs::QpNum num);
-  /// Calls `use` with the RcQp of that number, which cannot be destroyed during the call. Returns
-  /// false if there is no such RcQp.
+  /// Calls `use` with the RcQp that has the number `num`. The queue pair cannot be destroyed during
+  /// the call. Returns false if there is no such RcQp.
   template <typename Function>
   bool with_qp(verbs::QpNum num, Function use) {
     const std::lock_guard lock(qps_mutex_);
     return use_of(connections_, num, use);
   }
-  /// Calls `use` with the RcQp or UdQp of that number, like with_qp().
+  /// Does the same as with_qp(), but also finds a UdQp.
   template <typename Function>
   bool with_any_qp(verbs::QpNum num, Function use) {
     const std::lock_guard lock(qps_mutex_);
     return use_of(connections_, num, use) || use_of(datagrams_, num, use);
   }
 
-  /// Like with_any_qp(), for a `use` that calls await_dispatcher(): no event is dispatched during
-  /// the call.
+  /// Does the same as with_any_qp(), but no event is dispatched during the call, so that `use` may
+  /// call await_dispatcher().
   template <typename Function>
   void with_any_qp_undispatched(verbs::QpNum num, Function use) {
     const std::lock_guard still(dispatching_);
     (void)with_any_qp(num, use);
   }
 
-  // Completion queues and shared receive queues by the address of the core's object, for events.
+  // The functions below add and remove completion queues and shared receive queues, and find them
+  // by the address of the core's object, which events contain.
   void add(const void* core_object, void* object);
   /// Removes the object, so that later events do not find it, and waits as await_dispatcher() does.
   void remove(const void* core_object);
-  /// Calls `use` with the object that was added, which cannot be removed during the call. Returns
-  /// false if there is none.
+  /// Calls `use` with the object that was added for `core_object`. The object cannot be removed
+  /// during the call. Returns false if there is no such object.
   template <typename Function>
   bool with_object(const void* core_object, Function use) {
     const std::lock_guard lock(objects_mutex_);
@@ -136,7 +142,7 @@ class Core {
 
   Core(TlsCarriers carriers, const Parts& parts);
   ~Core();
-  /// Makes the Core with the services and hooks of all rooms. Defined in assembly.cpp.
+  /// Makes the Core with all services and hooks. Defined in assembly.cpp.
   static Core* make();
   /// Makes the Core. If that fails, logs the reason and throws std::system_error.
   static Core* make(TlsCarriers carriers, const Parts& parts);
@@ -150,8 +156,8 @@ class Core {
   std::unique_ptr<net::MetricsServer> metrics_;
   std::optional<net::MetricsServer::Watch> watch_;
   net::CmChannel cm_channel_;
-  /// Held while events are dispatched. Taken before all other locks; recursive, so that its holder
-  /// may call await_dispatcher().
+  /// Held while events are dispatched. A thread that needs other locks, too, takes this one first.
+  /// The mutex is recursive, so that a thread that holds it may call await_dispatcher().
   std::recursive_mutex dispatching_;
   std::mutex qps_mutex_;  ///< taken before the locks of the CM and of event queues
   ByNumber<RcQp> connections_;

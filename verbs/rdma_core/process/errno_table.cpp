@@ -15,7 +15,7 @@ struct Row {
   int code;
 };
 
-// The values that rdma-core's providers and the kernel return.
+// The errno values are those that rdma-core's providers and the kernel return for the same errors.
 constexpr std::array kRows{
     Row{Errc::kInvalidArgument, EINVAL},
     Row{Errc::kQueueFull, ENOMEM},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the errors of the verbs interface to errno. This is the only layer that knows errno.
+// Converts the errors of the verbs interface to errno. Layers below this library do not use errno.
 #pragma once
 
 #include <cerrno>
@@ -8,7 +8,8 @@
 
 namespace iwarp::rdma_core {
 
-/// Returns the errno of `error`: 0 if there is no error, EIO if it has no errno of its own.
+/// Returns the errno that stands for `error`: 0 if there is no error, EIO if the table has no row
+/// for it.
 int to_errno(const std::error_code& error);
 
 /// Sets errno to `code` and returns -1.
@@ -32,7 +33,8 @@ int guarded(Function function) noexcept {
   }
 }
 
-/// Like guarded(), for functions that return an errno. Also sets errno, as a system call does.
+/// Does the same as guarded(), and also sets errno if the result is not 0. For functions of the C
+/// interface that return an errno.
 template <typename Function>
 int guarded_call(Function function) noexcept {
   const int code = guarded(function);
@@ -40,8 +42,8 @@ int guarded_call(Function function) noexcept {
   return code;
 }
 
-/// Like guarded(), for functions that return an object. If `function` throws, sets errno and
-/// returns null.
+/// Calls `function` and returns the pointer that it returns. If it throws, sets errno and returns
+/// null. For functions of the C interface that return an object.
 template <typename Pointer, typename Function>
 Pointer* guarded_pointer(Function function) noexcept {
   Pointer* out = nullptr;

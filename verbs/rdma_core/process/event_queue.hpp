@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventQueue: events with a descriptor that the program may use like the kernel's: poll(2) it, make
-// it non-blocking, or block in get(). It is readable exactly while events are queued.
+// EventQueue: a queue of events with a descriptor that is readable exactly while events are queued.
+// The program may use the descriptor like that of a kernel channel: pass it to poll(2), make it
+// non-blocking, or block in the call that reads an event.
 #pragma once
 
 #include <poll.h>
@@ -32,7 +33,7 @@ class EventQueue {
 
   int fd() const { return fd_; }
 
-  /// One event, with the memory that queueing it needs.
+  /// A list of one event. It is the memory that queueing the event needs.
   using Made = std::list<T>;
 
   void push(T event) {
@@ -46,21 +47,22 @@ class EventQueue {
     const std::lock_guard lock(mutex_);
     events_.splice(events_.end(), made, made.begin());
     const std::uint64_t one = 1;
-    // Apart from EINTR, fails only if the count has reached 2^64 - 1.
+    // Repeats the write after EINTR. It can otherwise fail only if the count has reached 2^64 - 1.
     while (::write(fd_, &one, sizeof one) < 0 && errno == EINTR) {
     }
   }
 
-  /// Removes and returns the oldest event. Waits for one unless the program made the descriptor
-  /// non-blocking. Fails with EAGAIN if it is non-blocking and there is none, and with EINTR if a
-  /// signal interrupts the wait whose handler was installed without SA_RESTART.
+  /// Removes and returns the oldest event. If there is no event, waits for one, or fails with
+  /// EAGAIN if the program made the descriptor non-blocking. Fails with EINTR if the wait is
+  /// interrupted by a signal whose handler was installed without SA_RESTART.
   std::expected<T, int> get() {
     const Reader reader(readers_);
     for (;;) {
       std::uint64_t count = 0;
       if (::read(fd_, &count, sizeof count) < 0) return std::unexpected(errno);
       const std::lock_guard lock(mutex_);
-      if (owed_counts_ > 0) {  // The event of this count was removed before the lock.
+      // remove() or move_to() has removed the event of this count before this thread got the lock.
+      if (owed_counts_ > 0) {
         --owed_counts_;
         continue;
       }
@@ -70,13 +72,13 @@ class EventQueue {
     }
   }
 
-  /// Returns whether a thread is in get(). With the kernel's descriptors, a program may close one
-  /// on which another thread blocks, and that thread then blocks until the process ends. So a queue
-  /// with a thread in get() must not be destroyed.
+  /// Returns whether a thread is in get(). A program may close a descriptor of the kernel on which
+  /// another thread blocks, and that thread then blocks until the process ends. To behave in the
+  /// same way, do not destroy a queue with a thread in get().
   bool is_awaited() const { return readers_.load() != 0; }
 
-  /// Removes the events for which `gone` returns true, and their counts. Returns the number of
-  /// them.
+  /// Removes the events for which `gone` returns true, and their counts. Returns how many events it
+  /// removed.
   template <typename Predicate>
   std::size_t remove(Predicate gone) {
     const std::lock_guard lock(mutex_);
@@ -85,8 +87,8 @@ class EventQueue {
     return removed;
   }
 
-  /// Moves the events for which `wanted` returns true to the end of another queue. Returns the
-  /// number of them.
+  /// Moves the events for which `wanted` returns true to the end of another queue. Returns how many
+  /// events it moved.
   template <typename Predicate>
   std::size_t move_to(EventQueue& other, Predicate wanted) {
     Made moved;
@@ -113,14 +115,14 @@ class EventQueue {
     std::atomic<int>& count;
   };
 
-  /// Reads the count of an event that is removed from the queue. A thread in get() may have read
-  /// that count already and wait for the lock. It then owes the count, and must not take another
-  /// event for it. Call with mutex_ held.
+  /// Reads the count of one event that is removed from the queue. A thread in get() may have read
+  /// that count already and wait for the lock. owed_counts_ then tells this thread that the event
+  /// of its count is gone, so that it does not take another one. Call with mutex_ held.
   void take_count() {
     if (!read_count()) ++owed_counts_;
   }
 
-  /// Returns false if the descriptor has no count. Does not block.
+  /// Reads one count from the descriptor. Returns false if there is none. Does not block.
   bool read_count() {
     std::uint64_t count = 0;
     const iovec into{.iov_base = &count, .iov_len = sizeof count};
@@ -135,9 +137,8 @@ class EventQueue {
   const int fd_;
   std::atomic<int> readers_{0};
   std::mutex mutex_;
-  // Invariant while mutex_ is held: count of the descriptor + threads between read() and lock in
-  // get()
-  // == events_.size() + owed_counts_.
+  // Invariant while mutex_ is held: the count of the descriptor, plus the number of threads in
+  // get() that have read a count and wait for the lock, equals events_.size() + owed_counts_.
   std::list<T> events_;
   std::size_t owed_counts_ = 0;
 };

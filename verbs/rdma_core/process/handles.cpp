@@ -18,8 +18,9 @@ struct Handles {
   std::uint32_t last = 0;
 };
 
-// The atfork handlers ensure that the child finds the mutex unlocked. Never destroyed: programs
-// destroy their objects while they exit.
+// Returns the table of the process. The handlers of pthread_atfork(3) ensure that the child of a
+// fork finds the mutex unlocked. The table is never destroyed, because programs destroy their
+// objects while they exit.
 Handles& handles() {
   static Handles* const kHandles = [] {
     static auto* made = new Handles;
@@ -30,8 +31,9 @@ Handles& handles() {
   return *kHandles;
 }
 
-// Prepare handlers of pthread_atfork(3) run in reverse order of registration. This mutex is a leaf,
-// so its handler is registered first, when the library is loaded, and takes it last.
+// Registers the handlers when the library is loaded, before those of all other mutexes. The
+// handlers that run before a fork run in reverse order of registration, so the mutex of Handles is
+// locked last. That must be so because it is a leaf of the lock order.
 [[maybe_unused]] const Handles& kAtLoad = handles();
 
 }  // namespace

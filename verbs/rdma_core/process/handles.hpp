@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects that programs hold pointers to, each with a number, as the kernel numbers them. Calls
-// that create, change or destroy objects check their arguments here; posting and polling do not, as
-// in every provider.
+// The table of valid objects, to which programs hold pointers. Each has a number, as in the kernel.
+// Calls that create, change or destroy objects check with this table whether their arguments are
+// valid. As in every provider, calls that post or poll do not.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -24,9 +24,8 @@ struct Handle {
 Handle handle_of(const void* object);
 [[noreturn]] void fail_unknown_handle();
 
-/// Returns `object` if it is valid. Throws std::system_error with ENOENT if the struct belongs to
-/// an object that was destroyed, is a copy, or contains a number or context other than the
-/// object's.
+/// Returns `object` if it is valid. Throws std::system_error with ENOENT if the object was
+/// destroyed, if the struct is a copy, or if its `handle` or `context` was changed.
 template <typename Abi>
 Abi* known(Abi* object) {
   const Handle handle = handle_of(object);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts between the structures of verbs.h and those of the kernel. Only other libraries of
-// rdma-core call these functions; this layer does not.
+// rdma-core call these functions; this library does not.
 #include <infiniband/sa.h>
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_sa.h>
@@ -11,7 +11,7 @@
 
 extern "C" {
 
-// No public header declares them.
+// Declares the functions here because no public header declares them.
 void ibv_copy_ah_attr_from_kern(ibv_ah_attr* dst, const ib_uverbs_ah_attr* src);
 void ibv_copy_qp_attr_from_kern(ibv_qp_attr* dst, const ib_uverbs_qp_attr* src);
 void ibv_copy_path_rec_from_kern(ibv_sa_path_rec* dst, const ib_user_path_rec* src);

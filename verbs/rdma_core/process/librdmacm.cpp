@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// librdmacm.so.1 has only its name and the versions RDMACM_*, for programs that are linked to it.
-// Its functions are in this project's libibverbs.so.1, on which it depends; nothing may be defined
-// here.
+// This file is empty on purpose. librdmacm.so.1 defines only its name and the versions RDMACM_*,
+// for programs that are linked to it. It depends on this project's libibverbs.so.1, which contains
+// the functions.

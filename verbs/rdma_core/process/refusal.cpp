@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes each line to standard error with one write(2), so that lines of threads and processes do
-// not mix.
+// The log. Writes each line to standard error with one write(2), so that lines of different threads
+// and processes do not mix.
 #include "process/refusal.hpp"
 
 #include <unistd.h>
@@ -22,7 +22,8 @@ void say(const verbs::LogRecord& record) {
 }
 
 bool first_time(const char* what) {
-  static auto& mutex = *new std::mutex;  // never destroyed: it may be used after main() returns
+  // never destroyed, because it may be used after main() returns
+  static auto& mutex = *new std::mutex;
   static auto& said = *new std::set<std::string_view>;
   const std::lock_guard lock(mutex);
   return said.insert(what).second;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log: unsupported features, each reported once, failed calls, and events of connections.
+// The log. It contains unsupported features (each once), failed calls, and events of connections.
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ namespace iwarp::rdma_core {
 void refuse(const char* what, const char* why);
 /// Calls refuse() and returns EOPNOTSUPP.
 int refused(const char* what, const char* why);
-/// Throws std::system_error with this errno, which guarded() converts back.
+/// Throws std::system_error with this errno. guarded() converts the exception back to the errno.
 [[noreturn]] void fail(int code);
 /// Returns whether IWARP_LOG includes that level.
 bool is_logged(verbs::LogLevel level);
 /// Writes one line to standard error if is_logged() for the level of the record.
 void log_event(const verbs::LogRecord& record);
-/// Logs as a warning why a call failed, if the cause is not an unsupported feature.
+/// Logs as a warning why a call failed. For unsupported features call refuse() instead.
 void log_refusal(const std::string& line);
 /// Logs how a connection ended: as information if nothing failed, else as a warning. `message`
 /// names the peer.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the settings with what only the system provides: environment, process id, standard error.
+// Reads the settings from the environment, puts the process id into paths, and reports invalid
+// values on standard error.
 #include "process/settings.hpp"
 
 #include <unistd.h>
@@ -28,7 +29,7 @@ Settings read_settings(const Environment& environment,
 }
 
 const Settings& settings() {
-  // Never destroyed: threads may read it while the process exits.
+  // The settings are never destroyed, because threads may read them while the process exits.
   static const Settings* const kSettings = [] {
     std::vector<std::string> complaints;
     auto* const out =

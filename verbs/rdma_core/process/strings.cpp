@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The texts and numbers that programs print for the enumerators of verbs.h and rdma_cma.h. They are
-// those of rdma-core, because users search for them and scripts compare them.
+// the same as in rdma-core, because users search for them and scripts compare them.
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
@@ -10,7 +10,8 @@
 
 namespace {
 
-/// Returns the text of `value`, whose enumeration begins with 0.
+/// Returns the text of the enumerator `value`, or `unknown` if there is none. The enumeration must
+/// begin with 0.
 template <std::size_t kCount>
 const char* text_of(const std::array<const char*, kCount>& texts, int value, const char* unknown) {
   const auto index = static_cast<std::size_t>(value);
@@ -97,7 +98,7 @@ static_assert(kCmEvent.size() == RDMA_CM_EVENT_TIMEWAIT_EXIT + 1);
 struct Rate {
   int rate;  ///< an ibv_rate; an int, because programs also pass other numbers
   int mbps;
-  int mult;  ///< of 2500 Mbit/s, in the nominal sense of InfiniBand; kNone: no such multiple
+  int mult;  ///< multiple of 2500 Mbit/s, nominally as in InfiniBand; kNone: no multiple
 };
 constexpr int kNone = -1;
 
@@ -116,13 +117,15 @@ constexpr std::array kRates{
     Rate{IBV_RATE_1200_GBPS, 1275000, 480},
 };
 
-/// Returns field `give` of the row whose `key` is `value`, or `otherwise` if there is none.
+/// Returns the field `give` of the row whose field `key` is `value`, or `otherwise` if there is no
+/// such row.
 int look_up(int Rate::* key, int value, int Rate::* give, int otherwise) {
   const auto* const found = std::ranges::find(kRates, value, key);
   return found != kRates.end() ? (*found).*give : otherwise;
 }
 
-/// Returns the rate whose `key` is `value`, or IBV_RATE_MAX if there is none.
+/// Returns the ibv_rate of the row whose field `key` is `value`, or IBV_RATE_MAX if there is no
+/// such row.
 ibv_rate rate_of(int Rate::* key, int value) {
   return static_cast<ibv_rate>(look_up(key, value, &Rate::rate, IBV_RATE_MAX));
 }

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxRefusals = 256;
 
 bool is_on(const std::string& demand) { return demand.empty() || demand == "on" || demand == "1"; }
 
-/// Refusals that have been logged as warnings, by host and reason.
+/// The refusals of peers that have already been logged as warnings: host and reason.
 struct Refusals {
   std::mutex mutex;
   std::set<std::pair<std::string, std::string>> said;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TLS for unmodified programs: makes carriers (decision 0029) from IWARP_TLS*. If TLS is requested
-// and the settings are invalid, the device does not open. It never falls back to plain TCP.
+// and the settings are invalid, the device cannot be opened. The library never falls back to plain
+// TCP.
 #pragma once
 
 #include <functional>
@@ -16,14 +17,15 @@ namespace iwarp::rdma_core {
 class TlsCarriers {
  public:
   using Factory = std::shared_ptr<const net::CarrierFactory>;
-  /// Logs the reason and throws std::system_error with EINVAL if the settings are invalid. A client
-  /// needs no certificate, so one that only a listener lacks is no error here.
+  /// Logs the reason and throws std::system_error with EINVAL if the settings are invalid. A
+  /// missing certificate is no error here, because only listeners need one.
   explicit TlsCarriers(const TlsSettings& settings);
 
-  /// Returns null for plain TCP.
+  /// Returns the factory of carriers for connections that this process initiates, or null for plain
+  /// TCP.
   const Factory& connecting() const { return connecting_; }
-  /// Returns null for plain TCP. Logs the reason and throws std::system_error with EINVAL if the
-  /// settings suffice to connect but not to listen.
+  /// Returns the factory of carriers for listeners, or null for plain TCP. Logs the reason and
+  /// throws std::system_error with EINVAL if the settings suffice to connect but not to listen.
   const Factory& listening() const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turn: admits one thread at a time between the two calls of a pair, such as ibv_wr_start() and
-// ibv_wr_complete(). No lock is held between the calls, so a program that never makes the second
-// one (because of an exception, say) does no harm: the same thread may start again at once, and
+// ibv_wr_complete(). No lock is held between the calls, so a program may omit the second call, for
+// example because of an exception. The same thread may then make the first call again at once, and
 // another thread takes over after kTimeout.
 #pragma once
 
@@ -30,7 +30,7 @@ class Turn {
   }
 
  private:
-  // Longer than any thread is preempted between the calls.
+  // Longer than a thread is preempted between the two calls.
   static constexpr auto kTimeout = std::chrono::seconds(5);
 
   std::mutex mutex_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // UntoldEnds: connections whose end a program has seen in a failed completion before the dispatcher
-// has logged the reason. Many programs exit at once after such a completion, so destroying the
-// queue pair and exiting wait for the log line.
+// has logged the reason. Many programs exit at once after such a completion. To get the reason into
+// the log, destroying the queue pair and exiting wait for the dispatcher.
 #pragma once
 
 #include <chrono>
@@ -15,24 +15,26 @@ namespace iwarp::rdma_core {
 
 class UntoldEnds {
  public:
-  /// A completion of that queue pair has failed, and the dispatcher has not handled the end yet.
+  /// Call when a completion of that queue pair has failed, and the dispatcher has not handled the
+  /// end of its connection yet.
   void seen(verbs::QpNum num) {
     const std::lock_guard lock(mutex_);
     untold_.insert(num);
   }
-  /// The dispatcher has handled the end of that queue pair's connection.
+  /// Call when the dispatcher has handled the end of that queue pair's connection.
   void told(verbs::QpNum num) {
     const std::lock_guard lock(mutex_);
     if (untold_.erase(num) != 0) told_.notify_all();
   }
-  /// Waits until the end of that queue pair's connection has been handled. Call before the queue
-  /// pair is destroyed.
+  /// Waits until the dispatcher has handled the end of that queue pair's connection, but for kLimit
+  /// at most. Call before the queue pair is destroyed.
   void await(verbs::QpNum num) {
     std::unique_lock lock(mutex_);
     told_.wait_for(lock, kLimit, [&] { return !untold_.contains(num); });
     untold_.erase(num);
   }
-  /// Waits until all ends have been handled. Call when the process is about to exit.
+  /// Waits until the dispatcher has handled all ends, but for kLimit at most. Call when the process
+  /// is about to exit.
   void await_all() {
     std::unique_lock lock(mutex_);
     told_.wait_for(lock, kLimit, [&] { return untold_.empty(); });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Visit: defers the deletion of an object while threads block in it. Programs close a device, or
 // destroy a channel, while one of their threads waits for its events, and cancel that thread
-// afterwards or let it return. The last user, the program or the thread, deletes the object.
+// afterwards or let it return. The last user of the object deletes it: the program, when it closes
+// or destroys the object, or the last thread that leaves it.
 #pragma once
 
 #include <pthread.h>
@@ -10,7 +11,7 @@
 
 namespace iwarp::rdma_core {
 
-/// Counts the users of an object, which has it as member `visits`.
+/// Counts the users of an object. The object must have a Visits as its member `visits`.
 class Visits {
  public:
   void enter() { ++count_; }
@@ -24,7 +25,8 @@ class Visits {
 template <typename T>
 void leave(T& object) {
   if (!object.visits.leave()) return;
-  // The destructor closes descriptors, and close(2) is a cancellation point.
+  // Disables cancellation, because the destructor closes descriptors and close(2) is a cancellation
+  // point.
   int before = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   delete &object;
