@@ -44,7 +44,7 @@ class QpNumbers {
   static constexpr std::size_t kPerPort = 128;
   struct Place {
     OobAddress address;
-    /// the bound socket; empty when the place has a listener
+    /// The bound socket; empty when the place has a listener.
     std::optional<net::BoundSocket> bound;
     std::unique_ptr<net::Listener> listener;
   };

@@ -86,7 +86,7 @@ class OutOfBand final : public BringUp {
     OobRoute route;
     std::optional<Clock::time_point> sends_since;  ///< when the queue pair went to RTS
     bool connecting = false;
-    /// a request was accepted, or the connection is established; no other request is accepted
+    /// A request was accepted, or the connection is established; no other request is accepted.
     bool accepted = false;
     bool established = false;
     Clock::time_point since;
@@ -118,7 +118,7 @@ class OutOfBand final : public BringUp {
   std::mutex mutex_;  ///< taken after Core's locks
   QpNumbers numbers_;
   std::unordered_map<std::uint32_t, Wanting> wanting_;  ///< by queue pair number
-  /// notified when an entry of wanting_ is established or removed
+  /// Notified when an entry of wanting_ is established or removed.
   std::condition_variable settled_;
   std::deque<Waiting> waiting_;  ///< held requests, whose queue pairs are not ready for them
 };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Careful mode (`iwarp run --careful`): hooks.cpp reports a program's calls to it. It tracks what
-// the program lends to the device in a Ledger, and logs what works here but fails on hardware or on
-// another day, each thing once for each place in the program. There is one Checker or none; without
-// one, nothing is wrapped.
+// Checker: careful mode (`iwarp run --careful`). hooks.cpp reports the program's calls to it. The
+// Checker records in a Ledger which memory the program lends to the device. It logs usage that
+// works here but fails on hardware or in another run, each kind once for each place in the program.
+// A process has a Checker only in careful mode. Otherwise no call is intercepted.
 //
-// One lock, held during each post as well, so that requests enter the Ledger in the order of the
-// queues. Only the locks of Core and of the queues are taken under it.
+// One lock guards the Checker. It is also held during each post, so that requests are entered into
+// the Ledger in the order in which the queues contain them. A thread that holds it takes only the
+// locks of Core and of the queues.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -35,7 +36,8 @@ namespace careful {
 
 class Checker {
  public:
-  /// Posts the requests that the calling function was given. Returns 0 or an errno.
+  /// A function that posts the requests, which the Checker calls between its own steps. Returns 0
+  /// or an errno.
   using Post = std::function<int()>;
 
   Checker(Core& core, const Settings& settings);
@@ -43,7 +45,8 @@ class Checker {
   int post_send(Qp& qp, ibv_send_wr* wr, ibv_send_wr** bad_wr, const Post& post);
   int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, const Post& post);
   int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, const Post& post);
-  /// For requests built call by call: `post` posts all of them, or none.
+  /// Does the same as post_send() for requests that were built call by call. `post` posts all of
+  /// them, or none.
   template <typename Wr>
   int post_all(Qp& qp, std::span<const Wr> wrs, const Post& post) {
     const auto lock = enter();
@@ -55,7 +58,7 @@ class Checker {
   void polled(const Cq& cq, std::span<const ibv_wc> completions);
   void polled(const Cq& cq, const Completed& completion);
 
-  /// Calls `use` with the Ledger, under the lock.
+  /// Calls `use` with the Ledger, and holds the lock meanwhile.
   template <typename Use>
   void with_ledger(Use use) {
     const auto lock = enter();
@@ -63,14 +66,14 @@ class Checker {
   }
   void registered(std::uint32_t key, const RegionFacts& facts);
   void deregistered(std::uint32_t key);
-  /// Called in the child of a fork, where no other function is called any more.
+  /// Called in the child of a fork. No other function is called there after it.
   void abandon() noexcept;
 
  private:
-  /// Takes the lock, and reports what was freed since the last call.
+  /// Takes the lock, and reports registered memory that was freed since the last call.
   std::unique_lock<std::mutex> enter();
   void tell_freed();
-  /// Reports what was freed, and stops watching.
+  /// Reports registered memory that was freed, and stops watching for more.
   void end();
   static void end_of_present();
   static void end_with_main_thread();
@@ -78,18 +81,18 @@ class Checker {
   void sends(Qp& qp, std::span<const verbs::DatagramWr> wrs);
   void sends(Qp& qp, std::span<const SendRequest> requests);
   void not_sent(Qp& qp, std::size_t count);
-  /// Reports the receive, which is about to be posted, if a message has waited for it for longer
-  /// than adapters let it wait.
+  /// Called before a receive is posted. Reports the receive if a message has waited for it longer
+  /// than an adapter would let it wait.
   void tell_late(std::uint32_t qp, const ibv_recv_wr& wr);
-  /// With the lock held.
+  /// Records and posts receives. Call with the lock held.
   int receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
               const Post& post);
   void report(const Finding& finding);
-  /// Logs a line that is not a finding; each line once.
+  /// Logs a line that is not a finding. Logs each line only once.
   void say(const char* line);
 
   Core& core_;
-  const std::string reports_;  ///< path of the file that counts them; empty: none
+  const std::string reports_;  ///< path of the file to which each report is written; empty: no file
   std::mutex mutex_;
   std::set<std::pair<Check, Site>> said_;
   std::set<std::pair<Check, std::string>> places_;  ///< the same places as text

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's free(), realloc() and reallocarray(), which replace those of its allocator: a freed
-// block that holds a registered range is recorded for the Checker, which reports it later. The C++
-// library's operator delete calls free() by name, as a tail call, so that free() returns to the
-// program.
+// The free(), realloc() and reallocarray() that the program calls instead of those of its
+// allocator. If a freed block contains a registered range, they record this for the Checker, which
+// reports it later. The C++ library's operator delete also calls this free(). It does so as a tail
+// call, so the return address of free() is in the program.
 //
-// Nothing here allocates, prints or locks: the thread that frees may hold any lock.
+// The functions here do not allocate, print or lock, because the thread that calls free() may hold
+// any lock.
 #include <dlfcn.h>
 #include <malloc.h>
 
@@ -22,16 +23,17 @@ namespace {
 
 constinit FreedMemory memory;
 
-/// The allocator's own functions. `free` is stored last.
+/// The allocator's own functions. `free` is stored last, so if it is not null, the others are set.
 struct Allocator {
   std::atomic<void (*)(void*)> free;
   std::atomic<void* (*)(void*, std::size_t)> realloc;
-  std::atomic<std::size_t (*)(void*)> usable_size;  ///< null: the allocator has none of its own
+  /// null: the allocator has no such function of its own
+  std::atomic<std::size_t (*)(void*)> usable_size;
 };
 constinit Allocator behind{};
 
-/// Set while this thread is in dlsym(), which may call these functions. Static TLS: needs no
-/// allocation.
+/// Set while this thread is in dlsym(), which may call the functions in this file. With this TLS
+/// model, access to the variable never allocates memory.
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool is_looking = false;
 
 template <typename Function>
@@ -49,8 +51,8 @@ bool are_of_one_library(One* one, Other* other) {
          first.dli_fbase == second.dli_fbase;
 }
 
-/// Looks up the allocator's functions; may be called before any constructor of this library has
-/// run. Returns false if this thread is looking them up already.
+/// Looks up the allocator's functions. May be called before any constructor of this library has
+/// run. Returns false if this thread is already looking them up.
 bool is_ready() {
   if (behind.free.load(std::memory_order_acquire) != nullptr) return true;
   if (is_looking) return false;
@@ -58,7 +60,8 @@ bool is_ready() {
   auto* const free_of = next<void(void*)>("free");
   auto* const size_of = next<std::size_t(void*)>("malloc_usable_size");
   behind.realloc.store(next<void*(void*, std::size_t)>("realloc"), std::memory_order_relaxed);
-  // The function of another allocator would read memory that is not there.
+  // Uses malloc_usable_size() only if it belongs to the same allocator: that of another one would
+  // read memory outside of the block.
   if (are_of_one_library(free_of, size_of)) {
     behind.usable_size.store(size_of, std::memory_order_relaxed);
   }
@@ -76,7 +79,7 @@ struct Range {
   std::uintptr_t end;
 };
 
-/// The registered ranges in one block. Ranges beyond kMost are not recorded.
+/// The registered ranges in one block, at most kMost of them. Further ranges are not recorded.
 class Held {
  public:
   void add(const Range& range) {
@@ -86,11 +89,12 @@ class Held {
 
  private:
   static constexpr std::size_t kMost = 32;
-  Range ranges_[kMost];  // NOLINT(cppcoreguidelines-pro-type-member-init): not for every free()
+  // NOLINT(cppcoreguidelines-pro-type-member-init): initializing it would slow down every free()
+  Range ranges_[kMost];
   std::size_t count_ = 0;
 };
 
-/// Returns false if there is no range at `index`, or it is changing right now.
+/// Reads the range at `index`. Returns false if there is none, or if another thread is changing it.
 bool read(std::uint32_t index, Range& out) {
   const WatchedRange& range = memory.ranges[index];
   out.index = index;
@@ -102,8 +106,8 @@ bool read(std::uint32_t index, Range& out) {
          range.version.load(std::memory_order_relaxed) == out.version;
 }
 
-// Finds only ranges that lie completely in the block: a range of whole pages shares them with other
-// blocks, which may be freed.
+// Finds the registered ranges in the block. Ignores a range that lies only partly in the block:
+// programs register whole pages, which also contain other blocks, and these may be freed.
 void find(void* block, Held& out) {
   const auto used = memory.used.load(std::memory_order_acquire);
   const auto size_of = behind.usable_size.load(std::memory_order_relaxed);
@@ -140,8 +144,8 @@ void* resize(void* block, std::size_t size, const void* site) {
     errno = ENOMEM;
     return nullptr;
   }
-  // Before the call: after it, another thread may already own the block and have registered it
-  // again.
+  // Looks for ranges before it calls the allocator. After that call, another thread may already own
+  // the block and may have registered it again.
   Held held;
   find(block, held);
   const auto before = reinterpret_cast<std::uintptr_t>(block);
@@ -162,7 +166,8 @@ void* resize(void* block, std::size_t size, const void* site) {
 }  // namespace
 }  // namespace iwarp::rdma_core::careful
 
-using namespace iwarp::rdma_core::careful;  // NOLINT(google-build-using-namespace): the C half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core::careful;
 
 extern "C" {
 
@@ -171,7 +176,7 @@ FreedMemory* iwarp_careful_freed_memory(std::size_t size) {
 }
 
 void free(void* block) noexcept {
-  if (!is_ready()) return;  // leaks what dlsym() frees during the first call, which is little
+  if (!is_ready()) return;  // leaks the few bytes that dlsym() frees during the first call
   Held held;
   find(block, held);
   for (const Range& range : held.all()) note(range, Freed::kWhole, __builtin_return_address(0));

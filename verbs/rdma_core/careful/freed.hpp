@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Checker's half of what it shares with libiwarp_careful.so.1: which memory is watched, and
-// what of it was freed. Without that library, or if the program's free() is not the library's,
-// nothing is watched.
+// FreedWatch: the Checker's access to the memory that it shares with libiwarp_careful.so.1. The
+// Checker writes there which ranges are watched, and reads which of them were freed. Nothing is
+// watched if that library is not loaded, or if the program calls a free() other than the library's.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,24 @@
 
 namespace iwarp::rdma_core::careful {
 
-/// Not thread-safe, except for what the library does.
+/// Not thread-safe, but the library may use the shared memory in other threads at any time.
 class FreedWatch {
  public:
-  /// Looks up whether the library is loaded.
+  /// Looks the library up. It may not be loaded.
   FreedWatch();
   bool is_loaded() const { return shared_ != nullptr; }
-  /// Frees a block to test whether the library notices. Call before anything is watched.
+  /// Frees a block and returns whether the library has noticed this. Call before any range is
+  /// watched.
   bool works();
 
-  /// Returns false if there is no room.
+  /// Starts to watch the memory of a region. Returns false if too many ranges are watched already.
   bool watch(std::uint32_t key, std::span<const std::byte> memory);
   void forget(std::uint32_t key);
-  /// Stops watching everything, without regard to what other threads were doing: for the child of a
-  /// fork, and at the end.
+  /// Stops watching all ranges, even if another thread was about to change one. Call in the child
+  /// of a fork, and when the process ends.
   void stop();
 
-  /// Passes each record once to `use`: key, Freed, site.
+  /// Calls `use` with the key, the Freed and the site of each new record, and removes the record.
   template <typename Use>
   void take(Use use) {
     if (shared_ == nullptr || shared_->written.load(std::memory_order_acquire) == 0) return;
@@ -42,7 +43,7 @@ class FreedWatch {
       use(key, how, site);
     }
   }
-  /// Returns, once, whether a record was lost for lack of room.
+  /// Returns whether a record was lost since the last call because there was no room for it.
   bool take_lost() {
     return shared_ != nullptr && shared_->is_lost.load(std::memory_order_relaxed) &&
            shared_->is_lost.exchange(false);

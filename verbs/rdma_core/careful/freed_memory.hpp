@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the Checker shares with libiwarp_careful.so.1, which replaces the allocator's functions: the
-// ranges that are registered, and which of them were freed nevertheless. Of fixed size; readers and
-// writers take no lock, allocate nothing and never block.
+// FreedMemory: the memory that the Checker shares with libiwarp_careful.so.1, which replaces the
+// allocator's functions. It contains the registered ranges, and records of those that were freed
+// nevertheless. Its size is fixed. Readers and writers take no lock, allocate nothing and never
+// block.
 #pragma once
 
 #include <array>
@@ -13,14 +14,15 @@ namespace iwarp::rdma_core::careful {
 
 enum class Freed : std::uint32_t { kWhole, kMoved, kShrunk };
 
-/// Written by one thread at a time, read by every thread that frees. What was read is valid if
-/// `version` is even and the same before and after.
+/// One thread at a time writes it, and every thread that calls free() reads it. The fields that a
+/// thread has read are valid if `version` was even and did not change meanwhile.
 struct WatchedRange {
   std::atomic<std::uint32_t> version;
-  std::atomic<std::uint32_t> told_version;  ///< version that has a record already
+  /// Version of the range for which a record exists already.
+  std::atomic<std::uint32_t> told_version;
   std::atomic<std::uint32_t> key;
   std::atomic<std::uintptr_t> begin;
-  std::atomic<std::uintptr_t> end;  ///< equal to begin: no range
+  std::atomic<std::uintptr_t> end;  ///< equal to `begin` if this entry is not in use
 };
 
 enum class RecordState : std::uint32_t { kEmpty, kWriting, kWritten };
@@ -29,7 +31,7 @@ struct FreedRecord {
   std::atomic<RecordState> state;
   Freed how;
   std::uint32_t key;
-  const void* site;  ///< return address of the call
+  const void* site;  ///< return address of the call that freed the memory
 };
 
 struct FreedMemory {
@@ -37,14 +39,15 @@ struct FreedMemory {
   static constexpr std::size_t kRecords = 256;
 
   std::atomic<std::uint32_t> used;     ///< ranges from this index on are empty
-  std::atomic<std::uint32_t> written;  ///< number of records
-  std::atomic<bool> is_lost;           ///< a record was lost for lack of room
+  std::atomic<std::uint32_t> written;  ///< number of records that the Checker has not read yet
+  std::atomic<bool> is_lost;           ///< a record was lost because all records were in use
   std::array<WatchedRange, kRanges> ranges{};
   std::array<FreedRecord, kRecords> records{};
 };
 
-/// The library's only function besides the allocator's. Takes sizeof(FreedMemory); returns null if
-/// the library is of another release.
+/// The library's only function besides those that replace the allocator's. It returns the
+/// FreedMemory. The argument is sizeof(FreedMemory). If this differs from the size in the library,
+/// which is then of another release, the function returns null.
 inline constexpr const char* kFreedMemorySymbol = "iwarp_careful_freed_memory";
 using FreedMemoryFunction = FreedMemory*(std::size_t size);
 

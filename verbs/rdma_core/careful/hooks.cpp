@@ -49,7 +49,8 @@ class CarefulHooks final : public Hooks {
   }
   int next_poll(ibv_cq_ex* cq) override { return found(cq, behind().next_poll(cq)); }
 
-  // Reports what was freed before the state changes, since it applies to the current state.
+  // Does nothing with the Ledger, but thereby reports memory that was freed so far. This must be
+  // done before the state changes, because a report depends on the state at the time of the free.
   void changing_state() override {
     tell([](Ledger&) {});
   }

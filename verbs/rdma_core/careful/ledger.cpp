@@ -13,9 +13,10 @@
 namespace iwarp::rdma_core::careful {
 namespace {
 
-constexpr std::size_t kBlock = 64;      // bytes compared as one block, in small buffers
-constexpr std::size_t kBlocks = 256;    // blocks of a large buffer, about
-constexpr std::size_t kMaxDead = 4096;  // deregistered keys that are remembered
+// number of bytes that are compared as one block in small buffers
+constexpr std::size_t kBlock = 64;
+constexpr std::size_t kBlocks = 256;    // approximate number of blocks in a large buffer
+constexpr std::size_t kMaxDead = 4096;  // number of deregistered keys that are remembered
 
 constexpr std::array kNames{"send-changed",
                             "send-reused",
@@ -37,7 +38,7 @@ constexpr std::array kNames{"send-changed",
                             "atomic-misaligned",
                             "destroyed-in-use"};
 
-// Indexed by Freed.
+// How a region was freed, for the report. The index is a Freed.
 constexpr std::array kFreedBy{"was given to free()", "was moved by realloc()",
                               "was cut short by realloc()"};
 
@@ -50,7 +51,7 @@ bool any_overlap(const Buffers& buffers, std::span<const std::byte> memory) {
   return std::ranges::any_of(buffers, [&](const auto& b) { return overlap(b.memory, memory); });
 }
 
-/// Returns how many bytes are compared as one block in a buffer of this size.
+/// Returns how many bytes are compared as one block in a buffer with `size` bytes.
 std::size_t block_of(std::size_t size) {
   return std::max(kBlock, (size / kBlocks + kBlock - 1) / kBlock * kBlock);
 }
@@ -159,7 +160,7 @@ void Ledger::sum(Buffer& buffer, Site site) {
   }
 }
 
-// The core rejects what lies outside of a region.
+// Omits pieces outside of their region, because the core rejects requests with such pieces.
 std::vector<Ledger::Buffer> Ledger::buffers_of(std::span<const Piece> pieces, Site site) {
   std::vector<Buffer> out;
   for (const Piece& piece : pieces) {
@@ -249,9 +250,10 @@ std::size_t Ledger::receives_at(View memory, const Receive** first) const {
   return out;
 }
 
-// A buffer with several receives at once is for data that the program ignores. In one queue pair, a
-// request may be sent from the buffer that receives its answer. What the program has written there
-// since the receive was posted may be sent.
+// Reports a request that sends the buffer of an outstanding receive or Read. Three uses of a
+// receive's buffer are allowed: a buffer with several receives at once is for data that the program
+// ignores; a queue pair may send a request from the buffer that will receive its answer; and the
+// program may send data that it has written there after it posted the receive.
 void Ledger::check_source(std::uint32_t num, const SendRequest& request,
                           std::span<const Buffer> buffers, Site site) {
   for (const Buffer& buffer : buffers) {
@@ -297,7 +299,8 @@ void Ledger::check_sink(std::span<const Buffer> buffers, Site site, const void* 
   }
 }
 
-// The Read's data arrives in tagged segments to the sink's STag, like that of a Write. [RDMAP-13]
+// Reports a Read whose sink lacks the right of remote writes. The data of the Read arrives in
+// tagged segments to the sink's STag, like that of a Write. [RDMAP-13]
 void Ledger::check_sink_rights(std::span<const Buffer> buffers, Site site) {
   for (const Buffer& buffer : buffers) {
     const Region& region = regions_[buffer.key];
@@ -316,7 +319,8 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
            "a request is posted to a queue pair of which a completion with an error was polled");
     qp.has_failed = false;
   }
-  // A buffer that a Read or a receive may still change cannot be compared.
+  // Returns whether no outstanding Read or receive may still change the memory. Otherwise its
+  // contents cannot be compared.
   const auto is_settled = [&](View memory) {
     const auto awaited = [&](const Under& under) {
       return brings(under.request.kind) && any_overlap(under.buffers, memory);
@@ -402,7 +406,7 @@ void Ledger::finish(const Under& under, Site site) {
 void Ledger::compare_rest(const Receive& receive, std::uint32_t length, Site site) {
   std::size_t before = 0;
   for (const Buffer& buffer : receive.buffers) {
-    // The message may be in these blocks, so they are not compared.
+    // The message may have changed the blocks up to `taken`, so only those behind it are compared.
     const auto taken = length > before ? length - before : 0;
     const auto size = block_of(buffer.memory.size());
     const auto changed = first_changed(buffer, (taken + size - 1) / size);
@@ -433,7 +437,7 @@ void Ledger::completed(const Completed& of, Site site) {
     if (of.is_success) compare_rest(done, of.length, site);
     return;
   }
-  // Completes every request that was posted before this one.
+  // The completion also completes every request that was posted before this one.
   const auto is_it = [&](const Under& under) {
     return under.request.wr_id == of.wr_id && (under.request.is_signalled || !of.is_success);
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program has lent to its device: which memory is registered, which requests are
-// outstanding, and what their buffers contained. Finds what works on this stack but fails on
-// hardware or on another day. Knows no device; reads buffers only while they are registered.
+// Ledger: records what a program has lent to its device: which memory is registered, which requests
+// are outstanding, and what their buffers contained. Finds usage that works here but fails on
+// hardware or in another run. Uses no device, and reads only registered buffers.
 #pragma once
 
 #include <cstddef>
@@ -40,17 +40,17 @@ enum class Check : std::uint8_t {
   kAtomicMisaligned,
   kDestroyedInUse,
 };
-/// Returns, for example, "send-changed".
+/// Returns the name of the check, for example "send-changed".
 const char* name_of(Check check);
 
 struct Finding {
   Check check;
-  Site site;             ///< the call that noticed it
-  Site begun = nullptr;  ///< the call that it is about; null: none
+  Site site;             ///< the call during which the finding was made
+  Site begun = nullptr;  ///< the earlier call that posted or registered the object; null: none
   std::string what;      ///< the message
 };
 
-/// A piece of a buffer; the address is that of the request.
+/// A piece of a buffer. `address` is relative to the region's iova, as in the request.
 struct Piece {
   std::uint64_t address;
   std::uint32_t length;
@@ -65,7 +65,7 @@ struct SendRequest {
   bool is_signalled = false;
   bool is_inline = false;
   bool is_fenced = false;
-  std::uint64_t remote = 0;  ///< for kAtomic
+  std::uint64_t remote = 0;  ///< the remote address, if the kind is kAtomic
   std::vector<Piece> pieces;
 };
 
@@ -82,28 +82,28 @@ struct Completed {
   std::uint64_t wr_id;
   bool is_receive;
   bool is_success;
-  std::uint32_t length;  ///< of a receive
+  std::uint32_t length;  ///< length of the message, for a receive
 };
 
 struct RegionFacts {
   const void* pd;
   std::span<const std::byte> memory;
   std::uint64_t iova;
-  bool remote_write;  ///< IBV_ACCESS_REMOTE_WRITE
+  bool remote_write;  ///< whether the region has IBV_ACCESS_REMOTE_WRITE
 };
 
 class Ledger {
  public:
   using Report = std::function<void(const Finding&)>;
-  /// Returns whether requests of that queue pair can still be executed.
+  /// A function that returns whether requests of that queue pair can still be executed.
   using IsReady = std::function<bool(std::uint32_t qp)>;
-  /// `is_rnic`: the program sees an iWARP adapter.
+  /// `is_rnic` says whether the program sees an iWARP adapter.
   Ledger(Report report, IsReady is_ready, bool is_rnic);
 
   void registered(std::uint32_t key, const RegionFacts& facts, Site site);
   void deregistered(std::uint32_t key, Site site);
-  /// The memory of a region was returned to the allocator. Reports it if a peer or a request can
-  /// still reach the region; later changes of its contents are then not reported.
+  /// Call when the memory of a region was returned to the allocator. Reports this if a peer or a
+  /// request can still access the region. Later changes of its contents are then not reported.
   void freed(std::uint32_t key, Freed how, Site site);
 
   void made_cq(const void* cq, const void* channel, std::size_t capacity);
@@ -114,29 +114,30 @@ class Ledger {
   void gone_cq(const void* cq, std::uint32_t unacknowledged, Site site);
 
   void made_qp(std::uint32_t qp, const QpFacts& facts);
-  /// The queue pair is in error or reset: none of its requests is outstanding any more.
+  /// Call when the queue pair is in error or reset. None of its requests is outstanding any more.
   void stopped_qp(std::uint32_t qp);
-  /// The program has handled the failure: outstanding requests that still fail are part of it.
+  /// Call when the program has handled a failure. If outstanding requests fail, it is the same
+  /// failure.
   void recovered_qp(std::uint32_t qp);
-  /// The program has asked the CM to end the connection, and expects nothing of it any more.
+  /// Call when the program disconnects the queue pair and expects no more completions.
   void ending_qp(std::uint32_t qp);
   void gone_qp(std::uint32_t qp, Site site);
 
   /// Records requests that are about to be posted.
   void sends(std::uint32_t qp, std::span<const SendRequest> requests, Site site);
-  /// Removes the last `count` requests, which could not be posted.
+  /// Removes the last `count` recorded requests, because they could not be posted.
   void not_sent(std::uint32_t qp, std::size_t count);
-  /// `queue` is queue_of(qp), or the shared receive queue.
+  /// Records a receive to be posted. `queue` is queue_of(qp) or the shared receive queue.
   void receives(const void* queue, std::uint32_t qp, std::uint64_t wr_id,
                 std::span<const Piece> pieces, Site site);
   void not_received(const void* queue, std::uint32_t qp, std::size_t count);
   void gone_queue(const void* queue);
-  /// Returns the queue pairs that take their receives from this shared queue.
+  /// Returns the numbers of the queue pairs that use this shared receive queue.
   std::vector<std::uint32_t> queue_pairs_of(const void* srq) const;
   void completed(const Completed& of, Site site);
-  /// Returns the key of a queue pair that has receives of its own.
+  /// Returns the key in receives_ for a queue pair without a shared receive queue.
   static const void* queue_of(std::uint32_t qp) {
-    // An odd value, which is no object's address.
+    // Makes an odd value, because no object has an odd address.
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     return reinterpret_cast<const void*>(std::uintptr_t{qp} << 1 | 1);
   }
@@ -150,7 +151,8 @@ class Ledger {
   struct Buffer {
     std::uint32_t key;
     View memory;
-    std::vector<std::uint32_t> sums;  ///< of each block when posted; empty: not compared
+    /// Checksums of the blocks when the request was posted. Empty if the buffer is not compared.
+    std::vector<std::uint32_t> sums;
     View block(std::size_t index) const;
   };
   /// An outstanding request.
@@ -174,9 +176,9 @@ class Ledger {
   struct Queue {
     const void* channel;
     std::size_t capacity;
-    std::size_t owed = 0;  ///< completions of outstanding requests
+    std::size_t owed = 0;  ///< number of completions that outstanding requests will need
     bool had_event = false;
-    bool is_armed = false;  ///< after an event, and not polled since
+    bool is_armed = false;  ///< armed after an event, and not polled since then
     bool is_told = false;   ///< an overflow was reported
   };
 
@@ -205,7 +207,8 @@ class Ledger {
   const IsReady is_ready_;
   const bool is_rnic_;
   std::unordered_map<std::uint32_t, Region> regions_;
-  std::deque<std::pair<std::uint32_t, Site>> dead_;  ///< keys, and where they were deregistered
+  /// Keys of deregistered regions, and the calls that deregistered them.
+  std::deque<std::pair<std::uint32_t, Site>> dead_;
   std::unordered_map<const void*, Queue> queues_;
   std::unordered_map<std::uint32_t, QueuePair> qps_;
   std::unordered_map<const void*, std::deque<Receive>> receives_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completion queues in the Ledger: how many completions each may receive, and whether the
-// program polls them when it has to.
+// The functions of Ledger about completion queues. They check how many completions each queue may
+// still get, and whether the program polls it after an event.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receives in careful mode, and the ones posted later than the message that needs them. This stack
-// lets such a message wait (ConnectionOptions::receive_hold). An iWARP adapter ends the connection;
-// a RoCE adapter lets the sender repeat the message as often as the receiver's rnr_retry allows.
+// The functions of Checker about receives. They report receives that the program posts later than
+// the arrival of the message that needs them. This stack lets such a message wait
+// (ConnectionOptions::receive_hold). An iWARP adapter would end the connection. With a RoCE adapter
+// the sender repeats the message, but only as often as rnr_retry allows.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -17,14 +18,14 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// What the adapter that the program sees does with a message that finds no receive.
+/// How long the adapter that the program sees would let a message wait for a receive.
 struct Patience {
   const char* retries = nullptr;  ///< attribute with the sender's retry count; null: no retry
-  nanoseconds limit{0};           ///< until the sender gives up
+  nanoseconds limit{0};           ///< time until the sender gives up
 };
 
-// An iWARP adapter only has queue pairs of rdma_cm, so all others belong to a RoCE program,
-// whatever the persona is.
+// With an iWARP adapter all queue pairs are connected by rdma_cm. So a program with any other queue
+// pair is meant for RoCE, whatever the persona is.
 Patience patience_of(RcQp& qp) {
   constexpr int kBoth = IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER;
   const std::lock_guard lock(qp.mutex);
@@ -36,7 +37,8 @@ Patience patience_of(RcQp& qp) {
           .limit = peer_timeouts(attr, said).receive_hold.value_or(nanoseconds(0))};
 }
 
-/// Returns, for example, "127.0.0.1:7471", or "the peer" if the connection is already over.
+/// Returns the peer's address, for example "127.0.0.1:7471", or "the peer" if the connection is
+/// already over.
 std::string peer_of(Core& core, std::uint32_t num) {
   const auto now = core.rnic().statistics(SIZE_MAX);
   const auto it = std::ranges::find(now.connections, num, &net::ConnectionStatistics::qp);

@@ -17,34 +17,36 @@ namespace {
 constexpr std::size_t kMaxPlaces = 1 << 16;
 constexpr unsigned kMaxOwnFrames = 64;
 
-/// The last place that this thread asked for. The stack is unwound only when a place is asked for,
-/// not for every call.
+/// The result of the last call_site() in this thread. It is valid as long as the thread is in the
+/// same call of the C interface, so that the stack is unwound at most once per call.
 struct LastAsked {
   unsigned long call = 0;
   Site site = nullptr;
 };
 thread_local LastAsked last;
 
-/// Never destroyed, because threads may outlive main().
+/// All places. They are never destroyed, because threads may outlive main().
 struct Places {
   std::mutex mutex;
   std::set<Place> all;
-  std::map<const void*, Site> alone;  ///< addresses whose callers do not matter
+  /// Places of return addresses whose callers need not be known.
+  std::map<const void*, Site> alone;
 };
 Places& places() {
   static auto& kPlaces = *new Places;
   return kPlaces;
 }
 
-/// With the lock held.
+/// Returns the stored copy of the place. If kMaxPlaces are stored already, stores the place without
+/// its callers. Call with the lock held.
 Site kept(Places& of, const Place& place) {
   if (of.all.size() < kMaxPlaces) return &*of.all.insert(place).first;
   if (const auto it = of.all.find(place); it != of.all.end()) return &*it;
   return &*of.all.insert({.frames = {place.frames[0]}}).first;
 }
 
-/// Returns whether the address is in a function of a header that was not inlined, so that only its
-/// callers tell where the program made the call.
+/// Returns whether the address is in an inline function of a header that the compiler has not
+/// inlined. Only the callers of this function then tell where the program made the call.
 bool is_in_header(const void* return_address) {
   const char* const call = static_cast<const char*>(return_address) - 1;
   const auto module = find_module(call);
@@ -54,13 +56,14 @@ bool is_in_header(const void* return_address) {
 
 struct Walk {
   Place place;
-  std::size_t found = 0;  ///< 1: only the address that was already known
-  unsigned own = 0;       ///< frames of this library so far
+  /// Number of valid addresses in `place`; 0 until frames[0] is found on the stack.
+  std::size_t found = 0;
+  unsigned own = 0;  ///< frames of this library that were skipped
 };
 
 _Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
   Walk& walk = *static_cast<Walk*>(argument);
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the unwinder's addresses are integers
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the unwinder returns addresses as integers
   const auto* const address = reinterpret_cast<const void*>(std::uintptr_t{_Unwind_GetIP(context)});
   if (address == nullptr) return _URC_END_OF_STACK;
   if (walk.found == 0) {
@@ -79,7 +82,8 @@ Site site_at(const void* address) {
   return kept(of, {.frames = {address}});
 }
 
-// Unwinding the stack takes microseconds, which an optimized program need not spend.
+// Unwinds the stack only if the call came from a header function that was not inlined. This takes
+// microseconds, which an optimized program need not spend.
 Site call_site() {
   const void* const return_address = CallSite::current();
   if (return_address == nullptr) return nullptr;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a program called the C interface: the return address and those of a few callers. Functions
-// of rdma-core's headers are inline, except in programs built without optimization: there the first
-// address is in ibv_post_send() for every call of it.
+// Site: a place at which a program called the C interface. It is the return address of the call and
+// those of a few callers. Functions of rdma-core's headers are inline. In programs that were built
+// without optimization they are not inlined, so the first address of each post is in
+// ibv_post_send(), and the callers are needed to distinguish the places.
 #pragma once
 
 #include <array>
@@ -11,7 +12,8 @@ namespace iwarp::rdma_core::careful {
 
 /// Return addresses in the program, innermost first; null after the last known one.
 struct Place {
-  static constexpr std::size_t kFrames = 5;  // such as rdma_post_send(), and two callers
+  // room for header functions such as rdma_post_send(), and two callers
+  static constexpr std::size_t kFrames = 5;
   std::array<const void*, kFrames> frames{};
   bool operator<(const Place& other) const { return frames < other.frames; }
 };
@@ -19,10 +21,10 @@ struct Place {
 /// Places are stored once and never freed.
 using Site = const Place*;
 
-/// Returns the place of an address alone. Thread-safe, as are all functions here.
+/// Returns a place that has only this address, without callers. All functions here are thread-safe.
 Site site_at(const void* address);
-/// Returns the place of the call to the C interface that this thread is in, or null if it is in
-/// none.
+/// Returns the place of the call to the C interface that this thread is executing, or null if it
+/// executes none.
 Site call_site();
 
 }  // namespace iwarp::rdma_core::careful

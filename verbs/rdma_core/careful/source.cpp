@@ -15,20 +15,20 @@
 namespace iwarp::rdma_core::careful {
 namespace {
 
-/// One function of a place; functions inlined into another come before it.
+/// One function at a place. A function that was inlined into another one comes before that one.
 struct Source {
   std::string function;  ///< empty: unknown
   std::string line;      ///< "FILE:LINE"; empty: unknown
 };
 
-/// Returns the address of the call that returns there.
+/// Returns an address in the call instruction before the return address.
 const char* call_before(const void* return_address) {
   return static_cast<const char*>(return_address) - 1;
 }
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Formats "MODULE+OFFSET (FUNCTION)", with the offset that addr2line takes.
+/// Formats the place as "MODULE+OFFSET (FUNCTION)". The offset is the one that addr2line expects.
 std::string without_source(const void* return_address, const std::string& function = {}) {
   const char* const call = call_before(return_address);
   const auto module = find_module(call);
@@ -41,7 +41,7 @@ std::string without_source(const void* return_address, const std::string& functi
                      name.empty() ? "" : fmt::format(" ({})", name));
 }
 
-/// Drops the parameters of a C++ function.
+/// Returns the name of a C++ function without its parameters.
 std::string short_name(std::string name) {
   if (!name.ends_with(')')) return name;
   std::size_t depth = 0;
@@ -60,7 +60,8 @@ std::string known_line(std::string text) {
   return text.ends_with(":?") || text.ends_with(":0") ? std::string() : known(text);
 }
 
-/// Parses a line with the address, then two lines for each function.
+/// Parses the output of the tools: for each address a line with the address, then two lines for
+/// each function.
 std::vector<std::vector<Source>> parse(const std::string& text) {
   std::vector<std::vector<Source>> out;
   std::vector<std::string> lines;
@@ -80,7 +81,8 @@ std::vector<std::vector<Source>> parse(const std::string& text) {
   return out;
 }
 
-/// Returns the functions of each address that is in the module of the first.
+/// Returns the functions at the addresses of the place. Stops at the first address in another
+/// module than that of the first address.
 std::vector<std::vector<Source>> sources_of(const Place& place) {
   const auto module = find_module(call_before(place.frames[0]));
   if (!module || module->path.empty()) return {};
@@ -92,8 +94,8 @@ std::vector<std::vector<Source>> sources_of(const Place& place) {
     const auto call = reinterpret_cast<std::uintptr_t>(call_before(frame));
     addresses.push_back(fmt::format("{:#x}", call - module->bias));
   }
-  // The faster tool first, since the program waits. It may report lines of a header as lines of the
-  // file that includes it, which comes_from_header() allows for.
+  // Tries the faster tool first, because the program waits. This tool may report lines of a header
+  // as lines of the file that includes it; comes_from_header() takes that into account.
   std::array<Words, 2> commands{Words{"addr2line"}, Words{"llvm-symbolizer", "--output-style=GNU"}};
   for (Words& words : commands) {
     words.insert(words.end(), {"-a", "-f", "-i", "-C", "-e", module->path});
@@ -102,8 +104,8 @@ std::vector<std::vector<Source>> sources_of(const Place& place) {
   return parse(output_of(commands));
 }
 
-/// Also checks the function's name, because tools may report lines of the header as lines of the
-/// file that includes it.
+/// Returns whether the function is from a header of rdma-core. Also checks the name of the
+/// function, because tools may report lines of the header as lines of the file that includes it.
 bool comes_from_header(const Source& source) {
   constexpr std::array<std::string_view, 2> kHeaders{"/infiniband/verbs.h:", "/rdma/rdma_verbs.h:"};
   return is_of_header(source.function) ||

@@ -40,7 +40,7 @@ std::optional<Module> find_module(const void* address) {
   void* extra = nullptr;
   if (::dladdr1(address, &found, &extra, RTLD_DL_LINKMAP) == 0) return std::nullopt;
   const auto& map = *static_cast<const link_map*>(extra);
-  // The program itself has no name in the link map.
+  // The link map has no name for the program itself.
   const bool is_named = map.l_name != nullptr && *map.l_name != '\0';
   return Module{is_named ? map.l_name : executable(), map.l_addr};
 }
@@ -70,7 +70,8 @@ bool is_of_header(std::string_view function) {
       "ibv_",      "__ibv_", "___ibv_", "rdma_post_", "rdma_get_send_comp", "rdma_get_recv_comp",
       "rdma_reg_",
   };
-  if (function.starts_with("_ZL")) {  // a static C++ function; the length of its name follows
+  // "_ZL" begins the name of a static C++ function; its length follows
+  if (function.starts_with("_ZL")) {
     function.remove_prefix(3);
     function.remove_prefix(std::min(function.find_first_not_of("0123456789"), function.size()));
   }

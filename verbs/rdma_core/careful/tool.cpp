@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool is a grandchild, so that its end is reported to the init process. The child between them
-// has no exit signal, so that only wait(2) with __WALL sees it; executing a file would give it one.
-// If the program is the init process of a container, or a subreaper, it does get SIGCHLD.
+// The tool is a grandchild of the program, so that its end is reported to the init process. The
+// child between them has no exit signal, so that only wait(2) with __WALL sees its end. If this
+// child executed the tool itself, it would get an exit signal. A program that is the init process
+// of a container, or a subreaper, gets SIGCHLD nevertheless.
 #include "careful/tool.hpp"
 
 #include <fcntl.h>
@@ -34,7 +35,7 @@ using Stack = std::vector<std::max_align_t>;
 Stack make_stack() { return Stack(kStack / sizeof(std::max_align_t)); }
 
 struct Child {
-  std::vector<std::vector<char*>> commands;  ///< each with a null after its last word
+  std::vector<std::vector<char*>> commands;  ///< the argument vectors, each with a null at its end
   std::array<char*, 2> environment{};
   int output = -1;
   pid_t tool = -1;
@@ -44,14 +45,15 @@ struct Child {
 constexpr int kFailed = 127;
 
 // Both children run in the memory of the program, each on its own stack, while the reporting thread
-// waits. All signals are blocked, and remain so for the tool: a handler of the program must not run
-// here.
+// waits. All signals are blocked, because a handler of the program must not run in the children.
+// They remain blocked in the tool.
 pid_t start(int (*function)(void*), Stack& stack, int exit_signal, Child& child) {
   constexpr int kFlags = CLONE_VM | CLONE_VFORK;
   return ::clone(function, stack.data() + stack.size(), kFlags | exit_signal, &child);
 }
 
-// A sanitizer knows the stacks of threads but not these, and would report their end as an error.
+// Sanitizers are off in these functions: they do not know the stacks of the children, and would
+// report an error when a child exits.
 __attribute__((no_sanitize("address", "thread"))) int execute(void* argument) {
   const Child& child = *static_cast<Child*>(argument);
   const int nothing = ::open("/dev/null", O_RDWR);
@@ -73,7 +75,7 @@ __attribute__((no_sanitize("address", "thread"))) int start_tool(void* argument)
   ::_exit(0);
 }
 
-/// Returns once the tool runs, or could not be started.
+/// Starts the tool. Returns as soon as the tool runs, or could not be started.
 void start(Child& child) {
   Stack stack = make_stack();
   sigset_t all;
@@ -86,7 +88,8 @@ void start(Child& child) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-/// Returns nullopt if the output is not complete at `until`, or exceeds the size limit.
+/// Reads the output of the tool. Returns nullopt if the output is not complete at the time `until`,
+/// or exceeds kMaxOutput.
 std::optional<std::string> read_all(int from, Clock::time_point until) {
   std::string out;
   std::array<char, 4096> piece{};
@@ -123,7 +126,7 @@ std::string output_of(std::span<const Words> commands) {
   start(child);
   to.reset();
   auto out = child.tool > 0 ? read_all(from.get(), Clock::now() + kLimit) : std::nullopt;
-  // Its output is still open, so it is running.
+  // The tool can be killed by its process id: its output is still open, so it still runs.
   if (!out && child.tool > 0) ::kill(child.tool, SIGKILL);
   errno = error;
   return std::move(out).value_or("");

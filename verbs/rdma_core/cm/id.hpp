@@ -88,7 +88,7 @@ struct CmId {
   std::optional<net::BoundSocket> bound;
   bool v6_only = false;
   std::optional<std::uint8_t> ack_timeout;  ///< RDMA_OPTION_ID_ACK_TIMEOUT, as IBV_QP_TIMEOUT
-  /// attributes that rdma_create_ep() got, for the queue pairs of accepted ids
+  /// Attributes that rdma_create_ep() got, for the queue pairs of accepted ids.
   std::optional<ibv_qp_init_attr> child_qp;
   // Cm::mutex guards the members below.
   IdLife life;
@@ -106,7 +106,7 @@ struct CmId {
   int backlog = 0;                        ///< of a listening id: the maximum of `waiting_requests`
   /// Of a listening id: number of requests that the program has not read yet.
   std::atomic<int> waiting_requests{0};
-  /// events that are queued, or that the program has read and not acknowledged
+  /// Events that are queued, or that the program has read and not acknowledged.
   unsigned outstanding = 0;
   unsigned acknowledged = 0;  ///< number of events acknowledged so far
 };

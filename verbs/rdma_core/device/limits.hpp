@@ -20,7 +20,7 @@ inline constexpr int kMaxMr = 1 << 20;  ///< regions and windows together
 inline constexpr int kMaxPd = 4096;
 inline constexpr int kMaxSrq = 4096;
 inline constexpr int kMaxReads = 128;  ///< maximum IRD and ORD
-/// maximum length of a sent message; a receive may be larger
+/// Maximum length of a sent message; a receive may be larger.
 inline constexpr std::uint32_t kMaxMessage = 1U << 31;
 inline constexpr int kCompVectors = 1;
 inline constexpr int kMaxAh = 32767;

@@ -47,7 +47,7 @@ struct Found {
 /// The addresses and interfaces of this host.
 struct Host {
   std::vector<Found> addresses;
-  /// by index of the interface; interfaces without a MAC address are absent
+  /// By index of the interface; interfaces without a MAC address are absent.
   std::map<unsigned, Mac> macs;
   std::vector<unsigned> multicast;
   int error = 0;  ///< errno of getifaddrs(3), or 0

@@ -10,14 +10,15 @@ namespace {
 
 constexpr std::uint64_t kMillion = 1'000'000;
 
-/// The finisher of SplitMix64: every bit of the result depends on every bit of `x`.
+/// Mixes the bits with the last step of SplitMix64, so that every bit of the result depends on
+/// every bit of `x`.
 constexpr std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
   return x ^ (x >> 31);
 }
 
-/// Returns a number below a million that depends only on `of`.
+/// Returns a pseudorandom number below a million that depends only on `of`.
 std::uint64_t draw(const std::array<std::uint64_t, 4>& of) {
   constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15;
   std::uint64_t x = 0;
@@ -27,7 +28,8 @@ std::uint64_t draw(const std::array<std::uint64_t, 4>& of) {
 
 bool is_timed(Event event) { return event == Event::kNow || event == Event::kTime; }
 
-/// Returns whether the event is counted per queue pair.
+/// Returns whether the event belongs to a queue pair, so that each queue pair can be counted
+/// separately.
 bool is_of_queue_pairs(Event event) {
   return event == Event::kCompletions || event == Event::kSends || event == Event::kReceives ||
          event == Event::kDatagrams;
@@ -112,7 +114,7 @@ Hits Book::due(Time now) {
     if (!entry.at || *entry.at > now) continue;
     out.push_back({entry.rule, 0, 0});
     const bool again = entry.rule->when == When::kEvery;
-    // Periods that were missed are skipped, not made up for.
+    // Skips periods that were missed, so that a rule does not fire several times in a row.
     const Time from = std::max(*entry.at, now - Time(entry.rule->count));
     entry.at = again ? std::optional(from + Time(entry.rule->count)) : std::nullopt;
   }
@@ -120,8 +122,8 @@ Hits Book::due(Time now) {
   return out;
 }
 
-// A rule is spent with its last hit, except a rule that counts each queue pair or connection
-// separately: there may be another one.
+// Returns whether the rule can never be due again. A rule that counts each queue pair or connection
+// separately is never spent, because a new one may be made.
 bool Book::is_spent(const Entry& entry) {
   if (is_timed(entry.rule->event)) return !entry.at;
   const auto it = entry.counts.find(0);

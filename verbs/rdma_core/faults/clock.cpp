@@ -27,7 +27,8 @@ namespace {
 constexpr std::size_t kMaxClients = 4;
 constexpr Book::Time kUntilNextAccept = std::chrono::milliseconds(100);
 
-/// Unlinks the socket at exit, in the process that made it. The child of a fork does not own it.
+/// Makes the process unlink the socket when it exits. The child of a fork does not unlink it,
+/// because the socket belongs to its parent.
 void unlink_at_exit(const std::string& path) {
   static std::atomic<pid_t> owner{0};
   static std::atomic<const char*> name{nullptr};
@@ -83,8 +84,8 @@ void Clock::open_socket() {
   unlink_at_exit(socket_);
 }
 
-// The thread cannot report a lack of memory: it retries, and drops a client that it cannot serve
-// for that reason.
+// The thread's loop. It cannot report a lack of memory, so it retries, and drops a client that it
+// cannot serve for this reason.
 void Clock::run() {
   for (;;) {
     auto next = net::insist([this] { return injector_.run(); });
@@ -126,8 +127,8 @@ std::vector<pollfd> Clock::descriptors(bool accepts) const {
 void Clock::accept() {
   net::UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!socket) {
-    // Clients wait in the backlog until there is a descriptor; this thread has other work
-    // meanwhile.
+    // There is no free descriptor. Clients wait in the backlog, and this thread does its other work
+    // until it tries again.
     accepts_from_ = injector_.now() + kUntilNextAccept;
     return;
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread of an Injector: carries out timed rules and accepts rules over a socket.
-// Each line sent to the path IWARP_FAULT_SOCKET is a rule as in a file, or `list`, and is answered
-// with "ok" or "error: ...". Only the same user may connect: the mode of the socket and the
-// credentials that the kernel reports for the peer ensure that. At most four connections at a time,
-// lines of at most 512 octets.
+// Clock: the thread of an Injector. It carries out timed rules and accepts rules over a socket at
+// the path IWARP_FAULT_SOCKET. Each line that a client sends is a rule as in a file, or `list`, and
+// is answered with "ok" or "error: ...". Only the same user may connect: the mode of the socket and
+// the credentials that the kernel reports for the peer ensure that. The socket has at most four
+// connections at a time, and a line at most 512 octets.
 #pragma once
 
 #include <poll.h>
@@ -22,12 +22,13 @@ class Injector;
 
 class Clock {
  public:
-  /// `socket`: path at which the user can send rules; empty: there is none.
+  /// `socket` is the path at which the user can send rules; if it is empty, there is no socket.
   Clock(Injector& injector, std::string socket) : injector_(injector), socket_(std::move(socket)) {}
   /// Throws std::system_error if no thread can be started or no descriptor opened. If the socket
   /// cannot be created, logs the reason and goes on without it.
   void start();
-  /// Wakes the thread up. Call when the next rule has become due, or its time has changed.
+  /// Wakes the thread up. Call when a timed rule has become due, or the time of the next one has
+  /// changed.
   void wake();
 
  private:
@@ -39,12 +40,12 @@ class Clock {
   std::vector<pollfd> descriptors(bool accepts) const;
   void open_socket();
   void accept();
-  /// Returns false if the connection is over.
+  /// Reads and answers lines of a client. Returns false if its connection is over.
   bool serve(Client& client);
   std::string answer(std::string_view line);
 
   Injector& injector_;
-  const std::string socket_;  ///< its path
+  const std::string socket_;  ///< path of the socket
   net::UniqueFd wake_;
   net::UniqueFd listener_;
   std::vector<Client> clients_;

@@ -21,7 +21,8 @@ std::vector<std::byte> copied(const void* from, std::size_t size) {
   return {first, first + size};
 }
 
-/// Returns an empty vector if memory of the program is unmapped; the datagram is then lost.
+/// Copies the octets of the pieces into one vector. Returns an empty vector if memory of the
+/// program is not mapped. The datagram is then lost.
 std::vector<std::byte> gathered(std::span<const iovec> pieces) {
   std::size_t size = 0;
   for (const iovec& piece : pieces) size += piece.iov_len;
@@ -43,9 +44,10 @@ std::vector<std::byte> gathered(std::span<const iovec> pieces) {
 
 std::uint32_t sender_of(const msghdr& message) {
   if (message.msg_iovlen == 0) return 0;
-  const iovec& header = message.msg_iov[0];  // possibly with a short payload
+  // the datagram's header, possibly followed by a short payload
+  const iovec& header = message.msg_iov[0];
   if (header.iov_len < verbs::kDatagramHeaderSize) return 0;
-  // Decoded as if there were no payload; the CRC is not checked.
+  // Decodes the header as if there were no payload. The CRC is not checked.
   std::array<std::byte, verbs::kDatagramOverhead> octets{};
   std::memcpy(octets.data(), header.iov_base, verbs::kDatagramHeaderSize);
   const auto datagram = verbs::decode_datagram(octets);
@@ -92,8 +94,8 @@ std::optional<HeldDatagrams::Time> HeldDatagrams::release(Time now, bool lost) {
   return held_.empty() ? std::nullopt : std::optional(held_.begin()->first);
 }
 
-// Returns false if the kernel has no room for it yet. A datagram that the kernel refuses for good
-// is lost.
+// Sends a held datagram. Returns false if the kernel has no room for it yet. Returns true if the
+// datagram is sent, or lost because the kernel refuses it for good.
 bool HeldDatagrams::send(const Held& held) {
   const auto socket = same_socket(held.fd, held.cookie);
   if (!socket || held.octets.empty()) return true;
@@ -113,7 +115,8 @@ bool HeldDatagrams::send(const Held& held) {
                                                    MSG_DONTWAIT | MSG_NOSIGNAL);
   };
   int n = send();
-  if (n != 1 && errno == ECONNREFUSED) n = send();  // error of an earlier send
+  // The error is that of an earlier send, so sends again.
+  if (n != 1 && errno == ECONNREFUSED) n = send();
   return n == 1 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 

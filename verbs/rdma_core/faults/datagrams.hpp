@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams of UD queue pairs between the driver and the kernel: which queue pair sends one, and
-// the delayed ones, which are sent later, unchanged and to their original destination. No clock and
-// no plan: time is an argument, and the caller decides what to delay.
+// Datagrams of UD queue pairs between the driver and the kernel. sender_of() tells which queue pair
+// sends a datagram, and HeldDatagrams stores delayed datagrams and sends them later, unchanged and
+// to their original destination. The code uses no clock and no plan: the time is an argument, and
+// the caller decides which datagrams to delay.
 #pragma once
 
 #include <sys/socket.h>
@@ -18,11 +19,12 @@
 
 namespace iwarp::rdma_core::fault {
 
-/// Returns the number of the queue pair that sends it, or 0 if it is not a datagram of a queue
-/// pair.
+/// Returns the number of the queue pair that sends `message`, or 0 if this is not a datagram of a
+/// queue pair.
 std::uint32_t sender_of(const msghdr& message);
 
-/// Returns what identifies the socket among all that its descriptor ever stands for; 0 if unknown.
+/// Returns a number that identifies the socket even if its descriptor is closed and reused. Returns
+/// 0 if the kernel does not report one.
 std::uint64_t cookie_of(int fd);
 /// Duplicates `fd` if it still stands for the socket with that cookie; otherwise returns no
 /// descriptor.
@@ -31,14 +33,16 @@ net::UniqueFd same_socket(int fd, std::uint64_t cookie);
 class HeldDatagrams {
  public:
   using Time = std::chrono::nanoseconds;
-  static constexpr std::size_t kMax = 4096;  ///< for the whole process; 17 MB at most
+  /// Number of datagrams in the whole process; they need at most 17 MB.
+  static constexpr std::size_t kMax = 4096;
 
-  /// Stores a copy until `due`. Returns false if there are kMax already.
+  /// Stores a copy of the datagram until `due`. Returns false if kMax datagrams are stored already.
   bool keep(int fd, const msghdr& message, Time due);
-  /// Drops the datagrams of a queue pair that was destroyed. None is sent after this returns.
+  /// Drops the datagrams of a queue pair that was destroyed. None of them is sent after this
+  /// function has returned.
   void forget(std::uint32_t qp_num);
-  /// Sends the datagrams that are due, in order of time, or drops them if `lost`. Returns when the
-  /// next is due.
+  /// Sends the datagrams that are due in the order of their times, or drops them if `lost` is set.
+  /// Returns when the next datagram is due.
   std::optional<Time> release(Time now, bool lost);
 
  private:
@@ -47,7 +51,7 @@ class HeldDatagrams {
     int fd;
     std::uint64_t cookie;
     std::vector<std::byte> to;       ///< destination socket address
-    std::vector<std::byte> control;  ///< names the source address
+    std::vector<std::byte> control;  ///< control message that sets the source address
     std::vector<std::byte> octets;
   };
   static bool send(const Held& held);

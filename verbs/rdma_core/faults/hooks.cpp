@@ -21,7 +21,7 @@ static_assert(IBV_EVENT_LID_CHANGE == 11 && IBV_EVENT_SM_CHANGE == 13 &&
 
 bool is_receive(ibv_wc_opcode opcode) { return (opcode & IBV_WC_RECV) != 0; }
 
-/// Posts the requests before the first one that is to fail.
+/// Posts those requests of a list that precede the first one for which `fails` returns an errno.
 template <typename Wr, typename Fails, typename Post>
 int post_until(Wr* wr, Wr** bad_wr, Fails fails, Post post) {
   Wr* last = nullptr;
@@ -43,7 +43,7 @@ int post_until(Wr* wr, Wr** bad_wr, Fails fails, Post post) {
   return code;
 }
 
-/// Holds the requests while the queue has no receives.
+/// Posts receives, or holds them if a rule has taken all receives from the queue for a while.
 template <typename Post>
 int post_or_keep(Injector& faults, const void* queue, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
                  Post post) {
@@ -101,7 +101,8 @@ class FaultHooks final : public Hooks {
     return got;
   }
 
-  // Extended completion queues: each completion is judged after the call that found it.
+  // For extended completion queues: after each call that found a completion, the rules are applied
+  // to the completion.
   int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attr) override {
     return judged(cq, behind().start_poll(cq, attr));
   }
@@ -153,7 +154,8 @@ class FaultHooks final : public Hooks {
     return 0;
   }
 
-  /// For requests built call by call: returns 0, or the errno with which all of them fail.
+  /// Counts requests that were built call by call. Returns 0, or the errno with which all of them
+  /// fail.
   int count_sends(const Qp& qp, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       if (const int code = injector_.posted(Event::kSends, qp.num())) return code;

@@ -33,7 +33,7 @@ std::string read_file(const std::string& path) {
   return out;
 }
 
-/// Describes, for the log, what was counted and where.
+/// Describes for the log which event was counted, and in which queue pair or connection.
 std::string described(const Hit& hit) {
   const auto of_queue_pair = [&](const char* what) {
     return fmt::format(" ({} {}, queue pair {})", what, hit.count, hit.subject);
@@ -167,7 +167,8 @@ ibv_wc_status Injector::polled(std::uint32_t qp_num, bool is_receive, ibv_wc_sta
     hits = book_.count(Event::kCompletions, it != known_.end() ? it->second.ordinal : 0);
     if (it != known_.end()) {
       bool& failed = is_receive ? it->second.receives_failed : it->second.sends_failed;
-      // As in a queue pair in Error, nothing succeeds after a failed request.
+      // After a failed completion, later ones do not succeed but are flushed, as in a queue pair in
+      // Error.
       if (failed && status == IBV_WC_SUCCESS) status = IBV_WC_WR_FLUSH_ERR;
       for (const Hit& hit : hits) {
         if (hit.rule->act != Act::kStatus) continue;
@@ -253,8 +254,8 @@ void Injector::log_full(std::uint32_t ordinal) {
                                     ordinal, HeldDatagrams::kMax)});
 }
 
-/// Returns the queue pairs that a rule applies to: the one that was counted, or for timed rules the
-/// ones it names.
+/// Returns the numbers of the queue pairs to which the act applies: the one whose event was
+/// counted, or for a timed rule those that the rule names.
 std::vector<std::uint32_t> Injector::queue_pairs(const Hit& hit) {
   const auto ordinal = hit.subject != 0 ? hit.subject : hit.rule->subject.number;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
@@ -304,7 +305,7 @@ void Injector::carry_out(const Hit& hit) {
     case Act::kFail:
     case Act::kLose:
     case Act::kDelay:
-      return;  // carried out by the caller that counted the event
+      return;  // The caller that counted the event carries these acts out.
   }
 }
 
@@ -327,8 +328,8 @@ void Injector::tell(int event) {
   }
 }
 
-// Programs see the removal in the order in which the kernel reports it: posted requests are
-// flushed, the device raises its event, then the CM for each id.
+// Removes the device in the order in which programs see a removal with the kernel: posted requests
+// are flushed, then the device raises its event, then the CM raises an event for each id.
 void Injector::remove_device() {
   if (removed_.exchange(true)) return;
   for (const auto num : queue_pairs({std::make_shared<const Rule>(), 0, 0})) {
@@ -338,7 +339,7 @@ void Injector::remove_device() {
   tell_device_removed();
 }
 
-// For the clock.
+// Called by the clock's thread.
 
 std::optional<Book::Time> Injector::run() {
   Hits due;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grammar as tables: which words name what, and which acts may follow which events. Every word
-// of a line is looked up or refused; error messages quote it as printable ASCII.
+// Parses plans. Tables define the grammar: the words, and which acts may follow which events. A
+// word that is in no table is an error, and the error message quotes it as printable ASCII.
 #include "faults/plan.hpp"
 
 #include <algorithm>
@@ -46,8 +46,9 @@ constexpr std::array kEvents{
     Named<Event>{"datagrams", Event::kDatagrams},
 };
 
-// IBV_WC_* as <infiniband/verbs.h> numbers them; faults/hooks.cpp asserts it. Without the statuses
-// of domains and contexts that no reliable connection has.
+// The statuses that a plan may contain, with the numbers of IBV_WC_* in <infiniband/verbs.h>.
+// faults/hooks.cpp asserts that the numbers are right. The statuses of reliable datagram domains
+// and contexts are missing, because no reliable connection has them.
 constexpr std::array kStatuses{
     Named<int>{"LOC_LEN_ERR", 1},       Named<int>{"LOC_QP_OP_ERR", 2},
     Named<int>{"LOC_PROT_ERR", 4},      Named<int>{"WR_FLUSH_ERR", 5},
@@ -68,7 +69,8 @@ constexpr std::array kErrors{
     Named<int>{"ENODEV", ENODEV}, Named<int>{"EOPNOTSUPP", EOPNOTSUPP},
 };
 
-// IBV_EVENT_* of the port or the device; acknowledging them counts nothing.
+// The events IBV_EVENT_* of the port or the device that a plan may raise. The library does not
+// count their acknowledgements.
 constexpr std::array kTold{
     Named<int>{"LID_CHANGE", 11},        Named<int>{"PKEY_CHANGE", 12}, Named<int>{"SM_CHANGE", 13},
     Named<int>{"CLIENT_REREGISTER", 17}, Named<int>{"GID_CHANGE", 18},
@@ -81,15 +83,15 @@ constexpr unsigned kRequests =
     bit(Event::kCompletions) | bit(Event::kSends) | bit(Event::kReceives);
 constexpr unsigned kOfQueuePairs = kRequests | bit(Event::kDatagrams);
 
-/// Which subject a timed rule may name.
+/// The subject that a timed rule may name.
 enum class About : std::uint8_t { kNothing, kQp, kConnection };
 
 struct Words {
   std::string_view first;
-  std::string_view second;  ///< empty: the act is one word
+  std::string_view second;  ///< second word of the act; empty: the act has only one word
   Act act;
-  unsigned after;  ///< events that it may follow
-  About about;     ///< for timed rules
+  unsigned after;  ///< set of the events that the act may follow
+  About about;     ///< what the act applies to in timed rules
   std::string_view where;
 };
 constexpr std::array kActs{
@@ -145,7 +147,8 @@ class Line {
   std::size_t at_ = 0;
 };
 
-/// What a parser of a part returns: an error message; empty on success.
+/// The result of the functions that parse a part of a line: an error message, or an empty string on
+/// success.
 using Why = std::string;
 
 Why instead_of(std::string_view expected, std::string_view word) {
@@ -160,7 +163,7 @@ bool number(std::string_view text, T& out) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-/// Parses a number from 1 on with a unit; at most an hour.
+/// Parses a duration: a number from 1 on with a unit. The maximum is an hour.
 bool duration(std::string_view text, nanoseconds& out) {
   constexpr std::array kUnits{Named<std::int64_t>{"us", 1'000},
                               Named<std::int64_t>{"ms", 1'000'000},
@@ -175,7 +178,7 @@ bool duration(std::string_view text, nanoseconds& out) {
   return true;
 }
 
-/// Parses "0.1%" into parts of a million: at most four digits after the point.
+/// Parses a chance such as "0.1%" into parts per million. At most four digits may follow the point.
 bool chance(std::string_view text, std::uint64_t& out) {
   if (!text.ends_with('%')) return false;
   text.remove_suffix(1);
@@ -200,7 +203,7 @@ Why parse_event(Line& line, Rule& rule) {
   return {};
 }
 
-/// Parses "10 to 20 sends".
+/// Parses a range such as "10 to 20 sends".
 Why parse_range(Line& line, Rule& rule) {
   rule.when = When::kRange;
   const auto first = line.take();
@@ -241,7 +244,7 @@ Why parse_when(Line& line, Rule& rule) {
   return parse_event(line, rule);
 }
 
-/// Parses "qp any" or "connection 3".
+/// Parses a subject such as "qp any" or "connection 3".
 Why parse_subject(Line& line, Rule& rule, About& about) {
   const bool of_qp = line.peek() == "qp";
   if (!of_qp && line.peek() != "connection") return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of `iwarp run --fault FILE`: which faults to inject, and when; one rule per line. The
-// grammar is in rfc-notes/faults.md. Parses text only; knows no device, clock or file.
+// Plan: the faults that `iwarp run --fault FILE` injects, and when. A plan has one rule per line;
+// rfc-notes/faults.md has the grammar. The code here only parses text and uses no device, clock or
+// file.
 #pragma once
 
 #include <chrono>
@@ -13,17 +14,17 @@
 
 namespace iwarp::rdma_core::fault {
 
-/// What is counted.
+/// The event that a rule counts.
 enum class Event : std::uint8_t {
   kNow,
-  kTime,           ///< after the first device was opened
-  kCompletions,    ///< polled by the program
-  kSends,          ///< posted by ibv_post_send() and ibv_wr_complete()
-  kReceives,       ///< posted by ibv_post_recv() and ibv_post_srq_recv()
-  kRegistrations,  ///< ibv_reg_mr() and its variants
-  kCreations,      ///< of domains, queues, queue pairs, windows
-  kOctets,         ///< sent to TCP
-  kDatagrams,      ///< sent by queue pairs of type UD
+  kTime,           ///< time after the first device was opened
+  kCompletions,    ///< completions that the program polls
+  kSends,          ///< requests posted by ibv_post_send() and ibv_wr_complete()
+  kReceives,       ///< receives posted by ibv_post_recv() and ibv_post_srq_recv()
+  kRegistrations,  ///< calls of ibv_reg_mr() and its variants
+  kCreations,      ///< creations of domains, queues, queue pairs and windows
+  kOctets,         ///< octets that were passed to TCP
+  kDatagrams,      ///< datagrams sent by queue pairs of type UD
 };
 
 enum class When : std::uint8_t { kAfter, kEvery, kRange, kChance };
@@ -43,23 +44,26 @@ enum class Act : std::uint8_t {
   kDelay,   ///< the datagram is sent later, after others
 };
 
-/// Which queue pairs or connections: numbered in the order in which they were made, from 1 on.
+/// The queue pairs or connections to which a rule applies. They are numbered in the order in which
+/// they were made, from 1 on.
 struct Subject {
   std::uint32_t number = 0;  ///< 0: any
-  bool each = false;         ///< any, and each is counted separately
+  bool each = false;         ///< applies to any, and counts each separately
 };
 
 struct Rule {
-  unsigned line = 0;  ///< in the file; 0: from the control socket
-  std::string text;   ///< as written, with blanks collapsed
+  unsigned line = 0;  ///< line number in the file; 0: the rule came through the control socket
+  std::string text;   ///< the rule as written, with blanks collapsed
   When when = When::kAfter;
   Event event = Event::kNow;
-  std::uint64_t count = 0;  ///< events; nanoseconds for kTime; parts of a million for kChance
-  std::uint64_t last = 0;   ///< end of a kRange that begins at `count`
+  /// Number of events; nanoseconds for kTime; parts per million for kChance.
+  std::uint64_t count = 0;
+  std::uint64_t last = 0;  ///< end of a kRange that begins at `count`
   Subject subject;
   Act act = Act::kError;
-  int value = 0;                         ///< a status, errno or event, as numbered in the C headers
-  std::chrono::nanoseconds duration{0};  ///< of kRnr, kPortDown, kDelay; 0: forever
+  /// Number of the status, errno or event in the C headers.
+  int value = 0;
+  std::chrono::nanoseconds duration{0};  ///< duration of kRnr, kPortDown or kDelay; 0: forever
 };
 
 struct Plan {
@@ -67,7 +71,7 @@ struct Plan {
   std::vector<Rule> rules;
 };
 
-/// An error message, and the line with the error, counted from 1.
+/// An error message, and the number of the line with the error, counted from 1.
 struct PlanError {
   unsigned line = 0;
   std::string why;
@@ -80,8 +84,8 @@ inline constexpr std::size_t kMaxLine = 512;
 std::expected<Plan, PlanError> parse_plan(std::string_view text);
 /// Parses one line; "seed" is not allowed. Returns nullopt for a blank line or a comment.
 std::expected<std::optional<Rule>, std::string> parse_rule(std::string_view line);
-/// Returns the name, such as "WR_FLUSH_ERR", or an empty string if a plan cannot ask for that
-/// status.
+/// Returns the name of the status, such as "WR_FLUSH_ERR", or an empty string if a plan cannot
+/// contain that status.
 std::string_view status_name(int status);
 
 }  // namespace iwarp::rdma_core::fault

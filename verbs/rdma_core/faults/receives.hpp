@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queues that have no receives for a while: their posted receives are withdrawn from the core,
-// receives posted meanwhile are held, and all of them are posted in order when the time is over.
+// HeldReceives: makes queues have no receives for a while. It withdraws the posted receives from
+// the core, and holds receives that are posted meanwhile. When the time is over, it posts all of
+// them in order.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -24,20 +25,22 @@ class HeldReceives {
  public:
   using Time = std::chrono::nanoseconds;
 
-  /// Withdraws the receives of the queue pair, or of its shared receive queue, until that time.
+  /// Withdraws the receives of the queue pair, or of its shared receive queue, and holds them until
+  /// the time `until`.
   void hold(RcQp& qp, Time until);
-  /// Holds a request to a queue without receives. Returns 0 or an errno, or nullopt if the queue is
-  /// not held.
+  /// Holds a receive that the program posts to a queue whose receives are held. Returns 0 or an
+  /// errno, or nullopt if the receives of this queue are not held.
   std::optional<int> keep(const void* queue, const ibv_recv_wr& wr);
-  /// The queue is being destroyed: after this returns, nothing more is posted to it.
+  /// Call before the queue is destroyed. No held receive is posted to the queue after this function
+  /// has returned.
   void forget(const void* queue);
-  /// Posts the receives whose time is over. Returns when the next are due.
+  /// Posts the held receives that are due. Returns when the next ones are due.
   std::optional<Time> release(Time now);
 
  private:
   struct Held {
     const void* queue;  ///< a Qp or an Srq
-    RcQp* qp;           ///< null: a shared receive queue
+    RcQp* qp;           ///< null if `queue` is a shared receive queue
     Srq* srq;
     Time until;
     std::vector<verbs::PostedReceive> receives;

@@ -16,16 +16,18 @@
 namespace iwarp::rdma_core::fault {
 namespace {
 
-/// A global, because the table of system calls has no room for a context pointer.
+/// The Wire that the replaced system calls use. It is a global variable, because the table of
+/// system calls has no room for a context pointer.
 std::atomic<Wire*> attached{nullptr};
 
-/// Sends a RST, which ends the connection at both ends.
+/// Makes TCP send a RST, which ends the connection at both ends.
 void break_off(int fd) {
   const sockaddr none{.sa_family = AF_UNSPEC, .sa_data = {}};
   (void)::connect(fd, &none, sizeof none);
 }
 
-/// Fails as a socket does when nothing passes; the pause slows down callers that retry at once.
+/// Fails with EAGAIN, like a socket when no packet passes. The pause slows down callers that retry
+/// at once.
 ssize_t nothing_passes() {
   constexpr int kPauseMs = 1;
   ::poll(nullptr, 0, kPauseMs);
@@ -92,7 +94,8 @@ ssize_t Wire::receive(int fd, msghdr* message, int flags) {
   return n;
 }
 
-// A lost or delayed datagram counts as sent for the driver.
+// Sends datagrams one by one. If a rule loses or delays a datagram, reports it to the driver as
+// sent.
 int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
   Injector& injector = attached.load()->injector_;
   unsigned done = 0;
@@ -102,8 +105,9 @@ int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
       continue;
     }
     if (net::kernel_socket_ops().send_datagrams(fd, &message, 1, flags) != 1) {
-      // After other datagrams the driver sends it again, even if only to fail again; one from a
-      // connected socket is sent again on another socket.
+      // The driver sends this datagram again, so its next attempt must not be counted, in these
+      // cases: after other datagrams were sent, because only the number of these is returned; on a
+      // connected socket, because the driver then uses another socket; and after a temporary error.
       const int error = errno;
       const bool is_connected = message.msg_hdr.msg_name == nullptr;
       const bool comes_again =
@@ -117,9 +121,9 @@ int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
   return done != 0 ? static_cast<int>(done) : -1;
 }
 
-// Datagrams that arrive while nothing passes are lost.
+// While the port is down, reads and drops the datagrams that arrive.
 int Wire::receive_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
-  constexpr int kRounds = 1024;  // as many datagrams as a buffer holds
+  constexpr int kRounds = 1024;  // number of calls; enough to empty a full socket buffer
   const auto receive = net::kernel_socket_ops().receive_datagrams;
   const int n = receive(fd, messages, count, flags);
   if (!attached.load()->injector_.is_port_down()) return n;
@@ -129,7 +133,8 @@ int Wire::receive_datagrams(int fd, mmsghdr* messages, unsigned count, int flags
   return static_cast<int>(nothing_passes());
 }
 
-// Sends up to the octet that triggers a rule, so that a reset comes after exactly that one.
+// Sends only up to the octet that triggers a rule, so that the connection is reset after exactly
+// this octet.
 ssize_t Wire::send_some(int fd, const msghdr& message, int flags) {
   const std::span pieces(message.msg_iov, message.msg_iovlen);
   std::uint64_t wanted = 0;
@@ -153,7 +158,8 @@ ssize_t Wire::send_some(int fd, const msghdr& message, int flags) {
   return n;
 }
 
-// A descriptor may have been reused: only the socket that it stood for is reset.
+// Uses the cookies because a descriptor may have been reused for another socket, which must not be
+// reset.
 void Wire::reset(std::uint32_t connection) {
   const std::lock_guard lock(mutex_);
   for (const auto& [fd, known] : connections_) {

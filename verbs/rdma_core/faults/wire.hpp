@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the driver and the kernel: counts the octets that connections send, resets a connection
-// after an exact number of them, loses and delays datagrams, and blocks everything while the port
-// is down. Connections are numbered in the order in which the first octet of each passed.
+// Wire: replaces the system calls between the driver and the kernel. It counts the octets that
+// connections send, resets a connection after an exact number of octets, loses and delays
+// datagrams, and lets nothing pass while the port is down. Connections are numbered in the order in
+// which the first octet of each passed.
 #pragma once
 
 #include <sys/socket.h>
@@ -21,15 +22,15 @@ class Wire {
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
-  /// Routes all connections of the process through this object.
+  /// Makes all system calls for connections and datagrams of the process pass through this object.
   void attach();
-  /// Resets a connection; 0: all connections.
+  /// Resets the connection with this ordinal, or all connections if `connection` is 0.
   void reset(std::uint32_t connection);
 
  private:
   struct Connection {
     std::uint32_t ordinal;
-    std::uint64_t cookie;  ///< identifies the socket among all that the descriptor stood for
+    std::uint64_t cookie;  ///< identifies the socket, because its descriptor may be reused
   };
   static int connect(int fd, const sockaddr* address, socklen_t length);
   static int accept(int fd, sockaddr* address, socklen_t* length, int flags);

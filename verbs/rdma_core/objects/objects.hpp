@@ -126,7 +126,7 @@ struct Cq {
   /// Set while the dispatcher waits for a poll of this queue. The next poll then calls
   /// Service::look_again().
   std::atomic<bool> is_watched{false};
-  /// the completion that the program reads between ibv_start_poll() and ibv_end_poll()
+  /// The completion that the program reads between ibv_start_poll() and ibv_end_poll().
   verbs::WorkCompletion wc{};
   Turn poller;  ///< admits one thread at a time between these two calls
 

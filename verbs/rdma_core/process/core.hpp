@@ -38,7 +38,7 @@ class Core {
   /// in the order of the fields.
   struct Parts {
     std::function<std::vector<std::unique_ptr<Service>>(Core&)> services;
-    /// may return null: neither faults nor careful mode
+    /// May return null: neither faults nor careful mode.
     std::function<std::unique_ptr<Hooks>(Core&)> hooks;
     std::string metrics;  ///< address at which statistics are served; empty: no statistics
   };
