@@ -23,7 +23,7 @@ using verbs::Errc;
 
 constexpr const char* kBringUp = "a queue pair brought up without rdma_cm";
 constexpr std::uint32_t kPsnMask = 0xFFFFFF;
-// the program sets this end's sq_psn only in the step to RTS
+// The program sets this end's sq_psn only in the step to RTS.
 constexpr std::uint32_t kAnyPsn = UINT32_MAX;
 // A peer that is not ready resets the connection or holds the request. The core repeats the connect
 // for this long before it reports a failure.

@@ -73,7 +73,7 @@ bool Unanswered::peer_unreachable(verbs::QpNum num, const std::string& why) {
 }
 
 bool Unanswered::peer_left(RcQp& qp) {
-  // applies until the program sets `timeout` in the step to RTS
+  // Applies until the program sets `timeout` in the step to RTS.
   std::chrono::nanoseconds limit = kMost;
   {
     const std::lock_guard lock(qp.mutex);

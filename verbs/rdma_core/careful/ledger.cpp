@@ -13,7 +13,7 @@
 namespace iwarp::rdma_core::careful {
 namespace {
 
-// number of bytes that are compared as one block in small buffers
+// Number of bytes that are compared as one block in small buffers.
 constexpr std::size_t kBlock = 64;
 constexpr std::size_t kBlocks = 256;    // approximate number of blocks in a large buffer
 constexpr std::size_t kMaxDead = 4096;  // number of deregistered keys that are remembered

@@ -12,7 +12,7 @@ namespace iwarp::rdma_core::careful {
 
 /// Return addresses in the program, innermost first; null after the last known one.
 struct Place {
-  // room for header functions such as rdma_post_send(), and two callers
+  // Room for header functions such as rdma_post_send(), and two callers.
   static constexpr std::size_t kFrames = 5;
   std::array<const void*, kFrames> frames{};
   bool operator<(const Place& other) const { return frames < other.frames; }

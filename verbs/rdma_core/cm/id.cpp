@@ -36,7 +36,7 @@ Leftovers detach(CmId& id) {
   const std::lock_guard lock(cm().mutex);
   std::erase(cm().listening, &id);
   forget_datagrams(id);
-  // connection requests in Cm::endings, which are not queued yet
+  // Connection requests in Cm::endings, which are not queued yet.
   std::vector<std::unique_ptr<CmEventRecord>> requests;
   std::erase_if(cm().endings, [&](CmEnding& end) {
     if (end.event->owner != &id) return false;

@@ -44,7 +44,7 @@ std::vector<std::byte> gathered(std::span<const iovec> pieces) {
 
 std::uint32_t sender_of(const msghdr& message) {
   if (message.msg_iovlen == 0) return 0;
-  // the datagram's header, possibly followed by a short payload
+  // The datagram's header, possibly followed by a short payload.
   const iovec& header = message.msg_iov[0];
   if (header.iov_len < verbs::kDatagramHeaderSize) return 0;
   // Decodes the header as if there were no payload. The CRC is not checked.

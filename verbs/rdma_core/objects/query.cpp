@@ -28,7 +28,7 @@ namespace {
 constexpr std::uint8_t kPortNumber = 1;
 constexpr std::uint16_t kDefaultPkey = 0xFFFF;
 constexpr std::uint8_t kLinkUp = 5;  // the value of phys_state for LinkUp
-// stands for "no OUI", as in the kernel's software devices
+// Stands for "no OUI", as in the kernel's software devices.
 constexpr std::uint32_t kNoVendor = 0xFFFFFF;
 constexpr std::uint64_t kAllPageSizes = ~std::uint64_t{0xFFF};
 

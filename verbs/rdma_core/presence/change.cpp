@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that would change the file system. In the made-up folders they fail as they do for an
-// ordinary user in sysfs. All others go to the system's function of the same name, so that a
-// seccomp filter sees the calls that it would have seen.
+// Replaces functions that would change the file system. In the made-up folders they fail as they do
+// for an ordinary user in sysfs. Elsewhere they call the system's function of the same name, so
+// that a seccomp filter sees the same calls as without this library.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +15,8 @@
 namespace iwarp::rdma_core::presence {
 namespace {
 
-/// Calls `system` with the directory and the path by which the system knows the place.
+/// Calls `system` with the directory and the path that lead to the place in the real file system.
+/// If the place is made up, fails with `refusal`.
 template <typename System>
 int change(int directory, const char* path, int refusal, System system) {
   const Place place = resolve(directory, path, false);
@@ -34,7 +35,8 @@ int change(const char* path, int refusal, System system) {
 }  // namespace
 }  // namespace iwarp::rdma_core::presence
 
-using namespace iwarp::rdma_core::presence;  // NOLINT(google-build-using-namespace): the C half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core::presence;
 
 extern "C" {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ways for a process to end without running destructors: _exit(2), as shells do, and exec.
+// Replaces the functions with which a process ends without running destructors: _exit(2), which
+// shells call, and exec. They call give_back() first.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -7,7 +8,8 @@
 #include "presence/folder.hpp"
 #include "presence/next.hpp"
 
-using namespace iwarp::rdma_core::presence;  // NOLINT(google-build-using-namespace): the C half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core::presence;
 
 extern "C" {
 

@@ -28,7 +28,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "/iwarp-";
 constexpr std::size_t kStateSize = 16;
-// Out of the way of programs that rely on getting the lowest descriptors.
+// The lowest number for the descriptor of the folder. It is high because some programs rely on
+// getting the lowest free numbers.
 constexpr int kLowestDescriptor = 200;
 
 class Descriptor {
@@ -46,7 +47,7 @@ class Descriptor {
   int fd_;
 };
 
-/// Returns the places where the folder may be, by their real names.
+/// Returns the real names of the places where the folder may be.
 const std::vector<std::string>& bases() {
   static const auto& kBases = *new std::vector<std::string>([] {
     const Inside guard;
@@ -62,8 +63,8 @@ const std::vector<std::string>& bases() {
   return kBases;
 }
 
-/// Returns whether the rest of a path in a base is UID-STATE, possibly with what make() and
-/// remove_if_free() append. Other names that begin with iwarp- do not belong to this library.
+/// Returns whether `name`, which followed "iwarp-", is UID-STATE, possibly with a suffix of make()
+/// or remove_if_free(). Other names that begin with iwarp- do not belong to this library.
 bool is_folder_name(std::string_view name) {
   const auto dash = std::min(name.find_first_not_of("0123456789"), name.size());
   if (dash == 0 || !name.substr(dash).starts_with('-')) return false;
@@ -96,7 +97,7 @@ bool is_same(int fd, const std::string& path) {
          a.st_ino == b.st_ino;
 }
 
-/// Returns whether only this user can have put anything into the folder.
+/// Returns whether the folder belongs to this user, and no other user can write into it.
 bool is_own(int fd) {
   struct stat about{};
   return ::fstat(fd, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() &&
@@ -121,8 +122,8 @@ void remove_tree(const std::string& path) {
   fs::remove_all(path, ignored);
 }
 
-/// Removes the folder unless a process holds it. Renames it first, so that no process uses a
-/// half-removed one.
+/// Removes the folder unless a process holds a lock on it. Renames it first, so that no process
+/// uses a folder that is partly removed.
 void remove_if_free(const std::string& path, int fd) {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_same(fd, path)) return;
   const std::string gone = path + ".gone" + std::to_string(::getpid());
@@ -146,8 +147,8 @@ void write_text(const std::string& path, const std::string& text) {
   if (fd.get() >= 0 && ::write(fd.get(), text.data(), text.size()) < 0) return;
 }
 
-/// A device with number 0:0 needs no privileges (since Linux 5.8); where it does, a regular file
-/// stands for it. Neither is ever opened.
+/// Makes a device node, or a regular file if this is not allowed. The node has number 0:0, which
+/// needs no privileges since Linux 5.8. Neither is ever opened for I/O.
 void make_device(const std::string& path) {
   if (::mknod(path.c_str(), S_IFCHR | 0666, makedev(0, 0)) != 0) write_text(path, "");
   ::chmod(path.c_str(), 0666);
@@ -178,8 +179,8 @@ void fill(const std::string& root, const std::vector<Entry>& all) {
   }
 }
 
-/// Builds the folder under a temporary name, so that other processes only find a complete one.
-/// Returns -1 if it cannot be made.
+/// Makes the folder under a temporary name and then renames it, so that other processes only find a
+/// complete folder. Returns a descriptor of the folder, or -1 if it cannot be made.
 int make(const std::string& path, const std::vector<Entry>& all) {
   std::string fresh = path + ".XXXXXX";
   if (::mkdtemp(fresh.data()) == nullptr) return -1;
@@ -189,7 +190,7 @@ int make(const std::string& path, const std::vector<Entry>& all) {
   if (!is_same(fd.get(), fresh)) return -1;  // another process removed it before it was locked
   fill(fresh, all);
   if (::rename(fresh.c_str(), path.c_str()) == 0) return fd.release();
-  remove_tree(fresh);  // another process was faster
+  remove_tree(fresh);  // another process has made the folder in the meantime
   return -1;
 }
 
@@ -236,8 +237,8 @@ bool started_inside() {
   return kInside;
 }
 
-/// Returns whether the working directory is in a made-up folder: without it, the program that exec
-/// starts would have no working directory.
+/// Returns whether the working directory is in a made-up folder. Then exec must not remove the
+/// folder, because the new program would have no working directory.
 bool works_inside() {
   std::array<char, PATH_MAX> cwd{};
   return ::getcwd(cwd.data(), cwd.size()) != nullptr && outside_name(cwd.data());
@@ -263,13 +264,14 @@ const std::string& folder() {
   return mine->path;
 }
 
-// The child of a fork shares the lock, which is released when the last of them has closed it. The
-// child of a vfork shares the memory of its parent, so the state in memory stays as it was.
+// The child of a fork shares the lock with its parent. The lock is released when both have closed
+// the descriptor. The child of a vfork also shares the memory of its parent, so this function does
+// not change `held`.
 void give_back(End end) {
   const Held* const mine = held.load();
   if (mine == nullptr || mine->fd < 0) return;
   const Inside guard;
-  // The program may have closed the descriptor and reused its number.
+  // Does nothing if the program has closed the descriptor and reused its number.
   if (!is_same(mine->fd, mine->path)) return;
   if (end == End::kProgram && works_inside()) return;
   const Descriptor fd(::open(mine->path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

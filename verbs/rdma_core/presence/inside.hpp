@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// While this library itself opens and stats files, its functions pass everything on to the system.
+// Inside: set while this library itself opens and stats files. The functions of this library then
+// pass all calls on to the system unchanged.
 #pragma once
 
 #include <cerrno>
 
 namespace iwarp::rdma_core::presence {
 
-/// Also restores errno.
+/// Sets the mark for this thread, and restores the mark and errno when it is destroyed.
 class Inside {
  public:
   Inside() : before_(inside), errno_(errno) { inside = true; }

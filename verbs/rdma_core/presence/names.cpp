@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of paths, and the contents of folders. Folders are opened at their real location, so the
-// system itself reads them and resolves what is relative to their descriptors.
+// Replaces functions that return names of paths or the contents of folders. It opens folders at
+// their real location, so that the system itself reads them and resolves paths that are relative to
+// their descriptors.
 #include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -30,14 +31,16 @@ using Scan64 = int(const char*, dirent64***, Select<dirent64>, Compare<dirent64>
 using ScanAt = int(int, const char*, dirent***, Select<dirent>, Compare<dirent>);
 using ScanAt64 = int(int, const char*, dirent64***, Select<dirent64>, Compare<dirent64>);
 
-/// Copies as much as fits, without a terminating zero.
+/// Copies as much of the text as fits, without a terminating zero. Returns how many bytes it has
+/// copied.
 ssize_t give(const std::string& text, char* out, size_t size) {
   const size_t count = std::min(text.size(), size);
   std::copy_n(text.data(), count, out);
   return static_cast<ssize_t>(count);
 }
 
-/// Translates /proc/self/cwd and similar links, which lead to the real locations.
+/// Implements readlink(2). Translates the targets of links such as /proc/self/cwd, which are real
+/// locations, into the program's names.
 template <typename System>
 ssize_t read_link(int directory, const char* path, char* out, size_t size, System system) {
   const Place place = resolve(directory, path, false);
@@ -95,15 +98,16 @@ auto in_folder(int directory, const char* path, System system) {
   return place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
 }
 
-/// Makes glob(3) use the functions of this library, unless the program has set its own.
+/// Makes glob(3) use the functions of this library to read folders. Call only if the program has
+/// not set its own functions.
 template <typename Glob>
 void look_with_ours(Glob& result) {
   result.gl_opendir = [](const char* path) -> void* { return ::opendir(path); };
   result.gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
 }
 
-/// Lists a regular file that stands for a device node as a device: find(1) and others look no
-/// further.
+/// Makes readdir(3) report a regular file that was made instead of a device node as a device:
+/// find(1) and other programs check only this type.
 template <typename Entry>
 Entry* typed(DIR* folder, Entry* entry) {
   if (entry == nullptr || entry->d_type != DT_REG) return entry;
@@ -115,7 +119,8 @@ Entry* typed(DIR* folder, Entry* entry) {
 }  // namespace
 }  // namespace iwarp::rdma_core::presence
 
-using namespace iwarp::rdma_core::presence;  // NOLINT(google-build-using-namespace): the C half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core::presence;
 
 extern "C" {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up the system's function that a function of this library replaces, when it is first needed.
+// Next: the system's function that a function of this library replaces. It looks the function up at
+// the first call.
 #pragma once
 
 #include <dlfcn.h>
@@ -8,8 +9,9 @@
 
 namespace iwarp::rdma_core::presence {
 
-/// Make it static; it has no constructor that runs, because constructors of other libraries may run
-/// before any of this library.
+/// Objects of this class must be static. Their constructor is constexpr and does not run when the
+/// library is loaded, because constructors of other libraries may call functions of this library
+/// before that.
 template <typename Function>
 class Next {
  public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// open(2), fopen(3) and similar functions. Made-up files can be read. Made-up devices can be opened
-// but accept no command: opening one opens /dev/null, a character device that every user may open.
+// Replaces open(2), fopen(3) and similar functions. Programs can read made-up files. They can open
+// made-up devices, which accept no command: the call opens /dev/null instead, a character device
+// that every user may open.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +20,8 @@ namespace {
 
 constexpr const char* kDevice = "/dev/null";
 
-/// What to open, and how. If `error` is set, the call fails with it instead.
+/// The arguments for the system's open(2). If `error` is set, the call fails with this errno
+/// instead.
 struct Opening {
   Place place;
   const char* path;
@@ -30,9 +32,12 @@ struct Opening {
 
 bool writes(int flags) { return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0; }
 
-/// A read-only file of sysfs can be neither created nor changed.
+/// Returns the errno with which an open must fail, or 0. Like read-only files of sysfs, made-up
+/// files can be neither created nor changed.
 int refusal(const struct stat* about, int flags) {
-  if (about == nullptr) return (flags & O_CREAT) != 0 ? EACCES : 0;  // else the kernel's ENOENT
+  // A file that does not exist cannot be created. Without O_CREAT the kernel itself fails with
+  // ENOENT.
+  if (about == nullptr) return (flags & O_CREAT) != 0 ? EACCES : 0;
   if ((flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) return EEXIST;
   if (S_ISDIR(about->st_mode)) return (flags & O_CREAT) != 0 ? EISDIR : 0;
   return S_ISREG(about->st_mode) && writes(flags) ? EACCES : 0;
@@ -60,10 +65,12 @@ Opening opening(int directory, const char* path, int flags) {
     return out;
   }
   const bool is_node = is_there && is_device(out.place) && !S_ISDIR(about.st_mode);
-  if (is_node) about.st_mode = S_IFCHR | 0666;  // a regular file may stand for the node
+  // Treats the file as a device, because a regular file may have been made instead of the node.
+  if (is_node) about.st_mode = S_IFCHR | 0666;
   out.error = refusal(is_there ? &about : nullptr, flags);
   out.flags &= ~(O_CREAT | O_EXCL);
-  // The made-up node itself is opened if the program only examines it.
+  // Opens the made-up node itself if the program can only examine it (O_PATH). Otherwise opens
+  // kDevice.
   const bool used = (flags & (O_PATH | O_DIRECTORY)) == 0;
   if (is_node && used) out.path = kDevice;
   return out;
@@ -110,7 +117,8 @@ mode_t mode_in(va_list& list, int flags) {
 }  // namespace
 }  // namespace iwarp::rdma_core::presence
 
-using namespace iwarp::rdma_core::presence;  // NOLINT(google-build-using-namespace): the C half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core::presence;
 
 #define IWARP_OPEN(name)                         \
   int name(const char* path, int flags, ...) {   \
@@ -136,7 +144,7 @@ IWARP_OPEN(open64)
 IWARP_OPENAT(openat)
 IWARP_OPENAT(openat64)
 
-// Called by programs compiled with _FORTIFY_SOURCE, for opens that cannot create a file.
+// Programs that were compiled with _FORTIFY_SOURCE call these to open files without O_CREAT.
 int __open_2(const char* path, int flags) { return open_at(AT_FDCWD, path, flags, 0); }
 int __open64_2(const char* path, int flags) { return open_at(AT_FDCWD, path, flags, 0); }
 int __openat_2(int directory, const char* path, int flags) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which file a path of the program means: one of the system's, or a made-up one.
+// Resolves paths of the program to files of the system or made-up files.
 #pragma once
 
 #include <string>
@@ -7,21 +7,21 @@
 namespace iwarp::rdma_core::presence {
 
 struct Place {
-  /// What to pass to the system instead of the program's directory and path; empty: pass these
-  /// unchanged.
+  /// The path to pass to the system instead of the program's directory and path. If it is empty,
+  /// these must be passed unchanged.
   std::string path;
-  /// The program's name for it, without links, "." and "..".
+  /// The program's name for the file, without links, "." and "..".
   std::string name;
-  bool made_up = false;  ///< it is, or would be, in a made-up folder
+  bool made_up = false;  ///< the file is in a made-up folder, or would be if it existed
 };
 
 /// Resolves the path as the kernel does, across real and made-up folders. `follow`: also follows a
-/// link at the end. Fast for paths that cannot concern this library, those without one of its names
-/// that do not start in a made-up folder.
+/// link at the end. Fast for paths that cannot lead to a made-up file, because they contain none of
+/// the made-up names and do not start in a made-up folder.
 Place resolve(int directory, const char* path, bool follow);
 
-/// Resolves an open descriptor; returns no path to pass on. Fast for descriptors that cannot
-/// concern this library.
+/// Returns the name of the file behind an open descriptor, and whether it is made up, but no path
+/// to pass to the system. Fast for descriptors that cannot belong to a made-up file.
 Place resolve_opened(int descriptor);
 
 /// Translates a path that the system has returned into the program's name for it.

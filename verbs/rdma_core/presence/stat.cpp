@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// stat(2), access(2) and similar functions report the owner, size and numbers that sysfs and
-// devtmpfs would report. Device and inode are not changed: programs use them to compare what they
-// see with what they have opened.
+// Replaces stat(2), access(2) and similar functions. For made-up files they report the owner, size
+// and device numbers that sysfs and devtmpfs would report. They do not change st_dev and st_ino,
+// because programs use these to compare a path with a file that they have opened.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -61,7 +61,8 @@ int look(int descriptor, Stat* about, System system) {
   return code;
 }
 
-/// A link that leads out of the made-up folders resolves to a place that is not made up.
+/// Reports the status of a path. A link that leads out of the made-up folders resolves to a place
+/// that is not made up, whose status is not changed.
 template <typename Stat, typename System>
 int look(int directory, const char* path, int flags, Stat* about, System system) {
   if (path != nullptr && *path == '\0' && (flags & AT_EMPTY_PATH) != 0) {
@@ -93,7 +94,7 @@ auto redirect(int directory, const char* path, bool follow, System system) {
   return place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
 }
 
-// Versions of struct stat that the kernel and programs share, on all 64-bit machines.
+// The versions of struct stat that have the same layout as the kernel's on all 64-bit machines.
 constexpr int kOldest = 0;
 constexpr int kNewest = 1;
 
@@ -108,7 +109,7 @@ int stat_of(int descriptor, struct stat64* about) {
   return look(descriptor, about, [=](int of) { return next_fstat64(of, about); });
 }
 
-/// Called by programs that were linked to glibc 2.32 or older.
+/// Implements the functions that programs linked to glibc 2.32 or older call instead of stat(2).
 template <typename Stat>
 int versioned(int version, int directory, const char* path, Stat* about, int flags) {
   if (version == kOldest || version == kNewest) return stat_at(directory, path, about, flags);
@@ -126,7 +127,8 @@ int versioned(int version, int descriptor, Stat* about) {
 }  // namespace
 }  // namespace iwarp::rdma_core::presence
 
-using namespace iwarp::rdma_core::presence;  // NOLINT(google-build-using-namespace): the C half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core::presence;
 
 extern "C" {
 
@@ -151,7 +153,7 @@ int fstatat64(int directory, const char* path, struct stat64* about, int flags) 
   return stat_at(directory, path, about, flags);
 }
 
-// The C library's names before version 2.33, for programs built with it.
+// The names of these functions in the C library before version 2.33.
 int __xstat(int version, const char* path, struct stat* about) {
   return versioned(version, AT_FDCWD, path, about, 0);
 }
@@ -200,7 +202,7 @@ int faccessat(int directory, const char* path, int mode, int flags) noexcept {
                   [=](int at, const char* to) { return next(at, to, mode, flags); });
 }
 
-// ls(1) calls these for each file.
+// Replaces the functions for extended attributes, because ls(1) calls them for each file.
 ssize_t getxattr(const char* path, const char* name, void* value, size_t size) noexcept {
   static Next<ssize_t(const char*, const char*, void*, size_t)> next("getxattr");
   return redirect(AT_FDCWD, path, true,

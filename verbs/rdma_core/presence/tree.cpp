@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names are those of Linux 6.1 with rxe, except that the device has a parent, as a card does:
-// there programs look for the network interface, the NUMA node and the processors.
+// Makes the list of entries. The names are those of Linux 6.1 with rxe. In addition the device has
+// a parent, as a card does, because programs look there for the network interface, the NUMA node
+// and the processors.
 #include "presence/tree.hpp"
 
 #include <arpa/inet.h>
@@ -39,7 +40,7 @@ std::string uevent(DeviceNumber n, std::string_view name) {
          "\nDEVNAME=infiniband/" + std::string(name) + "\nDEVMODE=0666";
 }
 
-/// Formats groups of four digits, as the kernel prints GUIDs and GIDs.
+/// Formats octets as groups of four hexadecimal digits, as the kernel prints GUIDs and GIDs.
 std::string groups(const void* octets, std::size_t size) {
   const auto* raw = static_cast<const std::uint8_t*>(octets);
   std::string out;
@@ -56,7 +57,7 @@ std::string rate(const Port& port) {
   struct Speed {
     std::uint8_t value;
     const char* name;
-    unsigned tenths;  ///< tenths of Gbit/s on one lane
+    unsigned tenths;  ///< speed of one lane in tenths of Gbit/s
   };
   static constexpr std::array kSpeeds{Speed{1, "SDR", 25},   Speed{2, "DDR", 50},
                                       Speed{4, "QDR", 100},  Speed{8, "FDR10", 100},

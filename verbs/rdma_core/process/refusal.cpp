@@ -22,7 +22,7 @@ void say(const verbs::LogRecord& record) {
 }
 
 bool first_time(const char* what) {
-  // never destroyed, because it may be used after main() returns
+  // Never destroyed, because it may be used after main() returns.
   static auto& mutex = *new std::mutex;
   static auto& said = *new std::set<std::string_view>;
   const std::lock_guard lock(mutex);

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 constexpr auto kFirstWait = 50ms;
 constexpr auto kLongestWait = 2s;
 constexpr unsigned kRequests = 9;  // transmissions of one request, within about seven seconds
-// batches of messages received from one port before the next port is served
+// Batches of messages received from one port before the next port is served.
 constexpr int kTurn = 16;
 
 net::UniqueFd opened(int fd) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a thread waits for a Socket: it busy-polls for a moment and then sleeps.
+// Socket::await(): makes a thread wait for an event of a Socket. The thread busy-polls for a moment
+// and then sleeps.
 #pragma once
 
 #include <cerrno>
@@ -9,12 +10,13 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-/// How long to busy-poll: an answer often arrives sooner than a thread can fall asleep and wake up.
+/// How long to busy-poll. An answer often arrives in less time than a thread needs to fall asleep
+/// and wake up.
 inline constexpr auto kLooking = std::chrono::microseconds(10);
 
-/// Sleeps until one of the descriptors is readable or the deadline passes; -1 stands for no
-/// descriptor. Returns 0 or an errno: EINTR if a signal arrived and a handler asks for calls to be
-/// interrupted.
+/// Sleeps until one of the descriptors is readable or the deadline passes. -1 stands for no
+/// descriptor. Returns 0, EINTR if a signal arrived and the program has a handler without
+/// SA_RESTART, or another errno.
 int sleep_on(int first, int second, Socket::Deadline deadline);
 
 template <typename Ready>

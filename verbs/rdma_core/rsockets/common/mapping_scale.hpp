@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number of mappings that a peer may make, encoded in the one octet that the rsockets greeting
-// has for it: up to 128 as itself, a larger number as 128 plus a 256th of it.
+// Encodes the number of mappings that a peer may make in the one octet that the rsockets greeting
+// has for it. A number up to 128 is stored unchanged, a larger number n as 128 + n / 256, but at
+// most 255.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ constexpr std::uint32_t mappings_of(std::uint8_t scale) {
   return scale <= kExactMappings ? scale : (scale & (kExactMappings - 1)) << 8;
 }
 
-/// Returns the number that the peer decodes.
+/// Returns the number that the peer decodes if `wanted` is encoded.
 constexpr std::uint32_t rounded_mappings(std::uint32_t wanted) {
   return mappings_of(scale_of(wanted));
 }

@@ -28,9 +28,9 @@ struct Options {
   int no_delay = 0;
   int type_of_service = 0;
   int v6_only = 0;
-  linger linger_for{.l_onoff = 1, .l_linger = 0};  ///< the default of rsockets
+  linger linger_for{.l_onoff = 1, .l_linger = 0};  ///< the default value in rsockets
   bool linger_is_set = false;
-  std::chrono::microseconds receive_limit{0};  ///< 0: no limit
+  std::chrono::microseconds receive_limit{0};  ///< time limit of receives; 0: no limit
   std::chrono::microseconds send_limit{0};
 };
 

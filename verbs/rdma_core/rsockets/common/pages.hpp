@@ -7,10 +7,10 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-/// Filled with zeros; the destructor unmaps it.
+/// The constructor maps the memory, which is filled with zeros, and the destructor unmaps it.
 class Pages {
  public:
-  /// Throws std::bad_alloc.
+  /// Throws std::bad_alloc if the memory cannot be mapped.
   explicit Pages(std::size_t size);
   ~Pages();
   Pages(const Pages&) = delete;

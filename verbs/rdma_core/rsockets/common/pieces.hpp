@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The application's scatter/gather list.
+// Pieces: the scatter/gather list of an application, and a Cursor in it.
 #pragma once
 
 #include <sys/uio.h>
@@ -17,7 +17,7 @@ inline std::size_t total(std::span<const iovec> pieces) {
   return out;
 }
 
-/// Walks through the memory of a list from its beginning.
+/// A position in the memory of a list. It begins at the beginning of the list and moves forward.
 class Cursor {
  public:
   explicit Cursor(std::span<const iovec> pieces) : pieces_(pieces) {}
@@ -34,7 +34,7 @@ class Cursor {
   }
   void advance(std::size_t count) { at_ += count; }
 
-  /// Copies into the list. Drops the bytes that do not fit.
+  /// Copies `from` into the list. Drops the bytes that do not fit.
   void copy_from(std::span<const std::byte> from) {
     for (auto to = piece(); !to.empty() && !from.empty(); to = piece()) {
       const std::size_t count = std::min(from.size(), to.size());
@@ -44,7 +44,7 @@ class Cursor {
     }
   }
 
-  /// Copies out of the list, which must hold at least `to.size()` more bytes.
+  /// Copies bytes from the list to `to`. At least `to.size()` bytes must remain in the list.
   void copy_to(std::span<std::byte> to) {
     while (!to.empty()) {
       const auto from = piece();

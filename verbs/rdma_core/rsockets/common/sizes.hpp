@@ -12,7 +12,7 @@ struct Sizes {
   std::uint16_t send_requests = 384;
   std::uint16_t receives = 384;
   std::uint16_t inline_octets = 64;
-  std::uint32_t mappings = 0;  ///< how many the peer may make
+  std::uint32_t mappings = 0;  ///< number of mappings that the peer may make
 };
 
 }  // namespace iwarp::rdma_core::rsockets

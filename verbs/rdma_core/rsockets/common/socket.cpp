@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Socket: how threads wait for one, and the operations that not every kind of socket supports.
+// The functions of Socket with which threads wait, and those operations that not every kind of
+// socket supports.
 #include "rsockets/common/socket.hpp"
 
 #include <fcntl.h>
@@ -67,7 +68,8 @@ int Socket::sleep(Lock& lock, Waiter& waiter, Deadline deadline) {
   lock.lock();
   std::erase(waiters_, &waiter);
   waiter.reset();
-  // The thread that consumes an event disarms the queue, so the other waiters have to poll again.
+  // If this thread consumed an event, the completion queue is no longer armed. Wakes up the other
+  // waiters, which must arm it again.
   if (!closed_ && take_events()) wake();
   return code;
 }

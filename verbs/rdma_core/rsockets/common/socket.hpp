@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Socket: the base of stream and datagram rsockets from rsocket() to rclose(): descriptor number,
-// options and waiting threads. Functions return an errno, or what their C counterparts return.
+// Socket: the base class of stream and datagram rsockets. It has the descriptor number, the options
+// and the waiting threads. Functions return an errno, or the same value as the C functions with
+// these names.
 //
-// Lock order: the mutex of the Socket, then that of Service; never the mutexes of two Sockets. No
-// lock is held while a thread sleeps.
+// Lock order: the mutex of a Socket, then that of Service. A thread never holds the mutexes of two
+// Sockets. No lock is held while a thread sleeps.
 #pragma once
 
 #include <poll.h>
@@ -28,8 +29,8 @@ namespace iwarp::rdma_core::rsockets {
 
 /// Details of a received message.
 struct Arrival {
-  sockaddr_storage sender{};  ///< family 0: unknown
-  bool cut = false;           ///< the message was longer than the buffers
+  sockaddr_storage sender{};  ///< the sender's address; family 0: unknown
+  bool cut = false;           ///< the message was longer than the buffers and was cut
 };
 
 class Socket {
@@ -44,8 +45,8 @@ class Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  /// Sets its descriptor number, once, before other threads can find it. A connection that waits in
-  /// raccept()'s queue has none.
+  /// Sets the descriptor number of the socket. Call once, before other threads can find the socket.
+  /// A connection that waits for raccept() has no number.
   void take(ReservedFd number) { number_ = std::move(number); }
   virtual int bind(const sockaddr* address, socklen_t length) = 0;
   virtual int listen(int backlog);
@@ -55,11 +56,12 @@ class Socket {
   /// Closes the socket for all threads that use it. A second call fails with EBADF.
   virtual int close() = 0;
 
-  /// Fills `arrival` in unless it is null.
+  /// Receives a message or bytes of the stream. Sets the fields of `arrival` unless it is null.
   virtual Result receive(Pieces into, int flags, Arrival* arrival) = 0;
-  /// Returns whether rsendto() may name a destination.
+  /// Returns whether rsendto() may pass a destination.
   virtual bool names_peers() const { return false; }
-  /// `to` is null if the application names no destination; ignored unless names_peers().
+  /// Sends a message or bytes of the stream. `to` is the destination, or null if the application
+  /// passes none. Sockets for which names_peers() is false ignore it.
   virtual Result send(Pieces from, int flags, const sockaddr* to, socklen_t length) = 0;
 
   virtual std::expected<std::uint64_t, int> map(void* memory, std::size_t length, int protection,
@@ -81,30 +83,32 @@ class Socket {
   std::optional<int> begin_waiting(Waiter& waiter, short wanted);
   void end_waiting(Waiter& waiter);
 
-  /// Sends a keepalive if one is due. Returns when to call again, or nullopt if there is no need
-  /// to.
+  /// Sends a keepalive if one is due. Returns when to call this function again, or nullopt if the
+  /// socket needs no more keepalives.
   virtual Deadline keep_alive(Time now);
 
  protected:
   Socket() = default;
 
-  /// Processes what has arrived. Call this and all functions below with the lock held.
+  /// Processes completions and messages that have arrived. Call this function and all below with
+  /// the lock held.
   virtual void progress() = 0;
-  /// Returns the events of `wanted` that are known of without progress().
+  /// Returns those events of `wanted` that have happened as far as the socket knows without another
+  /// progress().
   virtual short state(short wanted) = 0;
   /// Makes fd() readable when the next event arrives.
   virtual void arm() = 0;
-  /// Returns -1 if there is no descriptor yet.
+  /// Returns the descriptor on which to wait for events, or -1 if there is none yet.
   virtual int fd() const = 0;
-  /// Consumes the events that made fd() readable. Returns whether there were any; if so, arm() is
-  /// needed again.
+  /// Consumes the events that made fd() readable. Returns whether there were any. If so, the caller
+  /// must call arm() again.
   virtual bool take_events() = 0;
 
   bool is_nonblocking(int flags) const;
   static Deadline deadline(std::chrono::microseconds limit);
   void wake();
-  /// Waits until `ready`. Returns 0 or an errno: EAGAIN if it may not block or the deadline has
-  /// passed, EBADF if the socket was closed.
+  /// Waits until `ready` returns true. Returns 0, or an errno: EAGAIN if the call must not block or
+  /// the deadline has passed, EBADF if the socket was closed.
   template <typename Ready>
   int await(Lock& lock, bool nonblocking, Deadline deadline, Ready ready);
   int sleep(Lock& lock, Waiter& waiter, Deadline deadline);

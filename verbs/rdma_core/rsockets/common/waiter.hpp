@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiter: an eventfd on which a thread sleeps and that other threads write to wake it up. Made for
-// a single wait: a descriptor that is kept would be shared with the child of a fork.
+// Waiter: an eventfd on which a thread sleeps, and to which other threads write to wake it up. Make
+// a new one for each wait, because a descriptor that exists longer would be shared with the child
+// of a fork.
 #pragma once
 
 #include <sys/eventfd.h>

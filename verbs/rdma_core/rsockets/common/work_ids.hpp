@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How endpoints encode the wr_id of their work requests.
+// Encodes the wr_id of the work requests of endpoints.
 #pragma once
 
 #include <arpa/inet.h>
@@ -9,8 +9,9 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-// The upper half is the kind of request. The lower half is the slot of a receive, the bytes that a
-// stream's send uses of the send ring, or the slot of a datagram's send.
+// The upper half of a wr_id is the kind of request. The lower half is the slot of a receive, the
+// number of bytes of the send ring that a send of a stream uses, or the slot of a datagram that is
+// sent.
 inline constexpr std::uint64_t kReceive = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t kControlRequest = std::uint64_t{2} << 32;
 inline constexpr std::uint64_t kRingRequest = std::uint64_t{3} << 32;

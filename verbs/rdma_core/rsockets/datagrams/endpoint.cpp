@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::uint8_t kThePort = 1;
 constexpr std::uint8_t kHopsToGo = 64;
-// Limits the completions that one call handles: peers that never stop must not hold the caller
-// forever.
+// The maximum number of completions that one call handles. Without it, peers that never stop
+// sending could keep the caller in the loop forever.
 constexpr int kMostAtOnce = 256;
 
 [[noreturn]] void no_endpoint() { throw std::system_error(errno, std::generic_category()); }
@@ -33,7 +33,8 @@ Pointer* made(Pointer* pointer) {
   return pointer;
 }
 
-// As in rsockets, the number of messages that the buffers hold at the maximum message size.
+// Sets the sizes of the queues. As in rsockets, a queue has at most as many requests as messages of
+// the maximum size fit into the buffer.
 Sizes& for_datagrams(Sizes& sizes) {
   const auto requests = [](std::uint16_t wanted, std::uint32_t& ring) {
     constexpr std::uint32_t kLargest = kMaxDatagram;
@@ -197,7 +198,8 @@ bool DatagramEndpoint::take(std::vector<Received>& out) {
   return taken != 0;
 }
 
-// A failed message is lost; the queue pair returns to RTS so that the next one can be sent.
+// Handles the completion of a send. If it has failed, the message is lost, and the queue pair is
+// moved back to RTS so that the next message can be sent.
 void DatagramEndpoint::sent(const ibv_wc& wc) {
   free_sends_.push_back(octets_of(wc.wr_id));
   if (wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_WR_FLUSH_ERR) return;

@@ -4,7 +4,8 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-// A peer that keeps sending before our answer arrives gets only one answer in this time.
+// The minimum time between two answers to one peer, which may send more messages before the first
+// answer reaches it.
 constexpr auto kBetweenAnswers = std::chrono::milliseconds(5);
 
 void set_queue_pair(Peer& peer, const UdpHeader& header) {
@@ -19,7 +20,8 @@ Peer* Peers::find(const Place& place) {
   return it != known_.end() ? &it->second.peer : nullptr;
 }
 
-// A peer that the application has sent to once remains wanted.
+// Finds or adds the entry of a peer and makes it the most recent one. If the application has sent
+// to a peer once, the entry remains wanted.
 Peers::Entry& Peers::enter(const Place& place, bool wanted) {
   if (const auto it = known_.find(place); it != known_.end()) {
     Entry& entry = it->second;
@@ -51,7 +53,8 @@ Peer& Peers::want(const Place& place, std::uint32_t scope, Version version) {
 Peer& Peers::learn(const Place& place, std::uint32_t scope, const UdpHeader& header) {
   Peer& peer = enter(place, false).peer;
   peer.scope = scope;
-  // Any host can forge this header in the peer's name.
+  // If the header contradicts the cached queue pair, trusts neither until the peer answers, because
+  // any host can forge a header with the peer's address.
   const bool is_other = peer.queue_pair && *peer.queue_pair != header.queue_pair;
   peer.doubted = peer.doubted || is_other;
   if (is_other) peer.queue_pair.reset();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramRSocket: opening, closing, addresses and options.
+// The functions of DatagramRSocket that open and close it, and those for addresses and options.
 #include "rsockets/datagrams/rsocket.hpp"
 
 #include <fcntl.h>
@@ -17,7 +17,8 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-// How long a close waits for sends; over UDP, the kernel takes them within a moment.
+// How long close() waits for the completion of sends. It is rarely needed, because the kernel
+// accepts a UDP datagram within a moment.
 constexpr auto kEndTimeout = std::chrono::seconds(2);
 
 net::UniqueFd opened(int fd) {
@@ -36,7 +37,8 @@ DatagramRSocket::DatagramRSocket(int family)
 
 DatagramRSocket::~DatagramRSocket() { close(); }
 
-// Binds the UDP socket to a port at the latest now, since headers carry it.
+// Opens the endpoint on first use. Binds the UDP socket to a port if the application has not done
+// so, because the headers of messages contain the port.
 int DatagramRSocket::open() {
   if (endpoint_ != nullptr) return 0;
   sockaddr_storage own{};
@@ -88,7 +90,7 @@ int DatagramRSocket::close() {
   closed_ = true;
   wake();
   log_dropped();
-  peers_ = {};  // destroys address handles before their protection domain
+  peers_ = {};  // destroys the address handles before the endpoint destroys their protection domain
   messages_.clear();
   endpoint_.reset();
   either_.reset();
@@ -121,7 +123,7 @@ int DatagramRSocket::peer_address(sockaddr* out, socklen_t* length) {
   return ::getpeername(udp_.get(), out, length) == 0 ? 0 : errno;
 }
 
-// Options that are not handled here go to the UDP socket.
+// Sets an option. Passes options that this library does not handle to the UDP socket.
 int DatagramRSocket::set_option(int level, int name, const void* value, socklen_t length) {
   const Lock lock(mutex_);
   if (closed_) return EBADF;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramRSocket: a datagram rsocket. A UDP socket holds its address and carries messages until
-// the peer's queue pair is known, and always those too long for a queue pair. There is no thread:
-// every call processes what has arrived on either path.
+// DatagramRSocket: a datagram rsocket. It has a UDP socket, which is bound to its address. Messages
+// are sent over UDP until the peer's queue pair is known. Messages that are too long for a queue
+// pair are always sent over UDP. There is no thread: every call processes the messages that have
+// arrived on either path.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace iwarp::rdma_core::rsockets {
 
 class DatagramRSocket final : public Socket {
  public:
-  /// Throws std::system_error.
+  /// Throws std::system_error if the sockets cannot be opened.
   explicit DatagramRSocket(int family);
   ~DatagramRSocket() override;
 
@@ -45,15 +46,16 @@ class DatagramRSocket final : public Socket {
   struct Message {
     Place from;
     std::uint32_t scope;
-    std::optional<std::uint32_t> slot;  ///< none: it came over UDP and is in `copy`
+    std::optional<std::uint32_t> slot;  ///< nullopt: the message came over UDP and is in `copy`
     std::vector<std::byte> copy;
     std::span<const std::byte> octets;
   };
   struct Dropped {
     std::uint64_t malformed = 0;
-    std::uint64_t unasked = 0;    ///< control messages that answer nothing
-    std::uint64_t forged = 0;     ///< the header names another sender address
-    std::uint64_t strangers = 0;  ///< not from the peer that the rsocket is connected to
+    std::uint64_t unasked = 0;  ///< control messages that answer no message of this rsocket
+    std::uint64_t forged = 0;   ///< messages whose header has a different sender address
+    /// Messages from others than the peer to which the rsocket is connected.
+    std::uint64_t strangers = 0;
   };
   struct Target {
     Place place;
@@ -77,14 +79,15 @@ class DatagramRSocket final : public Socket {
   void log_dropped() const;
 
   net::UniqueFd udp_;
-  net::UniqueFd either_;  ///< epoll instance: readable if udp_ or the queue pair has an event
+  /// Epoll instance that is readable if udp_ or the queue pair has an event.
+  net::UniqueFd either_;
   Version own_version_;
   std::optional<Target> connected_;
   std::unique_ptr<DatagramEndpoint> endpoint_;
   Peers peers_;
   std::deque<Message> messages_;
   std::vector<DatagramEndpoint::Received> received_;
-  std::size_t by_udp_ = 0;  ///< messages_ that came over UDP
+  std::size_t by_udp_ = 0;  ///< number of messages in messages_ that came over UDP
   bool watches_udp_ = false;
   Dropped dropped_;
 };

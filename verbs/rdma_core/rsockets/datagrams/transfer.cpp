@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramRSocket: sending and receiving messages. What any host can forge is validated here and in
-// Peers; invalid messages are dropped and counted.
+// The functions of DatagramRSocket that send and receive messages. Any host can forge messages, so
+// they are validated here and in Peers. Invalid messages are dropped and counted.
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -19,7 +19,8 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-// Beyond this number, messages wait in the kernel's socket buffer, which drops the excess.
+// The maximum number of messages from the UDP socket that this library stores. Further messages
+// wait in the kernel's socket buffer, which drops them when it is full.
 constexpr std::size_t kMostByUdp = 64;
 constexpr int kUdpAtOnce = 64;
 
@@ -76,7 +77,7 @@ bool DatagramRSocket::take_udp() {
     socklen_t size = sizeof from;
     auto* const sender = reinterpret_cast<sockaddr*>(&from);
     const ssize_t count = ::recvfrom(udp_.get(), octets.data(), octets.size(), 0, sender, &size);
-    // An ICMP error: a peer that is gone is treated as silent.
+    // Ignores an ICMP error: a peer that is gone is treated like a silent one.
     if (count < 0 && errno == ECONNREFUSED) continue;
     if (count < 0) break;
     taken = true;
@@ -109,8 +110,8 @@ void DatagramRSocket::take_udp_message(std::span<const std::byte> octets, const 
   ++by_udp_;
 }
 
-// A peer with an AF_INET6 socket may use version 6 over IPv4. Headers from an AF_INET rsocket have
-// room for IPv4 addresses only.
+// An AF_INET rsocket uses version 4 for all peers, because its addresses are IPv4. Otherwise uses
+// the version of the peer: one with an AF_INET6 socket may use version 6 over IPv4.
 Version DatagramRSocket::spoken_to(const Peer& peer) const {
   return own_version_ == Version::kIpv4 ? Version::kIpv4 : peer.version;
 }
@@ -129,7 +130,8 @@ void DatagramRSocket::answer(Peer& peer, std::size_t received) {
   (void)::sendto(udp_.get(), octets.data(), length, 0, &address, size_of(address));
 }
 
-// Drops a message unless its header names the address that the datagram came from.
+// Takes messages from the queue pair. Drops a message if the sender's address in its header is not
+// that of the datagram.
 bool DatagramRSocket::take_queue_pair() {
   received_.clear();
   const bool taken = endpoint_->take(received_);
@@ -185,7 +187,8 @@ Socket::Result DatagramRSocket::receive(Pieces into, int flags, Arrival* arrival
   return (flags & MSG_TRUNC) != 0 ? length : copied;
 }
 
-// Looks up the local address from which this host routes to the peer. Once for each peer.
+// Looks up the local address from which this host sends to the peer. Does so only once for each
+// peer.
 void DatagramRSocket::find_own(Peer& peer) {
   if (std::exchange(peer.has_own, true)) return;
   sockaddr_storage own{};
@@ -251,7 +254,8 @@ Socket::Result DatagramRSocket::send_by_udp(Lock& lock, const Target& to, Pieces
   const auto address = address_of(to.place, options_.family, to.scope);
   const auto& name = reinterpret_cast<const sockaddr&>(address);
   while (::sendto(udp_.get(), all.data(), all.size(), MSG_NOSIGNAL, &name, size_of(name)) < 0) {
-    if (errno == ECONNREFUSED) continue;  // an ICMP error of an earlier send
+    // The ICMP error is that of an earlier send, so sends again.
+    if (errno == ECONNREFUSED) continue;
     if (errno != EAGAIN || is_nonblocking(flags)) return std::unexpected(errno);
     if (until && std::chrono::steady_clock::now() >= *until) return std::unexpected(EAGAIN);
     constexpr int kMoment = 10;

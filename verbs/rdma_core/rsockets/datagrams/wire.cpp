@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::uint32_t kUdpTag = 0x55555555;
 constexpr std::uint32_t kQueuePairMask = 0xFFFFFF;
-constexpr std::uint32_t kFirstQueuePair = 2;  // lower numbers belong to subnet management
+// Lower numbers belong to the management of InfiniBand subnets.
+constexpr std::uint32_t kFirstQueuePair = 2;
 constexpr std::size_t kIpv4At = 12;
 constexpr std::array<std::uint8_t, kIpv4At> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 
@@ -83,7 +84,8 @@ sockaddr_storage address_of(const Place& place, int family, std::uint32_t scope)
   return out;
 }
 
-// Octets of the fields: tag 4, version 1, kind 1, length 1, zero 1, queue pair 4, address.
+// The sizes of the fields in octets: tag 4, version 1, kind 1, length 1, zero 1, queue pair 4, then
+// the address.
 std::size_t encode(const UdpHeader& header, std::span<std::byte> out) {
   const std::size_t size = udp_header_size(header.version);
   put(out, 0, kUdpTag, 4);
@@ -96,7 +98,8 @@ std::size_t encode(const UdpHeader& header, std::span<std::byte> out) {
   return size;
 }
 
-// Octets of the fields: version 1, length 1, port 2, flow 4 (IPv6 only), address.
+// The sizes of the fields in octets: version 1, length 1, port 2, flow 4 (only IPv6), then the
+// address.
 std::size_t encode(const QpHeader& header, std::span<std::byte> out) {
   const std::size_t size = qp_header_size(header.version);
   put(out, 0, static_cast<std::uint8_t>(header.version), 1);

@@ -37,8 +37,8 @@ enum class UdpKind : std::uint8_t { kData = 0, kControl = 7 };
 struct UdpHeader {
   Version version{};
   UdpKind kind{};
-  std::uint32_t queue_pair = 0;  ///< the sender's
-  Place sender;                  ///< without a port
+  std::uint32_t queue_pair = 0;  ///< number of the sender's queue pair
+  Place sender;                  ///< address of the sender, without a port
 };
 constexpr std::size_t udp_header_size(Version version) {
   return version == Version::kIpv4 ? 16 : 28;
@@ -56,7 +56,7 @@ struct Decoded {
   std::span<const std::byte> payload;
 };
 
-/// Returns the number of octets written.
+/// Writes the header to `out`, and returns the number of octets written.
 std::size_t encode(const UdpHeader& header, std::span<std::byte> out);
 std::size_t encode(const QpHeader& header, std::span<std::byte> out);
 /// Returns nullopt if the octets are not a valid message.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of <rdma/rsocket.h> except rpoll() and rselect().
+// Implements the functions of <rdma/rsocket.h>, except rpoll() and rselect().
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <rdma/rsocket.h>
@@ -38,7 +38,8 @@ int make(int family, int type, int protocol) {
   return code == 0 ? *made : minus_one(code);
 }
 
-/// Calls `use`, which returns an errno, with the rsocket. Returns 0, or -1 with errno set.
+/// Calls `use` with the rsocket that has this number. `use` returns 0 or an errno. Returns 0, or
+/// sets errno and returns -1.
 template <typename Use>
 int with(int number, Use use) {
   const int code = guarded([&] {
@@ -48,8 +49,8 @@ int with(int number, Use use) {
   return code == 0 ? 0 : minus_one(code);
 }
 
-/// Calls `use`, which returns a number or an errno, with the rsocket. Returns the number, or -1
-/// with errno set.
+/// Calls `use` with the rsocket that has this number. `use` returns a count or an errno. Returns
+/// the count, or sets errno and returns -1.
 template <typename Use>
 ssize_t counted(int number, Use use) {
   ssize_t out = 0;
@@ -71,7 +72,8 @@ ssize_t send(int number, std::span<const iovec> from, int flags, const sockaddr*
   return counted(number, [&](Socket& socket) { return socket.send(from, flags, to, length); });
 }
 
-/// Stores the sender as the kernel would.
+/// Stores the address of the sender as recvfrom(2) does: truncates it to `*length`, and sets
+/// `*length` to its full size.
 void copy_sender(const Arrival& arrival, sockaddr* out, socklen_t* length) {
   if (out == nullptr || length == nullptr) return;
   const auto& sender = reinterpret_cast<const sockaddr&>(arrival.sender);
@@ -82,7 +84,8 @@ iovec piece(const void* buffer, std::size_t length) {
   return {.iov_base = const_cast<void*>(buffer), .iov_len = length};
 }
 
-/// Returns nullopt with errno set if the list is longer than the kernel allows.
+/// Returns the list as a span. If it is longer than the kernel allows, sets errno and returns
+/// nullopt.
 std::optional<std::span<const iovec>> list(const iovec* pieces, std::size_t count) {
   constexpr std::size_t kMost = 1024;
   if (count <= kMost) return std::span(pieces, count);
@@ -93,7 +96,8 @@ std::optional<std::span<const iovec>> list(const iovec* pieces, std::size_t coun
 }  // namespace
 }  // namespace iwarp::rdma_core::rsockets
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 
@@ -145,7 +149,7 @@ ssize_t rrecvfrom(int number, void* buffer, size_t length, int flags, sockaddr* 
   return count;
 }
 
-// There is never ancillary data.
+// Receives like recvmsg(2), but never returns ancillary data.
 ssize_t rrecvmsg(int number, msghdr* message, int flags) {
   const auto into = rsockets::list(message->msg_iov, message->msg_iovlen);
   if (!into) return -1;
@@ -209,7 +213,8 @@ int rgetsockname(int number, sockaddr* address, socklen_t* length) {
 int rsetsockopt(int number, int level, int name, const void* value, socklen_t length) {
   const int result = rsockets::with(
       number, [&](auto& socket) { return socket.set_option(level, name, value, length); });
-  // The option may change when the next keepalive is due.
+  // Wakes up the thread of the Service, because the option may change when the next keepalive is
+  // due.
   if (result == 0) rsockets::Service::get().look_again();
   return result;
 }

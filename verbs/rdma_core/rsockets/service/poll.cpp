@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rpoll() and rselect(), for rsockets, other descriptors, or both.
+// Implements rpoll() and rselect(), which accept rsockets, other descriptors, or both.
 #include <poll.h>
 #include <rdma/rsocket.h>
 #include <sys/select.h>
@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The rsocket of each polled descriptor; null for an ordinary one.
+/// The rsocket of each polled descriptor. Null if the descriptor is not an rsocket.
 using Sockets = std::vector<std::shared_ptr<Socket>>;
 
 Sockets sockets_of(std::span<const pollfd> asked) {
@@ -32,7 +32,7 @@ Sockets sockets_of(std::span<const pollfd> asked) {
   return out;
 }
 
-/// Returns the list for poll(2), with entries of rsockets disabled.
+/// Returns the list for poll(2), in which the entries of rsockets are disabled.
 std::vector<pollfd> ordinary(std::span<const pollfd> asked, const Sockets& sockets) {
   std::vector<pollfd> out(asked.begin(), asked.end());
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -41,7 +41,8 @@ std::vector<pollfd> ordinary(std::span<const pollfd> asked, const Sockets& socke
   return out;
 }
 
-/// Polls without blocking. Returns how many descriptors have events, or -1 with errno set.
+/// Polls without blocking. Returns how many descriptors have events. If it fails, sets errno and
+/// returns -1.
 int look(std::span<pollfd> asked, const Sockets& sockets) {
   auto others = ordinary(asked, sockets);
   if (::poll(others.data(), others.size(), 0) < 0) return -1;
@@ -54,7 +55,7 @@ int look(std::span<pollfd> asked, const Sockets& sockets) {
   return out;
 }
 
-/// Registers a waiter with the rsockets, and unregisters it on destruction.
+/// Registers a waiter with the rsockets. The destructor unregisters it.
 class Waiting {
  public:
   explicit Waiting(const Sockets& sockets) : sockets_(sockets) {}
@@ -85,7 +86,7 @@ class Waiting {
   std::size_t begun_ = 0;
 };
 
-/// Sleeps until an event may have happened or `end` has come. Returns 0 or an errno.
+/// Sleeps until an event may have happened or the time `end` is reached. Returns 0 or an errno.
 int sleep_until(std::span<const pollfd> asked, const Sockets& sockets,
                 std::optional<Clock::time_point> end) {
   Waiting waiting(sockets);
@@ -136,7 +137,8 @@ int keep(fd_set* set, std::span<const pollfd> polled, int wanted, int happened) 
   return out;
 }
 
-// Maps the events of poll(2) to sets as select(2) does.
+// Does the same as select(2), by means of poll(). Maps the events of poll(2) to sets as the kernel
+// does.
 int select(int limit, fd_set* read, fd_set* write, fd_set* except, const timeval* timeout) {
   std::vector<pollfd> asked;
   for (int fd = 0; fd < std::min(limit, FD_SETSIZE); ++fd) {
@@ -158,7 +160,8 @@ int select(int limit, fd_set* read, fd_set* write, fd_set* except, const timeval
          keep(write, asked, POLLOUT, POLLOUT | POLLERR) + keep(except, asked, POLLPRI, POLLPRI);
 }
 
-/// Calls `function` for the C interface. Returns its count, or -1 with errno set.
+/// Calls `function`, which returns a count or a negative errno. Returns the count, or sets errno
+/// and returns -1.
 template <typename Function>
 int counted_or_errno(Function function) noexcept {
   int count = 0;
@@ -172,7 +175,8 @@ int counted_or_errno(Function function) noexcept {
 }  // namespace
 }  // namespace iwarp::rdma_core::rsockets
 
-using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the C interface's half
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core;
 
 extern "C" {
 

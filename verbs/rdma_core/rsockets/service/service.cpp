@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Service: its thread, and rsockets by number.
+// The functions of Service: its thread, and the table that finds rsockets by number.
 #include "rsockets/service/service.hpp"
 
 #include <fcntl.h>
@@ -31,13 +31,13 @@ Service* instance = nullptr;
 
 }  // namespace
 
-/// A copy, so that the original can be acknowledged before it is handled: rdma_destroy_id() waits
-/// for the acknowledgement.
+/// A copy of an rdma_cm event. The original can thus be acknowledged before the event is handled,
+/// in which rdma_destroy_id() may be called: this waits for the acknowledgement.
 struct Service::Event {
   rdma_cm_event_type type;
   int status;
   rdma_cm_id* id;
-  const void* context;  ///< the listener's for a connect request, else the id's
+  const void* context;  ///< context of the listener for a connect request, otherwise that of the id
   rdma_conn_param param;
   std::vector<std::byte> data;
 };
@@ -61,7 +61,8 @@ Service& Service::get() {
   return *kService;
 }
 
-// Leaks the objects instead of destroying them: their locks may be held forever.
+// Leaks the rsockets of the parent instead of destroying them: a thread that does not exist in the
+// child may hold their locks.
 void Service::abandon_in_child() {
   for (auto& [number, socket] : by_number_) (void)new std::shared_ptr<Socket>(std::move(socket));
   for (auto& socket : answered_) (void)new std::shared_ptr<RSocket>(std::move(socket));
@@ -71,7 +72,8 @@ void Service::abandon_in_child() {
   waiter_ = nullptr;
 }
 
-// Call with the lock held. The thread blocks all signals: they belong to the application's threads.
+// Starts the thread of the Service, unless it runs. The thread blocks all signals, because the
+// application expects them in its own threads. Call with the lock held.
 void Service::start() {
   if (channel_ != nullptr) return;
   auto waiter = std::make_unique<Waiter>();
@@ -148,7 +150,8 @@ void Service::handle(const Event& event) {
   if (!wanted) socket->linger_not();
 }
 
-// Rejects a request that it cannot answer, by destroying its id.
+// Handles a connect request. If the listener is gone or its queue is full, rejects the request by
+// destroying its id.
 void Service::requested(const Event& event) {
   const auto listener = find_token(event.context);
   if (listener == nullptr || !listener->has_room()) {
@@ -180,7 +183,7 @@ void* Service::add_token(std::weak_ptr<RSocket> of) {
     std::erase_if(by_token_, [](const auto& entry) { return entry.second.expired(); });
   }
   by_token_.emplace(next_token_, std::move(of));
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): a context of the C interface, and nothing to follow
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a number as a context, never dereferenced
   return reinterpret_cast<void*>(next_token_++);
 }
 
@@ -204,9 +207,9 @@ std::expected<int, int> Service::make_datagrams(int family, int type_flags) {
   return adopt_new(std::make_shared<DatagramRSocket>(family), std::move(*number), type_flags);
 }
 
-// librspreload reserves a number of its own before it calls. Before rdma-core 63, its select()
-// reports the wrong descriptor if our number is lower, as it would be if it had been reserved when
-// the request arrived, which is earlier.
+// Reserves the number of the connection only now, not when the request arrives, so that it is
+// higher than the one that librspreload reserves before it calls raccept(). In librspreload before
+// rdma-core 63, select() reports the wrong descriptor if the number of the rsocket is lower.
 std::expected<int, int> Service::accept(Socket& listener, sockaddr* address, socklen_t* length) {
   auto number = ReservedFd::reserve();
   if (!number) return std::unexpected(number.error());
@@ -259,8 +262,8 @@ void Service::look_again() {
   if (waiter_ != nullptr) waiter_->wake();
 }
 
-// Sends the keepalives that are due. Returns the milliseconds until the next one, or -1 if there is
-// none.
+// Sends the keepalives that are due. Returns the number of milliseconds until the next one is due,
+// or -1 if no rsocket needs one.
 int Service::keep_alive() {
   std::vector<std::shared_ptr<Socket>> all;
   {

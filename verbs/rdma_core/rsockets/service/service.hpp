@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Service: the rsockets of the process by number, and the thread that forwards rdma_cm events to
-// them, answers requests to listeners and keeps idle connections alive. Never destroyed. In the
-// child of a fork the parent's rsockets are dead: they can only be closed.
+// Service: finds the rsockets of the process by number. Its thread forwards rdma_cm events to
+// rsockets, answers connect requests to listeners and keeps idle connections alive. The Service is
+// never destroyed. The child of a fork can only close the rsockets of its parent; all other calls
+// on them fail.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -22,16 +23,18 @@ class Service {
  public:
   static Service& get();
 
-  /// Makes an rsocket. Returns its number, or an errno.
+  /// Make an rsocket: make_stream() for a stream, make_datagrams() for datagrams. Return its
+  /// number, or an errno.
   std::expected<int, int> make_stream(int family, int type_flags);
   std::expected<int, int> make_datagrams(int family, int type_flags);
-  /// Returns null if no rsocket has that number, or if the parent of a fork made it.
+  /// Returns the rsocket with that number. Returns null if there is none, or if this process is the
+  /// child of a fork and its parent made the rsocket.
   std::shared_ptr<Socket> find(int number);
   bool has_any();
-  /// Accepts the next connection of `listener`. Returns its number, or an errno. Stores the peer's
-  /// address in `address` if it and `length` are not null.
+  /// Accepts the next connection of `listener`. Returns the number of its rsocket, or an errno.
+  /// Stores the peer's address in `address` if `address` and `length` are not null.
   std::expected<int, int> accept(Socket& listener, sockaddr* address, socklen_t* length);
-  /// Returns 0 or an errno.
+  /// Closes the rsocket with that number. Returns 0 or an errno.
   int close(int number);
   /// Makes the thread compute again when the next keepalive is due.
   void look_again();
@@ -58,11 +61,11 @@ class Service {
   int adopt(std::shared_ptr<Socket> socket, ReservedFd number);
 
   std::mutex mutex_;
-  /// Null: made by the parent of a fork.
+  /// The rsockets by number. The pointer is null if the parent of a fork made the rsocket.
   std::unordered_map<int, std::shared_ptr<Socket>> by_number_;
-  /// Tokens that ids have as their context; never reused.
+  /// The rsockets by the token that their id has as its context. Tokens are never reused.
   std::unordered_map<std::uintptr_t, std::weak_ptr<RSocket>> by_token_;
-  /// Connections that were answered and are not in their listener's queue yet.
+  /// Connections whose request was answered, and that are not in the queue of their listener yet.
   std::vector<std::shared_ptr<RSocket>> answered_;
   std::uintptr_t next_token_ = 1;
   rdma_event_channel* channel_ = nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// socket(2) for this library's own sockets. librspreload.so replaces the C library's socket() to
-// turn a program's sockets into rsockets; an rsocket over an rsocket would never end.
+// Defines socket(2) for this library's own sockets. librspreload.so replaces the C library's
+// socket() to turn a program's sockets into rsockets. If this library called that one, the socket
+// of each rsocket would become another rsocket, without end.
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoint: the queue pair of a connected rsocket and the memory that its peer writes into. Turns
-// completions into received messages, and messages into work requests. Uses the verbs API as any
-// application does, except that it asks the queue pair whether its peer agreed to RFC 7306. If it
-// did and the device is shown as an adapter, messages are sent as the immediate data of Writes,
-// otherwise as Sends; both are accepted. Knows nothing of descriptors, waiting or socket errnos.
+// Endpoint: the queue pair of a connected rsocket, and the memory into which its peer writes. It
+// converts completions to received messages, and messages to work requests. It uses the verbs API
+// as any application does, except that it queries the queue pair whether its peer agreed to RFC
+// 7306. If the peer did, and the device is shown as a RoCE adapter, messages are sent as the
+// immediate data of Writes, otherwise as Sends. Both forms are accepted. Endpoint does not handle
+// descriptors, waiting or the errnos of sockets.
 //
-// One caller at a time.
+// Not thread-safe.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -27,8 +28,8 @@ namespace iwarp::rdma_core::rsockets {
 
 class Endpoint {
  public:
-  /// Makes the queue pair of an id that has a device, and posts its receives. Sets `sizes` to what
-  /// it has created. Throws std::system_error or std::bad_alloc.
+  /// Makes the queue pair of an id that has a device, and posts its receives. Sets `sizes` to the
+  /// sizes that it has created. Throws std::system_error or std::bad_alloc.
   Endpoint(rdma_cm_id* id, Sizes& sizes);
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
@@ -36,7 +37,7 @@ class Endpoint {
 
   Greeting greeting() const;
   /// Starts the stream with the greeting that the peer has sent. The connection must be
-  /// established. Until this call, nothing is sent or received.
+  /// established. Before this call, the Endpoint neither sends nor receives.
   void start(const Greeting& peer);
   bool started() const { return outbound_.has_value(); }
 
@@ -44,27 +45,29 @@ class Endpoint {
     bool anything = false;
     bool shutdown = false;
     bool disconnect = false;
-    int error = 0;  ///< an errno: the connection is over, or the peer broke the protocol
+    int error = 0;  ///< errno if the connection is over or the peer broke the protocol
   };
-  /// Handles the completions since the last call; returns room and credits to the peer.
+  /// Handles the completions since the last call, and returns room and credits to the peer.
   Received listen();
 
-  // Waiting for events.
+  // The functions below are for callers that wait for events.
   int fd() const { return id_->recv_cq_channel->fd; }
   void arm();
-  /// Consumes the events that made fd() readable. Returns whether there were any; if so, arm() is
-  /// needed again.
+  /// Consumes the events that made fd() readable. Returns whether there were any. If so, the caller
+  /// must call arm() again.
   bool take_events();
 
-  // The stream.
+  // The functions below read and write the stream.
   std::size_t readable() const { return inbound_.readable(); }
-  /// Copies received bytes, and returns how many. They remain readable until consume().
+  /// Skips `skip` received bytes, copies the following ones to `to`, and returns how many it has
+  /// copied. They remain readable until consume().
   std::size_t copy_to(std::span<std::byte> to, std::size_t skip = 0) const;
+  /// Removes received bytes, and returns their room and credits to the peer when that is due.
   /// Returns 0 or an errno.
   int consume(std::size_t length);
   bool can_send() const { return outbound_ && outbound_->ready(); }
-  /// Sends up to `wanted` bytes, which `copy` puts into the ring. Returns how many; 0 if it cannot
-  /// send now.
+  /// Sends up to `wanted` bytes, which `copy` writes into the ring. Returns how many bytes it has
+  /// sent, or 0 if it cannot send now.
   template <typename Copy>
   std::expected<std::size_t, int> send(std::size_t wanted, Copy copy) {
     const auto piece = outbound_->take(wanted);
@@ -73,8 +76,9 @@ class Endpoint {
     if (const int code = write_piece(*piece)) return std::unexpected(code);
     return piece->length;
   }
-  /// Writes directly to where the peer's application has mapped `offset`. Returns how many bytes; 0
-  /// if it cannot send now. Fails with EINVAL if nothing is mapped there.
+  /// Writes directly into the memory that the peer's application has mapped at `offset`. Returns
+  /// how many bytes it has sent, or 0 if it cannot send now. Fails with EINVAL if no memory is
+  /// mapped there.
   std::expected<std::size_t, int> send_direct(std::span<const std::byte> from,
                                               std::uint64_t offset);
   bool can_send_direct() const { return outbound_ && outbound_->ready_direct(); }
@@ -82,16 +86,16 @@ class Endpoint {
   bool all_sent() const { return outbound_->idle() && control_free_ == kControlRequests; }
 
   bool can_control() const { return control_free_ != 0; }
-  /// Sends a control message. Requires can_control(). Returns 0 or an errno.
+  /// Sends a control message. Call only if can_control(). Returns 0 or an errno.
   int control(Control what);
-  /// Posts an empty Write, which the peer does not notice; does nothing while requests are short.
-  /// Returns 0 or an errno.
+  /// Posts an empty Write, which the peer's application does not notice. Does nothing if no request
+  /// is free. Returns 0 or an errno.
   int keep_alive();
 
-  /// Returns how many mappings the peer has room for.
+  /// Returns the number of mappings for which the peer has room.
   std::uint32_t peer_mappings() const { return peer_.mappings; }
   bool can_map() const { return can_send(); }
-  /// Announces memory to the peer. Requires can_map(). Returns 0 or an errno.
+  /// Announces a mapping to the peer. Call only if can_map(). Returns 0 or an errno.
   int map(std::uint32_t index, const Mapping& mapping);
 
   /// Ends the connection in both directions: moves the queue pair to Error.
@@ -99,7 +103,8 @@ class Endpoint {
 
  private:
   static constexpr unsigned kControlRequests = 4;
-  static constexpr unsigned kControlReceives = 8;  ///< beyond the peer's credits
+  /// Receives for control messages, in addition to the peer's credits.
+  static constexpr unsigned kControlReceives = 8;
 
   void make_queue(Sizes& sizes);
   ibv_mr* registered(const Pages& pages, int access);
@@ -122,22 +127,22 @@ class Endpoint {
   const std::uint16_t credits_;
   Pages send_ring_;
   Pages receive_ring_;
-  Pages tables_;  ///< targets, then mappings; written by the peer
+  Pages tables_;  ///< the tables into which the peer writes: targets, then mappings
   Pages slots_;   ///< receive buffers of messages that are Sends
   ibv_mr* send_mr_ = nullptr;
   ibv_mr* receive_mr_ = nullptr;
   ibv_mr* tables_mr_ = nullptr;
   ibv_mr* slots_mr_ = nullptr;
   bool armed_ = false;
-  std::uint32_t requests_ = 0;  ///< without those of control messages
+  std::uint32_t requests_ = 0;  ///< number of send requests, without those for control messages
 
   Greeting peer_{};
-  bool by_sends_ = false;  ///< messages are Sends; set by start()
+  bool by_sends_ = false;  ///< whether messages are sent as Sends; set by start()
   Inbound inbound_;
   std::optional<Outbound> outbound_;
   unsigned control_free_ = kControlRequests;
   std::uint32_t own_entry_ = 1;   ///< next entry of tables_ that the peer fills
-  std::uint32_t peer_entry_ = 1;  ///< next entry of the peer's table to fill
+  std::uint32_t peer_entry_ = 1;  ///< next entry of the peer's table that this end fills
   std::vector<Mapping> mappings_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoint: what it receives. Everything that the peer sends is validated here or in Inbound and
-// Outbound; what is invalid fails with EPROTO. What the peer writes into the tables is read only
-// when a message announces it, and only once.
+// The functions of Endpoint that receive. All messages of the peer are validated here or in Inbound
+// and Outbound. An invalid message fails with EPROTO. The peer can change entries of the tables at
+// any time, so an entry is read only when a message announces it, and only once.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -13,12 +13,12 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-// Limits the completions that one call handles: a peer that never stops must not hold the caller
-// forever.
+// Limits how many completions one call handles. Otherwise a peer that never stops sending could
+// keep the caller in the loop forever.
 constexpr int kRounds = 64;
 
-// A vanished peer shows in one of two ways: as a flush or, where completions are acknowledged, as
-// the request that the peer did not answer.
+// Returns the errno for a failed completion. If the peer is gone, the status is a flush or, with
+// acknowledged completions, that of a request which the peer did not answer.
 int error_of(ibv_wc_status status) {
   const bool is_gone = status == IBV_WC_WR_FLUSH_ERR || status == IBV_WC_RETRY_EXC_ERR;
   return is_gone ? ECONNRESET : EIO;
@@ -109,7 +109,8 @@ void Endpoint::understand(Message message, Received& got) {
   if (!sensible) got.error = EPROTO;
 }
 
-// The entry is empty unless the message grants room as well as credits.
+// Handles a message that grants credits. It also grants room if the next entry of the table of
+// targets is not empty.
 bool Endpoint::take_credits(std::uint32_t value) {
   if (!outbound_->allow(static_cast<std::uint16_t>(value))) return false;
   const auto entry = tables_.octets().subspan(own_entry_ * kTargetSize).first<kTargetSize>();

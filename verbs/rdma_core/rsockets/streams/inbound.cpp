@@ -5,7 +5,8 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-// The greeting grants the first half; the second may be granted from the start.
+// The greeting grants the first half of the ring to the peer. The second half is free and may be
+// granted at once.
 Inbound::Inbound(std::uint32_t ring, std::uint16_t credits)
     : half_(ring / 2),
       credits_(credits),
@@ -27,7 +28,8 @@ bool Inbound::arrived(std::uint32_t length) {
   return true;
 }
 
-// Counts as read at once if nothing before it is unread, and otherwise together with that.
+// If no earlier message is unread, counts the message as read at once. Otherwise it counts as read
+// when the earlier messages have been read.
 bool Inbound::counted() {
   if (came_ == limit_) return false;
   ++came_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RSocket: options and addresses. ENOTSUP for options that do not exist here, as in rsockets.
+// The functions of RSocket for options and addresses. As in rsockets, an unknown option fails with
+// ENOTSUP.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <rdma/rsocket.h>
@@ -14,7 +15,7 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-/// A numeric option that is stored, and read back by getsockopt().
+/// A numeric option that is only stored, so that rgetsockopt() returns it.
 struct Kept {
   int level;
   int name;
@@ -31,7 +32,7 @@ constexpr std::array kKept{
     Kept{IPPROTO_IPV6, IPV6_V6ONLY, &Options::v6_only},
 };
 
-/// Options that concern TCP itself or devices: accepted and ignored.
+/// Options for TCP itself or for devices. They are accepted and ignored.
 constexpr std::array<std::pair<int, int>, 4> kIgnored{{{IPPROTO_TCP, TCP_KEEPCNT},
                                                        {IPPROTO_TCP, TCP_KEEPINTVL},
                                                        {IPPROTO_TCP, TCP_MAXSEG},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outbound: how much of a stream may be sent now, from where in the send ring to where in the
-// peer's memory. Three things limit it: targets (room that the peer has granted), credits (messages
-// that the peer accepts), and what is outstanding (send requests and the ring). Posts nothing.
+// Outbound: determines how many bytes of a stream may be sent now, from which place in the send
+// ring, and to which address in the peer's memory. The limits are the targets (memory that the peer
+// has granted), the credits (number of messages that the peer accepts), and the free send requests
+// and bytes of the ring. Outbound itself posts nothing.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +17,14 @@ namespace iwarp::rdma_core::rsockets {
 class Outbound {
  public:
   struct Options {
-    std::uint32_t ring;         ///< bytes
+    std::uint32_t ring;         ///< size of the send ring in bytes
     std::uint32_t requests;     ///< size of the send queue, without control messages
-    std::uint32_t per_message;  ///< requests for a Write with its message
-    std::uint16_t credits;      ///< from the peer's greeting
+    std::uint32_t per_message;  ///< number of requests that a Write with its message needs
+    std::uint16_t credits;      ///< credits in the peer's greeting
     Target first;
   };
-  /// What to copy into the ring at `at`, and to write from there.
+  /// A piece of the stream: the caller copies `length` bytes to offset `at` of the ring, and writes
+  /// them from there to `address` in the peer's memory.
   struct Piece {
     std::size_t at;
     std::uint32_t length;
@@ -38,24 +40,26 @@ class Outbound {
   bool ready() const;
   /// Returns whether there is enough room for take_direct() to be worthwhile.
   bool ready_direct() const;
-  /// Takes the next part of `wanted` bytes of the stream. Returns nullopt if none can be sent now.
+  /// Reserves what the next piece of the stream needs, at most `wanted` bytes. Returns nullopt if
+  /// no byte can be sent now.
   std::optional<Piece> take(std::size_t wanted);
-  /// Takes up to `wanted` bytes for a Write to `address`, without a message or a credit. Returns
-  /// nullopt if none can be sent now.
+  /// Reserves up to `wanted` bytes of the ring for a Write to `address`, which needs neither a
+  /// message nor a credit. Returns nullopt if no byte can be sent now.
   std::optional<Piece> take_direct(std::size_t wanted, std::uint64_t address, std::uint32_t key);
-  /// Takes what a message and its Write from outside of the ring need. Returns false if it cannot
-  /// be sent now.
+  /// Reserves the requests and the credit for a message and its Write, which does not use the ring.
+  /// Returns false if they are not available now.
   bool take_message();
 
   /// Records that a request has completed, which frees `length` bytes of the ring.
   void completed(std::uint32_t length);
-  /// Returns whether nothing is outstanding.
+  /// Returns whether no request is outstanding.
   bool idle() const { return requests_ == options_.requests; }
 
-  /// Sets how many messages may be sent. Returns false if that is fewer than before, or more than
-  /// the peer has room for.
+  /// Sets how many messages may be sent, counted from the beginning of the connection. Returns
+  /// false if the number is smaller than before, or exceeds the peer's credits.
   bool allow(std::uint16_t limit);
-  /// Adds room that the peer has granted. Returns false if that is more than there can be.
+  /// Adds memory that the peer has granted. Returns false if the peer has granted too many targets
+  /// or one that is too long.
   bool add(const Target& target);
 
  private:

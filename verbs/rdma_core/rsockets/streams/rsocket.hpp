@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RSocket: a stream rsocket. The thread of Service delivers events of rdma_cm; the threads that
-// call or sleep here poll for what the peer sends.
+// RSocket: a stream rsocket. The thread of Service delivers events of rdma_cm. The threads of the
+// application that call its functions, or wait in them, poll for the messages of the peer.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -24,16 +24,16 @@ enum class Phase : std::uint8_t {
   kListening,
   kOpening,  ///< after rconnect() or rdma_accept()
   kConnected,
-  kEnded,    ///< orderly, in both directions
-  kFailed,   ///< after it was connected
-  kRefused,  ///< before it was connected
+  kEnded,    ///< the connection ended in an orderly way in both directions
+  kFailed,   ///< the connection failed after it was established
+  kRefused,  ///< the connection could not be established
 };
 
 class RSocket final : public Socket {
  public:
-  /// Made by rsocket(). Takes ownership of `id`.
+  /// Makes the RSocket for a call of rsocket(). Takes ownership of `id`.
   RSocket(rdma_cm_id* id, int family);
-  /// Made by a connect request to `listener`.
+  /// Makes the RSocket for a connect request to `listener`. Takes ownership of `id`.
   RSocket(rdma_cm_id* id, const std::shared_ptr<RSocket>& listener);
   ~RSocket() override;
 
@@ -59,14 +59,14 @@ class RSocket final : public Socket {
   int set_option(int level, int name, const void* value, socklen_t length) override;
   int get_option(int level, int name, void* value, socklen_t* length) override;
 
-  // For Service.
+  // Service calls the functions below.
   void happened(rdma_cm_event_type type, int status, std::span<const std::byte> data);
-  /// Accepts its connect request. Returns 0 or an errno.
+  /// Accepts the connect request for which this socket was made. Returns 0 or an errno.
   int answer(const rdma_conn_param& request, std::span<const std::byte> data);
   bool is_established();
-  /// Returns the listener of the request; null if it is gone.
+  /// Returns the listener of the connect request, or null if it is gone.
   std::shared_ptr<RSocket> listener() const { return listener_.lock(); }
-  /// Queues a connection to be accepted. Returns false if this socket no longer listens.
+  /// Queues a connection for accept(). Returns false if this socket no longer listens.
   bool add(std::shared_ptr<RSocket> connected);
   bool has_room();
   Deadline keep_alive(Time now) override;
@@ -75,7 +75,7 @@ class RSocket final : public Socket {
   struct OwnMapping {
     ibv_mr* mr;
     std::uint64_t offset;
-    std::optional<std::uint32_t> index;  ///< in the peer's table; none for a local mapping
+    std::optional<std::uint32_t> index;  ///< index in the peer's table; nullopt for a local mapping
     bool told;
   };
 
@@ -95,7 +95,7 @@ class RSocket final : public Socket {
   void refuse(int code);
   void open_endpoint();
   int advance(rdma_cm_event_type type, int status, std::span<const std::byte> data);
-  int greet(std::span<const std::byte> data);  ///< sets peer_
+  int greet(std::span<const std::byte> data);  ///< checks the greeting of the peer and sets peer_
   int say_goodbye(Lock& lock, Control what);
   int drain(Lock& lock);
   int tell_mappings(Lock& lock, int flags);
@@ -103,8 +103,8 @@ class RSocket final : public Socket {
   Result receive_locked(Lock& lock, Pieces into, int flags);
   Result send_locked(Lock& lock, Pieces from, int flags);
 
-  /// Copies the address of the id, which rdma_get_cm_event() changes in the thread of the Service
-  /// without the lock.
+  /// Copies the id's own address to own_address_. A thread with the lock must not read it from the
+  /// id, because rdma_get_cm_event() changes it in the thread of the Service without the lock.
   void note_address();
 
   rdma_cm_id* id_;
@@ -114,13 +114,13 @@ class RSocket final : public Socket {
   bool writable_ = false;
   int failure_ = 0;
   std::unique_ptr<Endpoint> endpoint_;
-  std::optional<Greeting> peer_;  ///< its greeting while the connection was set up
+  std::optional<Greeting> peer_;  ///< greeting that the peer has sent to set the connection up
   Time next_keepalive_;
   std::weak_ptr<RSocket> listener_;
-  // For a listener.
+  // Used only by a listener.
   std::size_t backlog_ = 0;
   std::deque<std::shared_ptr<RSocket>> accepted_;
-  // For riomap().
+  // Used only by riomap() and riowrite().
   std::vector<OwnMapping> own_mappings_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RSocket: reading and writing the stream, and memory for direct writes.
+// The functions of RSocket that read and write the stream, and those for the memory of direct
+// writes.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -12,7 +13,8 @@
 #include "rsockets/streams/rsocket.hpp"
 
 namespace iwarp::rdma_core::rsockets {
-// Waits while the connection is being set up. Returns 0 if it is, or was, connected, else an errno.
+// Waits until the connection is established. Returns 0 if the rsocket is connected or was
+// connected, otherwise an errno.
 int RSocket::await_open(Lock& lock, int flags) {
   if (closed_) return EBADF;
   if (phase_ == Phase::kOpening) {
@@ -68,7 +70,8 @@ RSocket::Result RSocket::send(Pieces from, int flags, const sockaddr* /*to*/,
   return send_locked(lock, from, flags);
 }
 
-// EPIPE means that the application itself has shut the direction down.
+// Returns the errno for a write that is not possible. EPIPE means that the application itself has
+// shut this direction down.
 int RSocket::why_not_write() const {
   if (!writable_) return EPIPE;
   return phase_ == Phase::kFailed ? failure_ : ECONNRESET;
@@ -137,8 +140,8 @@ int RSocket::unmap(const void* memory, std::size_t length) {
   return ibv_dereg_mr(mr);
 }
 
-// Sends mappings ahead of the application's next data, so that the peer's application has them by
-// then.
+// Announces new mappings to the peer before the next data is sent, so that the peer's application
+// can use them when it has received this data.
 int RSocket::tell_mappings(Lock& lock, int flags) {
   const auto untold = [&] { return std::ranges::find(own_mappings_, false, &OwnMapping::told); };
   while (untold() != own_mappings_.end()) {

@@ -13,7 +13,7 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-/// Memory that the peer may write into.
+/// Memory into which the peer may write.
 struct Target {
   std::uint64_t address = 0;
   std::uint32_t key = 0;
@@ -30,17 +30,18 @@ struct Mapping {
 };
 inline constexpr std::size_t kMappingSize = 24;
 
-/// Entries in the table of targets: one for each half of the receive buffer.
+/// The number of entries in the table of targets. There is one for each half of the receive buffer.
 inline constexpr std::uint32_t kTargets = 2;
 
-/// The header in the private data.
+/// The header that both ends send in the private data of request and reply.
 struct Greeting {
-  std::endian order = std::endian::native;  ///< byte order of its tables and messages
-  bool maps = true;                         ///< has a table of mappings after that of targets
+  std::endian order = std::endian::native;  ///< byte order of the sender's tables and messages
+  bool maps = true;                         ///< a table of mappings follows that of targets
   std::uint16_t credits = 0;
-  std::uint32_t mappings = 0;  ///< entries; rounded as in mapping_scale.hpp
-  Target table;                ///< of targets; `length` counts entries
-  Target buffer;               ///< the first target
+  /// Number of entries in the table of mappings; rounded as in mapping_scale.hpp.
+  std::uint32_t mappings = 0;
+  Target table;   ///< the table of targets; `length` is the number of entries
+  Target buffer;  ///< the first target
   bool operator==(const Greeting&) const = default;
 };
 inline constexpr std::size_t kGreetingSize = 40;
@@ -50,7 +51,7 @@ inline constexpr std::uint32_t kMaxValue = (1U << 29) - 1;
 enum class Control : std::uint8_t { kDisconnect = 0, kKeepalive = 1, kShutdown = 2 };
 
 struct Message {
-  Kind kind{};  ///< may be no enumerator
+  Kind kind{};  ///< may have a value that is no enumerator
   std::uint32_t value = 0;
   bool operator==(const Message&) const = default;
 };
@@ -63,8 +64,8 @@ constexpr Message unpack(std::uint32_t word) {
 }
 
 std::array<std::byte, kGreetingSize> encode(const Greeting& greeting);
-/// Ignores octets after the header. Fails with ENOTSUP for another version, with EPROTO for invalid
-/// values.
+/// Decodes a greeting. Ignores octets after the header. Fails with ENOTSUP if the version is not
+/// supported, and with EPROTO if a value is invalid.
 std::expected<Greeting, int> decode_greeting(std::span<const std::byte> octets);
 
 std::array<std::byte, kTargetSize> encode(const Target& target, std::endian order);
