@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Reads exports.def and writes, into DIR: ibverbs.map and rdmacm.map (version scripts), refused.cpp
 # (the functions that are refused), private_nodes.hpp (private names under the node of every
-# release) and exports.txt ("NAME NODE HOW" per line, for the ABI test). A line of the table that it
-# does not understand stops the configuration.
+# release) and exports.txt ("NAME NODE HOW" per line, for the ABI test). An invalid line in
+# exports.def stops the configuration.
 
 # rdma_core_exports(DEF DIR)
 function(rdma_core_exports def dir)
@@ -27,9 +27,9 @@ function(rdma_core_exports def dir)
   file(CONFIGURE OUTPUT ${dir}/exports.txt CONTENT "${table}" @ONLY)
 endfunction()
 
-# The macros below are parts of that function: they read and set its variables.
+# rdma_core_exports() calls the macros below, which read and set its variables.
 
-# Adds a name to the version script, and its code unless that is written by hand.
+# Adds a name to the version script. If `how` is not impl, also adds the code of its function.
 macro(rdma_core_name node how name why)
   list(APPEND nodes ${node})
   string(APPEND names_${node} "    ${name};\n")
@@ -81,7 +81,7 @@ macro(rdma_core_write_scripts dir)
   list(REMOVE_DUPLICATES nodes)
   set(script "")
   set(script_cm "")
-  set(rest "  local: *;\n")  # in the first node; hides everything that no node names
+  set(rest "  local: *;\n")  # goes into the first node; hides all symbols that no node lists
   foreach(node IN LISTS nodes)
     string(APPEND script "${node} {\n  global:\n${names_${node}}${rest}};\n")
     set(rest "")
