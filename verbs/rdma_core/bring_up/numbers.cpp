@@ -56,7 +56,8 @@ const QpNumbers::Port* QpNumbers::find(std::uint16_t port) const {
 
 QpNumbers::Port& QpNumbers::open(const std::vector<OobAddress>& at) {
   std::error_code last = std::make_error_code(std::errc::address_not_available);
-  std::vector<Place> taken_elsewhere;  // stay bound so that each try gets another port
+  // Sockets of earlier tries; bound so that each try gets another port.
+  std::vector<Place> taken_elsewhere;
   for (std::size_t i = 0; i < kTries; ++i) {
     Port port;
     bool complete = true;
@@ -89,7 +90,7 @@ std::error_code QpNumbers::listen(std::uint32_t number, const OobAddress& at,
   auto place =
       std::ranges::find_if(places, [&at](const Place& p) { return same_place(p.address, at); });
   if (place != places.end() && place->listener != nullptr) return {};
-  if (place == places.end()) {  // The address is new.
+  if (place == places.end()) {  // The host has got this address after the port was bound.
     auto bound = bind_at(at, port->number);
     if (!bound) return bound.error();
     places.push_back({.address = at, .bound = std::move(*bound), .listener = {}});

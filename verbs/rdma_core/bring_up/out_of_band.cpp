@@ -23,7 +23,7 @@ using verbs::Errc;
 
 constexpr const char* kBringUp = "a queue pair brought up without rdma_cm";
 constexpr std::uint32_t kPsnMask = 0xFFFFFF;
-// The program sets this end's sq_psn only in the step to RTS.
+// Stands for any PSN until the step to RTS, in which the program sets this end's sq_psn.
 constexpr std::uint32_t kAnyPsn = UINT32_MAX;
 // A peer that is not ready resets the connection or holds the request. The core repeats the connect
 // for this long before it reports a failure.
@@ -202,8 +202,8 @@ void OutOfBand::forget(std::uint32_t number) {
 void OutOfBand::give_up(RcQp& qp) {
   forget(number_of(qp));
   unanswered_.forget(number_of(qp));
-  // The dispatcher may still handle a request for the queue pair. After that is done and cancelled,
-  // it may still handle an event of the connection, so this waits twice.
+  // The dispatcher may still handle a request for the queue pair. When that is done and the
+  // connection is cancelled, it may still handle an event of the connection, so this waits twice.
   core_.await_dispatcher();
   for (verbs::QueuePair* const end : qp.ends() | std::views::reverse) core_.rnic().cancel(*end);
   core_.await_dispatcher();

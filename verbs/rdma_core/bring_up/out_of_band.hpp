@@ -115,7 +115,7 @@ class OutOfBand final : public BringUp {
   Core& core_;
   const OutOfBandPeers peers_;  ///< which peers are allowed
   Unanswered unanswered_;
-  std::mutex mutex_;  ///< taken after Core's locks
+  std::mutex mutex_;  ///< locked after Core's locks
   QpNumbers numbers_;
   std::unordered_map<std::uint32_t, Wanting> wanting_;  ///< by queue pair number
   /// Notified when an entry of wanting_ is established or removed.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks periodically whether requests wait, so that posting costs nothing extra. If a queue pair
-// has requests at two checks, which are one limit apart, the peer has been absent for at least one
-// limit.
+// has requests at two checks, which are one limit apart, these requests have waited for more than
+// one limit and less than two.
 #include "bring_up/unanswered.hpp"
 
 #include <sys/timerfd.h>
@@ -21,11 +21,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The minimum of the limit. It is long because not an adapter but a thread of the peer's program
-// answers, and that thread may have to wait for a processor.
+// The minimum time for which requests wait for a peer that has not connected yet. It is long
+// because not an adapter but a thread of the peer's program answers, and that thread may have to
+// wait for a processor.
 constexpr auto kLeast = 2s;
-// The maximum of the limit after the peer has disconnected. A longer wait would be useless, because
-// the peer does not come back.
+// The maximum time for which requests wait after the peer has disconnected. A longer wait would be
+// useless, because the peer does not come back.
 constexpr auto kMost = 2s;
 // The time between two checks for requests when the peer cannot be reached.
 constexpr auto kBetweenLooks = 100ms;

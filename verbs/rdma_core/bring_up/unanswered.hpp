@@ -34,10 +34,10 @@ class Unanswered {
   /// Call when the queue pair could not be connected. Its requests fail at the next check, which
   /// also logs `why`. Returns false if requests do not wait for a peer in this configuration.
   bool peer_unreachable(verbs::QpNum num, const std::string& why);
-  /// Call when the connection is over and no event reports this to the program. Requests that the
-  /// queue pair has or gets then fail after at least one limit, which is two seconds or less.
-  /// Returns false if requests do not wait in this configuration, or if they wait for their peer
-  /// forever.
+  /// Call when the connection is over and no event reports this to the program. Outstanding
+  /// requests, and requests that are posted later, then fail after at least one limit and less than
+  /// two. The limit is the time that the program has set, but two seconds at most. Returns false if
+  /// requests do not wait in this configuration, or if they wait for their peer forever.
   bool peer_left(RcQp& qp);
   /// Call when the queue pair was reset or destroyed.
   void forget(verbs::QpNum num);

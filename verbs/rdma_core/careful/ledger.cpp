@@ -135,8 +135,8 @@ Ledger::View Ledger::Buffer::block(std::size_t index) const {
   return at < memory.size() ? memory.subspan(at, std::min(size, memory.size() - at)) : View();
 }
 
-/// Returns the index of the first block from `from` on that has changed, or the number of blocks if
-/// none has.
+/// Beginning with block `from`, returns the index of the first block that has changed, or the
+/// number of blocks if none has.
 std::size_t Ledger::first_changed(const Buffer& buffer, std::size_t from) const {
   for (; from < buffer.sums.size(); ++from) {
     std::uint32_t now = 0;

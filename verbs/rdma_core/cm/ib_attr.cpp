@@ -19,9 +19,9 @@ namespace iwarp::rdma_core {
 namespace {
 
 constexpr std::uint8_t kHops = 64;
-constexpr std::uint8_t kAckTimeout = 18;  // 4.096 us * 2^18: about a second
+constexpr std::uint8_t kAckTimeout = 18;  // encodes 4.096 us * 2^18, which is about a second
 constexpr std::uint8_t kRetries = 7;
-constexpr std::uint8_t kMinRnrTimer = 12;  // 0.64 ms
+constexpr std::uint8_t kMinRnrTimer = 12;  // encodes 0.64 ms
 constexpr std::uint16_t kOnlyPkey = 0xFFFF;
 constexpr std::uint8_t kExactly = 2;  // IB_SA_EQ: mtu and packet_life_time are exact values
 

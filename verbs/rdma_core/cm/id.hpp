@@ -81,18 +81,19 @@ struct CmId {
   bool synchronous() const { return own_channel != nullptr; }
 
   rdma_cm_id abi{};        ///< must be the first member, see of()
-  ibv_sa_path_rec path{};  ///< used as RoCE only
+  ibv_sa_path_rec path{};  ///< set only as RoCE
   Core* core = nullptr;    ///< null while the id uses no device
   std::unique_ptr<EventChannel> own_channel;
   // Only the program's calls use the members below.
   std::optional<net::BoundSocket> bound;
   bool v6_only = false;
-  std::optional<std::uint8_t> ack_timeout;  ///< RDMA_OPTION_ID_ACK_TIMEOUT, as IBV_QP_TIMEOUT
+  /// Value of RDMA_OPTION_ID_ACK_TIMEOUT, encoded as ibv_qp_attr::timeout.
+  std::optional<std::uint8_t> ack_timeout;
   /// Attributes that rdma_create_ep() got, for the queue pairs of accepted ids.
   std::optional<ibv_qp_init_attr> child_qp;
   // Cm::mutex guards the members below.
   IdLife life;
-  verbs::QpNum qp_num = 0;  ///< set from kConnecting on
+  verbs::QpNum qp_num = 0;  ///< number of its queue pair, set from kConnecting on
   bool passive = false;     ///< the id was made for a connection request
   bool has_qp = false;      ///< rdma_create_qp() made its queue pair before it began to connect
   bool is_rsocket = false;  ///< the connection belongs to an rsocket
@@ -102,7 +103,7 @@ struct CmId {
   std::unique_ptr<net::ConnectRequest> request;
   /// datagrams: the UDP port; of an id made for a request, the listener's port
   std::shared_ptr<SidrEnd> sidr;
-  std::optional<SidrEnd::Peer> asked_by;  ///< datagrams: the peer whose request made the id
+  std::optional<SidrEnd::Peer> asked_by;  ///< datagrams: the peer for whose request the id was made
   int backlog = 0;                        ///< of a listening id: the maximum of `waiting_requests`
   /// Of a listening id: number of requests that the program has not read yet.
   std::atomic<int> waiting_requests{0};
@@ -116,7 +117,7 @@ struct CmId {
 /// that end.
 struct CmEnding {
   std::unique_ptr<CmEventRecord> event;
-  std::uint16_t own_port = 0;  ///< the program's port number
+  std::uint16_t own_port = 0;  ///< local port of the connection, as the program numbers it
   bool is_request() const { return event->child != nullptr; }
   /// The queue pair whose completions must be polled first. 0 if this is a request, or if the end
   /// no longer waits for completions.
@@ -137,7 +138,8 @@ struct Cm {
   /// connection ends. The pointer is null if the id was destroyed while it connected.
   std::unordered_map<verbs::QpNum, CmId*> by_qp;
   std::list<CmEnding> endings;
-  std::deque<EventChannel*> retired;  ///< destroyed by the program and not freed yet, see retire()
+  /// Channels that the program has destroyed and that are not freed yet, see retire().
+  std::deque<EventChannel*> retired;
 };
 Cm& cm();
 

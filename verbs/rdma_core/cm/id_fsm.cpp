@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of states and events, for the checked table in rfc-notes/fsm.
+// Returns the names of states and events, with which a test compares the table in rfc-notes/fsm.
 #include "cm/id_fsm.hpp"
 
 namespace iwarp::rdma_core {

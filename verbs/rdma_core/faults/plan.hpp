@@ -47,7 +47,7 @@ enum class Act : std::uint8_t {
 /// The queue pairs or connections to which a rule applies. They are numbered in the order in which
 /// they were made, from 1 on.
 struct Subject {
-  std::uint32_t number = 0;  ///< 0: any
+  std::uint32_t number = 0;  ///< number of the queue pair or connection; 0: any
   bool each = false;         ///< applies to any, and counts each separately
 };
 
@@ -78,7 +78,7 @@ struct PlanError {
 };
 
 inline constexpr std::size_t kMaxRules = 1024;
-inline constexpr std::size_t kMaxPlan = 1 << 20;  ///< octets
+inline constexpr std::size_t kMaxPlan = 1 << 20;  ///< maximum size of a plan in octets
 inline constexpr std::size_t kMaxLine = 512;
 
 std::expected<Plan, PlanError> parse_plan(std::string_view text);

@@ -39,7 +39,7 @@ class HeldReceives {
 
  private:
   struct Held {
-    const void* queue;  ///< a Qp or an Srq
+    const void* queue;  ///< address of the queue: a Qp or an Srq
     RcQp* qp;           ///< null if `queue` is a shared receive queue
     Srq* srq;
     Time until;

@@ -44,8 +44,8 @@ struct Context {
 
   verbs_context abi{};  ///< must be the first member, see of()
   Core& core;
-  net::Rnic& rnic;        ///< of the Core
-  Hooks* const hooks;     ///< of the Core; null if no hooks observe or intercept calls
+  net::Rnic& rnic;        ///< RNIC of the Core
+  Hooks* const hooks;     ///< hooks of the Core; null if no hooks observe or intercept calls
   const Persona persona;  ///< whether the program sees an RNIC or a RoCE adapter
   EventQueue<ibv_async_event> async;
   std::atomic<int> users{0};  ///< number of domains, channels and completion queues
@@ -117,7 +117,7 @@ struct Cq {
   Context& context;
   ContextUse use{context};
   net::CqHandle core;
-  std::atomic<int> users{0};  ///< queue pairs
+  std::atomic<int> users{0};  ///< number of queue pairs that use this queue
   /// Count the events that the program has read from the channel, and the asynchronous events that
   /// were queued. Destroying the completion queue waits until the program has acknowledged all of
   /// them.
@@ -141,7 +141,7 @@ struct Srq {
   ibv_srq abi{};  ///< must be the first member, see of()
   Pd& pd;
   net::SrqHandle core;
-  std::atomic<int> users{0};  ///< queue pairs
+  std::atomic<int> users{0};  ///< number of queue pairs that use this queue
   std::atomic<std::uint32_t> async_events{0};
 
   static Srq& of(ibv_srq* srq) { return *reinterpret_cast<Srq*>(srq); }

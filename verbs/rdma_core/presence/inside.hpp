@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside: set while this library itself opens and stats files. The functions of this library then
-// pass all calls on to the system unchanged.
+// Inside: marks a thread while this library itself opens and stats files in it. The functions of
+// this library then pass all calls of the thread on to the system unchanged.
 #pragma once
 
 #include <cerrno>
 
 namespace iwarp::rdma_core::presence {
 
-/// Sets the mark for this thread, and restores the mark and errno when it is destroyed.
+/// The constructor marks this thread. The destructor restores the previous mark and errno.
 class Inside {
  public:
   Inside() : before_(inside), errno_(errno) { inside = true; }

@@ -15,9 +15,9 @@ struct Place {
   bool made_up = false;  ///< the file is in a made-up folder, or would be if it existed
 };
 
-/// Resolves the path as the kernel does, across real and made-up folders. `follow`: also follows a
-/// link at the end. Fast for paths that cannot lead to a made-up file, because they contain none of
-/// the made-up names and do not start in a made-up folder.
+/// Resolves the path as the kernel does, across real and made-up folders. If `follow` is set, also
+/// follows a link at the end. Fast for paths that cannot lead to a made-up file, because they
+/// contain none of the made-up names and do not start in a made-up folder.
 Place resolve(int directory, const char* path, bool follow);
 
 /// Returns the name of the file behind an open descriptor, and whether it is made up, but no path

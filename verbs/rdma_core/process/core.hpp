@@ -159,10 +159,10 @@ class Core {
   /// Held while events are dispatched. A thread that needs other locks, too, takes this one first.
   /// The mutex is recursive, so that a thread that holds it may call await_dispatcher().
   std::recursive_mutex dispatching_;
-  std::mutex qps_mutex_;  ///< taken before the locks of the CM and of event queues
+  std::mutex qps_mutex_;  ///< locked before the locks of the CM and of event queues
   ByNumber<RcQp> connections_;
   ByNumber<UdQp> datagrams_;
-  std::mutex objects_mutex_;  ///< taken before the locks of event queues
+  std::mutex objects_mutex_;  ///< locked before the locks of event queues
   std::unordered_map<const void*, void*> objects_;
   UntoldEnds untold_ends_;
   std::vector<std::unique_ptr<Service>> services_;

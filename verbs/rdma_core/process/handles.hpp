@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of valid objects, to which programs hold pointers. Each has a number, as in the kernel.
 // Calls that create, change or destroy objects check with this table whether their arguments are
-// valid. As in every provider, calls that post or poll do not.
+// valid. As in every provider, calls that post or poll do not check their arguments.
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -54,15 +54,15 @@ struct Qp : QpFields {
   /// Implements ibv_modify_qp(). The caller has already refused attributes and states that no type
   /// supports.
   virtual int modify(const ibv_qp_attr& attr, int mask) = 0;
-  /// Moves the queue pair to the error state, like modify().
+  /// Moves the queue pair to the error state, as modify() does.
   virtual int to_error() = 0;
   /// Returns the state of the queue pair. It determines which requests may be posted.
   virtual ibv_qp_state state_now() const { return state.load(); }
   /// Fills in the attributes that only the core knows, for ibv_query_qp(), and returns the state
   /// for ibv_qp. Call with the mutex locked.
   virtual ibv_qp_state describe(ibv_qp_attr& attr) const = 0;
-  /// Post a list, like post_send() and post_recv() in qp/calls.hpp. If they fail, `wr` becomes the
-  /// first request that was not posted.
+  /// Post a list of requests or receives, as post_send() and post_recv() in qp/calls.hpp do. If
+  /// they fail, `wr` becomes the first request that was not posted.
   virtual int post(ibv_send_wr*& wr) = 0;
   virtual int receive(ibv_recv_wr*& wr) = 0;
   /// Posts all staged requests, or none if any of them is invalid.

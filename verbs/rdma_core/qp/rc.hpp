@@ -32,7 +32,8 @@ struct RcQp final : Qp {
   /// finds no receive here. Empty if the queue pair was not connected by rdma_cm.
   std::optional<std::uint8_t> cm_rnr_retry;
   net::QpHandle core;  ///< destroyed before the members above
-  /// If the queue pair is connected to itself: the end that sends; `core` is the one that receives.
+  /// Null unless the queue pair is connected to itself. In that case this end sends, and `core`
+  /// receives.
   net::QpHandle to_itself;
 
   bool is_to_itself() const { return to_itself != nullptr; }

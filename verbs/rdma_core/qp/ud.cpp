@@ -68,7 +68,8 @@ int change(UdQp& qp, const ibv_qp_attr& attr, int mask) {
   if (!is_there || !is_step(from, to, QpRules::kUd, mask)) return EINVAL;
   const bool has_key = (mask & IBV_QP_QKEY) != 0;
   if (has_key)
-    qp.core->set_q_key(attr.qkey);  // before the step to RTR, after which datagrams can arrive
+    // Sets the Q_Key before the step to RTR, after which datagrams can arrive.
+    qp.core->set_q_key(attr.qkey);
   if ((mask & IBV_QP_STATE) != 0) {
     if (const int code = change_datagram_state(qp, attr)) return code;
   }

@@ -48,8 +48,8 @@ struct SidrEnd {
   };
   /// Counts the messages that were dropped.
   struct Dropped {
-    std::uint64_t malformed = 0;  ///< malformed, or sent to a multicast group
-    std::uint64_t unasked = 0;    ///< replies to no request of this end
+    std::uint64_t malformed = 0;  ///< messages that were malformed or sent to a multicast group
+    std::uint64_t unasked = 0;    ///< replies that match no request of this end
     std::uint64_t unheard = 0;    ///< requests to an id that does not listen
     std::uint64_t undecided = 0;  ///< requests repeated before the program has answered
     std::uint64_t crowded = 0;    ///< requests that arrived while the backlog was full
@@ -79,7 +79,7 @@ class Sidr final : public Service {
     void (*answered)(CmId& asker, const SidrMessage& message);
     void (*unanswered)(CmId& asker);
   };
-  /// `mutex`: the mutex of the ids. Throws std::system_error if no descriptor can be opened.
+  /// `mutex` is the mutex of the ids. Throws std::system_error if no descriptor can be opened.
   Sidr(const Calls& calls, std::mutex& mutex);
 
   /// Returns a descriptor that is readable while check() has work to do.
@@ -104,7 +104,7 @@ class Sidr final : public Service {
   std::mutex& mutex_;
   net::UniqueFd epoll_;
   net::UniqueFd timer_;
-  std::map<int, std::shared_ptr<SidrEnd>> ends_;  ///< by descriptor
+  std::map<int, std::shared_ptr<SidrEnd>> ends_;  ///< ports by the descriptor of their socket
 };
 
 }  // namespace iwarp::rdma_core

@@ -18,9 +18,9 @@ namespace iwarp::rdma_core::rsockets {
 struct Options {
   Sizes sizes;
   int family = 0;
-  int status_flags = 0;      ///< set by F_SETFL
-  int descriptor_flags = 0;  ///< set by F_SETFD
-  int error = 0;             ///< SO_ERROR returns and clears it
+  int status_flags = 0;      ///< flags that F_SETFL has set
+  int descriptor_flags = 0;  ///< flags that F_SETFD has set
+  int error = 0;             ///< error that SO_ERROR returns and clears
   int reuse_address = 0;
   int keep_alive = 0;
   int keep_alive_seconds = 7200;

@@ -22,7 +22,7 @@ class Cursor {
  public:
   explicit Cursor(std::span<const iovec> pieces) : pieces_(pieces) {}
 
-  /// Returns the next contiguous bytes; empty at the end of the list.
+  /// Returns the next contiguous bytes, or an empty span at the end of the list.
   std::span<std::byte> piece() {
     while (!pieces_.empty() && at_ == pieces_.front().iov_len) {
       pieces_ = pieces_.subspan(1);

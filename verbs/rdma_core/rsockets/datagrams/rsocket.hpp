@@ -54,7 +54,7 @@ class DatagramRSocket final : public Socket {
     std::uint64_t malformed = 0;
     std::uint64_t unasked = 0;  ///< control messages that answer no message of this rsocket
     std::uint64_t forged = 0;   ///< messages whose header has a different sender address
-    /// Messages from others than the peer to which the rsocket is connected.
+    /// Messages from another peer than the one to which the rsocket is connected.
     std::uint64_t strangers = 0;
   };
   struct Target {

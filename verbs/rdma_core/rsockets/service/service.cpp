@@ -31,8 +31,8 @@ Service* instance = nullptr;
 
 }  // namespace
 
-/// A copy of an rdma_cm event. The original can thus be acknowledged before the event is handled,
-/// in which rdma_destroy_id() may be called: this waits for the acknowledgement.
+/// A copy of an rdma_cm event. The original is acknowledged before the event is handled, because
+/// handling it may call rdma_destroy_id(), which waits for the acknowledgement.
 struct Service::Event {
   rdma_cm_event_type type;
   int status;

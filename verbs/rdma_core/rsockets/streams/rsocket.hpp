@@ -22,7 +22,7 @@ enum class Phase : std::uint8_t {
   kIdle,
   kBound,
   kListening,
-  kOpening,  ///< after rconnect() or rdma_accept()
+  kOpening,  ///< rconnect() or rdma_accept() was called, and the connection is being set up
   kConnected,
   kEnded,    ///< the connection ended in an orderly way in both directions
   kFailed,   ///< the connection failed after it was established
