@@ -89,7 +89,7 @@ class Held {
 
  private:
   static constexpr std::size_t kMost = 32;
-  // NOLINT(cppcoreguidelines-pro-type-member-init): initializing it would slow down every free()
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): would slow down every free()
   Range ranges_[kMost];
   std::size_t count_ = 0;
 };
