@@ -120,7 +120,7 @@ class RSocket final : public Socket {
   // Used only by a listener.
   std::size_t backlog_ = 0;
   std::deque<std::shared_ptr<RSocket>> accepted_;
-  // Used only by riomap() and riowrite().
+  // The memory that the application has mapped with riomap().
   std::vector<OwnMapping> own_mappings_;
 };
 
