@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of TCP connections: newest first, those with MPA in a list of their own.
+// Keeps the TCP connections in two lists, most recently active first: one for the connections that
+// carry MPA, and one for all others.
 #include "frames/connections/connections.hpp"
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 namespace iwarp::apps::frames {
 namespace {
 
-using Key = std::pair<TcpEnd, TcpEnd>;  ///< the lower one first
+using Key = std::pair<TcpEnd, TcpEnd>;  ///< the two ends of the connection, the lower one first
 
 Key key_of(const TcpSegment& s) {
   return s.source < s.destination ? Key{s.source, s.destination} : Key{s.destination, s.source};
@@ -25,7 +26,7 @@ std::size_t index(Side side) { return static_cast<std::size_t>(side); }
 
 }  // namespace
 
-/// A part of one stream for the decoder: octets, a hole, or the end.
+/// A part of one side's stream that goes to the decoder: octets, a hole, or the end of the stream.
 struct Part {
   Side side;
   PacketMark mark;
@@ -34,8 +35,8 @@ struct Part {
   bool end = false;
 };
 
-/// While one stream waits behind a hole, the parts of both streams are kept, so that the decoder
-/// gets them in the order of the capture.
+/// One TCP connection of the capture. While one of its streams waits for a missing segment, `kept`
+/// holds the new parts of both streams, so that the decoder gets them in the order of the capture.
 struct Connections::Flow : TellingFlow {
   struct Kept {
     std::size_t order;
@@ -46,10 +47,11 @@ struct Connections::Flow : TellingFlow {
   Key key;
   std::array<TcpReassembly, 2> tcp;
   std::array<std::optional<std::uint32_t>, 2> isn;
-  std::optional<trace::StreamDecoder> decoder;  ///< none: closed, or not MPA
+  /// Empty if the connection was closed or is not MPA.
+  std::optional<trace::StreamDecoder> decoder;
   std::vector<Kept> kept;
-  std::size_t kept_octets = 0;  ///< including the memory of the entries
-  std::size_t held = 0;         ///< octets
+  std::size_t kept_octets = 0;  ///< octets in `kept`, plus the size of its entries
+  std::size_t held = 0;         ///< octets of this connection that Table::held includes
 
   bool waits() const { return tcp[0].waits() || tcp[1].waits(); }
   std::size_t held_now() const {
@@ -68,8 +70,8 @@ struct Connections::Flow : TellingFlow {
     if (part.missing != 0) decoder->missing(part.side, part.missing);
     if (part.end) decoder->ended(part.side);
   }
-  /// Decodes the parts that were kept. Octets that waited for a late segment are dated like that
-  /// segment.
+  /// Decodes the kept parts. If octets waited for a segment that was captured late, dates them as
+  /// that segment.
   void release() {
     std::array<PacketMark, 2> latest{};
     for (auto& k : kept) {
@@ -173,23 +175,23 @@ void Connections::look_for_datagram(int link_type, bytes::View packet, std::size
                      mark);
 }
 
-/// Returns whether the segment is a SYN of a new connection, and not this connection's SYN sent
-/// again.
+/// Returns whether the segment is a SYN that opens a new connection on these ports, and not a
+/// retransmission of this connection's SYN.
 bool Connections::begins_anew(const Flow& flow, const TcpSegment& segment) {
   if (!segment.syn || segment.ack_valid) return false;
   const auto& isn = flow.isn[index(segment.source == flow.info.near ? Side::kNear : Side::kFar)];
   return !flow.decoder || (isn && *isn != segment.seq);
 }
 
-/// Begins a connection with its first packet. The sender is `near`, unless the packet answers a
-/// SYN.
+/// Begins a connection with its first captured packet. `near` is the sender of that packet, unless
+/// the packet is a SYN+ACK: then `near` is the receiver.
 void Connections::begin(Flow& flow, const TcpSegment& segment) {
   ++counts_.connections;
   const bool answers = segment.syn && segment.ack_valid;
   flow.info.near = answers ? segment.destination : segment.source;
   flow.info.far = answers ? segment.source : segment.destination;
   flow.info.opening_seen = segment.syn;
-  // References to flows stay valid: they live in lists.
+  // The reference to the flow stays valid, because a flow is a list node and never moves.
   flow.decoder.emplace([this, &flow](const Frame& frame) { on_frame(flow, frame); },
                        trace::DecoderOptions{.search = true});
 }
@@ -206,7 +208,8 @@ void Connections::give(Flow& flow, Side from, const TcpSegment& segment, const P
   const bool ended = tcp.ended();
   tcp.segment(segment, mark, sink);
   if (flow.kept_octets > kMaxKept) {
-    // Much has been sent since, and no acknowledgement covers what follows the hole.
+    // The peer has acknowledged nothing behind the hole, although much has been captured since
+    // then. Treat the octets of the hole as missing instead of waiting for them.
     peer.finish(peer_sink);
     tcp.finish(sink);
   }
@@ -262,7 +265,7 @@ void Connections::make_room(const Flow* keep) {
     Flow& flow = list.back();
     if (flow.session && flow.decoder) ++counts_.set_aside;
     close(flow, Closing::kSetAside, last_);
-    // Closing may have found the first frame of the connection and moved it to the other list.
+    // close() may have found the first frame of the connection and moved it to the MPA list.
     t.erase(t.by_key.at(flow.key));
     return true;
   };
@@ -279,7 +282,8 @@ void Connections::finish() {
   std::vector<Flow*> flows;
   flows.reserve(t.by_key.size());
   for (auto& [key, flow] : t.by_key) flows.push_back(&*flow);
-  // In the order in which they were found; connections without a frame come last.
+  // Close the connections in the order of their MPA numbers. Those without a frame have number 0,
+  // from which - 1 makes the largest value, so they come last.
   std::ranges::sort(flows, {}, [](const Flow* flow) { return flow->info.number - 1; });
   for (Flow* flow : flows) close(*flow, Closing::kEndOfFile, last_);
   t.by_key.clear();

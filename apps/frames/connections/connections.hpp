@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connections: finds the MPA connections among the packets of a capture, on any port, and reports
-// to a listener what each of them carries. Packets go to their TCP connection, its streams to a
-// StreamDecoder, its frames to a Session. Connections that turn out not to be MPA are dropped.
-// Datagrams of this stack are reported one by one. Memory is bounded: when there are too many
-// connections, the one that was silent for longest is evicted.
+// their frames to a listener. It sorts the packets by TCP connection, passes the octets of each
+// stream to a StreamDecoder, and passes the frames that the decoder finds to a Session. It drops
+// connections that turn out not to be MPA, and reports datagrams of this stack one by one. Its
+// memory is bounded: when there are too many connections, it evicts the one that was silent for
+// longest.
 #pragma once
 
 #include <array>
@@ -19,23 +20,25 @@
 namespace iwarp::apps::frames {
 
 struct ConnectionInfo {
-  std::uint64_t number = 0;  ///< among the MPA connections of the capture, from 1
-  TcpEnd near;               ///< opened the connection, or was seen first
+  std::uint64_t number = 0;  ///< number among the MPA connections of the capture, from 1
+  TcpEnd near;  ///< the end that opened the connection, or that sent its first captured packet
   TcpEnd far;
-  bool opening_seen = false;           ///< the SYN is in the capture
-  std::array<bool, 2> seen{};          ///< the capture has octets of that side
-  std::array<bool, 2> startup_seen{};  ///< the capture has that side's startup frame
-  bool rejected = false;               ///< by a Reply with R=1
-  std::array<bool, 2> guessed{};  ///< whether it uses markers and CRCs was guessed from its frames
-  std::array<std::uint64_t, 2> frames{};  ///< frames of that side so far
+  bool opening_seen = false;           ///< whether the capture contains the SYN
+  std::array<bool, 2> seen{};          ///< whether the capture contains octets of that side
+  std::array<bool, 2> startup_seen{};  ///< whether the capture contains that side's startup frame
+  bool rejected = false;               ///< whether a Reply with R=1 rejected the connection
+  /// Whether the decoder had to guess from that side's frames if they have markers and CRCs.
+  std::array<bool, 2> guessed{};
+  std::array<std::uint64_t, 2> frames{};  ///< number of frames of that side so far
 };
 
-/// Octets of one side in which no frame was found, in one piece.
+/// A contiguous range of octets of one side in which the decoder found no frame.
 struct Skipped {
   Side from = Side::kNear;
-  std::uint64_t offset = 0;   ///< in the stream of that side, as far as it was captured
-  std::uint64_t octets = 0;   ///< all of them
-  std::uint64_t missing = 0;  ///< those that are not in the capture
+  /// Offset in the stream of that side, counted from the first captured octet.
+  std::uint64_t offset = 0;
+  std::uint64_t octets = 0;   ///< size of the range, including `missing`
+  std::uint64_t missing = 0;  ///< how many of these octets are not in the capture
   const char* why = "";
   PacketMark mark;
 };
@@ -44,24 +47,26 @@ enum class Closing : std::uint8_t {
   kFin,
   kReset,
   kReplaced,   ///< the same ports were used for a new connection
-  kSetAside,   ///< evicted: there were too many at a time
-  kEndOfFile,  ///< it was open when the capture ended
+  kSetAside,   ///< evicted, because there were too many connections or octets to hold
+  kEndOfFile,  ///< still open when the capture ended
 };
 
 struct Closed {
   Closing how = Closing::kEndOfFile;
-  Side first = Side::kNear;  ///< kFin: which side ended its stream first
+  Side first = Side::kNear;  ///< for kFin: the side that ended its stream first
   std::array<TcpReassembly::Counts, 2> tcp;
-  std::array<std::size_t, 2> unanswered{};  ///< Read and Atomic Requests of that side
+  /// Number of Read and Atomic Requests of that side that got no response.
+  std::array<std::size_t, 2> unanswered{};
 };
 
-/// A UDP packet in the form of this stack's datagrams, to the port that its QPN names.
+/// A UDP datagram in the format of this stack, sent to the port that belongs to its destination
+/// QPN.
 struct SeenDatagram {
   TcpEnd source;
   TcpEnd destination;
   verbs::Datagram datagram;
   bool has_right_crc = false;
-  bytes::View octets;  ///< the whole payload
+  bytes::View octets;  ///< the whole UDP payload
 };
 
 class ConnectionListener {
@@ -72,7 +77,7 @@ class ConnectionListener {
   virtual void skipped(const ConnectionInfo& connection, const Skipped& skipped) = 0;
   virtual void closed(const ConnectionInfo& connection, const Closed& closed,
                       const PacketMark& mark) = 0;
-  /// An action of one end, from its log. Captures have none.
+  /// Reports an action of one end that its log contains. Captures contain no such actions.
   virtual void local(const ConnectionInfo& connection, Side end, const verbs::LocalEvent& event,
                      const PacketMark& mark) {
     (void)connection, (void)end, (void)event, (void)mark;
@@ -90,29 +95,30 @@ class Connections {
   Connections& operator=(const Connections&) = delete;
 
   void packet(int link_type, bytes::View packet, std::size_t wire_size, const PacketMark& mark);
-  /// The capture has ended: delivers what is held, and closes all connections.
+  /// Ends the capture: delivers the octets that are still held, then closes all connections.
   void finish();
 
   struct Counts {
-    std::array<std::uint64_t, 5> packets{};  ///< by PacketKind
-    std::uint64_t connections = 0;           ///< of TCP
-    std::uint64_t mpa = 0;                   ///< of them
-    std::uint64_t set_aside = 0;             ///< of those, evicted
-    std::uint64_t records = 0;               ///< of logs, in addition to the packets
-    std::uint64_t datagrams = 0;             ///< of this stack, among the packets without TCP
-    std::uint64_t logged_datagrams = 0;      ///< of logs
+    std::array<std::uint64_t, 5> packets{};  ///< number of packets, by PacketKind
+    std::uint64_t connections = 0;           ///< TCP connections
+    std::uint64_t mpa = 0;                   ///< connections that carry MPA
+    std::uint64_t set_aside = 0;  ///< MPA connections that were evicted while they were open
+    std::uint64_t records = 0;    ///< records of log files, which `packets` does not include
+    /// Datagrams of this stack, found among the packets that are not TCP.
+    std::uint64_t datagrams = 0;
+    std::uint64_t logged_datagrams = 0;  ///< datagrams of this stack that log files contain
   };
   const Counts& counts() const { return counts_; }
-  /// For LoggedConnections, which counts the connections of logs.
+  /// Returns the counts so that LoggedConnections can add the connections of log files.
   Counts& counts() { return counts_; }
-  /// Octets that wait for missing ones; at most kMaxHeld after each packet.
+  /// Returns how many octets wait for missing ones: at most kMaxHeld after each call of packet().
   std::size_t held() const;
 
   static constexpr std::size_t kMaxConnections = 4096;
   static constexpr std::size_t kMaxMpa = 512;
   static constexpr std::size_t kMaxHeld = 24 * 1024 * 1024;
-  /// Octets of a connection that are kept while one of its streams waits behind a hole, so that
-  /// both are reported in the order of the capture. If there are more, the hole is given up.
+  /// Maximum size of the parts that one connection keeps while one of its streams waits behind a
+  /// hole. Beyond it, the hole counts as missing, so that both streams go on.
   static constexpr std::size_t kMaxKept = TcpReassembly::kMaxHeld;
 
  private:

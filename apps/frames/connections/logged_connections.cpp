@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A log names its connections and has their octets in order, so there is nothing to reassemble.
+// A log names the connection of each event and contains the octets in order, so there is nothing to
+// reassemble.
 #include "frames/connections/logged_connections.hpp"
 
 #include <algorithm>
@@ -133,7 +134,7 @@ const char* LoggedConnections::datagram(bool outbound, const Ends& ends, bytes::
   return nullptr;
 }
 
-/// `otherwise`: how it closed, if the log does not say.
+/// Closes the connection for the reason that the log gives, or for `otherwise` if it gives none.
 void LoggedConnections::close(Flow& flow, Closing otherwise) {
   flow.mark = last_;
   for (const Side side : {Side::kNear, Side::kFar}) flow.decoder->ended(side);
@@ -141,7 +142,7 @@ void LoggedConnections::close(Flow& flow, Closing otherwise) {
 }
 
 void LoggedConnections::finish() {
-  // In the order in which they were started.
+  // The list has the newest connection first; close them in the order in which they were started.
   for (auto flow = flows_.rbegin(); flow != flows_.rend(); ++flow) {
     close(*flow, Closing::kEndOfFile);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoggedConnections: the connections of a log (rfc-notes/qlog.md), reported as Connections reports
-// those of a capture and numbered on from them, with the actions of their ends. The reader of the
-// file passes the events one by one. Memory is bounded: when there are too many connections, the
-// one that was started first is closed.
+// LoggedConnections: reports the connections of a log file (rfc-notes/qlog.md), including the
+// actions of their ends, to the listener to which Connections reports those of a capture. Continues
+// the numbering of Connections. QlogReader passes the events one by one. Memory is bounded: when
+// there are too many connections, the one that was started first is closed.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace iwarp::apps::frames {
 
 class LoggedConnections {
  public:
-  /// Both must outlive this object.
+  /// The listener and the counts must outlive this object.
   LoggedConnections(ConnectionListener& listener, Connections::Counts& counts);
   ~LoggedConnections();
   LoggedConnections(const LoggedConnections&) = delete;
@@ -29,24 +29,25 @@ class LoggedConnections {
     bool opened_locally = true;
   };
 
-  // Each returns null, or why the event was left out. `group`: names a connection of the file,
-  // which begins with its `started`.
+  // Each function adds one event. Returns null, or why the event was ignored. `group` names the
+  // connection in the file; started() must be the first call for it.
   const char* started(std::string_view group, const Ends& ends, const PacketMark& mark);
-  /// `offset`: place of the first octet in the stream of that side. Octets between it and those
-  /// before count as missing.
+  /// Adds octets of one stream, the first of which is at `offset`. If `offset` is beyond the octets
+  /// added so far, those in between count as missing.
   const char* octets(std::string_view group, bool outbound, std::uint64_t offset,
                      bytes::View octets, const PacketMark& mark);
   const char* closed(std::string_view group, bool outbound, bool reset, const PacketMark& mark);
-  /// The connection has no further events.
+  /// Ends the connection: the log has no further events of it.
   const char* ended(std::string_view group, const PacketMark& mark);
   const char* local(std::string_view group, const verbs::LocalEvent& event, const PacketMark& mark);
-  /// A datagram of a UD queue pair, which has neither beginning nor end.
+  /// Adds a datagram of a UD queue pair. It belongs to no connection, so it has no group.
   const char* datagram(bool outbound, const Ends& ends, bytes::View octets, const PacketMark& mark);
-  /// The file has ended: closes all connections. A group of the next file is another connection.
+  /// Ends the file: closes all connections. If the next file uses the same group names, they mean
+  /// other connections.
   void finish();
 
   static constexpr std::size_t kMaxOpen = 512;
-  static constexpr std::size_t kMaxGroup = 64;  ///< octets of a name
+  static constexpr std::size_t kMaxGroup = 64;  ///< maximum size of a group name, in bytes
   static constexpr std::uint64_t kMaxMissing = std::uint64_t{1} << 40;
 
  private:

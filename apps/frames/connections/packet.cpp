@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Link layers, IP, TCP and UDP, each checked against the captured octets.
+// Parses link layers, IP, TCP and UDP, and checks each length against the number of captured
+// octets.
 #include "frames/connections/packet.hpp"
 
 #include <fmt/format.h>
@@ -22,10 +23,11 @@ constexpr std::uint8_t kFin = 0x01, kSyn = 0x02, kRst = 0x04, kAck = 0x10;
 
 struct LinkRow {
   int type;
-  std::size_t size;         ///< of the header
-  std::size_t protocol_at;  ///< where the EtherType stands in it
+  std::size_t size;         ///< size of the link header
+  std::size_t protocol_at;  ///< offset of the EtherType in the link header
 };
-constexpr std::size_t kNoProtocol = 99;  ///< the version field of IP tells
+/// The link header has no EtherType: the version field of IP decides.
+constexpr std::size_t kNoProtocol = 99;
 constexpr std::array kLinks{
     LinkRow{kLinkEthernet, 14, 12},        LinkRow{kLinkCooked, 16, 14},
     LinkRow{kLinkCooked2, 20, 0},          LinkRow{kLinkNull, 4, kNoProtocol},
@@ -43,7 +45,8 @@ bool is_vlan(std::uint16_t type) {
   return type == kVlan || type == kServiceVlan || type == kOldServiceVlan;
 }
 
-/// The rest of a packet: the octets that were captured, and how many there were on the wire.
+/// The part of a packet that has not been parsed yet: its captured octets, and its size on the
+/// wire.
 struct Rest {
   View octets;
   std::size_t wire = 0;
@@ -57,7 +60,7 @@ struct Rest {
   }
 };
 
-/// Skips the link header. Returns the IP version that follows; 0: none.
+/// Skips the link header. Returns the version of IP that follows, or 0 if another protocol follows.
 unsigned skip_link(const LinkRow& link, Rest& rest) {
   if (rest.octets.size() < link.size) return 0;
   std::uint16_t type = 0;
@@ -87,7 +90,7 @@ struct Addresses {
   IpAddress destination;
 };
 
-// Returns kTcp if the protocol is `wanted`.
+// Parses the IPv4 header. Returns kTcp if the protocol is `wanted`, which may also be UDP.
 PacketKind parse_ipv4(Rest& rest, std::uint8_t wanted, Addresses& out) {
   constexpr std::size_t kHeader = 20;
   if (rest.octets.size() < kHeader) return PacketKind::kCut;
@@ -100,7 +103,8 @@ PacketKind parse_ipv4(Rest& rest, std::uint8_t wanted, Addresses& out) {
   in.u8();
   const auto protocol = in.u8();
   const std::size_t header = std::size_t{first & 0x0FU} * 4;
-  // A total of 0: the adapter cuts a larger packet into pieces after it was captured.
+  // A total length of 0 is valid: the adapter segments a larger packet after the host captured it
+  // (TSO).
   if (first >> 4 != 4 || header < kHeader || (total != 0 && total < header)) {
     return PacketKind::kMalformed;
   }
@@ -108,7 +112,7 @@ PacketKind parse_ipv4(Rest& rest, std::uint8_t wanted, Addresses& out) {
   if ((fragment & 0x3FFF) != 0) return PacketKind::kFragment;
   out.source = address(rest.octets.subspan(12, 4), false);
   out.destination = address(rest.octets.subspan(16, 4), false);
-  if (total != 0) rest.cut(total);  // Octets after the total are padding of the link.
+  if (total != 0) rest.cut(total);  // Octets beyond the total length are padding of the link layer.
   rest.skip(header);
   return PacketKind::kTcp;
 }
@@ -135,7 +139,7 @@ PacketKind parse_ipv6(Rest& rest, std::uint8_t wanted, Addresses& out) {
   return next == wanted ? PacketKind::kTcp : PacketKind::kOther;
 }
 
-/// Parses up to the end of the IP header.
+/// Skips the link and IP headers, so that `rest` begins with the header of TCP or UDP.
 PacketKind parse_ip(int link_type, Rest& rest, std::uint8_t wanted, Addresses& out) {
   const auto* link = find_link(link_type);
   const unsigned version = link != nullptr ? skip_link(*link, rest) : 0;

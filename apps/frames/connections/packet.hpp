@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses one captured packet down to TCP or UDP: link layer, IPv4 or IPv6, and the header. Ignores
-// checksums, which are unfinished in captures of the sender's side. Does not reassemble fragments.
+// checksums, because a capture on the sending host shows them before the adapter computes them.
+// Does not reassemble IP fragments.
 #pragma once
 
 #include <compare>
@@ -38,28 +39,29 @@ struct TcpSegment {
   bool ack_valid = false;
   bool fin = false;
   bool rst = false;
-  bytes::View payload;   ///< the captured part
+  bytes::View payload;   ///< the captured part of the payload
   std::size_t size = 0;  ///< size of the payload on the wire
 };
 
 enum class PacketKind : std::uint8_t {
   kTcp,
-  kOther,      ///< neither IP nor TCP
-  kFragment,   ///< a part of an IP packet
-  kCut,        ///< the capture has not even the TCP header
-  kMalformed,  ///< lengths that contradict each other
+  kOther,      ///< not IP, or IP with a protocol other than TCP
+  kFragment,   ///< a fragment of an IP packet
+  kCut,        ///< captured only in part, so that the TCP header is incomplete
+  kMalformed,  ///< its lengths contradict each other
 };
 
-/// `wire_size`: size of the packet before the capture cut it. Sets `out` if it returns kTcp; its
-/// views are views into `packet`.
+/// Parses a packet whose size was `wire_size` before the capture truncated it. If it returns kTcp,
+/// `out` has been set, and its payload points into `packet`.
 PacketKind parse_packet(int link_type, bytes::View packet, std::size_t wire_size, TcpSegment& out);
 
 struct UdpDatagram {
   TcpEnd source;
   TcpEnd destination;
-  bytes::View payload;  ///< complete
+  bytes::View payload;  ///< the payload, always complete
 };
-/// Returns false if the packet has no UDP, or not all of its payload. Otherwise as parse_packet().
+/// Parses a packet in the same way as parse_packet(). Returns false if it is not UDP or if the
+/// capture lacks a part of its payload.
 bool parse_udp(int link_type, bytes::View packet, std::size_t wire_size, UdpDatagram& out);
 
 }  // namespace iwarp::apps::frames

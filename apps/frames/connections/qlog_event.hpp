@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of this stack's qlog events (rfc-notes/qlog.md) as values. Each function returns nullopt
+// Decodes the data of this stack's qlog events (rfc-notes/qlog.md). Each function returns nullopt
 // if a member is missing, has the wrong type, or is out of bounds; it ignores unknown members.
 #pragma once
 
@@ -21,7 +21,7 @@ std::optional<LoggedOctets> octets_of(const nlohmann::json& data);
 std::optional<LoggedConnections::Ends> ends_of(const nlohmann::json& data);
 std::optional<std::vector<std::byte>> raw_octets_of(const nlohmann::json& data);
 std::optional<LoggedConnections::Ends> datagram_ends_of(const nlohmann::json& data);
-/// `name`: the event's name without the name space.
+/// Decodes a local event. `name` is the name of the event without its name space "iwarp:".
 std::optional<verbs::LocalEvent> local_event(std::string_view name, const nlohmann::json& data);
 
 }  // namespace iwarp::apps::frames

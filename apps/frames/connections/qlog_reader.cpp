@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes records of octets, and events of records.
+// Splits the octets of a file into records, and turns the records into events of connections.
 #include "frames/connections/qlog_reader.hpp"
 
 #include <fmt/format.h>
@@ -22,14 +22,16 @@ using nlohmann::json;
 constexpr char kSeparator = '\x1E';
 constexpr std::string_view kOurs = "iwarp:";
 constexpr std::size_t kExcerpt = 60;
-/// Range of a PacketMark in nanoseconds, so that the time between any two of them fits as well.
+/// Maximum absolute time in nanoseconds. The difference between any two times then fits into 64
+/// bits.
 constexpr double kMaxTime = 4.6e18;
 
 bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-/// Nesting of arrays and objects; brackets in strings do not count.
+/// Returns whether arrays and objects are nested deeper than kMaxDepth. Brackets in strings do not
+/// count.
 bool is_too_deep(std::string_view text) {
   int depth = 0;
   bool in_string = false;
@@ -49,7 +51,8 @@ bool is_too_deep(std::string_view text) {
   return false;
 }
 
-/// Parses an RFC 3339 time in UTC into nanoseconds since 1970; 0: it is not one.
+/// Parses an RFC 3339 time in UTC into nanoseconds since 1970. Returns 0 if the text is no such
+/// time.
 std::int64_t parse_date_time(const std::string& text) {
   int year = 0;
   unsigned month = 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// QlogReader: reads a log in the main schema of qlog, as JSON text sequences (RFC 7464), from any
-// writer. Turns its records in this stack's name space (rfc-notes/qlog.md) into events of
-// connections. Reports what it leaves out, with its place. Trusts nothing in a file: records have a
-// largest size and depth, numbers have bounds, and unknown words are ignored. Opens no file.
+// QlogReader: reads a log in the main schema of qlog, as JSON text sequences (RFC 7464), written by
+// any program. Turns the records that are in this stack's name space (rfc-notes/qlog.md) into
+// events of connections, and reports each record that it ignores with its position. The file is not
+// trusted: records have a maximum size and depth, numbers have bounds, and unknown words are
+// ignored. The caller opens and reads the file.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +18,22 @@ namespace iwarp::apps::frames {
 
 class QlogReader {
  public:
-  /// Receives one line, printable, without its line end.
+  /// Receives a complaint: one line of printable text, without its line end.
   using Complain = std::function<void(const std::string&)>;
 
-  /// `listener` and `counts` must outlive this; see LoggedConnections.
+  /// `listener` and `counts` must outlive this object; see LoggedConnections.
   QlogReader(ConnectionListener& listener, Connections::Counts& counts, Complain complain);
 
-  /// Reads the next octets of the file, cut anywhere.
+  /// Reads the next octets of the file, which may be split at any position.
   void octets(std::string_view octets);
-  /// The file has ended. Returns false if any of it was left out, which has been reported.
+  /// Ends the file. Returns false if a record was ignored; `complain` has reported it.
   bool finish();
 
-  static constexpr std::size_t kMaxRecord = 256 * 1024;  ///< the largest FPDU takes half of it
+  /// Octets of a record; the largest FPDU takes about half of it.
+  static constexpr std::size_t kMaxRecord = 256 * 1024;
   static constexpr int kMaxDepth = 32;
-  static constexpr std::uint64_t kMaxComplaints = 20;  ///< further ones are only counted
+  /// Maximum number of complaints that are reported; further ones are only counted.
+  static constexpr std::uint64_t kMaxComplaints = 20;
 
  private:
   void end_record();
@@ -44,21 +47,21 @@ class QlogReader {
   LoggedConnections connections_;
   Connections::Counts& counts_;
   Complain complain_;
-  std::string record_;          ///< the part read so far
-  bool in_record_ = false;      ///< after the first record separator
-  bool too_long_ = false;       ///< the current record
-  std::uint64_t number_ = 0;    ///< of the current record, from 1
-  std::uint64_t offset_ = 0;    ///< of the next octet in the file
+  std::string record_;          ///< the part of the current record that has been read
+  bool in_record_ = false;      ///< whether the first record separator has been read
+  bool too_long_ = false;       ///< whether the current record exceeds kMaxRecord
+  std::uint64_t number_ = 0;    ///< number of the current record, from 1
+  std::uint64_t offset_ = 0;    ///< offset of the next octet in the file
   std::uint64_t begin_ = 0;     ///< offset of the current record
-  std::uint64_t left_out_ = 0;  ///< records
-  std::uint64_t foreign_ = 0;   ///< of other name spaces
+  std::uint64_t left_out_ = 0;  ///< number of records that were ignored
+  std::uint64_t foreign_ = 0;   ///< number of events of other name spaces
   std::string first_foreign_;
   std::uint64_t events_ = 0;
   bool has_header_ = false;
   bool relative_to_previous_ = false;
   std::int64_t start_ = 0;  ///< nanoseconds since 1970
-  double time_ = 0;         ///< milliseconds since then
-  std::string group_;       ///< of events that have none
+  double time_ = 0;         ///< time of the previous event, in milliseconds since `start_`
+  std::string group_;       ///< group_id for events that do not have one
   PacketMark mark_;
 };
 

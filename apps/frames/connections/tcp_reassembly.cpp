@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequence numbers become offsets in the stream, which do not wrap.
+// Converts sequence numbers into 64-bit offsets in the stream, which do not wrap.
 #include "frames/connections/tcp_reassembly.hpp"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ void TcpReassembly::segment(const TcpSegment& s, const PacketMark& mark, StreamS
   if (ended_) return;
   const std::uint32_t seq = s.seq + (s.syn ? 1 : 0);
   if (!started_) {
-    if (s.size == 0 && !s.syn && !s.fin) return;  // Acknowledgements may be of older numbers.
+    // An acknowledgement may be out of order, so its number is not the beginning of the stream.
+    if (s.size == 0 && !s.syn && !s.fin) return;
     started_ = true;
     first_seq_ = seq;
   }
@@ -61,13 +62,13 @@ void TcpReassembly::deliver(bytes::View payload, std::size_t size, bool fin, con
   }
 }
 
-/// Records the place of `size` new octets that begin at `at`.
+/// Counts `size` new octets at offset `at` as reordered if a later octet was captured before them.
 void TcpReassembly::note_place(std::uint64_t at, std::size_t size) {
   if (at < highest_) ++counts_.reordered;
   highest_ = std::max(highest_, at + size);
 }
 
-/// Returns whether the segment is a repetition of one that is held.
+/// Returns whether an equal segment is already held, so that this one is a retransmission.
 bool TcpReassembly::is_held(std::uint64_t at, const TcpSegment& s) const {
   const auto first = std::ranges::lower_bound(held_, at, {}, &Held::at);
   return first != held_.end() && first->at == at && first->size == s.size && first->fin == s.fin &&
@@ -80,7 +81,7 @@ void TcpReassembly::hold(std::uint64_t at, const TcpSegment& s, const PacketMark
   held_octets_ += s.payload.size();
 }
 
-/// Delivers the held segments that are next in the stream.
+/// Delivers the held segments that are now next in the stream, and releases them.
 void TcpReassembly::drain(StreamSink& sink) {
   std::size_t done = 0;
   for (; done < held_.size() && held_[done].at <= next_; ++done) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TellingFlow: reports the frames of one connection to its listener, from a capture or a log.
+// TellingFlow: reports the frames of one connection, of a capture or of a log, to a listener.
 #pragma once
 
 #include <array>
@@ -11,15 +11,15 @@ namespace iwarp::apps::frames {
 
 struct TellingFlow {
   ConnectionInfo info;
-  std::optional<Session> session;  ///< set when a frame has been found
+  std::optional<Session> session;  ///< set once a frame has been found
   std::array<std::optional<Skipped>, 2> skipped;
   std::optional<Side> first_ended;
-  PacketMark mark;  ///< of the octets being decoded
+  PacketMark mark;  ///< mark of the octets that are being decoded
 
   static std::size_t index(Side side) { return static_cast<std::size_t>(side); }
 
-  /// Adds octets that are in no frame. They are reported in one piece, with the next frame of that
-  /// side or at the end.
+  /// Adds octets that belong to no frame. They are reported in one piece, before the next frame of
+  /// that side or when the connection closes.
   void skip(const Frame& frame) {
     if (session) session->see(frame);
     auto& gap = skipped[index(frame.from)];
@@ -34,7 +34,7 @@ struct TellingFlow {
     if (gap && session) listener.skipped(info, *gap);
     gap.reset();
   }
-  /// Reports a frame. There must be a session.
+  /// Reports a frame. `session` must be set.
   void tell(ConnectionListener& listener, const Frame& frame) {
     const auto i = index(frame.from);
     tell_skipped(listener, frame.from);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends: the states of both ends of a connection, as far as an observer can tell: MPA startup, the
-// RDMAP stream and the queue pair, each by its own table of edges. A frame changes its sender and
-// its receiver at the time of its capture. What only an end itself knows (posted work, a decision
-// before its Reply) is not seen.
+// Ends: the states of both ends of a connection, as far as an observer can derive them: MPA
+// startup, the RDMAP stream and the queue pair, each by its own table of edges. A frame changes the
+// states of its sender and its receiver at the time of its capture. Actions that do not appear on
+// the wire are not seen: posting work, or deciding on a Request before the Reply is sent.
 #pragma once
 
 #include <array>
@@ -19,25 +19,26 @@ namespace iwarp::apps::frames {
 
 struct EndStates {
   mpa::StartupState startup = mpa::StartupState::kIdle;
-  std::optional<rdmap::StreamState> stream;  ///< none before full operation
+  std::optional<rdmap::StreamState> stream;  ///< empty before full operation
   verbs::QpState qp = verbs::QpState::kIdle;
   bool operator==(const EndStates&) const = default;
 };
 
-/// One step of one machine of one end.
+/// One state change of one state machine of one end.
 struct StateChange {
   Side side;
   const char* machine;  ///< "MPA startup", "RDMAP stream", "queue pair"
   std::string_view from;
   std::string_view event;
   std::string_view to;
-  const char* rule;  ///< the rule in the table
+  const char* rule;  ///< the rule that the table names for this edge
 };
 
 class Ends {
  public:
-  /// Returns what the frame changes, in order. If the startup was not seen, both ends count as in
-  /// full operation from the beginning, which is no change.
+  /// see() returns the changes that the frame causes, in order, and closed() those that the end of
+  /// the connection causes. The result is valid until the next call. If the startup frames were not
+  /// captured, both ends are set to full operation; that is not reported as a change.
   const std::vector<StateChange>& see(const Explained& explained);
   const std::vector<StateChange>& closed(const Closed& closed);
 

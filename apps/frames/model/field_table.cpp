@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each field is for, a row each. The sentences are written for readers who meet the protocols
-// for the first time.
+// One row for each field, with its purpose. The sentences are written for readers who meet the
+// protocols for the first time.
 #include <array>
 #include <utility>
 
@@ -166,7 +166,8 @@ constexpr bool fields_in_order() {
 }
 static_assert(fields_in_order());
 
-/// Rules about the time of a frame, and not about its content, have no row here.
+/// Maps each rule to the field that shows the violation. A rule about the order of frames instead
+/// of their content has no row here.
 constexpr std::array kFieldOfRule{
     std::pair{Rule::kCrc, Field::kCrc},
     std::pair{Rule::kMarkerPlace, Field::kFpduptr},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of one frame, each with its octets on the wire: startup frames (RFC 5044 section
-// 7.1.1, RFC 6581 section 9), FPDUs with their markers, DDP and RDMAP headers (RFC 5041 section 4,
-// RFC 5040 section 4, RFC 7306), payload, PAD and CRC. For displays of octets. Judges nothing;
-// Session does.
+// Splits one frame into its fields, each with its octets on the wire: startup frames (RFC 5044
+// section 7.1.1, RFC 6581 section 9), FPDUs with their markers, DDP and RDMAP headers (RFC 5041
+// section 4, RFC 5040 section 4, RFC 7306), payload, PAD and CRC. Displays of octets use it. It
+// does not check the rules; Session does.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ enum class Field : std::uint8_t {
   kUlpduLength,
   kPad,
   kCrc,
-  kNoHeader,  ///< a ULPDU too short for a DDP header
+  kNoHeader,  ///< the ULPDU is too short for a DDP header
   kTagged,
   kLast,
   kDdpReserved,
@@ -88,18 +88,18 @@ enum class Field : std::uint8_t {
 struct FieldInfo {
   Field field;
   std::string_view layer;    ///< "mpa", "marker", "ddp", "rdmap", "ulp"
-  std::string_view name;     ///< the RFC's
-  std::string_view section;  ///< where it is defined: "RFC 5044 4.1"
-  std::string_view why;      ///< what it is for, one sentence
+  std::string_view name;     ///< the name that the RFC uses
+  std::string_view section;  ///< the section that defines the field, for example "RFC 5044 4.1"
+  std::string_view why;      ///< the purpose of the field, in one sentence
 };
 
-/// Returns all fields, in the order of Field.
+/// Returns the table of all fields; the value of a Field is its index.
 std::span<const FieldInfo> all_fields();
 const FieldInfo& info(Field field);
-/// Returns the field whose value breaks that rule; nullopt if it is not a single one.
+/// Returns the field whose value breaks the rule, or nullopt if no single field does.
 std::optional<Field> field_of(Rule rule);
 
-/// A range of Frame::octets.
+/// A range of octets in Frame::octets.
 struct OctetRange {
   std::size_t begin = 0;
   std::size_t size = 0;
@@ -108,16 +108,18 @@ struct OctetRange {
 
 struct FieldAt {
   Field field;
-  std::string value;               ///< in words, printable
-  std::vector<OctetRange> octets;  ///< in order; several if markers are in between
-  /// For a field smaller than its octets: its bits, counted from the highest of the first octet on,
-  /// as in the RFCs. 0 bits: the whole octets.
+  std::string value;               ///< the value in printable words
+  std::vector<OctetRange> octets;  ///< ranges in order; more than one if markers are in between
+  /// If the field is smaller than its octets, `bits` is its size in bits and `first_bit` its first
+  /// bit, counted from the highest bit of the first octet as in the RFCs. If `bits` is 0, the field
+  /// fills its octets.
   unsigned first_bit = 0;
   unsigned bits = 0;
 };
 
-/// Returns the fields in the order of the wire, with the markers in their places. Each octet that
-/// was seen is in one field, or in several fields of bits. Octets that were not seen are in none.
+/// Returns the fields in the order of the wire, with the markers in their places. Each captured
+/// octet is in one field, or in several if the fields are smaller than an octet. Octets that were
+/// not captured are in none.
 std::vector<FieldAt> fields_of(const Explained& explained);
 
 }  // namespace iwarp::apps::frames

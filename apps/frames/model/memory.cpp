@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives the access of each frame from its headers.
+// Derives from the headers of each frame which memory it accesses.
 #include "frames/model/memory.hpp"
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace {
 
 using rdmap::Opcode;
 
-/// Returns whether the message places its payload in the buffer of a Receive: Sends do, Immediates
-/// do not.
+/// Returns whether the message is a Send, whose payload is placed in the buffer of a Receive.
+/// Immediate Data is not: its payload goes into the completion.
 bool is_send(Opcode opcode) {
   return opcode == Opcode::kSend || opcode == Opcode::kSendInvalidate ||
          opcode == Opcode::kSendSolicited || opcode == Opcode::kSendSolicitedInvalidate;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What frames do to the memory of their receiver, as far as the wire shows: STag and place for
-// tagged segments, Reads and atomics; the message of the Send queue for Sends. Registrations are
-// not on the wire: only the part of a buffer that was used is known.
+// What a frame does to the memory of its receiver, as far as the wire shows: for tagged segments,
+// Reads and atomics, the STag and the place; for Sends, the number of the message. Registrations
+// are not on the wire, so of each region only the part that was used is known.
 #pragma once
 
 #include <array>
@@ -15,42 +15,45 @@
 namespace iwarp::apps::frames {
 
 enum class AccessKind : std::uint8_t {
-  kWrite,    ///< payload is placed at TO, by an RDMA Write or a Read Response
-  kReceive,  ///< payload is placed in the buffer of a Receive
-  kRead,     ///< octets are read, by a Read Request
+  kWrite,    ///< an RDMA Write or a Read Response places its payload at TO
+  kReceive,  ///< a Send places its payload in the buffer of a Receive
+  kRead,     ///< a Read Request reads octets
   kAtomic,
 };
 
 struct Access {
   AccessKind kind = AccessKind::kWrite;
-  Side owner = Side::kFar;  ///< of the memory: the receiver of the frame
-  std::uint32_t stag = 0;   ///< unless kReceive
-  std::uint64_t to = 0;     ///< kReceive: the offset in the message
+  Side owner = Side::kFar;  ///< owner of the memory: the receiver of the frame
+  std::uint32_t stag = 0;   ///< not set for kReceive
+  std::uint64_t to = 0;     ///< for kReceive, the offset in the message instead
   std::uint64_t size = 0;
-  std::uint32_t msn = 0;  ///< kReceive
-  /// The frame breaks a rule: its receiver may have refused it.
+  std::uint32_t msn = 0;  ///< only set for kReceive
+  /// Whether the frame breaks a rule, so that its receiver may have refused the access.
   bool doubtful = false;
 };
 
-/// Returns the access of a frame; nullopt if it accesses no memory, is damaged, or is not an FPDU.
+/// Returns the memory access of a frame, or nullopt if the frame accesses no memory, has a wrong
+/// CRC, or is not an FPDU.
 std::optional<Access> access_of(const Explained& explained);
 
-/// The used buffers of both ends.
+/// Collects which memory of both ends was accessed.
 class MemoryBook {
  public:
   struct Region {
     std::uint64_t begin = 0;  ///< the lowest TO that was used
-    std::uint64_t end = 0;    ///< after the highest
-    std::uint64_t first = 0;  ///< number of the first frame that used it
+    std::uint64_t end = 0;    ///< the TO after the highest octet that was used
+    std::uint64_t first = 0;  ///< number of the first frame that used the region
     std::uint64_t uses = 0;
-    std::optional<std::uint64_t> invalidated;  ///< the last frame that invalidated it
+    /// Number of the last frame that invalidated the STag.
+    std::optional<std::uint64_t> invalidated;
   };
-  using Regions = std::map<std::uint32_t, Region>;  ///< by STag
+  using Regions = std::map<std::uint32_t, Region>;  ///< regions by STag
 
   void see(const Explained& explained);
   const Regions& regions(Side owner) const { return regions_[static_cast<std::size_t>(owner)]; }
 
-  static constexpr std::size_t kMaxRegions = 1024;  ///< of a side; later ones are left out
+  /// Maximum number of regions of one side; further STags are ignored.
+  static constexpr std::size_t kMaxRegions = 1024;
 
  private:
   std::array<Regions, 2> regions_;

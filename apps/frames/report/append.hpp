@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appends numbers to lines of which millions are written, without parsing a format string each
-// time.
+// Appends numbers to text without a format string. Millions of lines are written, and parsing the
+// format string for each number takes too long.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of operations, by opcode.
+// Maps opcodes to the names of operations that --op accepts.
 #include "frames/report/filter.hpp"
 
 #include <array>

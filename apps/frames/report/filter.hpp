@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which frames the user wants to see.
+// Decides which frames are reported to the user.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace iwarp::apps::frames {
 
 struct Filter {
-  std::uint64_t connection = 0;  ///< 0: all
+  std::uint64_t connection = 0;  ///< number of the connection; 0: all connections
   std::string operation;         ///< one of operation_names(); empty: all
-  bool errors = false;           ///< only errors, and Terminates
+  bool errors = false;           ///< report only errors and Terminates
 
   bool wants(const ConnectionInfo& info) const {
     return connection == 0 || connection == info.number;
@@ -24,17 +24,18 @@ struct Filter {
   bool wants(const SeenDatagram& seen) const {
     return connection == 0 && operation.empty() && (!errors || !seen.has_right_crc);
   }
-  /// Returns whether octets without a frame are shown.
+  /// Returns whether ranges of octets without a frame are reported.
   bool wants_skipped(const ConnectionInfo& info) const { return wants(info) && operation.empty(); }
   bool shows_all() const { return operation.empty() && !errors; }
 };
 
-/// Returns one of operation_names(), or "unknown" for an opcode that no message has.
+/// Returns the name of the frame's operation: one of operation_names(), or "unknown" if no message
+/// has its opcode.
 std::string_view operation_of(const Explained& frame);
 /// Returns whether the frame breaks a rule, ends the stream, or rejects the connection.
 bool is_error(const Explained& frame);
 
-/// Returns the values of --op; a request and its response are one operation.
+/// Returns the names that --op accepts. A request and its response are one operation.
 const std::vector<std::string>& operation_names();
 
 }  // namespace iwarp::apps::frames

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layer by layer, in the order of the wire.
+// Writes the layers of a frame in the order of the wire.
 #include "frames/report/frame_json.hpp"
 
 #include <fmt/format.h>

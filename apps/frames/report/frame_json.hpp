@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One frame as a JSON object.
+// Turns one frame into a JSON object.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,9 +10,9 @@ namespace iwarp::apps::frames {
 
 using Json = nlohmann::ordered_json;
 
-/// Returns kind, mpa, ddp and rdmap of a frame, and its relations to other frames. STags, TOs and
-/// other 64-bit values are strings of hexadecimal digits, because JSON's numbers are too small for
-/// them.
+/// Returns the members "kind", "mpa", "ddp" and "rdmap" of a frame, and its relations to other
+/// frames. STags, TOs and other 64-bit values are strings of hexadecimal digits, because many JSON
+/// readers store numbers as doubles, which cannot represent them exactly.
 Json frame_json(const Explained& e);
 
 }  // namespace iwarp::apps::frames

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes lines of the layers' own descriptions.
+// Builds each line from the descriptions that the layers provide.
 #include "frames/report/frame_line.hpp"
 
 #include <fmt/format.h>
@@ -23,8 +23,8 @@ std::string without(std::string text, std::string_view prefix) {
   return text;
 }
 
-/// Returns whether the payload of the message is the application's, so that the line shows its size
-/// and place.
+/// Returns whether the payload of the message is application data, so that the line shows the size
+/// and place of the payload.
 bool carries_payload(const Explained& e) {
   switch (e.opcode->opcode) {
     case Opcode::kReadRequest:

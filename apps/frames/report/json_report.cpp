@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes objects, one to a line.
+// Writes one JSON object per line.
 #include "frames/report/json_report.hpp"
 
 #include <array>
@@ -21,7 +21,7 @@ const char* name_of(Closing how) {
 
 std::string line(const Json& object) { return object.dump() + "\n"; }
 
-/// Adds the octets in hexadecimal; if there are more than `most`, only the first and the last
+/// Adds the octets in hexadecimal. If there are more than `most`, adds only the first and the last
 /// `most` / 2.
 void add_octets(Json& out, bytes::View octets, std::size_t most) {
   if (octets.size() <= most) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JsonReport: a capture as JSON, one object to a line, each with a "type". README.md describes the
-// model; a program that draws a session (a page, the lab) reads these objects and decodes nothing.
+// JsonReport: writes a capture as JSON, one object per line, each with a "type". README.md
+// describes the objects. A program that draws a session (the pages of iwarp explain and iwarp lab)
+// reads them and decodes no octets itself.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +19,12 @@
 namespace iwarp::apps::frames {
 
 struct JsonOptions {
-  bool octets = false;  ///< each frame with its octets and its fields
-  /// A longer frame is given by its first and its last max_octets / 2 octets.
+  bool octets = false;  ///< whether to write the octets and the fields of each frame
+  /// Maximum number of octets of a frame that are written. Of a longer frame, the first and the
+  /// last max_octets / 2 are written.
   std::size_t max_octets = SIZE_MAX;
-  /// After this many octets of JSON, frames and skipped octets are only counted.
+  /// Maximum size of the JSON in octets: beyond it, frames and skipped octets are counted but not
+  /// written.
   std::uint64_t max_size = UINT64_MAX;
 };
 
@@ -38,11 +41,11 @@ class JsonReport final : public ConnectionListener {
   void datagram(const SeenDatagram& seen, const PacketMark& mark) override;
   void summary(const Connections::Counts& counts);
 
-  /// Returns the number of frames that max_size left out.
+  /// Returns how many frames and skipped ranges were not written because of max_size.
   std::uint64_t left_out() const { return left_out_; }
 
  private:
-  /// What is known about a connection after its last frame, shown or not.
+  /// The state of a connection after its last frame, even if that frame was filtered out.
   struct Known {
     Ends ends;
     MemoryBook memory;
@@ -51,7 +54,7 @@ class JsonReport final : public ConnectionListener {
 
   void introduce(const ConnectionInfo& info);
   bool is_full();
-  /// Returns the nanoseconds since the first frame that was written.
+  /// Returns the time since the first frame that was written, in nanoseconds.
   std::int64_t after(const PacketMark& mark);
   void write(const std::string& line);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sentence for each kind of event.
+// Has one sentence for each kind of event.
 #include "frames/report/local_line.hpp"
 
 #include <fmt/format.h>

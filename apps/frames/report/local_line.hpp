@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An action of an end, from its log, in one line of numbers and fixed words.
+// Describes an action of one end, read from its log, in one line of numbers and fixed words.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@ namespace iwarp::apps::frames {
 /// Returns "posted RDMA Write wr_id=0x7, 64 octets to STag=0x11223344 TO=0x1000", for example.
 std::string local_line(const verbs::LocalEvent& event);
 
-/// Returns whether a request failed, or the peer was denied memory.
+/// Returns whether the event is a failed request or an access to memory that was refused to the
+/// peer.
 bool is_failure(const verbs::LocalEvent& event);
 
 }  // namespace iwarp::apps::frames

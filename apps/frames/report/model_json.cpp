@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses arrays for things that are many: a page holds tens of thousands of fields.
+// Writes fields as JSON arrays instead of objects to save space: a page holds tens of thousands of
+// them.
 #include "frames/report/model_json.hpp"
 
 #include <fmt/format.h>

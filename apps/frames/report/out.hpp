@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output of reports.
+// The output function of the reports.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace iwarp::apps::frames {
 
-/// Receives whole lines.
+/// Receives text that consists of whole lines.
 using Out = std::function<void(std::string_view)>;
 
 }  // namespace iwarp::apps::frames

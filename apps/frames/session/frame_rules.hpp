@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that a frame breaks whatever came before it.
+// Checks the rules that a frame can break regardless of earlier FPDUs.
 #pragma once
 
 #include "frames/session/session.hpp"
 
 namespace iwarp::apps::frames {
 
-/// Judges an FPDU whose `header`, `opcode` and `payload` are set as far as they could be read.
+/// Checks an FPDU and adds its violations. `header`, `opcode` and `payload` must be set as far as
+/// they could be decoded.
 void judge_fpdu(Explained& e);
 void judge_startup(Explained& e);
-/// Judges a Reply whose Request was seen.
+/// Checks a Reply against its Request, which must have been captured.
 void judge_reply(Explained& e, const mpa::StartupFrame& request);
 
-/// Returns the word of an enhanced frame; nullopt: there is none, or no room for it.
+/// Decodes the enhanced word (RFC 6581) of a startup frame. Returns nullopt if the frame has none
+/// or its private data is too short for one.
 std::optional<mpa::EnhancedWord> enhanced_word(const mpa::StartupFrame& frame);
 
 void note(Explained& e, Rule rule, std::string detail = {});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules that an observer can see broken, one row each: the row of rfc-notes/requirements, and
-// the text to show. Rules that only an end itself can check (memory, rights, queues) are not here.
+// The rules whose violation an observer can see, one row each: the row in rfc-notes/requirements,
+// and the text to show. Rules that only an end itself can check (memory, rights, queues) are not
+// here.
 #pragma once
 
 #include <array>
@@ -69,8 +70,8 @@ enum class Rule : std::uint8_t {
 
 struct RuleInfo {
   Rule rule;
-  std::string_view id;    ///< a row of rfc-notes/requirements
-  std::string_view says;  ///< what is wrong
+  std::string_view id;    ///< the row in rfc-notes/requirements
+  std::string_view says;  ///< the text to show: what is wrong
 };
 
 inline constexpr std::array kRules{
@@ -145,7 +146,7 @@ constexpr const RuleInfo& info(Rule rule) { return kRules[static_cast<std::size_
 
 struct Violation {
   Rule rule;
-  std::string detail;  ///< the values; may be empty
+  std::string detail;  ///< the wrong values; may be empty
 };
 
 }  // namespace iwarp::apps::frames

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each end has sent so far, and what a frame means in that context.
+// Remembers what each end has sent, and interprets each frame in that context.
 #include "frames/session/session.hpp"
 
 #include <fmt/format.h>
@@ -22,24 +22,25 @@ namespace {
 using bytes::View;
 using rdmap::Opcode;
 
-/// A message of which some segments have not been seen yet.
+/// A message whose last segment has not been seen yet.
 struct Message {
   std::uint64_t operation = 0;
-  std::uint64_t octets = 0;  ///< so far
+  std::uint64_t octets = 0;  ///< octets of payload seen so far
   ddp::SegmentHeader first;
 };
 
-/// A Read or Atomic Request that waits for its response.
+/// A Read or Atomic Request that has not been answered yet.
 struct Request {
   std::uint64_t frame = 0;
   std::uint64_t operation = 0;
-  std::optional<rdmap::ReadRequest> read;  ///< nullopt, as atomic_id: its header was not seen
+  /// Nullopt if the header of the request was not captured, as for atomic_id.
+  std::optional<rdmap::ReadRequest> read;
   std::optional<std::uint32_t> atomic_id;
   bool is_read = false;
   bool unsure = false;
 };
 
-/// A segment that a Terminate may be about.
+/// A recent segment, which a later Terminate may report.
 struct Recent {
   std::uint64_t frame = 0;
   std::array<std::byte, ddp::kUntaggedHeaderSize> header{};
@@ -47,21 +48,22 @@ struct Recent {
   bool faulty = false;
 };
 
-/// What one side has sent.
+/// What is known about one end from the frames that it has sent.
 struct End {
-  std::optional<mpa::StartupFrame> startup;  ///< without its private data
+  std::optional<mpa::StartupFrame> startup;  ///< the startup frame, without its private data
   std::optional<mpa::EnhancedWord> word;
-  bool complete = false;  ///< the capture lacks nothing since the startup frame
+  bool complete = false;  ///< whether every octet since the startup frame was captured
   std::uint64_t fpdus = 0;
   std::uint32_t untagged_messages = 0;
-  std::uint64_t terminated = 0;  ///< number of the frame; 0: no Terminate
+  std::uint64_t terminated = 0;  ///< number of the frame with its Terminate; 0 if it has sent none
   std::array<std::optional<ddp::Msn>, ddp::kQueues> next_msn;
   std::array<std::optional<Message>, ddp::kQueues> untagged;
-  std::array<std::optional<Message>, 2> tagged;  ///< Write, Read Response
+  std::array<std::optional<Message>, 2> tagged;  ///< the open RDMA Write and the open Read Response
   std::deque<Request> requests;
   std::deque<Recent> recent;
-  StagBook book;                     ///< of the STags of this end
-  bool little_endian_reads = false;  ///< answers showed this order of its Read Requests
+  StagBook book;  ///< where this end has advertised its STags
+  /// Whether the responses showed that its Read Requests are in little-endian order.
+  bool little_endian_reads = false;
 };
 
 rdmap::ReadRequest swapped(const rdmap::ReadRequest& r) {
@@ -120,7 +122,8 @@ std::size_t Session::unanswered(Side side) const {
 const Explained& Session::see(const Frame& frame) {
   State& s = *state_;
   Explained& e = s.now;
-  auto violations = std::move(e.violations);  // reuses its memory
+  // Moved out and back in to reuse the memory of the vector.
+  auto violations = std::move(e.violations);
   violations.clear();
   e = Explained{.frame = &frame, .violations = std::move(violations)};
   if (frame.kind == FrameKind::kUndecodable) {
@@ -136,7 +139,8 @@ const Explained& Session::see(const Frame& frame) {
   return e;
 }
 
-/// The content of a gap is unknown, so its absence proves nothing.
+/// Handles octets that could not be decoded. They may contain any frame, so from here on a frame
+/// that was not seen may still have been sent.
 void Session::State::see_gap() {
   End& sender = end(now.frame->from);
   sender.complete = false;
@@ -154,7 +158,7 @@ void Session::State::see_startup() {
     note(now, Rule::kStartupKinds);
   } else if (peer.startup && frame.kind == mpa::FrameKind::kReply) {
     auto request = *peer.startup;
-    // Only the word of its private data was kept.
+    // Only the enhanced word of the Request's private data was kept; restore it for judge_reply().
     std::array<std::byte, mpa::kEnhancedWordSize> word{};
     if (peer.word) {
       bytes::store_be(word.data(), mpa::encode(*peer.word));
@@ -211,7 +215,8 @@ void Session::State::check_order(End& sender, End& receiver) {
   if (initiator) check_rtr(sender, receiver);
 }
 
-/// If both words have A, the first FPDU is one of the zero-length messages that both ends support.
+/// Checks the initiator's first FPDU. If both enhanced words have A=1, it must be a zero-length
+/// message of a kind that the responder offers.
 void Session::State::check_rtr(const End& initiator, const End& responder) {
   if (!now.header || now.opcode == nullptr) return;
   const auto opcode = now.opcode->opcode;
@@ -326,7 +331,8 @@ void Session::State::message(End& sender, End& receiver) {
   if (h.tagged && h.last) sender.tagged[now.opcode->opcode == Opcode::kWrite ? 0 : 1].reset();
 }
 
-/// The frame uses an STag of `owner`. An empty message does not use it. [DDP-46]
+/// Records that the frame uses an STag of `owner`. A zero-length message may name an invalid STag.
+/// [DDP-46]
 void Session::State::use_stag(End& owner, std::uint32_t stag, std::uint64_t to, bool empty) {
   now.stag = stag;
   const auto use = owner.book.used(stag, to);
@@ -363,15 +369,16 @@ void Session::State::request(End& sender, End& receiver) {
   }
 }
 
-/// A response belongs to the operation that its request began.
+/// Gives the response the operation number of its request.
 void Session::State::join(const Request& request) {
   if (now.first && now.operation == operations) --operations;
   now.operation = request.operation;
   now.request = request.frame;
 }
 
-/// If the response fits the oldest request only when that is read in little-endian order, so are
-/// all requests of that end.
+/// Detects a peer that sends Read Requests in little-endian order: the response fits the oldest
+/// request only if that request is read in this order. From then on, reads all requests of that end
+/// so.
 template <typename IsIts>
 void Session::State::find_byte_order(End& requester, const IsIts& is_its) {
   auto& requests = requester.requests;
@@ -391,8 +398,9 @@ void Session::State::find_byte_order(End& requester, const IsIts& is_its) {
                    r.sink_to.value));
 }
 
-/// Responses come in the order of the requests. If the requests were not seen, nothing is known
-/// about them.
+/// Matches a Read Response with its request. Responses arrive in the order of the requests. If a
+/// part of the capture is missing, requests without a response are skipped and an unknown response
+/// breaks no rule.
 void Session::State::read_response(End& sender, End& receiver) {
   const auto& h = *now.header;
   now.stag = h.stag.value;
@@ -403,7 +411,7 @@ void Session::State::read_response(End& sender, End& receiver) {
   };
   find_byte_order(receiver, is_its);
   if (!receiver.complete || !sender.complete) {
-    // The capture lacks the answers to earlier requests.
+    // The capture may lack the responses to earlier requests; drop these requests.
     const auto its = std::ranges::find_if(requests, is_its);
     if (its == requests.end()) return;
     requests.erase(requests.begin(), its);
@@ -454,8 +462,8 @@ void Session::State::atomic_response(End& sender, End& receiver) {
   requests.pop_front();
 }
 
-/// Finds the cause of a Terminate: the recent frame of the peer whose headers it echoes; without an
-/// echo, the last faulty frame.
+/// Finds the cause of a Terminate: the recent frame of the peer whose headers the Terminate
+/// returns. If it returns no headers, the cause is the last frame that broke a rule.
 void Session::State::terminate(End& sender, End& receiver) {
   sender.terminated = now.number;
   const auto terminate = rdmap::decode_terminate(now.payload);
@@ -470,7 +478,7 @@ void Session::State::terminate(End& sender, End& receiver) {
   if (cause != receiver.recent.rend()) {
     now.cause = cause->frame;
   } else if (echo && echo->rdma_header_size != 0) {
-    // siw alters the DDP header that it echoes, but not that of the Read Request.
+    // siw alters the DDP header that it returns, but not the header of the Read Request.
     const auto read = rdmap::decode_read_request(echo->rdma_header);
     const auto request = std::ranges::find(receiver.requests, read, &Request::read);
     if (request != receiver.requests.end()) now.cause = request->frame;

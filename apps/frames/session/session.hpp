@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Session: the relations between the frames of one connection. Joins responses to their requests
-// and Terminates to the frames that they answer, follows STags from the message that advertised
-// them to the operations that use them, and judges each frame by the rules that an observer can
-// check. It sees only the wire: it knows nothing of memory, rights and queues of the ends. Its
-// memory is bounded; a frame that it has forgotten or never saw breaks no rule.
+// Session: finds the relations between the frames of one connection. Joins responses to their
+// requests and Terminates to the frames that caused them, follows STags from the message that
+// advertised them to the operations that use them, and checks each frame against the rules that an
+// observer can check. It sees only the wire, not the memory, rights and queues of the ends. Its
+// memory is bounded. If a check needs a frame that was forgotten or not captured, no violation is
+// reported.
 #pragma once
 
 #include <cstdint>
@@ -18,46 +19,51 @@
 
 namespace iwarp::apps::frames {
 
-// Types of the decoder.
+// Types of the stream decoder.
 using trace::CrcVerdict;
 using trace::Frame;
 using trace::FrameKind;
 using trace::Side;
 
-/// Where an STag was advertised. The payload is always a guess: applications decide what payloads
-/// mean.
+/// Where an STag was advertised. This is always a guess, because only the application knows what
+/// its payloads mean.
 struct StagOrigin {
-  std::uint64_t frame = 0;  ///< number of the frame whose payload contains its octets
-  bool with_to = false;     ///< it contains the TO, too, or an address that the TO belongs to
-  bool startup = false;     ///< in private data, not in a Send
+  std::uint64_t frame = 0;  ///< number of the frame whose payload contains the octets of the STag
+  /// Whether the payload also contains the TO, or an address shortly below it.
+  bool with_to = false;
+  /// Whether it was found in the private data of a startup frame, not in a Send.
+  bool startup = false;
   bool little_endian = false;
 };
 
-/// The first FPDU of the initiator, if it is without octets and lets the other end send.
+/// Whether a frame is an RTR: the first FPDU of the initiator, without payload, which lets the
+/// responder send.
 enum class Rtr : std::uint8_t {
   kNone,
   kAgreed,      ///< both ends agreed on it [EMPA-38]
-  kRevisionOne  ///< adapters send it in revision 1 of MPA, too, which knows no such agreement
+  kRevisionOne  ///< sent in revision 1 of MPA, which has no such agreement; some adapters do that
 };
 
-/// A frame with all that is known about it. Its views are those of the Frame.
+/// A frame with everything that is known about it. Its views point into the octets of the Frame.
 struct Explained {
   const Frame* frame = nullptr;
-  std::uint64_t number = 0;  ///< of the frame in the session, from 1
-  // kFpdu
+  std::uint64_t number = 0;  ///< number of the frame in the session, from 1
+  // The following members describe an FPDU; only `violations` is also set for a startup frame.
   std::optional<ddp::SegmentHeader> header;
-  const rdmap::OpcodeInfo* opcode = nullptr;  ///< null: no message has this opcode
-  bytes::View payload;                        ///< of DDP, as far as captured
-  std::size_t payload_size = 0;               ///< of DDP
-  std::uint64_t operation = 0;      ///< from 1; a response has that of its request. 0: not known
-  bool first = false;               ///< the first segment of its message; `header->last`: the last
-  std::uint64_t octets_before = 0;  ///< of the message, in segments before this one
+  const rdmap::OpcodeInfo* opcode = nullptr;  ///< null if no message has this opcode
+  bytes::View payload;                        ///< the captured part of the DDP payload
+  std::size_t payload_size = 0;               ///< size of the DDP payload on the wire
+  /// Number of the operation, from 1; a response has the number of its request; 0 if unknown.
+  std::uint64_t operation = 0;
+  /// Whether this is the first segment of its message; `header->last` marks the last.
+  bool first = false;
+  std::uint64_t octets_before = 0;  ///< payload octets in earlier segments of the message
   Rtr rtr = Rtr::kNone;
-  std::optional<std::uint64_t> request;  ///< of a response: number of the request's frame
-  std::optional<std::uint64_t> cause;    ///< of a Terminate: number of the frame it answers
-  /// The meaning of a Read Request of an end whose fields are known to be in little-endian order.
+  std::optional<std::uint64_t> request;  ///< for a response: number of the frame with the request
+  std::optional<std::uint64_t> cause;    ///< for a Terminate: number of the frame that caused it
+  /// The decoded Read Request if its sender is known to send these in little-endian order.
   std::optional<rdmap::ReadRequest> meant;
-  std::optional<std::uint32_t> stag;  ///< STag of the receiver that the frame uses
+  std::optional<std::uint32_t> stag;  ///< the STag of the receiver that the frame uses
   std::optional<StagOrigin> stag_origin;
   std::vector<Violation> violations;
 };
@@ -69,15 +75,18 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Adds the next frame. The result is valid until the next call.
+  /// Adds the next frame and explains it. The result is valid until the next call.
   const Explained& see(const Frame& frame);
 
-  /// Returns the number of requests of that side without a response.
+  /// Returns how many requests of that side have not been answered.
   std::size_t unanswered(Side side) const;
 
-  static constexpr std::size_t kMaxRequests = 512;  ///< remembered for each side
-  static constexpr std::size_t kMaxRecent = 128;    ///< frames that a Terminate may be about
-  static constexpr std::size_t kMaxTold = 32;       ///< payloads that may advertise an STag
+  /// Maximum number of unanswered requests of each side.
+  static constexpr std::size_t kMaxRequests = 512;
+  /// Maximum number of frames that a Terminate is matched with.
+  static constexpr std::size_t kMaxRecent = 128;
+  /// Maximum number of payloads that are searched for an STag.
+  static constexpr std::size_t kMaxTold = 32;
   static constexpr std::size_t kMaxToldOctets = 256;
 
  private:

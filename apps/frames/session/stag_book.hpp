@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// StagBook: which payload advertised an STag of one end. Applications advertise STags in messages
-// of their own format, so the STag's octets are searched for in what that end sent last: a guess,
-// and reported as one.
+// StagBook: finds the payload that advertised an STag of one end. Applications advertise STags in
+// messages of their own formats, so StagBook searches the last payloads of that end for the octets
+// of the STag. The result is a guess, and is reported as one.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,18 @@ namespace iwarp::apps::frames {
 
 class StagBook {
  public:
-  /// The end has sent this payload, in that frame.
+  /// Records that the end has sent this payload in frame number `frame`.
   void told(std::uint64_t frame, bool startup, bytes::View payload);
-  /// The STag was invalidated in that frame.
+  /// Records that frame number `frame` invalidated the STag.
   void invalidated(std::uint32_t stag, std::uint64_t frame);
 
   struct Use {
     std::optional<StagOrigin> origin;
-    std::uint64_t invalidated = 0;  ///< the frame that did, if not advertised since; 0: none
+    /// Number of the frame that invalidated the STag, if it was not advertised again; 0 if none.
+    std::uint64_t invalidated = 0;
   };
-  /// The STag is used at this TO, which some applications advertise with it.
+  /// Looks up an STag that the peer uses at this TO. Some applications advertise the TO with the
+  /// STag, so a payload that contains both is preferred.
   Use used(std::uint32_t stag, std::uint64_t to);
 
  private:
@@ -37,7 +39,8 @@ class StagBook {
   struct Entry {
     std::optional<StagOrigin> origin;
     std::uint64_t invalidated = 0;
-    std::uint64_t looked_at = 0;  ///< frame of the last payload that was searched
+    /// Number of the last frame whose payload was searched for this STag.
+    std::uint64_t looked_at = 0;
   };
 
   std::optional<StagOrigin> search(std::uint32_t stag, std::uint64_t to,
