@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# From a fresh Debian to the page of `iwarp lab`: installs the packages that it needs beside those of
-# apps/demo.sh (a compiler to WebAssembly), builds, and runs `iwarp lab` with the arguments given here.
+# Sets up a fresh Debian for the page of `iwarp lab`: installs the packages of apps/demo.sh and a
+# compiler to WebAssembly, builds, and runs `iwarp lab` with the arguments of this script.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source apps/setup.sh

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One table of verbs for reading, writing and describing actions.
+// A table with one row per verb, by which actions are parsed, written and described.
 #include "lab/action.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,8 @@ struct Form {
   bool end;
   std::size_t numbers;
   bool target;
-  /// {0}: the end, {1}: its peer, {2} and {3}: the numbers, {4}: the target.
+  /// The description: {0} is the end, {1} its peer, {2} and {3} are the numbers, and {4} is the
+  /// target.
   std::string_view says;
 };
 
@@ -62,7 +63,8 @@ std::optional<std::uint32_t> number(std::string_view text) {
   return value;
 }
 
-/// Reads the parts that the form requires, in order. Returns false if one of them is wrong.
+/// Parses the parts that the verb's form requires, in order. Returns false if a part is missing or
+/// invalid.
 bool fill(Action& action, const Form& form, std::vector<std::string_view>& rest) {
   const auto next = [&rest] {
     const auto part = rest.empty() ? std::string_view() : rest.front();

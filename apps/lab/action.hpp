@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The actions of a user of the lab, as words. A session is its settings and the list of its
-// actions, and the same text always gives the same octets. The words contain nothing that a URL has
-// to escape.
+// The actions of a user of the lab, each written as a word. The settings and the list of actions
+// describe a session completely: the same text always produces the same octets. A word contains no
+// character that a URL has to escape.
 #pragma once
 
 #include <array>
@@ -18,27 +18,27 @@ using trace::other;
 using trace::Side;
 
 enum class Verb : std::uint8_t {
-  kDeliver,  ///< a number of octets of the segment that is due; 0: a FIN or a reset
-  kConnect,  ///< the initiator sends its Request
-  kTell,     ///< a Send that advertises the own window: STag, TO and length
+  kDeliver,  ///< delivers some octets of the segment that is due; 0 octets deliver a FIN or a reset
+  kConnect,  ///< the initiator connects, and sends its Request
+  kTell,     ///< sends a Send that advertises the STag, TO and length of this end's window
   kSend,
-  kInvalidate,  ///< a Send with Invalidate, for the peer's window
+  kInvalidate,  ///< sends a Send with Invalidate, which names the STag of the peer's window
   kWrite,
   kRead,
-  kAdd,      ///< FetchAdd of 1 in the peer's window
-  kReceive,  ///< posts one more Receive
-  kFlip,     ///< flips a bit of an octet in flight that this end has sent
+  kAdd,      ///< posts a FetchAdd of 1 to a word in the peer's window
+  kReceive,  ///< posts another Receive
+  kFlip,     ///< flips a bit of an octet that this end has sent and that has not arrived
   kClose,
-  kCut,   ///< both ends lose the connection, and all octets in flight
-  kWait,  ///< until the next timer runs out
+  kCut,   ///< cuts the link: both ends lose the connection, and all octets in flight are lost
+  kWait,  ///< advances the clock until the next timer expires
 };
 
-/// The memory of the peer that a Write, Read or FetchAdd names.
+/// The memory of the peer that an RDMA Write, RDMA Read or FetchAdd addresses.
 enum class Target : std::uint8_t {
   kWindow,
-  kWrongStag,  ///< an STag that the peer never issued
-  kBounds,     ///< the window's, but half of the octets are beyond its end
-  kRights,     ///< of memory to which the peer grants no rights
+  kWrongStag,  ///< an STag that the peer has not registered
+  kBounds,     ///< the STag of the window, with half of the octets beyond its end
+  kRights,     ///< the STag of memory to which the peer grants no rights
 };
 
 struct Action {
@@ -51,10 +51,10 @@ struct Action {
 };
 
 /// Parses "write.a.64.0.bounds" or "84", for example; a is the initiator, b the responder. Fails
-/// with one line.
+/// with one line of text.
 std::expected<Action, std::string> parse_action(std::string_view word);
 std::string to_word(const Action& action);
-/// Describes an action: "RDMA Write of 64 octets beyond the end of responder's window".
+/// Describes an action in words, for example "initiator: Send of 24 octets".
 std::string describe(const Action& action);
 
 const char* name_of(Side side);

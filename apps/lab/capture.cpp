@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the packets that a CaptureTap makes into a file in memory, or passes them to the decoder.
+// Replays a session into a CaptureTap, whose packets go into a pcap file in memory or to the
+// decoder.
 #include "lab/capture.hpp"
 
 #include <memory>
@@ -12,15 +13,16 @@ namespace iwarp::apps::lab {
 namespace {
 
 constexpr std::uint32_t kNanosecondPcap = 0xA1B23C4D;
-constexpr std::int64_t kBegin = 1767225600;  ///< the beginning of 2026, when each session begins
+/// Time at which each session begins: the beginning of 2026.
+constexpr std::int64_t kBegin = 1767225600;
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-/// Writes the file format of libpcap: a header, then each packet after a header of its own.
+/// Writes the file format of libpcap: a file header, then each packet after a packet header.
 class PcapFile final : public trace::PacketSink {
  public:
   PcapFile() {
     put32(kNanosecondPcap);
-    put32(0x00020004);  // version 2.4
+    put32(0x00020004);  // file format version 2.4
     put32(0);
     put32(0);
     put32(kMaxPacket);
@@ -57,7 +59,8 @@ class Decoding final : public trace::PacketSink {
   std::uint64_t number_ = 0;
 };
 
-/// Also writes a frame of which only a part has been sent.
+/// Replays all segments of the session. The destructor of the tap also writes a frame of which only
+/// a part has been sent.
 void replay(const Session& session, const std::shared_ptr<trace::PacketSink>& sink) {
   trace::CaptureTap tap(sink, {.near = {"192.0.2.1", 49152}, .far = {"192.0.2.2", 7471}});
   session.link().replay(tap);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session as a capture: a pcap file in memory, and its explanation by iwarp explain, as JSON.
+// Exports a session: as a pcap file in memory, as the JSON of iwarp explain, and as the state of
+// both ends.
 #pragma once
 
 #include <string>
@@ -9,12 +10,13 @@
 
 namespace iwarp::apps::lab {
 
-/// All that was sent so far, damage of the link included, as one TCP connection.
+/// Returns a pcap file with everything that both ends have sent so far, as one TCP connection.
+/// Octets that the user has damaged in flight appear damaged.
 std::vector<std::byte> pcap_of(const Session& session);
-/// Returns the explanation as the JSON of apps/frames, one object to a line.
+/// Returns what iwarp explain finds in that capture, as the JSON of apps/frames: one object per
+/// line.
 std::string explained(const Session& session);
-/// Returns the session itself as one JSON object: both ends, the octets in flight, the actions so
-/// far.
+/// Returns the current state as one JSON object: both ends, and the segments in flight.
 std::string state_json(Session& session);
 
 }  // namespace iwarp::apps::lab

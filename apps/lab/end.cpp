@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory in fixed places, requests from actions, and descriptions of their results.
+// Registers memory at fixed addresses, turns actions into work requests, and logs their results.
 #include "lab/end.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ struct Request {
   std::string_view name;
 };
 
-/// For the verbs from kTell to kAdd.
+/// Returns the work request for a verb in the range from kTell to kAdd.
 const Request& request_of(Verb verb) {
   static constexpr std::array kRequests{
       Request{WrOpcode::kSend, "Send"},
@@ -92,13 +92,13 @@ void End::make_memory(Which which, const char* name, std::size_t size, Access ac
 verbs::Sge End::piece(Which which, std::uint32_t offset, std::uint32_t length) const {
   const verbs::Region& region = *memory_[which].region;
   const auto local = static_cast<std::uintptr_t>(region.local_base + offset);
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): a number that counts from the region's iova.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the value is an offset from the region's iova.
   return {.address = reinterpret_cast<std::byte*>(local),
           .length = length,
           .lkey = verbs::Stag{region.stag.load()}};
 }
 
-/// Returns a place in this end's memory, as its peer would name it.
+/// Returns the address in this end's memory that the peer's work request shall use.
 verbs::RemoteAddress End::aim(const Action& action, std::uint32_t length) const {
   const bool closed = action.target == Target::kRights;
   const verbs::Region& region = *memory_[closed ? kSource : kOwnWindow].region;
@@ -119,7 +119,7 @@ verbs::RemoteAddress End::aim(const Action& action, std::uint32_t length) const 
   return to;
 }
 
-/// Returns the memory that the request sends, or that receives its result.
+/// Returns the local memory of the request: the octets to send, or the place for its result.
 std::expected<verbs::Sge, std::string> End::source(const Action& action) {
   if (action.verb == Verb::kAdd) return piece(kSink, 0, kWord);
   if (action.verb != Verb::kTell) {
@@ -129,7 +129,7 @@ std::expected<verbs::Sge, std::string> End::source(const Action& action) {
     }
     return piece(action.verb == Verb::kRead ? kSink : kSource, 0, length);
   }
-  // The advert is at the end of the source, in network byte order.
+  // Writes the advert at the end of the source, in network byte order.
   auto& octets = memory_[kSource].octets;
   const verbs::Region& window = *memory_[kOwnWindow].region;
   bytes::Writer out(bytes::Span(octets).last(kAdvertSize));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of the session: its memory, queues and connection, and the log of its application.
+// End: one end of the session, with its memory, queues and connection, and the log of its
+// application.
 #pragma once
 
 #include <array>
@@ -17,14 +18,14 @@ namespace iwarp::apps::lab {
 
 using mpa::TimePoint;
 
-/// Something that the application of an end posted, or was notified of.
+/// An entry of the log: a request that the application posted, or a notification that it received.
 struct Event {
   TimePoint at;
   enum class Kind : std::uint8_t { kPost, kCompletion, kFailure, kNews } kind;
   std::string text;
 };
 
-/// Registered memory; its first octet has the same TO in each session.
+/// A registered memory region; its first octet has the same TO in each session.
 struct Memory {
   const char* name;
   std::vector<std::byte> octets;
@@ -39,12 +40,13 @@ class End final : public verbs::QpDriver {
   static constexpr std::uint32_t kWindow = 512, kReceive = 128, kReceives = 8;
   static constexpr std::uint16_t kReads = 16;
 
-  // An action of the application. Fails with one line.
+  // Posts the work request of an action. Fails with one line of text.
   std::expected<void, std::string> post(const Action& action, const End& peer, TimePoint now);
-  /// Adds events and completions to the log, and accepts a connection. Returns whether there were
-  /// any.
+  /// Processes events and completions: adds them to the log, and accepts a requested connection.
+  /// Returns whether there were any.
   bool look(TimePoint now);
-  /// Resumes after pins were released or receives posted. Returns whether anything was resumed.
+  /// Continues after pins were released or Receives posted. Returns whether the connection was
+  /// resumed.
   bool resume(TimePoint now);
   void note(TimePoint at, Event::Kind kind, std::string text);
 
@@ -52,11 +54,11 @@ class End final : public verbs::QpDriver {
   const verbs::Connection& connection() const { return *connection_; }
   verbs::QueuePair& qp() { return *qp_; }
   const verbs::QueuePair& qp() const { return *qp_; }
-  /// Returns window, source, sink and inbox.
+  /// Returns the window, the source, the sink and the inbox, in this order.
   const std::array<Memory, 4>& memory() const { return memory_; }
   const std::vector<Event>& log() const { return log_; }
 
-  // verbs::QpDriver
+  // Implementation of verbs::QpDriver.
   bool posted(verbs::Doorbell) override { return false; }
   void receive_posted() override { resume_due_ = true; }
   void resume_soon() override { resume_due_ = true; }
@@ -82,7 +84,7 @@ class End final : public verbs::QpDriver {
   std::array<Memory, 4> memory_;
   std::unique_ptr<verbs::QueuePair> qp_;
   std::unique_ptr<verbs::Connection> connection_;
-  std::vector<std::string> posts_;  ///< descriptions, by wr_id
+  std::vector<std::string> posts_;  ///< name of each work request; the index is its wr_id
   std::vector<verbs::AsyncEvent> async_;
   std::vector<verbs::Stag> to_break_;
   std::vector<Event> log_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits deliveries if the user steps by octets, and joins them again when they are taken back.
+// Splits a delivery if the user steps by octets, and joins the parts again when they are undone.
 #include "lab/history.hpp"
 
 #include <algorithm>
@@ -91,7 +91,8 @@ bool History::forward(Step step) {
   if (step == Step::kOctet || !is_delivery(done_.back())) {
     if (step != Step::kOperation) return moved;
   }
-  // Redo a split segment as one step; an operation continues up to the next one.
+  // If the redone delivery is the first part of a segment, redo the other parts as well.
+  // Step::kOperation redoes all deliveries up to the next action of the user.
   while (!ahead_.empty() && is_delivery(ahead_.front()) &&
          (step == Step::kOperation || ahead_.front().begun)) {
     moved |= perform_next();
@@ -106,7 +107,8 @@ bool History::deliver(Step step) {
       delivery(step == Step::kOctet ? std::min<std::size_t>(due->octets, 1) : due->octets));
 }
 
-/// Puts an entry in front of those ahead; pieces of one segment become one.
+/// Puts an undone entry in front of `ahead_`. If both deliver parts of one segment, joins them into
+/// one entry.
 void History::put_back(Entry entry) {
   if (!ahead_.empty() && is_delivery(entry) && ahead_.front().begun) {
     entry.action.numbers[0] += ahead_.front().action.numbers[0];

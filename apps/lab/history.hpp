@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// History: a session that can be stepped forwards and back. It is a list of actions; a step back
-// repeats all of them from the start, except the last. Undone actions are kept until there is a new
-// one.
+// History: a session with undo and redo. It stores the list of actions; to undo the last one, it
+// runs all the others again from the start. Undone actions can be redone until the user performs a
+// new action.
 #pragma once
 
 #include <deque>
@@ -18,20 +18,21 @@ namespace iwarp::apps::lab {
 enum class Step : std::uint8_t {
   kOctet,
   kSegment,
-  kOperation,  ///< everything that follows from one action of the user
+  kOperation,  ///< an action of the user and all deliveries that follow from it
 };
 
 class History {
  public:
   History();
 
-  /// Opens "seed=1+markers=both+connect+20+here+24", for example: settings, actions, and the
-  /// current place; without "here", that is the end. Fails with one line, and stays at the last
-  /// good action.
+  /// Opens a script, for example "seed=1+markers=both+connect+20+here+24": settings, actions, and
+  /// the current position; without "here", the position is the end. Fails with one line of text;
+  /// the session then contains the actions before the invalid one.
   std::expected<void, std::string> open(std::string_view script);
-  /// Performs an action of the user, and forgets the undone ones.
+  /// Performs an action of the user, and forgets the actions that were undone.
   std::expected<void, std::string> act(const Action& action);
-  /// Return false if there is nothing to do.
+  /// forward() redoes the next undone step, or delivers octets if there is none; back() undoes the
+  /// last step. Both return false if there is nothing to do.
   bool forward(Step step);
   bool back(Step step);
 
@@ -40,7 +41,8 @@ class History {
 
   struct Entry {
     Action action;
-    bool begun;  ///< a delivery that continues the segment of the previous one
+    /// Whether the action delivers further octets of a segment of which some have arrived.
+    bool begun;
   };
   const std::vector<Entry>& done() const { return done_; }
   const std::deque<Entry>& ahead() const { return ahead_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segments of one direction arrive in order, one after the other.
+// Serialises the segments of each direction: a segment leaves when the previous one has been sent.
 #include "lab/link.hpp"
 
 #include <algorithm>

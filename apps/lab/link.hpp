@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link between the two ends: the segments that each has sent, and how much of them has arrived.
-// It keeps all of them, so that the session can be written as a capture.
+// Link: the simulated link between the two ends. Stores every segment that the ends have sent, and
+// how much of it has arrived. It stores arrived segments as well, so that the session can be
+// exported as a capture.
 #pragma once
 
 #include <array>
@@ -22,35 +23,37 @@ struct Segment {
   enum class Kind : std::uint8_t { kOctets, kFin, kReset };
   Kind kind = Kind::kOctets;
   Side from = Side::kNear;
-  std::uint64_t offset = 0;  ///< of its first octet in the stream of that end
+  std::uint64_t offset = 0;  ///< offset of the first octet in the stream of its sender
   std::vector<std::byte> octets;
-  std::size_t arrived = 0;  ///< number of its octets that have arrived
-  bool over = false;        ///< it has arrived completely, or is lost
+  std::size_t arrived = 0;  ///< number of octets of this segment that have arrived
+  bool over = false;        ///< whether the segment has arrived completely or was lost
   TimePoint sent;
-  TimePoint due;  ///< when its first octet arrives
+  TimePoint due;  ///< time at which the first octet arrives
 };
 
 class Link {
  public:
-  /// Maximum number of octets that are kept; beyond it the link accepts no more.
+  /// Maximum number of octets that the link stores. Session performs no further action when the
+  /// link is full.
   static constexpr std::size_t kMost = 4 * 1024 * 1024;
   static constexpr auto kLatency = std::chrono::microseconds(10);
-  /// Returns the time that they take at 1 Gbit/s.
+  /// Returns how long it takes to send that many octets at 1 Gbit/s.
   static constexpr mpa::Duration time_of(std::size_t octets) {
     return std::chrono::nanoseconds(8) * static_cast<mpa::Duration::rep>(octets);
   }
 
   void send(Side from, std::vector<std::byte> octets, TimePoint now);
   void finish(Side from, bool reset, TimePoint now);
-  /// Drops all octets in flight, and accepts no more.
+  /// Loses all octets in flight. The session sends nothing into a link that has been cut.
   void cut();
   bool is_cut() const { return cut_; }
   bool is_full() const { return size_ >= kMost; }
 
-  /// Returns the segment that has begun to arrive, else the one that is due first: segments arrive
-  /// one by one, even those of both directions. Null: nothing is in flight.
+  /// Returns the segment that arrives next, or null if nothing is in flight. Only one segment
+  /// arrives at a time: the one of which some octets have arrived, or else the one that is due
+  /// first.
   Segment* next();
-  /// Returns the octet at that place of the stream if it is in flight, else null.
+  /// Returns the octet at `offset` in the stream of `from`, or null if it is not in flight.
   std::byte* in_flight(Side from, std::uint64_t offset);
   TimePoint due(const Segment& segment) const { return segment.due + time_of(segment.arrived); }
 
@@ -58,14 +61,16 @@ class Link {
   std::uint64_t sent(Side from) const { return at(from).sent; }
   std::uint64_t arrived(Side from) const;
 
-  /// Replays everything that was sent to a tap at the initiator's end.
+  /// Passes everything that was sent to `tap`, as seen at the initiator's end.
   void replay(verbs::WireTap& tap) const;
 
  private:
   struct Direction {
     std::uint64_t sent = 0;
-    std::size_t first = 0;  ///< index in segments_; no earlier one of this direction is in flight
-    TimePoint free;         ///< when all earlier octets have been sent
+    /// Index in segments_ from which first_of() searches; all earlier ones of this direction are
+    /// over.
+    std::size_t first = 0;
+    TimePoint free;  ///< time at which the sender has sent all earlier octets
     bool finished = false;
   };
   Direction& at(Side from) { return directions_[static_cast<std::size_t>(from)]; }
@@ -73,7 +78,7 @@ class Link {
   void add(Segment segment);
   Segment* first_of(Side from);
 
-  std::vector<Segment> segments_;  ///< in the order in which they were sent
+  std::vector<Segment> segments_;  ///< all segments, in the order in which they were sent
   std::array<Direction, 2> directions_;
   std::size_t size_ = 0;
   bool cut_ = false;

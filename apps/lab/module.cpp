@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the module for the page. Text goes in through lab_input() and comes out at
-// lab_output(), as UTF-8; each call returns the size of its output. A text that begins with "!" is
-// an error: an action was refused, and why.
+// The functions of the WebAssembly module that the page calls. Text in UTF-8 goes in through
+// lab_input() and comes out at lab_output(); each call returns the size of its output. A text that
+// begins with "!" is an error: why an action was refused.
 #include <expected>
 #include <string>
 #include <vector>

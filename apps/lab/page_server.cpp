@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread, non-blocking sockets.
+// Serves all clients in one thread, with poll(2) and non-blocking sockets.
 #include "lab/page_server.hpp"
 
 #include <arpa/inet.h>
@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::string_view kNotFound =
     "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-constexpr int kLookAtClocks = 1000;  // ms
+// Interval in ms at which poll() returns to check the timeouts of clients.
+constexpr int kLookAtClocks = 1000;
 
 }  // namespace
 
@@ -83,7 +84,8 @@ void PageServer::take() {
   clients_.push_back({fd, std::chrono::steady_clock::now() + timeout_, {}, {}, {}});
 }
 
-/// Closes the oldest connection without a whole request, or else the oldest.
+/// Closes the oldest connection that has not sent a whole request. If there is none, closes the
+/// oldest connection.
 void PageServer::evict() {
   auto oldest = std::ranges::find(clients_, false, &Client::answered);
   if (oldest == clients_.end()) oldest = clients_.begin();
@@ -91,7 +93,8 @@ void PageServer::evict() {
   clients_.erase(oldest);
 }
 
-/// Serves a client. Returns false when its connection is to be closed.
+/// Receives the request of a client, or sends the answer. Returns false if the connection must be
+/// closed.
 bool PageServer::advance(Client& client) const {
   if (!client.answered) {
     std::array<char, 1024> piece;
@@ -115,7 +118,8 @@ void PageServer::answer(Client& client) const {
   if (found && !only_head) client.body = page_;
 }
 
-/// Sends octets of `rest`. Returns false if the connection is lost.
+/// Sends as much of `rest` as the socket accepts, and removes it. Returns false if the connection
+/// is lost.
 bool PageServer::send(int fd, std::string_view& rest) {
   while (!rest.empty()) {
     const auto n = ::send(fd, rest.data(), rest.size(), MSG_NOSIGNAL);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Actions, and what follows from them at once: octets sent, events, completions.
+// Performs actions, and then what follows immediately: octets are sent, and events and completions
+// logged.
 #include "lab/session.hpp"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ Session::Session(const Settings& settings) : settings_(settings) {
 }
 
 Session::~Session() {
-  // A connected queue pair shares ownership of its driver.
+  // A connected queue pair shares ownership of its driver, which is its End. Aborting it breaks the
+  // cycle.
   for (const auto& end : ends_) (void)end->qp().abort();
 }
 
@@ -75,7 +77,8 @@ Session::Applied Session::deliver(std::size_t octets) {
   return {};
 }
 
-/// Drops octets that the receiver does not read any more, as TCP would.
+/// Delivers octets to the receiver. If the receiver no longer reads, drops the rest of them, as TCP
+/// would.
 void Session::arrive(Segment& segment, std::size_t octets) {
   verbs::Connection& to = at(other(segment.from)).connection();
   if (segment.kind != Segment::Kind::kOctets) {
@@ -136,8 +139,9 @@ void Session::settle() {
   }
 }
 
-/// Sends what the connection has to send, one FPDU to a segment, and does what it asks of its
-/// socket.
+/// Sends the octets that the connection has ready, one FPDU per segment. If there are none,
+/// performs the close or reset that the connection requests for its socket. Returns whether octets
+/// were sent.
 bool Session::pump(Side side) {
   constexpr std::size_t kPieces = 64;
   verbs::Connection& connection = at(side).connection();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Session: two ends of the stack, the link between them and a clock that moves only when something
-// arrives. The same settings and actions give the same octets on every machine.
+// Session: two ends of the stack, the link between them, and a clock that only moves when octets
+// arrive or a timer expires. The same settings and actions produce the same octets on every
+// machine.
 #pragma once
 
 #include <expected>
@@ -20,14 +21,15 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Performs an action. Fails with one line, and nothing has happened then.
+  /// Performs an action and everything that follows from it immediately. Fails with one line of
+  /// text if the action is refused; the session is then unchanged.
   std::expected<void, std::string> apply(const Action& action);
 
-  /// The octets that would arrive next.
+  /// The segment that arrives next.
   struct Due {
     Side from;
-    std::size_t octets;  ///< 0: a FIN or a reset
-    bool begun;          ///< some octets of the segment have arrived
+    std::size_t octets;  ///< octets of the segment that have not arrived; 0 for a FIN or a reset
+    bool begun;          ///< whether some octets of the segment have arrived
   };
   std::optional<Due> due();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A row for each setting.
+// A table with one row per setting.
 #include "lab/settings.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kEnds{"none", "a", "b", "both"};
 constexpr std::array<std::string_view, 4> kRtrs{"none", "write", "read", "send"};
 
-/// A setting is a number, or one of the names, whose number is its index.
+/// A setting is a number in a range, or one of several names; the value of a name is its index.
 struct Row {
   std::string_view name;
   std::span<const std::string_view> values;
@@ -91,7 +91,8 @@ std::string to_words(const Settings& settings) {
 }
 
 verbs::ConnectionOptions options_of(const Settings& settings, Side end) {
-  constexpr std::size_t kOneFpdu = 1;  // framed ahead, so that each gets a segment of its own
+  // The connection frames one FPDU at a time, so that pump() sends each as a segment of its own.
+  constexpr std::size_t kOneFpdu = 1;
   verbs::ConnectionOptions options;
   options.startup.revision =
       end == Side::kNear ? static_cast<std::uint8_t>(settings.revision) : std::uint8_t{2};

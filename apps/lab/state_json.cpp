@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only the ends themselves know, as JSON: memory, rights, states, completions.
+// Writes as JSON what only the ends themselves know: memory, rights, states and completions.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -68,7 +68,7 @@ Json end_json(const End& end) {
   return out;
 }
 
-/// The segments in flight, the one that is due first in front.
+/// Returns the segments in flight, in the order in which they were sent.
 Json flight_json(const Link& link) {
   constexpr std::array kKinds{"octets", "fin", "reset"};
   Json out = Json::array();

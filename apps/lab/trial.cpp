@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FNV-1a over the results of a session. std's distributions differ from library to library, so
-// numbers are drawn by remainder.
+// Hashes the results of random sessions with FNV-1a. Draws numbers by remainder, because
+// std::uniform_int_distribution gives other numbers in each C++ library.
 #include "lab/trial.hpp"
 
 #include <random>

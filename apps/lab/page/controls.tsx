@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controls: settings of a new session, operations, faults, steps.
+// The controls of the page: settings of a new session, operations, faults and steps.
 import * as React from 'react';
 import { End } from '../../explain/page/model';
 import { STEPS, Step } from './module';
@@ -16,7 +16,7 @@ const SETTINGS: Setting[] = [
   { name: 'receives', label: 'Receives posted', values: [['0', '0'], ['1', '1'], ['4', '4'], ['8', '8']] },
 ];
 
-/** The settings in a script, by name. */
+/** Returns the settings in a script, by name. */
 export function settingsIn(script: string): Record<string, string> {
   const pairs = script.split('+').filter((word) => word.includes('='));
   return Object.fromEntries(pairs.map((word) => word.split('=')));
@@ -50,7 +50,8 @@ export function NewSession({ script, open }: { script: string; open: (script: st
 
 const TARGETS: [string, string][] = [['', 'its window'], ['stag', 'a wrong STag'], ['bounds', 'beyond its end'], ['rights', 'memory open to nobody']];
 
-/** A number for the word of an action. The session refuses one that is too large for the memory, and says why. */
+/** Converts the text of an input field to a number for the word of an action. If the number is too large for the memory, the session refuses the
+ * action and says why. */
 const whole = (text: string): number => Math.min(Math.max(Math.trunc(Number(text) || 0), 0), 0xffffffff);
 
 export function Operations({ state, act }: { state: State; act: (word: string) => void }): JSX.Element {
@@ -89,7 +90,7 @@ export function Operations({ state, act }: { state: State; act: (word: string) =
   );
 }
 
-/** The clicked octet of the frame in view, if it has not arrived yet. */
+/** The octet that the user clicked in the open frame; faults can only hit one that has not arrived yet. */
 export interface Victim { from: End; offset: number; at: number }
 
 export function Faults({ victim, cut, act }: {

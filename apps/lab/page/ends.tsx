@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends: their states, Terminates and registered memory, and the logs of their applications.
+// Shows both ends: their states, Terminates and registered memory, and the logs of their
+// applications.
 import * as React from 'react';
 import { End, seconds } from '../../explain/page/model';
 import { useWidth } from '../../explain/page/virtual_list';
 import { EndState, Event, Memory, NAMES, State } from './state';
 
-const WIDE = 500; // px, for both ends side by side with 32 octets a line
+const WIDE = 500; // minimum width in px to show both ends side by side with 32 octets per line
 const ENDS: End[] = ['near', 'far'];
 
 const octet = (memory: Memory, at: number): string => memory.octets.substr(2 * at, 2);
@@ -17,7 +18,7 @@ const readable = (hex: string): string => {
 
 interface Run { begin: number; text: string; hex: string; changed: boolean }
 
-/** A line in runs of octets that the last step has changed, or not. */
+/** Splits a line of memory into runs of octets that the last step has changed, and runs that it has not. */
 function runs(memory: Memory, before: Memory | undefined, begin: number, size: number): Run[] {
   const out: Run[] = [];
   for (let at = begin; at < begin + size; at += 1) {
@@ -102,7 +103,7 @@ function Log({ state, before }: { state: State; before: State | null }): JSX.Ele
 
 export function Ends({ state, before }: { state: State; before: State | null }): JSX.Element {
   const box = React.useRef<HTMLDivElement>(null);
-  const perLine = useWidth(box) >= WIDE ? 32 : 16; // octets
+  const perLine = useWidth(box) >= WIDE ? 32 : 16; // number of octets per line
   return (
     <div className="both" ref={box}>
       <div className="pair">{ENDS.map((end) => (

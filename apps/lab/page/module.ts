@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stack as a WebAssembly module: text goes in, text comes out. The module finds out what an
-// octet or a state means; the page only shows it.
+// Calls the stack, a WebAssembly module: text goes in, text comes out. The module interprets octets
+// and states; the page only shows the results.
 import bytes from 'lab.wasm';
 import { Session, readSession } from '../../explain/page/model';
 import { State } from './state';
 
-const NOT_THERE = 52; // WASI: the system call is not available
+const NOT_THERE = 52; // errno of WASI for a system call that is not available
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -19,7 +19,7 @@ interface Exports {
 
 export const STEPS = ['octet', 'segment', 'operation'] as const;
 export type Step = (typeof STEPS)[number];
-/** An action: its word, and its description. */
+/** An action: its word in the script, and its description. */
 export interface Item { word: string; says: string }
 
 export class Lab {
@@ -42,12 +42,14 @@ export class Lab {
 
   private ask(call: string, input = ''): string {
     const octets = new TextEncoder().encode(input);
-    const at = this.exports.lab_input(octets.length); // memory may grow, which replaces its buffer
+    // This call may grow the memory, which replaces its buffer: read `memory.buffer` only
+    // afterwards.
+    const at = this.exports.lab_input(octets.length);
     new Uint8Array(this.exports.memory.buffer, at, octets.length).set(octets);
     return new TextDecoder().decode(this.output((this.exports[call] as () => number)()));
   }
 
-  /** The reason if it was refused; null: it was done. */
+  /** Calls a function that performs something. Returns why it was refused, or null if it was done. */
   private order(call: string, input: string): string | null {
     const answer = this.ask(call, input);
     return answer.startsWith('!') ? answer.slice(1) : null;
@@ -68,7 +70,7 @@ export class Lab {
   done(): Item[] { return this.list('lab_done'); }
   ahead(): Item[] { return this.list('lab_ahead'); }
   state(): State { return JSON.parse(this.ask('lab_state')); }
-  /** The explanation of all that was sent, line by line. */
+  /** Returns the explanation of everything that was sent, one JSON object per line. */
   explained(): string { return this.ask('lab_explained'); }
   session(): Session { return readSession(this.explained()); }
   capture(): Uint8Array { return this.output((this.exports.lab_capture as () => number)()); }

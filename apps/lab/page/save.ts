@@ -17,7 +17,7 @@ export const savePage = (explained: string): void =>
 
 export const linkOf = (script: string): string => `${window.location.href.split('#')[0]}#${script}`;
 
-/** The script in the link. A wrong one is passed on unchanged, and the module refuses it. */
+/** Returns the script in the URL of the page. If it cannot be decoded, returns it unchanged; the module then refuses it. */
 export function scriptInLink(): string {
   const text = window.location.hash.slice(1);
   try {

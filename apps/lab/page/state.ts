@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two ends know about themselves, as the module reports it.
+// The state of both ends and of the link, as the module reports it.
 import { End } from '../../explain/page/model';
 
 export interface Memory { name: string; stag: string; to: string; valid: boolean; rights: string; octets: string }

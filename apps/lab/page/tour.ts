@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guided tour: seven stops, each a session of its own that is run step by step. A beat says
-// what can be seen, and performs the actions that lead there.
+// The guided tour: seven stops. Each stop is a session of its own, run in steps called beats. A
+// beat performs some actions, and its text says what can be seen then.
 
 import { End } from '../../explain/page/model';
 import { NAMES } from './state';
 
-/** A part of the page that a beat names: its name, and the selector that finds it. */
+/** A part of the page that a beat mentions: its name, and the CSS selector that finds it. */
 export interface Part { name: string; at: string }
 
 export interface Beat {
   says: string;
-  /** Words of actions, and "run", "segment", "all but one octet", "damage N" (of the segment that is due). */
+  /** Words of actions, or "run", "segment", "all but one octet" and "damage N" (which flips a bit in octet N of the segment that is due). */
   do?: string[];
-  /** The field that is highlighted in the open frame. */
+  /** The name of the field to highlight in the open frame. */
   field?: string;
-  /** The other parts that `says` names, most important first: they are highlighted and scrolled into view. */
+  /** The other parts that `says` mentions, most important first. They are highlighted and scrolled into view. */
   parts?: Part[];
 }
 export interface Stop { title: string; settings: string; first: string[]; beats: Beat[] }
@@ -27,7 +27,7 @@ const BOTH_STATES = [fact('near', 'qp', 'queue pair'), fact('far', 'qp', 'queue 
 const BOTH_RECEIVES = [fact('near', 'receives', 'Receives'), fact('far', 'receives', 'Receives')];
 const TERMINATE = fact('far', 'terminate-sent', 'Terminate');
 
-/** The parts that a beat names, including its field. */
+/** Returns the parts that a beat mentions, including its field. */
 export const partsOf = ({ field, parts = [] }: Beat): Part[] =>
   (field ? [{ name: `${field} in the frame`, at: '.wire .octet.lit' }, ...parts] : parts);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside a page no exception can be caught: whatever is thrown (out of memory, by the C++ library)
-// ends the module, and the page says so.
+// The module of the page cannot catch exceptions. If the C++ library throws one, for example
+// because memory is exhausted, the module aborts and the page reports it.
 #include <cstddef>
 #include <cstdlib>
 
@@ -8,7 +8,7 @@ extern "C" {
 
 void* __cxa_allocate_exception(std::size_t) noexcept { std::abort(); }
 void __cxa_throw(void*, void*, void* (*)(void*)) { std::abort(); }
-// The one thread of a page never ends.
+// No destructor needs to be registered: the page has one thread, and it never ends.
 int __cxa_thread_atexit(void (*)(void*), void*, void*) noexcept { return 0; }
 
 }  // extern "C"

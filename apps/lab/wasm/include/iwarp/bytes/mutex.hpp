@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces that of mpa/bytes: a page has one thread.
+// Replaces the header of the same name in mpa/bytes: a page has one thread, so a mutex that does
+// nothing suffices.
 #pragma once
 
 #include <mutex>
