@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp conform: tests any iWARP peer against the RFCs, over the wire, and reports case by case.
-// The peer is a program that speaks rping's protocol. Either it listens and the tester connects, or
-// the reverse; one run tests one role. Changes nothing on the peer's host.
+// The peer is a program that speaks rping's protocol. Either the peer listens and the tester
+// connects, or the peer connects and the tester listens; one run tests one role. It changes nothing
+// on the peer's host.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@ struct ConformOptions {
   std::string serve;
   std::string client;
   std::vector<std::string> only;
-  std::optional<std::string> json;  ///< a file; empty: standard output
+  std::optional<std::string> json;  ///< the file for the JSON report; empty: standard output
   std::string junit;
   double timeout = 5;
   unsigned first_fpdu_delay = 0;
@@ -68,7 +69,8 @@ void write_file(const std::string& path, const std::string& text) {
   write(file.get(), text, path);
 }
 
-// "7174" is a port on all addresses, as ":7174" is, because the peer is usually another machine.
+// Parses the argument of --serve. A port without an address means all addresses, as ":7174" does,
+// because the peer usually runs on another machine.
 net::Address serve_address(const std::string& text) {
   const bool bare = text.find_first_not_of("0123456789") == std::string::npos;
   return address_argument(bare ? ":" + text : text, kPingPort);
@@ -89,7 +91,7 @@ std::vector<const conform::Case*> select_cases(const ConformOptions& options) {
 
 std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
-/// The peer, and the means to make it connect.
+/// How to reach the peer, and how to make a connecting peer connect again.
 class Peer {
  public:
   explicit Peer(const ConformOptions& options) {

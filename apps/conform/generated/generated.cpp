@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop over generated sessions, and its reports.
+// Runs the generated sessions and formats the reports.
 #include "conform/generated/generated.hpp"
 
 #include <fmt/format.h>
@@ -65,8 +65,8 @@ void run(const std::vector<Session>& sessions, const Target& target, const PeerT
       run.outcomes.back().came += fmt::format(", then {}", kGone);
       return;
     }
-    // These sessions may only have met the end of the previous connection: the peer is back, so
-    // record them.
+    // This session reached its state, so the sessions before it have not shown that the peer is
+    // gone: they may have met the end of an earlier connection. Record them as ordinary outcomes.
     for (Outcome& late : in_vain) run.outcomes.push_back(std::move(late));
     in_vain.clear();
     run.outcomes.push_back(std::move(outcome));

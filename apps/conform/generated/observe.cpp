@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observes the peer after a sample. A Read by the tester (zero-length if the peer has opened no
-// memory) shows that the stream goes on; a Write is read back; a Send shows in the next message of
-// the peer's program.
+// Observes how the peer reacts to a sample. A Read by the tester shows that the stream still works;
+// if the peer has opened no memory, the Read is zero-length. The effect of a Write is read back.
+// The effect of a Send shows in the next message of the peer's program.
 #include "conform/generated/observe.hpp"
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ class Observer {
   Observed run(milliseconds silence) {
     for (const Octets& ulpdu : segments_of(sample_)) script_.fpdu(ulpdu, sample_.tamper);
     if (expected_.is_valid()) ask();
-    // If the stream has to end, a probing Read would be pointless.
+    // If the peer must end the stream, a probing Read is pointless.
     const bool must_end = expected_.has(kNoTerminate);
     while (!settled()) {
       const bool is_last = asked_ || must_end;
@@ -75,7 +75,8 @@ class Observer {
            sample_.payload_size() != 0;
   }
 
-  // Finishes an incomplete message first. The Read has the MSN after that of the sample.
+  // Sends the probing Read, and before it the rest of an incomplete message. If the sample was a
+  // Read Request, it has used up an MSN, so the probing Read takes the one after it.
   void ask() {
     asked_ = true;
     if (!continues(sample_, progress_)) finish(script_, progress_);
@@ -91,7 +92,7 @@ class Observer {
          .source_to = {reads_back() ? sample_.header.to.value : progress_.memory.to}});
   }
 
-  // Records an event. Returns false if nothing more can be learnt.
+  // Records an event. Returns false if no further event can change the result.
   bool take(const Received& received) {
     switch (received.kind) {
       case Received::Kind::kClosed:
@@ -144,7 +145,7 @@ class Observer {
     } else if (!segment.header.last || segment.payload().size() != read.size) {
       seen_.wrong = "a Read Response of another size";
     } else if (read.size != 0 && progress_.state == State::kAfterSend && progress_.peer_listens) {
-      // The peer's memory still has what it had read from us.
+      // The peer's memory still contains the octets that the peer had read from our memory.
       const auto offset = read.source_to.value - progress_.memory.to;
       const auto wanted = bytes::View(script_.memory()).subspan(offset, read.size);
       if (!std::ranges::equal(segment.payload(), wanted)) seen_.wrong = "a Read of other octets";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules, from the bottom layer up: RFC 5044 section 4, RFC 5041 sections 4 and 7, RFC 5040
-// sections 4, 5 and 7. Where the RFCs leave a choice, every choice is right.
+// sections 4, 5 and 7. Where the RFCs leave the peer a choice, each permitted reaction is right.
 #include "conform/generated/rules.hpp"
 
 #include <algorithm>
@@ -43,11 +43,12 @@ const rdmap::OpcodeInfo* known(const Sample& s) { return rdmap::find_opcode(s.he
 bool is_untagged(const Sample& s) { return !s.header.tagged; }
 bool counted(const Sample& s) { return is_untagged(s) && s.header.qn < 3; }
 
-// Returns the distance from the expected MSN; negative: used before.
+// Returns the distance of the sample's MSN from the expected one; it is negative if the MSN was
+// used before.
 std::int32_t msn_ahead(const Sample& s, const Progress& p) {
   return static_cast<std::int32_t>(s.header.msn.value - p.next_msn[s.header.qn]);
 }
-// Receives that a peer may have posted beyond the expected one.
+// Number of receives that a peer may have posted in addition to the expected one.
 constexpr std::int32_t kNear = 16;
 
 bool on_due_message(const Sample& s, const Progress& p) { return msn_ahead(s, p) == 0; }
@@ -151,10 +152,11 @@ Expectation judge(const Sample& sample, const Progress& progress) {
     out.flags |= rule.flags;
     if ((rule.flags & kAlone) != 0) return out;
   }
-  // One rule that must end the stream is enough.
+  // If one violated rule requires the end of the stream, the peer must end it, even if other
+  // violated rules would let it continue.
   const auto ends = [](const Rule* rule) { return (rule->flags & kMayGoOn) == 0; };
   if (std::ranges::any_of(out.broken, ends)) out.flags &= ~(kMayGoOn | kUndelivered);
-  // A Terminate that also violates another rule may be answered by one.
+  // The peer may answer a Terminate that violates another rule with a Terminate of its own.
   if (out.broken.size() > 1) {
     if (out.has(kNoTerminate)) out.flags = (out.flags & ~kNoTerminate) | kAnyTerminate;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the RFCs require of a peer that receives a sample: a list of rules, each of which a sample
-// violates or not, however it was generated. A peer may report any of several violated rules.
+// What the RFCs require of a peer that receives a sample: a list of rules. Each rule checks whether
+// a sample violates it, however the sample was generated. If a sample violates several rules, the
+// peer may report any of them.
 #pragma once
 
 #include <span>
@@ -12,28 +13,31 @@
 namespace iwarp::apps::conform::generated {
 
 struct Rule {
-  std::string_view name;          ///< describes a sample that violates it
-  std::string_view requirements;  ///< rows, separated by blanks
+  std::string_view name;          ///< describes a sample that violates the rule
+  std::string_view requirements;  ///< rows of rfc-notes/requirements, separated by blanks
   bool (*broken)(const Sample&, const Progress&);
-  std::span<const bytes::Fault> faults;  ///< correct Terminates
+  std::span<const bytes::Fault> faults;  ///< the faults that a Terminate may report
   unsigned flags = 0;
 };
 
-inline constexpr unsigned kAlone = 1;         ///< no other rule can be judged
-inline constexpr unsigned kAnyTerminate = 2;  ///< the RFCs do not define the code
-inline constexpr unsigned kMayClose = 4;      ///< may also close without a Terminate
-inline constexpr unsigned kMayGoOn = 8;       ///< the RFCs permit the peer to accept it
-inline constexpr unsigned kUndelivered = 16;  ///< accepts it, but its program must not see it
-inline constexpr unsigned kNoTerminate = 32;  ///< must end the stream without a Terminate
-inline constexpr unsigned kNoHeaders = 64;    ///< its Terminate need not return headers
+/// If this rule is violated, the rules after it cannot be judged.
+inline constexpr unsigned kAlone = 1;
+/// The peer may send any Terminate, because the RFCs do not define the code.
+inline constexpr unsigned kAnyTerminate = 2;
+inline constexpr unsigned kMayClose = 4;  ///< the peer may also close without a Terminate
+inline constexpr unsigned kMayGoOn = 8;   ///< the peer may accept the message and continue
+/// The peer may continue, but its program must not see the message.
+inline constexpr unsigned kUndelivered = 16;
+inline constexpr unsigned kNoTerminate = 32;  ///< the peer must end the stream without a Terminate
+inline constexpr unsigned kNoHeaders = 64;    ///< the Terminate need not return headers
 
 struct Expectation {
   std::vector<const Rule*> broken;
   std::vector<bytes::Fault> faults;
-  unsigned flags = 0;  ///< of all violated rules
+  unsigned flags = 0;  ///< the flags of all violated rules
   bool is_valid() const { return broken.empty(); }
   bool has(unsigned flag) const { return (flags & flag) != 0; }
-  /// Returns "goes on", "Terminate 1/1/00 or 1/1/02", ...
+  /// Describes the permitted reactions: "goes on", "Terminate 1/1/00 or 1/1/02", ...
   std::string text() const;
 };
 

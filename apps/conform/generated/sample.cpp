@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds valid samples, and brings connections into the states in which they are sent.
+// Builds valid samples, and brings connections into the states in which the samples are sent.
 #include "conform/generated/sample.hpp"
 
 #include <algorithm>
@@ -75,7 +75,7 @@ void begin_tagged(Script& script, ddp::SegmentHeader header, bytes::View payload
   script.fpdu(make_ulpdu(header, payload));
 }
 
-// Makes the peer Read our memory, and leaves the Read unanswered.
+// Makes the peer send a Read Request for our memory, and returns it without answering it.
 rdmap::ReadRequest provoke_read(Script& script) {
   show_text(script, kExchangeSize);
   script.send(advert_of(0, kExchangeSize));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sample: one message that is valid at this point of a connection, each field of which can be
-// given another value. A generated session sends one sample and records the peer's reaction.
+// A sample: a message that is valid in the current state of a connection, and whose fields can each
+// be set to another value. A generated session sends one sample and records the peer's reaction.
 #pragma once
 
 #include <array>
@@ -11,21 +11,22 @@
 
 namespace iwarp::apps::conform::generated {
 
-/// The state of a connection when the sample is sent.
+/// The state of a connection in which the sample is sent.
 enum class State : std::uint8_t {
   kEstablished,      ///< the sample is our first FPDU
   kAfterSend,        ///< one Send was delivered to the peer, which has opened memory
   kInSend,           ///< 8 of the 16 octets of our second Send were sent
-  kInWrite,          ///< 8 octets of a Write of 16 were sent
-  kReadAsked,        ///< the peer waits for the answer to its Read
-  kInReadResponse,   ///< the first half of that answer was sent
+  kInWrite,          ///< 8 of the 16 octets of a Write were sent
+  kReadAsked,        ///< the peer has sent a Read Request and waits for the response
+  kInReadResponse,   ///< the first half of the response to the peer's Read was sent
   kBehindTerminate,  ///< a Terminate was sent right before the sample
 };
 
 struct StateInfo {
   State state;
   std::string_view name;
-  bool needs_responder;  ///< only a listening peer Reads our memory
+  /// Whether the state needs a listening peer, because only such a peer Reads our memory.
+  bool needs_responder;
 };
 inline constexpr std::array<StateInfo, 7> kStates{{
     {State::kEstablished, "established", false},
@@ -37,31 +38,35 @@ inline constexpr std::array<StateInfo, 7> kStates{{
     {State::kBehindTerminate, "behind-terminate", false},
 }};
 
-/// The state of the connection that determines which samples are valid.
+/// The progress of a connection, from which the valid values of a sample's fields follow.
 struct Progress {
   State state = State::kEstablished;
-  PeerMemory memory;  ///< length 0: the peer has opened none yet
+  /// Memory that the peer has opened; its length is 0 before the peer opens any.
+  PeerMemory memory;
   std::array<std::uint32_t, ddp::kQueues> next_msn{1, 1, 1, 1};
-  std::uint32_t begun = 0;  ///< octets sent of the incomplete message
+  std::uint32_t begun = 0;  ///< number of octets that were sent of an incomplete message
   std::optional<rdmap::ReadRequest> asked;
   bool peer_listens = true;
   bool crc = true;
 };
 
-inline constexpr std::uint32_t kReceiveSize = 16;  ///< of the receives that rping posts
-inline constexpr std::uint32_t kBegun = 8;         ///< octets sent of an incomplete Send or Write
-inline constexpr std::uint32_t kPiece = 8;         ///< octets of any other Write or Read
-inline constexpr std::uint64_t kSinkOffset = 512 * 1024;  ///< of the peer's Writes in our memory
+inline constexpr std::uint32_t kReceiveSize = 16;  ///< size of the receives that rping posts
+/// Number of octets that are sent of an incomplete Send or Write.
+inline constexpr std::uint32_t kBegun = 8;
+inline constexpr std::uint32_t kPiece = 8;  ///< size of every other Write or Read
+/// Offset in our memory at which the peer's Writes arrive.
+inline constexpr std::uint64_t kSinkOffset = 512 * 1024;
 
 struct Sample {
   ddp::SegmentHeader header;
-  std::optional<rdmap::ReadRequest> read;   ///< the payload of a Read Request
-  Octets payload;                           ///< the payload of other messages
-  std::uint8_t ddp_reserved = 0;            ///< the bits 0x3C of the first octet
-  std::optional<std::size_t> ulpdu_length;  ///< cuts the ULPDU, or pads it with zeros
+  std::optional<rdmap::ReadRequest> read;  ///< the payload of a Read Request
+  Octets payload;                          ///< the payload of other messages
+  std::uint8_t ddp_reserved = 0;           ///< value of the bits 0x3C of the first octet
+  /// If set, the ULPDU is truncated or zero-padded to this length.
+  std::optional<std::size_t> ulpdu_length;
   Tamper tamper;
   enum class Split : std::uint8_t { kNone, kHalves, kEmptyLast };
-  Split split = Split::kNone;  ///< into two segments
+  Split split = Split::kNone;  ///< how the message is split into two segments
 
   Octets ulpdu() const;
   std::size_t size() const { return ulpdu().size(); }
@@ -74,14 +79,15 @@ struct Sample {
   bool is_send() const { return opcode() >= 3 && opcode() <= 6; }
 };
 
-/// Returns the valid message for this state. If a message is incomplete, a sample of its kind
-/// continues it.
+/// Returns a valid message with this opcode for the current state. If a message of this kind is
+/// incomplete, the sample is its next segment.
 Sample right_sample(rdmap::Opcode opcode, const Progress& progress, bytes::View our_memory);
 
-/// Returns whether the sample continues the incomplete message.
+/// Returns whether the sample is the next segment of the incomplete message.
 bool continues(const Sample& sample, const Progress& progress);
 
-/// Brings a new connection into `state`. Throws Failed if the peer does not cooperate.
+/// Brings a new connection into `state`, with or without CRCs. Throws Failed if the peer does not
+/// cooperate.
 Progress reach(Script& script, State state, bool crc);
 /// Sends the rest of the incomplete message.
 void finish(Script& script, const Progress& progress);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the sessions, and runs one of them.
+// Generates the list of sessions, and runs a session.
 #include "conform/generated/session.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ std::string words(const Variation& v) {
   return v.value.empty() ? std::string(v.field) : fmt::format("{}={}", v.field, v.value);
 }
 
-// Adds each row once.
+// Adds the rows that the text does not contain yet.
 void add_rows(std::string& rows, std::string_view more) {
   while (!more.empty()) {
     const auto end = std::min(more.find(' '), more.size());
@@ -122,7 +122,7 @@ std::vector<Session> draw(std::vector<Session> sessions, std::size_t n, std::uin
   std::vector<Session> out;
   std::mt19937_64 random(seed);
   for (std::size_t i = 0; i < sessions.size() && out.size() < n; ++i) {
-    // Each remaining session has the same chance.
+    // This condition selects exactly `n` sessions, each with the same probability, in their order.
     if (random() % (sessions.size() - i) < n - out.size()) out.push_back(sessions[i]);
   }
   return out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A generated session: a state, a message, and one or two changed fields. Runs it against a peer
-// and records the reaction, so that peers can be compared.
+// A generated session: a state, a message, and one or two fields with changed values. run_session()
+// runs it against a peer and records the reaction, so that peers can be compared.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,8 @@ struct Session {
   const Variation* first = nullptr;
   const Variation* second = nullptr;  ///< null if only one field changes
 
-  /// Returns "after-send/Send/MSN=next+1". Stable, because peers are compared by it.
+  /// Returns, for example, "after-send/Send/MSN=next+1". The id must not change between versions,
+  /// because the results of peers are compared by it.
   std::string id() const;
 };
 
@@ -31,20 +32,21 @@ std::vector<Session> draw(std::vector<Session> sessions, std::size_t n, std::uin
 
 struct Outcome {
   std::string id;
-  std::string requirements;  ///< rows of the field and of the violated rules
+  std::string requirements;  ///< rows of the changed fields and of the violated rules
   std::string broken;        ///< names of the violated rules
   std::string broken_rows;   ///< rows of the violated rules only
   std::string expected;
   std::string came;
   std::string headers;  ///< what is wrong with the headers that a Terminate returns
   bool right = false;
-  bool reached = true;  ///< false: no connection, or its state was not reached
-  std::string record;   ///< frames, if requested
+  bool reached = true;  ///< false if there was no connection or if it did not reach the state
+  std::string record;   ///< the frames of the session, if Target::verbose is set
 };
 
 struct PeerTimeouts {
-  std::chrono::milliseconds silence{100};  ///< before a probing Read is sent
-  bool crc = true;                         ///< our startup frame requests CRCs
+  /// How long the peer may be silent before a probing Read is sent.
+  std::chrono::milliseconds silence{100};
+  bool crc = true;  ///< whether our startup frame requests CRCs
 };
 
 Outcome run_session(const Session& session, const Target& target, const PeerTimeouts& timeouts);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values for the fields of a sample: at, below and above their limits, and reserved values. One
-// table; only a session knows the limits themselves.
+// A table of values for the fields of a sample: at, below and above their limits, and reserved
+// values. The limits are computed from the Progress of the session.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace iwarp::apps::conform::generated {
 
-/// The messages that have the field.
+/// Which messages have the field.
 enum class Scope : std::uint8_t { kAny, kUntagged, kTagged, kSend, kRead, kTerminate };
 
 struct Variation {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports of a run: text in the style of h2spec, JSON, and JUnit XML for continuous integration.
-// Only formats text: writes no file and runs no case.
+// The reports of a run: text in the style of h2spec, JSON, and JUnit XML for continuous
+// integration. The functions only format text; they write no files and run no cases.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,17 @@
 
 namespace iwarp::apps::conform {
 
-/// The text report, written case by case: a line per case below the heading of its section.
+/// The text report, which is written case by case: a heading for each section, and below it a line
+/// per case.
 class TextReport {
  public:
   using Sink = std::function<void(std::string_view)>;
-  /// `terminal`: uses colour, and shows the running case in the last line.
+  /// If `terminal` is true, the report has colours, and the last line shows the running case.
   TextReport(Sink sink, bool terminal) : sink_(std::move(sink)), terminal_(terminal) {}
 
   void begins(const Case& what);
   void ended(const Result& result);
-  /// Lists the failed cases again, and the counts.
+  /// Writes the list of failed cases and the counts.
   void summary(const Report& report);
 
  private:
@@ -34,14 +35,15 @@ class TextReport {
   std::string_view section_;
 };
 
-/// Returns "RFC 5044: Marker PDU Aligned Framing (MPA)" for a case's section.
+/// Returns the title of the RFC of a section, for example "RFC 5044: Marker PDU Aligned Framing
+/// (MPA)".
 std::string rfc_title(std::string_view section);
 
 /// Returns one JSON object: peer, role, level, date, cases, summary.
 std::string to_json(const Report& report, std::string_view date);
 
-/// Returns JUnit XML with one test suite per section. A failed SHOULD is written as skipped, with
-/// the peer's reaction: it does not fail the run.
+/// Returns JUnit XML with one test suite per section. A failed SHOULD does not fail the run: it is
+/// written as skipped, with the peer's reaction.
 std::string to_junit(const Report& report, std::string_view date);
 
 /// Return the cases as a text table, and as a JSON array.

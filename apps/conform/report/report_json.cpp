@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report, and the list of cases, as JSON.
+// Formats the report and the list of cases as JSON.
 #include <fmt/format.h>
 
 #include <array>
@@ -50,7 +50,7 @@ Json describe_result(const Result& result) {
   return out;
 }
 
-// The peer's text may not be valid UTF-8.
+// Replaces invalid UTF-8, which the peer's text may contain.
 std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

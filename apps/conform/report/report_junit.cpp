@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as JUnit XML, in the form that continuous integration servers accept.
+// Formats the report as JUnit XML, in the form that continuous integration servers accept.
 #include <fmt/format.h>
 
 #include "conform/report/report.hpp"
@@ -7,7 +7,8 @@
 namespace iwarp::apps::conform {
 namespace {
 
-// Escapes attributes and text. XML 1.0 cannot represent most control characters.
+// Escapes text for attributes and elements. Writes '?' for characters that are not printable ASCII,
+// because XML 1.0 cannot represent most control characters.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {

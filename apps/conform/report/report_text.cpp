@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text report and the table of cases.
+// Formats the text report and the table of cases.
 #include <fmt/format.h>
 
 #include <algorithm>

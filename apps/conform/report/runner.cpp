@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the cases, and selects them.
+// Selects the cases and runs them.
 #include "conform/report/runner.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +19,8 @@ bool chosen(const Case& what, const std::vector<std::string>& only) {
   });
 }
 
-// Sorts by layer from the bottom up, then by section number: "RFC 5044 7.1.2" -> {0, {7, 1, 2}}.
+// Converts a section to a sort key, by layer from the bottom up, then by section number: "RFC 5044
+// 7.1.2" becomes {0, {7, 1, 2}}.
 std::pair<std::size_t, std::vector<int>> place(std::string_view section) {
   constexpr std::array<std::string_view, 6> kOrder = {"RFC 5044", "RFC 6581", "RFC 5041",
                                                       "RFC 5040", "RFC 7306", "RFC 5042"};
@@ -79,7 +80,7 @@ std::span<const std::span<const Case>> all_cases() {
 }
 
 std::vector<const Case*> select(PeerRole role, bool should, const std::vector<std::string>& only) {
-  // Dangerous cases last, then by section, then in the order of the tables.
+  // Sort the cases that may crash peers last, then by section, then in the order of the tables.
   using Place = std::tuple<bool, decltype(place({})), std::size_t>;
   std::vector<std::pair<Place, const Case*>> found;
   for (const auto table : all_cases()) {

@@ -16,21 +16,22 @@ enum class Outcome : std::uint8_t { kPass, kFail, kSkip };
 struct Result {
   const Case* what = nullptr;
   Outcome outcome = Outcome::kPass;
-  std::string expected;      ///< kFail
-  std::string came;          ///< kFail
-  std::string why;           ///< kSkip
+  std::string expected;      ///< for kFail: what the case expected
+  std::string came;          ///< for kFail: what the peer did
+  std::string why;           ///< for kSkip: the reason
   std::string record;        ///< the frames in layers, if requested
-  bool unreachable = false;  ///< kFail: there was no connection at all
+  bool unreachable = false;  ///< for kFail: whether no connection could be established at all
   std::chrono::nanoseconds took{};
 };
 
-/// Runs one case against the peer. Throws Error if a system call of the tester failed, Interrupted
-/// if a stop signal arrived.
+/// Runs one case against the peer. Throws Error if a system call of the tester fails, or
+/// Interrupted if a stop signal arrives.
 Result run_case(const Case& what, const Target& target);
 
-/// Returns the cases for a peer in this role (kEither: all), SHOULD cases only on request, and only
-/// those whose id or section begins with one of `only` (empty: all). "5044" selects every section
-/// of RFC 5044. Ordered by layer and section, but cases that are known to crash peers come last.
+/// Returns the cases for a peer in this role (kEither: all roles), including SHOULD cases only if
+/// `should` is true. If `only` is not empty, returns only the cases whose id or section begins with
+/// one of its prefixes; "5044" selects every section of RFC 5044. The cases are sorted by layer and
+/// section, but those that are known to crash peers come last.
 std::vector<const Case*> select(PeerRole role, bool should, const std::vector<std::string>& only);
 
 /// The results of a run.
@@ -39,7 +40,7 @@ struct Report {
   PeerRole role = PeerRole::kResponder;
   bool should = false;
   std::vector<Result> results;
-  std::string ended_early;  ///< why cases are missing; empty if complete
+  std::string ended_early;  ///< why cases are missing; empty if all were run
   std::chrono::nanoseconds took{};
 };
 
@@ -51,14 +52,14 @@ struct Counts {
 };
 Counts count(const std::vector<Result>& results);
 
-/// Notified before and after each case.
+/// Functions that are called before and after each case.
 struct Observer {
   std::function<void(const Case&)> begins;
   std::function<void(const Result&)> ended;
 };
 
-/// Runs `cases` and adds their results to `report`. Stops after kTimeout cases without a
-/// connection, and at once on a stop signal. Throws Error if the very first connection fails.
+/// Runs `cases` and adds their results to `report`. Stops after kTimeout cases in a row without a
+/// connection, and immediately on a stop signal. Throws Error if the very first connection fails.
 inline constexpr std::size_t kTimeout = 3;
 void run_all(const std::vector<const Case*>& cases, const Target& target, const Observer& observer,
              Report& report);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One conformance case and its possible results. Cases stand in tables, one file per RFC section
-// group. A case is a function that plays one side of one or more connections and throws if the peer
-// under test deviates from the RFC.
+// A conformance case and its possible results. The cases are rows of tables, in one file per group
+// of RFC sections. A case is a function that plays one end of one or more connections and throws if
+// the peer under test deviates from the RFC.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +13,36 @@ namespace iwarp::apps::conform {
 
 class Script;
 
-/// The requirement level of the RFC. A failed MUST makes the exit status 1.
+/// The requirement level of the RFC. If a MUST fails, the exit status is 1.
 enum class Level : std::uint8_t { kMust, kShould };
 
 /// The role of the peer under test.
 enum class PeerRole : std::uint8_t {
-  kResponder,  ///< it listens: iwarp conform HOST:PORT
-  kInitiator,  ///< it connects: iwarp conform --serve PORT
+  kResponder,  ///< the peer listens: iwarp conform HOST:PORT
+  kInitiator,  ///< the peer connects: iwarp conform --serve PORT
   kEither,
 };
 
 struct Case {
-  std::string_view id;            ///< stable, unique: "mpa/request/wrong-key"
+  std::string_view id;            ///< stable and unique id: "mpa/request/wrong-key"
   std::string_view section;       ///< "RFC 5044 7.1.1"
   std::string_view requirements;  ///< ids of rfc-notes/requirements, separated by blanks
-  std::string_view title;         ///< what a correct peer does, one line
+  std::string_view title;         ///< what a correct peer does, in one line
   Level level = Level::kMust;
   PeerRole role = PeerRole::kEither;
   void (*run)(Script&) = nullptr;
-  bool last = false;  ///< known to crash peers: runs after all others
+  /// Whether the case is known to crash peers, so that it runs after all others.
+  bool last = false;
 };
 inline constexpr bool kLast = true;
 
-/// The peer deviated from the expectation.
+/// Thrown if the peer deviates from the expectation.
 struct Failed {
   std::string expected;
   std::string came;
 };
-/// The case does not apply to this peer: it does not offer an optional feature.
+/// Thrown if the case does not apply to this peer, because the peer does not offer an optional
+/// feature.
 struct Skipped {
   std::string why;
 };
@@ -48,7 +50,7 @@ struct Skipped {
 /// Returns all cases, in the order of the RFC sections.
 std::span<const std::span<const Case>> all_cases();
 
-// The tables, one file each.
+// The tables of cases, one per file, with the sections that they test.
 std::span<const Case> request_cases();     ///< MPA Requests, peer listens (5044 7.1)
 std::span<const Case> reply_cases();       ///< MPA Replies, peer connects (5044 7.1)
 std::span<const Case> startup_cases();     ///< Requests and Replies alike (5044 7.1)

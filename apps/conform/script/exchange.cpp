@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rping's protocol from the tester's side.
+// Plays rping's protocol from the tester's side.
 #include "conform/script/exchange.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace iwarp::apps::conform {
 namespace {
 
-constexpr std::uint64_t kSinkOffset = 512 * 1024;  // in our memory
+constexpr std::uint64_t kSinkOffset = 512 * 1024;  // offset in our memory to which the peer writes
 
 Octets empty_advert() { return Octets(kAdvertSize); }
 
@@ -25,7 +25,7 @@ PeerMemory advertised(Script& script) {
   return {advert->stag.value, advert->to, advert->length};
 }
 
-// The peer is the server: its Read Request names its memory as the sink.
+// Learns the memory of a peer that is the server: its Read Request names this memory as the sink.
 PeerMemory learn_from_server(Script& script, std::uint32_t size) {
   show_text(script, size);
   script.send(advert_of(0, size));
@@ -48,7 +48,8 @@ PeerMemory learn_from_server(Script& script, std::uint32_t size) {
 
 void show_text(Script& script, std::uint32_t size) {
   auto text = pattern(size, script.next_msn(rdmap::Opcode::kSend));
-  text.back() = std::byte{0};  // rping writes back strlen() octets.
+  // Rping writes back strlen() octets, so the text must end with a NUL and contain no other.
+  text.back() = std::byte{0};
   std::ranges::copy(text, script.memory().begin());
 }
 

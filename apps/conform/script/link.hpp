@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Link: one TCP connection to the peer under test, as blocking calls with a deadline. Sends exactly
-// the given octets, one segment per call if TCP permits it, and distinguishes FIN from reset. A
-// stop signal ends every wait with Interrupted. Independent of MPA and of the project's driver, so
-// that a case can send anything.
+// Link: one TCP connection to the peer under test, with blocking calls that have a deadline. Sends
+// exactly the given octets, in one segment per call if TCP permits it, and distinguishes FIN from
+// reset. A stop signal ends every wait with Interrupted. It uses neither MPA nor the project's
+// driver, so that a case can send any octets.
 #pragma once
 
 #include <chrono>
@@ -19,16 +19,16 @@ namespace iwarp::apps::conform {
 
 using Clock = std::chrono::steady_clock;
 
-/// The peer under test cannot be reached, so there is nothing to judge.
+/// Thrown if the peer under test cannot be reached, so that there is nothing to test.
 class Unreachable : public Error {
  public:
   using Error::Error;
 };
 
-/// Options of a socket, set before it connects.
+/// Options of a socket, which are set before it connects.
 struct LinkOptions {
-  int mss = 0;             ///< advertised in the SYN; 0: the system default
-  std::string congestion;  ///< congestion control; empty: the system default
+  int mss = 0;             ///< MSS to advertise in the SYN; 0: the system default
+  std::string congestion;  ///< name of the congestion control; empty: the system default
 };
 
 class Link {
@@ -39,26 +39,26 @@ class Link {
   Link& operator=(Link&& o) noexcept;
   ~Link();
 
-  /// Connects. Throws Unreachable if refused or without an answer before the deadline, Error if the
-  /// host is unknown.
+  /// Connects. Throws Unreachable if the peer refuses or does not answer before the deadline, and
+  /// Error if the host is unknown.
   static Link connect(const net::Address& to, Clock::time_point deadline,
                       const LinkOptions& options = {});
 
   /// Sends `octets`. Returns false if the peer has closed or reset the connection, or does not
-  /// read; a test ignores lost octets.
+  /// read. Cases ignore the result, because what the peer sends shows the error.
   bool send(bytes::View octets, Clock::time_point deadline);
-  /// Returns the MSS that our SYN advertised, minus the room for TCP options in each segment.
+  /// Returns the MSS that our SYN advertised, minus the TCP options of each segment.
   std::uint32_t advertised_mss() const;
   void half_close();
   void reset();
 
   enum class Got : std::uint8_t { kOctets, kClosed, kReset, kNothing };
-  /// Receives octets into `into` and sets `size`, or reports FIN, RST, or nothing before the
-  /// deadline.
+  /// Receives octets into `into` and sets `size`, or reports a FIN, a RST, or that nothing arrived
+  /// before the deadline.
   Got receive(bytes::Span into, std::size_t& size, Clock::time_point deadline);
 
   explicit operator bool() const { return socket_ >= 0; }
-  /// The descriptor is non-blocking.
+  /// Returns the descriptor, which is non-blocking.
   int fd() const { return socket_; }
 
  private:
@@ -67,21 +67,22 @@ class Link {
   int socket_ = -1;
 };
 
-/// Accepts connections of the peer under test.
+/// Accepts connections from the peer under test.
 class Acceptor {
  public:
-  /// Throws Error if it cannot listen at `at`.
+  /// Listens at `at`. Throws Error if that fails.
   explicit Acceptor(const net::Address& at);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
   std::uint16_t port() const { return port_; }
-  /// Sets the options of future connections.
+  /// Sets the options of all connections that are accepted from now on.
   void prepare(const LinkOptions& options);
-  /// Closes pending connections: a peer that retried was not asked to.
+  /// Closes all pending connections. They come from a peer that retried on its own, so no case
+  /// waits for them.
   void turn_away();
-  /// Returns an empty Link if no connection arrives before the deadline, however far away that is.
+  /// Returns the next connection, or an empty Link if none arrives before the deadline.
   Link accept(Clock::time_point deadline);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PeerReader: decodes the peer's octets into startup frames, FPDUs and endings. Does not judge
-// them; Script has the expectations.
+// PeerReader: decodes the peer's octets into startup frames, FPDUs and the end of the connection.
+// It does not check them against expectations; Script does.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 
 namespace iwarp::apps::conform {
 
-/// One FPDU of the peer.
+/// One FPDU that the peer has sent.
 struct Segment {
   ddp::SegmentHeader header;
   Octets ulpdu;
-  Octets octets;  ///< the whole FPDU as sent
+  Octets octets;  ///< the whole FPDU as it was sent
   std::uint64_t position = 0;
   trace::CrcVerdict crc = trace::CrcVerdict::kNotUsed;
   std::uint32_t crc_field = 0;
@@ -33,45 +33,45 @@ struct Segment {
   }
 };
 
-/// A message: header of its first segment, payload of all segments.
+/// A message of the peer: the header of its first segment and the payload of all segments.
 struct Message {
   ddp::SegmentHeader header;
   Octets payload;
   std::size_t segments = 0;
 };
 
-/// A received Terminate.
+/// A Terminate that the peer has sent.
 struct ReceivedTerminate {
   Segment segment;
-  rdmap::Terminate terminate;   ///< decoded, whichever layout it has
-  bool standard_layout = true;  ///< the control word has the layout of RFC 5040 figure 8
+  rdmap::Terminate terminate;   ///< the decoded Terminate, in either layout
+  bool standard_layout = true;  ///< whether the control word has the layout of RFC 5040 figure 8
 };
 
-/// One event from the peer.
+/// One event: a frame from the peer, the end of the connection, or the deadline.
 struct Received {
   enum class Kind : std::uint8_t {
     kStartup,
     kSegment,
-    kGarbage,  ///< octets that contain no frame
-    kClosed,   ///< FIN
+    kGarbage,  ///< octets in which the decoder found no frame
+    kClosed,   ///< the peer sent a FIN
     kReset,
-    kNothing,  ///< nothing until the deadline
+    kNothing,  ///< the deadline passed without an event
   };
   Kind kind = Kind::kNothing;
   std::optional<Segment> segment;
   std::optional<mpa::StartupFrame> startup;
   Octets octets;
-  std::string why;  ///< kGarbage
+  std::string why;  ///< for kGarbage: why no frame was found
 };
 
-/// Describes the event: "a Send of 16 octets", "TCP closed (FIN)", "nothing".
+/// Describes the event, for example "a Send of 16 octets" or "TCP closed (FIN)".
 std::string describe(const Received& received);
 std::string describe(const ReceivedTerminate& terminate);
 
 ReceivedTerminate read_terminate(const Segment& segment);
 
-/// Returns whether the Terminate reports this fault in either layout. If it returns no headers,
-/// only the nibbles distinguish the layouts.
+/// Returns whether the Terminate reports this fault in either layout of the control word. If the
+/// Terminate returns no headers, only the order of Layer and EType distinguishes the layouts.
 bool reports(const ReceivedTerminate& terminate, const bytes::Fault& fault);
 
 class PeerReader {
@@ -80,9 +80,10 @@ class PeerReader {
   PeerReader(const PeerReader&) = delete;
   PeerReader& operator=(const PeerReader&) = delete;
 
-  /// Begins a new connection.
+  /// Resets the decoder for a new connection.
   void restart();
-  /// Sets our startup frame as it was meant: it determines whether the peer's FPDUs have markers.
+  /// Sets our startup frame before a case corrupts it. It determines whether the peer's FPDUs have
+  /// markers.
   void said(const mpa::StartupFrame& frame);
   void octets(bytes::View octets);
   void ended(bool reset);
@@ -94,7 +95,7 @@ class PeerReader {
 
   std::unique_ptr<trace::StreamDecoder> decoder_;
   std::deque<Received> received_;
-  std::optional<bool> end_;  ///< set at the end of the connection: whether it was a reset
+  std::optional<bool> end_;  ///< set when the connection has ended; true if it was reset
 };
 
 }  // namespace iwarp::apps::conform

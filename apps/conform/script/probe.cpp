@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of cases about the peer's memory.
+// Implements the steps of cases about the peer's memory.
 #include "conform/script/probe.hpp"
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ void send_in_pieces(Script& script, bytes::View octets, std::size_t size) {
   }
 }
 
-// Long enough for the peer to read what was sent, so that the next octets arrive separately.
+// Waits until the peer has probably read what was sent, so that the next octets arrive separately.
 void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 Octets empty_read_ulpdu(Script& script) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses one TextPrinter for each connection of a case.
+// Formats the octets with a TextPrinter, a new one for each connection of a case.
 #include "conform/script/recorder.hpp"
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorder: records the octets on the connections of one case as text, in layers.
+// Recorder: records the frames on the connections of one case as text, layer by layer.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace iwarp::apps::conform {
 class Recorder {
  public:
   Recorder() { restart(); }
-  /// Begins a new connection.
+  /// Resets the printer for a new connection.
   void restart();
   void octets(bool outbound, bytes::View octets);
   void closed(bool outbound, bool reset);

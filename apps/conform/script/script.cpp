@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sending, listening and judging in full operation. Startup: script_startup.cpp.
+// Sends, receives and checks messages in full operation. script_startup.cpp does MPA startup.
 #include "conform/script/script.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,8 @@ namespace iwarp::apps::conform {
 namespace {
 
 constexpr std::size_t kMemorySize = 1024 * 1024;
-constexpr std::size_t kSegmentSize = 1400;  // of a long tagged message; fits an Ethernet MTU
+// Size of each segment of a long tagged message; fits an Ethernet MTU.
+constexpr std::size_t kSegmentSize = 1400;
 
 std::string name(rdmap::Opcode opcode) {
   return fmt::format("a {} message", rdmap::info(opcode).name);
@@ -56,7 +57,7 @@ void Script::open() {
   try {
     take_connection();
   } catch (const Unreachable& unreachable) {
-    // If the peer was reachable earlier in this case, its disappearance is a finding of the case.
+    // If the peer was reachable earlier in this case, its disappearance is a failure of the case.
     if (met_) throw Failed{"another connection to the peer", unreachable.what()};
     throw;
   }
@@ -80,7 +81,7 @@ Link Script::wait_for_peer(Clock::time_point deadline) {
   constexpr std::chrono::milliseconds kBetweenLooks{50};
   for (;;) {
     const auto why = target_.call_failure();
-    // Although the command has failed, a connection may be pending.
+    // Even if the command has failed, a connection may be pending: look for one without waiting.
     const auto until = why.empty() ? Clock::now() + kBetweenLooks : Clock::now();
     auto link = target_.acceptor->accept(std::min(until, deadline));
     if (link || until >= deadline) return link;
@@ -164,7 +165,8 @@ Received Script::receive(std::chrono::milliseconds at_most) {
 
 Received Script::hear_until(Clock::time_point deadline) {
   std::array<std::byte, 16 * 1024> buffer;
-  const auto patience = deadline_ + target_.time_limit;  // if the peer never stops sending
+  // Limits the wait if the peer never stops sending.
+  const auto patience = deadline_ + target_.time_limit;
   while (Clock::now() < patience) {
     while (auto received = peer_reader_.next()) {
       if (watcher_ && received->segment) watcher_(*received->segment);
@@ -191,7 +193,8 @@ Received Script::hear_until(Clock::time_point deadline) {
   return {};
 }
 
-// Handles Reads and Writes of our memory. Returns whether the case need not see the segment.
+// Serves Reads and Writes of our memory. Returns true if the segment was served and the case need
+// not see it.
 bool Script::is_served(const Received& received) {
   if (serve_ == Serve::kNothing || received.kind != Received::Kind::kSegment) return false;
   const Segment& s = *received.segment;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPA startup from the tester's side (RFC 5044 section 7.1, RFC 6581 section 9).
+// Performs MPA startup from the tester's side (RFC 5044 section 7.1, RFC 6581 section 9).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +46,8 @@ mpa::Rtr kind_in(const mpa::EnhancedWord& word, mpa::Rtr preferred) {
   return word.rtr_read ? mpa::Rtr::kRead : mpa::Rtr::kSend;
 }
 
-// A Reply must fit the Request: its form, A and a kind of RTR, ORD at most its IRD, C if it has C.
+// Adapts `setup` to a Request: its revision, A and a kind of RTR that it offers, ORD at most its
+// IRD, and C if the Request has C.
 Setup answer_to(const mpa::StartupFrame& request, const mpa::EnhancedWord& word, Setup setup) {
   if (!request.enhanced) setup.revision = 1;
   setup.crc = setup.crc || request.crc;
@@ -172,7 +173,7 @@ void Script::begin(mpa::Rtr rtr) {
     if (rtr != mpa::Rtr::kNone) take_rtr(rtr);
     return;
   }
-  // Workaround for peers that lose a first FPDU that follows the Reply immediately.
+  // Some peers lose a first FPDU that follows the Reply immediately; the user can set a delay.
   std::this_thread::sleep_for(target_.first_fpdu_delay);
   if (rtr != mpa::Rtr::kNone) send_rtr(rtr);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that several tables of cases share.
+// Implements the steps that several tables of cases use.
 #include "conform/script/steps.hpp"
 
 namespace iwarp::apps::conform {

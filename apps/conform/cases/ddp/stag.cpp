@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// STags: which memory they open, to which stream, and with which bounds (RFC 5041 sections 7 and 8,
-// RFC 5042 sections 6.1 and 6.2). The peer's program opens exactly the octets that it advertises.
+// Cases about STags: which memory an STag opens, to which stream, and with which bounds (RFC 5041
+// sections 7 and 8, RFC 5042 sections 6.1 and 6.2). The peer's program opens exactly the octets
+// that it advertises.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -96,7 +97,8 @@ void unpredictable(Script& s) {
 
 // Bounds -----------------------------------------------------------------------------------------
 
-// A Write that begins `offset` octets after (or before) the start or the end of the memory.
+// Sends a Write that begins at `offset` from the start of the memory (negative offsets wrap), and
+// expects the peer to report a bounds violation.
 void beyond(Script& s, const PeerMemory& memory, std::uint64_t offset, std::size_t size) {
   write(s, memory, offset, pattern(size));
   s.expect_terminate({ddp::kTaggedBounds});
@@ -140,7 +142,7 @@ void far_away(Script& s) {
   beyond(s, learn_memory(s), kFarAway, kPiece);
 }
 
-// Only the upper half of TO is wrong.
+// Writes to a TO of which only the upper 32 bits are wrong.
 void upper_half(Script& s) {
   s.establish();
   beyond(s, learn_memory(s), 1ULL << 32, kPiece);
@@ -156,7 +158,8 @@ void later_segment_past_end(Script& s) {
   beyond(s, memory, memory.length, kPiece);
 }
 
-// TO + length exceeds 2^64. TO itself is out of bounds too, so either code is correct.
+// Sends a Write whose TO + length exceeds 2^64. The TO itself is out of bounds too, so the peer may
+// report either error.
 void wraps(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
@@ -164,7 +167,8 @@ void wraps(Script& s) {
   s.expect_terminate({ddp::kTaggedWrap, ddp::kTaggedBounds});
 }
 
-// The last octet is at 2^64 - 1: no wrap, but outside of every region.
+// Sends a Write whose last octet is at 2^64 - 1: the TO does not wrap, but it is outside of every
+// region.
 void ends_at_top(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);

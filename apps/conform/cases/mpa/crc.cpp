@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CRC of FPDUs: what it covers, and how the peer handles an FPDU with a wrong CRC (RFC 5044
-// sections 4.4, 6 and 8). Startup decides whether CRCs are in force.
+// Cases about the CRC of FPDUs: which octets it covers, and how the peer handles an FPDU with a
+// wrong CRC (RFC 5044 sections 4.4, 6 and 8). startup.cpp tests whether CRCs are in force.
 #include <algorithm>
 
 #include "conform/script/case.hpp"
@@ -13,8 +13,8 @@ namespace iwarp::apps::conform {
 namespace mpa_crc {
 namespace {
 
-// An FPDU with a Write of 6 octets: every field, and two octets of PAD. A length that is one larger
-// or smaller does not move the CRC.
+// The cases corrupt the FPDU of a Write of 6 octets. It has every field, including two octets of
+// PAD. If its ULPDU_Length is changed by one, the CRC stays at the same offset.
 constexpr std::size_t kVictimPayload = 6;
 constexpr std::size_t kLengthAt = 1;
 constexpr std::size_t kStagAt = 7;
@@ -95,7 +95,8 @@ void empty_write(Script& s) {
 void first_fpdu(Script& s) {
   s.establish();
   s.fpdu(empty_read_ulpdu(s), {.crc_xor = 1});
-  // No Terminate either: a responder must stay silent until it has validated an FPDU.
+  // The peer must not send a Terminate either: a responder must stay silent until it has validated
+  // an FPDU.
   s.watch([](const Segment& segment) {
     require(segment.is(rdmap::Opcode::kTerminate), "no answer", "a Read Response");
   });
@@ -117,7 +118,7 @@ void send_not_delivered(Script& s) {
   const auto memory = learn_memory(s);
   const auto header = untagged(rdmap::Opcode::kSend, s.take_msn(rdmap::Opcode::kSend));
   s.fpdu(make_ulpdu(header, advert_of(0, memory.length)), {.crc_xor = 1});
-  // If it were delivered, the peer's program would Write or Send.
+  // If the peer delivered the Send, its program would respond with a Write or a Send.
   s.serve_memory(false);
   expect_terminate_next(s, {mpa::kCrcMismatch});
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enhanced connection setup: form of the frames, A and the kinds of RTR (RFC 6581 sections 6, 9.2
-// and 10). IRD and ORD: enhanced_depth.cpp; the RTR itself: enhanced_rtr.cpp.
+// Cases about enhanced connection setup: the form of the frames, A and the kinds of RTR (RFC 6581
+// sections 6, 9.2 and 10). enhanced_depth.cpp tests IRD and ORD, enhanced_rtr.cpp the RTR itself.
 #include <fmt/format.h>
 
 #include "conform/cases/mpa/startup_steps.hpp"
@@ -32,7 +32,7 @@ EnhancedWord only(Rtr kind) {
   return word;
 }
 
-// Returns the enhanced word of the peer's Reply to `word`.
+// Sends a Request with `word` and returns the enhanced word of the peer's Reply.
 EnhancedWord answer_to(Script& s, const EnhancedWord& word) {
   s.open();
   s.send_startup(Setup{.word = word});
@@ -50,7 +50,7 @@ void expect_flags(const EnhancedWord& word, const EnhancedWord& wanted) {
 
 // Form of the Reply -------------------------------------------------------------------------------
 
-// Returns an enhanced Request for a case to corrupt.
+// Opens a connection and returns an enhanced Request, not sent yet, for a case to corrupt.
 Octets enhanced_request(Script& s) {
   if (s.target().revision < 2) throw Skipped{"the peer knows RFC 5044 only"};
   s.open();
@@ -69,7 +69,8 @@ void enhanced_reply(Script& s) {
   }
 }
 
-// Without S the Request is a plain one. The peer may also reject the mixture and close.
+// Expects the peer to treat a Request without S as a plain one. The peer may also reject it and
+// close, because the frame mixes both revisions.
 void expect_plain_or_end(Script& s) {
   const auto reply = s.startup_or_end();
   if (!reply) return;
@@ -203,7 +204,8 @@ void reply_kinds_without_a(Script& s) {
   carry_on(s, setup);
 }
 
-// A peer that retries opens a new connection, and it need not retry.
+// Expects the peer to retry on a new connection with a plain Request. A peer need not retry, so
+// without a retry the case is skipped.
 void retries_plain(Script& s) {
   s.await_peer();
   must_be_enhanced(s);

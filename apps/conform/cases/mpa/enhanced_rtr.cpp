@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Ready To Receive message of peer-to-peer mode (RFC 6581 sections 5 and 9.2).
+// Cases about the Ready To Receive message of peer-to-peer mode (RFC 6581 sections 5 and 9.2).
 #include <fmt/format.h>
 
 #include "conform/cases/mpa/startup_steps.hpp"
@@ -19,7 +19,8 @@ std::string_view name(Rtr kind) { return kNames[static_cast<std::size_t>(kind)];
 
 // The peer listens --------------------------------------------------------------------------------
 
-// Both startup frames agree on this kind; the first FPDU is due.
+// Exchanges startup frames that agree on this kind of RTR. The tester has to send the RTR next, as
+// its first FPDU.
 void agree_on(Script& s, Rtr kind) {
   s.open();
   s.send_startup(Setup{.peer_to_peer = true, .rtr = kind});
@@ -30,7 +31,7 @@ void agree_on(Script& s, Rtr kind) {
   throw Skipped{fmt::format("the peer does not support the {} kind", name(kind))};
 }
 
-// Selects the first kind that the peer supports.
+// Offers all kinds of RTR, and selects the first one that the peer supports.
 Rtr agree(Script& s) {
   s.open();
   s.send_startup(Setup{.word = mpa::EnhancedWord{.peer_to_peer = true,
@@ -155,7 +156,7 @@ Setup meet_peer_to_peer(Script& s) {
   return setup;
 }
 
-// The Reply offers exactly these kinds.
+// Sends a Reply that offers exactly these kinds of RTR.
 void answer_with(Script& s, Setup setup, bool write, bool read, bool send) {
   setup.word = mpa::EnhancedWord{.peer_to_peer = true,
                                  .rtr_send = send,
@@ -167,7 +168,8 @@ void answer_with(Script& s, Setup setup, bool write, bool read, bool send) {
   s.begin();
 }
 
-// Returns the next segment, which must be the RTR. Does not serve Reads and Writes meanwhile.
+// Returns the next segment of the peer, which must be the RTR. Unlike other cases, does not answer
+// the peer's Reads while waiting.
 Segment first_segment(Script& s) {
   s.serve(Script::Serve::kNothing);
   const Received received = s.receive();
@@ -223,7 +225,8 @@ void sends_one_rtr(Script& s) {
   }
 }
 
-// The RTR requests no octets: a Read Response with payload exceeds the sink, and does not end.
+// Answers the Read RTR with payload, and without L=1. The RTR requests no octets, so the payload
+// exceeds its sink.
 void read_rtr_overfilled(Script& s) {
   const Setup setup = meet_peer_to_peer(s);
   if (!names_rtr(s.peer_word(), Rtr::kRead)) throw Skipped{"the peer does not offer the Read kind"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FPDUs: lengths, PAD, and independence of TCP segmentation (RFC 5044 sections 4.1, 4.5, 5 and 6).
-// The CRC has its own table.
+// Cases about FPDUs: their lengths, their PAD, and how TCP segments them (RFC 5044 sections 4.1,
+// 4.5, 5 and 6). crc.cpp tests the CRC.
 #include "iwarp/mpa/fpdu.hpp"
 
 #include <fmt/format.h>
@@ -14,11 +14,12 @@ namespace iwarp::apps::conform {
 namespace mpa_fpdu {
 namespace {
 
-constexpr std::size_t kPiece = 8;  // payload of one of many Writes
+constexpr std::size_t kPiece = 8;  // size of one Write when a case sends many
 constexpr std::size_t kPieces = kExchangeSize / kPiece;
-constexpr int kSmallMss = 536;                   // every TCP accepts it
-constexpr std::uint32_t kLong = 8192;            // many segments of that MSS
-constexpr std::uint32_t kVeryLong = 128 * 1024;  // more than one FPDU with any MSS
+constexpr int kSmallMss = 536;         // a small MSS that every TCP accepts
+constexpr std::uint32_t kLong = 8192;  // size of a message that takes many segments of kSmallMss
+// Size of a message that exceeds one FPDU at any MSS.
+constexpr std::uint32_t kVeryLong = 128 * 1024;
 
 // PAD and length ---------------------------------------------------------------------------------
 
@@ -62,7 +63,8 @@ void larger_than_mss(Script& s) {
   expect_memory(s, memory, text);
 }
 
-// A ULPDU that is too short for its header. Valid octets follow, for peers that wait for more.
+// Sends a ULPDU that is too short for its header. Valid octets follow it, because a peer may wait
+// for more octets before it reports the error.
 template <std::size_t size, bool is_tagged>
 void too_short(Script& s) {
   s.establish();
@@ -75,7 +77,7 @@ void too_short(Script& s) {
   s.expect_end();
 }
 
-// The same ULPDU as second segment of a message, followed by the same valid octets.
+// Sends such a ULPDU as the second segment of a message, again followed by valid octets.
 template <std::size_t size, bool is_tagged>
 void later_too_short(Script& s) {
   s.establish();
@@ -106,7 +108,7 @@ void never_complete(Script& s) {
 
 // How TCP cuts the stream ------------------------------------------------------------------------
 
-// Sends a Write for each octet in first..last, with its FPDU split before that octet.
+// For each octet from `first` to `last`, sends a Write whose FPDU is split before that octet.
 template <std::size_t first, std::size_t last>
 void split(Script& s) {
   s.establish();
@@ -126,8 +128,9 @@ void split(Script& s) {
   expect_memory(s, memory, wanted);
 }
 
-// Writes of many lengths. No FPDU has PAD and all consist of cells of 4 octets, so splits between
-// cells do not split the CRC: split<> does that.
+// Returns the FPDUs of many Writes with sizes that are multiples of 4. They need no PAD, so a
+// caller that splits the stream at multiples of 4 splits no field of 4 octets such as the CRC;
+// split<> does.
 Octets many_fpdus(Script& s, const PeerMemory& memory, Octets& wanted) {
   Octets stream;
   for (std::uint32_t size = 0; size <= kExchangeSize; size += 4) {
@@ -148,7 +151,7 @@ void in_pieces_of(Script& s) {
   expect_memory(s, memory, wanted);
 }
 
-// Sends octet by octet up to the CRC, then the CRC as a whole.
+// Sends an FPDU octet by octet up to its CRC, then the CRC as a whole.
 void trickle(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
@@ -161,7 +164,8 @@ void trickle(Script& s) {
 
 void waits_for_all(Script& s) {
   s.establish();
-  // Wait for the Reads of the peer first: an answer from the tester must not be sent in the middle.
+  // Wait until the peer has sent its Reads, so that the tester answers none of them in the middle
+  // of the FPDU.
   expect_answer(s, learn_memory(s));
   const Octets fpdu = s.make(empty_read_ulpdu(s));
   s.octets(bytes::View(fpdu).first(fpdu.size() - mpa::kCrcSize));
@@ -199,7 +203,7 @@ void own_fills_emss(Script& s) {
   s.advertise_mss(kSmallMss);
   const auto segments = receive_long_message(s, {}, kLong);
   if (s.advertised_mss() > kSmallMss) throw Skipped{"TCP does not take an MSS of 536 from us"};
-  // TCP options take up to 40 octets; peers may round their payload down to a multiple of 8.
+  // TCP options take up to 40 octets, and a peer may round its payload down to a multiple of 8.
   const auto least = mpa::mulpdu_for(s.advertised_mss() - 40, false).octets - 8;
   const auto before_last = segments.size() - 1;
   for (const Segment& segment : std::span(segments).first(before_last)) {

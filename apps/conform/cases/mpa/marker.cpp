@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Markers: those that the tester sends to a peer that requested them, and those that the peer must
-// send when the tester requests them (RFC 5044 sections 4.2, 4.3, 7.1 and 8). Requesting markers is
-// optional, sending them on request is not.
+// Cases about markers: those that the tester sends to a peer that requested them, and those that
+// the peer must send when the tester requests them (RFC 5044 sections 4.2, 4.3, 7.1 and 8). An end
+// need not request markers, but it must send them if the other end requests them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,14 +17,17 @@ namespace iwarp::apps::conform {
 namespace mpa_marker {
 namespace {
 
-// The FPDU of a Write of 8 octets has 7 cells of 4 octets. There are 127 cells between two markers,
-// so 127 such FPDUs in a row put a marker before each of their cells once.
+// The FPDU of a Write of 8 octets consists of 7 cells of 4 octets. From one marker to the next
+// there are 127 cells. In a sequence of 127 such FPDUs, a marker therefore appears before each of
+// the 7 cells once.
 constexpr std::size_t kPiece = 8;
 constexpr int kSweep = 127;
 constexpr std::size_t kFpdu = 28;
-constexpr std::uint32_t kTestedAt = 32;  // in the peer's memory; the Writes in between go to 0
+// Offset of the tested Write in the peer's memory; the Writes that only fill the stream go to
+// offset 0.
+constexpr std::uint32_t kTestedAt = 32;
 
-// Positions of a marker in such an FPDU, from its first octet.
+// Positions that a marker can have in such an FPDU, as offsets from its first octet.
 constexpr std::size_t kBefore = 0;
 constexpr std::size_t kInHeader = 8;
 constexpr std::size_t kInPayload = 20;
@@ -36,14 +39,15 @@ PeerMemory establish_marked(Script& s) {
   return learn_memory(s);
 }
 
-// Writes until the next FPDU has a marker `offset` octets after its first octet.
+// Sends Writes until the next FPDU will have a marker at `offset` from its first octet.
 void until_marker_at(Script& s, const PeerMemory& memory, std::size_t offset) {
   while ((s.framing().position + offset) % mpa::kMarkerInterval != 0) {
     write(s, memory, 0, pattern(kPiece));
   }
 }
 
-// Sends a Write with a marker at `offset`, with or without a deviation. The peer accepts it.
+// Sends a Write with a marker at `offset`, optionally altered by `tamper`, and expects the peer to
+// accept it.
 template <std::size_t offset>
 void taken(Script& s, const Tamper& tamper = {}) {
   const auto memory = establish_marked(s);
@@ -92,7 +96,8 @@ void wrong_pointer(Script& s) {
   s.expect_terminate({mpa::kMarkerMismatch});
 }
 
-// Sets a bit of the reserved half of that marker; only the CRC covers it.
+// Flips a bit in the reserved half of the marker after the CRC has been computed, so that only the
+// CRC reveals it.
 template <std::size_t offset>
 void flipped(Script& s) {
   const auto memory = establish_marked(s);
@@ -114,8 +119,8 @@ void not_covered(Script& s) {
   s.expect_terminate({mpa::kCrcMismatch});
 }
 
-// Sends two FPDUs whose framing is not what startup agreed on: enough octets for the peer to detect
-// it.
+// Sends two FPDUs whose framing differs from what startup agreed on. Two contain enough octets for
+// the peer to detect the error.
 void misframed(Script& s, Framing framing) {
   const PeerMemory nowhere{.stag = 1};
   for (int i = 0; i < 2; ++i) {
@@ -129,7 +134,8 @@ void missing(Script& s) {
   s.expect_terminate({mpa::kCrcMismatch, mpa::kMarkerMismatch});
 }
 
-// The same octets as with the marker in its place, hence the same CRC: only FPDUPTR differs.
+// Sends the marker 4 octets too early. The CRC is right wherever the peer expects the marker,
+// because it covers the same octets; only the value of FPDUPTR is wrong.
 void early(Script& s) {
   until_marker_at(s, establish_marked(s), kInPayload);
   misframed(s, {.markers = true, .position = s.framing().position + mpa::kMarkerSize});
@@ -146,7 +152,8 @@ void late(Script& s) {
 
 const Setup kMarkers{.markers = true};
 
-// Startup decides whether there are markers at all.
+// Requests markers. The case is skipped if startup fails, because other cases test whether the peer
+// supports markers at all.
 PeerMemory ask_for_markers(Script& s, const Setup& setup = kMarkers) {
   try {
     s.establish(setup);
@@ -156,7 +163,7 @@ PeerMemory ask_for_markers(Script& s, const Setup& setup = kMarkers) {
   }
 }
 
-// Receives answers with every alignment to the markers.
+// Makes the peer send Read Responses in which a marker appears at every possible position.
 void receive_sweep(Script& s, const PeerMemory& memory) {
   for (int i = 0; i < kSweep; ++i) read_peer(s, memory, 0, kPiece);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connecting peer: its Request, and how it handles Replies (RFC 5044 section 7.1).
+// Cases about a connecting peer: its Request, and how it handles Replies (RFC 5044 section 7.1).
 #include <fmt/format.h>
 
 #include "conform/cases/mpa/startup_steps.hpp"
@@ -42,7 +42,7 @@ void request_then_silence(Script& s) {
 
 // Invalid Replies ---------------------------------------------------------------------------------
 
-// Returns a valid Reply for a case to corrupt.
+// Receives the peer's Request and returns a valid Reply, not sent yet, for a case to corrupt.
 Octets good_reply(Script& s, std::size_t private_data = 0) {
   return s.make_startup(s.await_peer({.private_data = pattern(private_data)}));
 }
@@ -61,7 +61,7 @@ void wrong_key_octet(Script& s) {
 
 void request_for_reply(Script& s) {
   Octets frame = good_reply(s);
-  frame[9] = std::byte{'q'};  // "MPA ID Req Frame"
+  frame[9] = std::byte{'q'};  // the key of a Request: "MPA ID Req Frame"
   gives_up_on(s, frame);
 }
 
@@ -117,7 +117,7 @@ void more_than_said(Script& s) {
 
 // Valid Replies -----------------------------------------------------------------------------------
 
-// `Total` octets, including the word of an enhanced Reply.
+// Sends a Reply whose private data has `Total` octets, including the enhanced word of revision 2.
 template <std::size_t Total>
 void private_data(Script& s) {
   Setup setup = s.await_peer();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules for Requests and Replies alike: segmentation, reserved flags, C and M (RFC 5044 sections
+// Cases about both Requests and Replies: segmentation, reserved flags, C and M (RFC 5044 sections
 // 4.3, 4.4 and 7.1).
 #include "conform/cases/mpa/startup_steps.hpp"
 #include "conform/script/case.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that the cases about MPA startup share.
+// Steps that several cases about MPA startup use.
 #include "conform/cases/mpa/startup_steps.hpp"
 
 #include <fmt/format.h>

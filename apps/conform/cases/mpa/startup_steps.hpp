@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that the cases about MPA startup share: frames corrupted in one place, endings that are
-// stricter or more lenient than Script's, and proofs that the peer reached full operation.
+// Steps that several cases about MPA startup use: they corrupt a frame in one place, expect endings
+// that are stricter or more lenient than Script's, and prove that the peer reached full operation.
 #pragma once
 
 #include "conform/script/script.hpp"
 
 namespace iwarp::apps::conform {
 
-// Offsets of a Request and a Reply (RFC 5044 section 7.1.1).
+// Offsets of fields in a Request and a Reply (RFC 5044 section 7.1.1).
 inline constexpr std::size_t kFlagsAt = 16;
 inline constexpr std::size_t kRevisionAt = 17;
 inline constexpr std::size_t kLengthAt = 18;
@@ -19,42 +19,43 @@ inline constexpr std::byte kReservedFlags{0x0F};
 
 void set_length(Octets& frame, std::size_t length);
 
-/// Continues after our frame, which the case has sent octet by octet: expects the peer to accept,
-/// handles an RTR if one is due, and runs a round of the exchange.
+/// Continues after the case itself has sent our startup frame as octets: expects the peer to
+/// accept, handles an RTR if one is due, and runs a round of the exchange.
 void carry_on(Script& script, const Setup& setup);
 
-/// Expects the peer's frame to accept, or to reject with R=1; both show that our frame was
-/// well-formed. Returns whether it accepts.
+/// Expects the peer to accept our frame, or to reject it with R=1; both show that the peer found it
+/// well-formed. Returns whether the peer accepted.
 bool answered(Script& script);
 
-/// Expects full operation, even if the peer's program rejects a peer without IRD and ORD.
+/// Expects full operation. Succeeds even if the peer's program rejects connections without IRD and
+/// ORD.
 void expect_full_operation(Script& script);
 
-/// Expects the end of the connection, with no FPDU before it except possibly a Terminate.
+/// Expects the connection to end. The peer may send a Terminate, but no other FPDU before that.
 void expect_give_up(Script& script);
 
-/// Expects the next connection to work, so the previous one has not crashed the peer.
+/// Expects the next connection to work, which shows that the previous one has not crashed the peer.
 void expect_next_works(Script& script);
 
-/// Expects no FPDU for a while; the connection may end or stay.
+/// Expects no FPDU for a while. The connection may end or remain open.
 void expect_no_fpdu(Script& script);
 
-/// Sends a program that waits for Sends a first FPDU that may be invalid. Expects the exchange to
-/// work or the peer to terminate; silence fails.
+/// Sends a first FPDU that may be invalid to a program that waits for Sends. Expects the exchange
+/// to work or the stream to end; silence fails.
 void exchange_or_end(Script& script);
 
-/// Sends `count` zero-length RDMA Reads at once and expects all answers, in order.
+/// Sends `count` zero-length RDMA Reads in one TCP segment, and expects all responses in order.
 void read_burst(Script& script, std::size_t count);
 
-/// Expects a Terminate with this fault as the next RDMA message, then the end of the connection.
-/// Throws Skipped with `otherwise` if the peer goes on instead.
+/// Expects a Terminate with this fault as the next RDMA message, then the end of the connection. If
+/// the peer sends another message instead, throws Skipped with the reason `otherwise`.
 void expect_terminate_or_skip(Script& script, const bytes::Fault& fault, const char* otherwise);
 
 /// Ends a case after a Reply with A=1: sends an RTR that the peer offered, and gives the peer time
-/// for it. Some peers fail badly if an initiator disconnects in the middle of startup.
+/// to process it. Some peers fail badly if an initiator disconnects in the middle of startup.
 void leave_in_order(Script& script);
 
-/// Returns whether at least one kind of RTR is offered.
+/// Returns whether `word` offers any kind of RTR; the second overload, whether it offers `kind`.
 bool names_rtr(const mpa::EnhancedWord& word);
 bool names_rtr(const mpa::EnhancedWord& word, mpa::Rtr kind);
 /// Returns "A=1 B=0 C=1 D=0".

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a connection: FIN, reset and half-close at every stage (RFC 5044 sections 7.1, 7.2 and
-// 8, RFC 5041 section 6.2, RFC 5040 section 6.2). A listening peer must survive all of them.
+// Cases about the end of a connection: FIN, reset and half-close in every state (RFC 5044 sections
+// 7.1, 7.2 and 8, RFC 5041 section 6.2, RFC 5040 section 6.2). A listening peer must survive all of
+// them.
 #include <fmt/format.h>
 
 #include "conform/script/case.hpp"
@@ -81,8 +82,8 @@ void fin_before_answer(Script& s) {
 void answers_after_fin(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  // With a longer answer, the FIN might arrive while the answer is in flight; an RNIC then
-  // terminates. [VRB-8]
+  // The Read is short: if the FIN arrived while a longer response is in flight, an RNIC would
+  // terminate. [VRB-8]
   s.read_request(read_of(memory, 0, kPiece));
   s.half_close();
   s.expect(rdmap::Opcode::kReadResponse);
@@ -167,7 +168,7 @@ void survives_error(Script& s) {
   expect_survivor(s);
 }
 
-// Opens a second connection while the first one is stuck inside an FPDU.
+// Opens a second connection while the peer waits for the rest of an FPDU on the first one.
 void beside_stuck_one(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomic operations (RFC 7306 sections 5, 7 and 8) with a peer that has agreed to them. The cases
-// read and set the peer's memory by atomics only, so the peer's endianness does not matter. The
-// encoder is separate from the stack's. Immediate data: immediate.cpp.
+// Cases about atomic operations (RFC 7306 sections 5, 7 and 8) with a peer that has agreed to them.
+// They read and set the peer's memory only by atomics, so the byte order of the peer's host does
+// not matter. They encode the requests themselves, not with the stack's encoder. immediate.cpp
+// tests Immediate Data.
 #include <fmt/format.h>
 
 #include "conform/cases/rdmap/agreed.hpp"
@@ -19,7 +20,8 @@ constexpr std::uint8_t kCmpSwap = 2;
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 constexpr std::uint64_t kValue = 0x0123456789ABCDEF;
 constexpr std::uint32_t kUnknown = 0x5A5A5A00;
-constexpr std::uint32_t kMany = 18;  // more requests than agreed, but they fit in one TCP segment
+// Number of requests that exceeds the agreed limit but still fits in one TCP segment.
+constexpr std::uint32_t kMany = 18;
 constexpr std::uint16_t kDepth = 4;
 
 struct Atomic {
@@ -52,7 +54,7 @@ void ask(Script& s, const Atomic& a, std::uint32_t stag, std::uint64_t to) {
   s.fpdu(make_ulpdu(next_header(s), encode_atomic(a, stag, to)));
 }
 
-/// Expects the response with this number to `a`. Returns the original value in it.
+/// Expects the response to `a` with MSN `number`. Returns the original value that it contains.
 std::uint64_t original(Script& s, const Atomic& a, std::uint32_t number) {
   const Received received = s.receive();
   const bool segment = received.kind == Received::Kind::kSegment;
@@ -70,7 +72,7 @@ std::uint64_t original(Script& s, const Atomic& a, std::uint32_t number) {
   return reader.u64();
 }
 
-/// An 8-octet word of the peer's memory, and the atomics on it.
+/// Sends atomics for 8 octets of the peer's memory, and checks the results.
 class Word {
  public:
   explicit Word(Script& s) : s_(s), memory_(agreed(s, {.ord = kDepth, .extensions = true})) {
@@ -98,7 +100,7 @@ class Word {
       throw Failed{fmt::format("{:016x} in the word", value), fmt::format("{:016x}", came)};
     }
   }
-  /// Expects `a` to return `before` and to leave `after` in the memory.
+  /// Sets the word to `before`. Expects `a` to return that value, and to leave `after` in the word.
   void check(std::uint64_t before, const Atomic& a, std::uint64_t after) {
     set(before);
     if (const auto came = (*this)(a); came != before) {
@@ -129,7 +131,8 @@ void fetch_add(Script& s) {
 
 void fetch_add_masked(Script& s) {
   Word word(s);
-  word.check(0xFF, {.data = 1, .mask = 0x80}, 0);  // the carry is dropped
+  // The sum carries out of the field, and the carry is dropped.
+  word.check(0xFF, {.data = 1, .mask = 0x80}, 0);
   word.check(0x00000000FFFFFFFF, {.data = 1, .mask = 0x80000000}, 0);
   word.check(0xFFFFFFFFFFFFFFFF, {.data = 0x0101010101010101, .mask = 0x8080808080808080}, 0);
   word.check(0x7FFFFFFF, {.data = 1, .mask = std::uint64_t{1} << 63}, 0x80000000);

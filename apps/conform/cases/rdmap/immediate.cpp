@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Immediate Data (RFC 7306 section 6) to a peer that has agreed to it. The wire does not show
-// whether the peer's program wants immediate data, so only objections by RDMAP or DDP count.
+// Cases about Immediate Data (RFC 7306 section 6) with a peer that has agreed to it. Whether the
+// peer's program expects Immediate Data is not visible on the wire, so a case fails only if the
+// peer's RDMAP or DDP reports an error.
 #include "conform/cases/rdmap/agreed.hpp"
 #include "conform/script/case.hpp"
 #include "iwarp/rdmap/faults.hpp"
@@ -13,7 +14,8 @@ using rdmap::Opcode;
 
 constexpr std::uint8_t kPlain = 0x8;
 constexpr std::uint8_t kSolicited = 0x9;
-constexpr std::size_t kMany = 40;  // more than the peer's receives; one TCP segment
+// Number of messages that exceeds the peer's receives but still fits in one TCP segment.
+constexpr std::size_t kMany = 40;
 
 Octets immediate(Script& s, std::uint8_t opcode, std::size_t size = 8) {
   auto header = untagged(Opcode::kSend, s.take_msn(Opcode::kSend));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Misplaced opcodes (RFC 5040 sections 4.1 and 7.2): undefined, on the wrong queue, or with the
-// wrong DDP model. RFC 5041 may already reject the queue, so both codes are correct there.
+// Cases about misplaced opcodes (RFC 5040 sections 4.1 and 7.2): undefined ones, and those on the
+// wrong queue or with the wrong DDP model. DDP may reject the queue before RDMAP sees the opcode,
+// so the error codes of both layers are correct.
 #include "conform/script/case.hpp"
 #include "conform/script/steps.hpp"
 #include "iwarp/rdmap/faults.hpp"
@@ -36,7 +37,7 @@ void reserved_tagged(Script& s) {
   s.expect_terminate({rdmap::kUnexpectedOpcode});
 }
 
-// Valid messages of RFC 7306 on a stream that did not agree to them.
+// Sends a valid message of RFC 7306 on a stream whose ends did not agree to RFC 7306.
 template <std::uint8_t kOpcode, ddp::Qn kQn, std::size_t kSize>
 void not_agreed(Script& s) {
   after_first_send(s);
@@ -57,7 +58,7 @@ void on_queue(Script& s) {
   expect_terminate_next(s, {rdmap::kUnexpectedOpcode, ddp::kUntaggedQn});
 }
 
-// Some peers accept the Terminate all the same; the stream ends either way.
+// Sends a Terminate on the wrong queue. Some peers accept it; the stream must end in either case.
 template <ddp::Qn kQn>
 void terminate_on_queue(Script& s) {
   after_first_send(s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDMAP operations (RFC 5040 sections 4.1, 5 and 7.2): Sends of every kind, Writes, their order,
-// and the headers that the peer sends. Misplaced opcodes: opcode.cpp.
+// Cases about RDMAP operations (RFC 5040 sections 4.1, 5 and 7.2): Sends of every kind, Writes,
+// their order, and the headers that the peer sends. opcode.cpp tests misplaced opcodes.
 #include <algorithm>
 
 #include "conform/script/case.hpp"
@@ -13,7 +13,8 @@ namespace {
 
 using rdmap::Opcode;
 
-constexpr std::uint32_t kUnknown = 0x5A5A5A00;  // turns an STag of the peer into an unknown one
+// Turns a valid STag of the peer into an unknown one.
+constexpr std::uint32_t kUnknown = 0x5A5A5A00;
 
 void send_read_write(Script& s) {
   s.establish();
@@ -28,7 +29,8 @@ void solicited(Script& s) {
   finish_exchange(s, memory, [&](bytes::View advert) { s.send(advert, Opcode::kSendSolicited); });
 }
 
-// The peer's program may reject an empty Send; the stream must not end.
+// Sends an empty Send. The peer's program may end the connection, but the peer's RDMAP must not
+// send a Terminate.
 void empty_send(Script& s) {
   after_first_send(s);
   s.send({});
@@ -50,7 +52,8 @@ void invalidate_unknown(Script& s) {
                       {bytes::Layer::kRdma, 2, 0x09, "STag cannot be invalidated"}});
 }
 
-// The peer rejects the Send, or the STag is invalid afterwards.
+// Invalidates the STag that the peer advertised. The peer may reject the Send; otherwise the STag
+// must be invalid afterwards.
 void invalidate_advertised(Script& s) {
   const auto memory = after_first_send(s);
   s.serve_memory(false);
@@ -139,7 +142,8 @@ void read_behind_write(Script& s) {
 void read_behind_small_writes(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  const auto count = std::min(memory.length, std::uint32_t{1024});  // a slow peer has its limits
+  // A limit, because slow peers cannot process more Writes in time.
+  const auto count = std::min(memory.length, std::uint32_t{1024});
   const auto text = pattern(count, 3);
   Octets together;
   for (std::uint32_t at = 0; at < count; ++at) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Read Requests sent by the tester, valid and invalid (RFC 5040 sections 4.4, 5.2.1, 6.1 and 7.2).
-// The peer's Reads, and how it handles the answers: response.cpp.
+// Cases about Read Requests that the tester sends, valid and invalid (RFC 5040 sections 4.4, 5.2.1,
+// 6.1 and 7.2). response.cpp tests the peer's own Reads and how it handles the responses.
 #include <fmt/format.h>
 
 #include "conform/script/case.hpp"
@@ -15,8 +15,9 @@ using rdmap::Opcode;
 using rdmap::ReadRequest;
 
 constexpr std::uint32_t kUnknown = 0x5A5A5A00;
-constexpr std::uint32_t kDepth = 4;   // outstanding Reads that we ask the peer to allow
-constexpr std::uint32_t kBurst = 24;  // exceeds that, and still fits one TCP segment
+constexpr std::uint32_t kDepth = 4;  // number of outstanding Reads that we request
+// Number of Reads that exceeds kDepth but still fits in one TCP segment.
+constexpr std::uint32_t kBurst = 24;
 
 // Valid -------------------------------------------------------------------------------------------
 
@@ -150,7 +151,8 @@ void as_agreed(Script& s) {
   finish_exchange(s, memory);
 }
 
-// All in one TCP segment, so that the peer cannot answer in between.
+// Sends more Reads than agreed, all in one TCP segment, so that the peer cannot answer any of them
+// before the last one arrives.
 void beyond_agreed(Script& s) {
   std::uint32_t depth = 0;
   const auto memory = with_depth(s, depth);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Read Responses that the tester sends to a peer that reads (RFC 5040 sections 5.2.2 and 5.5), as
-// rping's server does. The peer may compare a response with its request; it must not let a response
-// write outside of the open memory.
+// Cases about Read Responses that the tester sends to a peer that reads, as rping's server does
+// (RFC 5040 sections 5.2.2 and 5.5). The peer need not compare a response with its request, but it
+// must not let a response write outside of the memory that it has opened.
 #include "conform/script/case.hpp"
 #include "conform/script/steps.hpp"
 
@@ -25,15 +25,16 @@ PeerMemory sink_of(const rdmap::ReadRequest& request) {
   return {request.sink_stag.value, request.sink_to.value, kExchangeSize};
 }
 
-// Expects the peer to have the data: it continues the exchange, and can write the data back.
+// Expects the peer to have received the data: it must continue the exchange, and write the data
+// back.
 void read_done(Script& s, const rdmap::ReadRequest& request) {
   s.serve_memory(true);
   s.expect(Opcode::kSend);
   finish_exchange(s, sink_of(request));
 }
 
-// Expects the end of the stream. Throws Skipped with `what`, a MAY of section 5.2.2, if the peer
-// goes on.
+// Expects the end of the stream. If the peer continues, throws Skipped with `what`: section 5.2.2
+// says MAY for this check.
 void expect_end_or_skip(Script& s, const char* what) {
   for (;;) {
     const Received received = s.receive();
@@ -95,7 +96,8 @@ void too_long(Script& s) {
   s.expect_terminate({ddp::kTaggedBounds});
 }
 
-// The last segment is never sent, so the peer cannot compare sizes at the end of the message.
+// Sends more octets than were requested. The last segment is never sent, so that the peer cannot
+// detect the error by comparing sizes at the end of the message.
 void too_long_unended(Script& s) {
   const auto request = await_read(s);
   respond(s, request, 0, kExchangeSize, false);
@@ -121,7 +123,8 @@ void elsewhere_inside(Script& s) {
   expect_end_or_skip(s, "the peer does not compare the TO, as it may");
 }
 
-// The header of a later segment is checked when the message is already known.
+// Sends a response whose second segment has an incomplete header. The peer must check the header
+// even though it knows the message already.
 template <std::size_t size>
 void later_header_short(Script& s) {
   const auto request = await_read(s);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Terminates that the tester sends, well-formed or not (RFC 5040 sections 4.8, 5.4 and 7). The peer
-// always has room for one, it ends the stream, and the peer must not answer it with another. If the
-// tester's Terminate is itself malformed, the peer may send a Terminate about that.
+// Cases about Terminates that the tester sends, well-formed or not (RFC 5040 sections 4.8, 5.4 and
+// 7). The peer must always be able to receive a Terminate, end the stream, and not answer it with a
+// Terminate of its own. Only if the tester's Terminate is malformed may the peer send a Terminate
+// that reports this.
 #include "conform/script/case.hpp"
 #include "conform/script/steps.hpp"
 
@@ -11,7 +12,8 @@ namespace {
 
 using rdmap::Opcode;
 
-constexpr std::size_t kCut = 4 + 2 + 5;  // inside the DDP header
+// Size of a Terminate that ends inside of the DDP header that it returns.
+constexpr std::size_t kCut = 4 + 2 + 5;
 constexpr std::size_t kLong = 200;
 
 Octets octets_of(std::initializer_list<unsigned> values) {
@@ -24,8 +26,8 @@ void say(Script& s, bytes::View payload) {
   s.fpdu(make_ulpdu(untagged(Opcode::kTerminate, s.take_msn(Opcode::kTerminate)), payload));
 }
 
-// A Terminate about an invalid STag in a Write, with headers, in the form that the peer itself
-// would send.
+// Returns a Terminate about an invalid STag in a Write, with headers, as the peer itself would send
+// it.
 Octets with_headers() {
   auto out = octets_of({0x11, 0x00, 0xC0, 0x00, 0x00, 22});
   const auto write = make_ulpdu(tagged(Opcode::kWrite, 0xDEADBEEF, 0), {});
