@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands of iwarp, one folder for each.
+// The subcommands of iwarp; the code of each is in a folder of its own.
 #pragma once
 
 #include "command_line/command.hpp"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Takes a fresh Debian to a running demonstration: installs missing packages, configures, builds the
-# command and what `iwarp run` needs, and runs `iwarp demo` with the arguments given here.
+# Sets up a fresh Debian for the demonstration: installs missing packages, configures, builds the
+# iwarp command and the libraries of `iwarp run`, and runs `iwarp demo` with the arguments of this
+# script.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source apps/setup.sh

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The iwarp command: parses the command line, runs one subcommand, and prints an exception as one
-// line on standard error. Exit status: 0 success, 1 failure, 2 invalid command line.
+// line on standard error. The exit status is 0 for success, 1 for failure, or 2 for an invalid
+// command line.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -21,7 +22,7 @@ int fail(const std::string& command, const std::string& text, int status) {
   return status;
 }
 
-/// Flushes standard output. If the disk is full, the command has failed.
+/// Flushes standard output. Throws Error if that fails, for example because the disk is full.
 void flush_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw Error("cannot write standard output: " + errno_text());
@@ -59,7 +60,8 @@ int run_invocation(const cli::Invocation& invocation) {
 int run_words(int argc, char** argv) {
   auto root = root_command();
   cli::add_self_commands(root, iwarp::kVersion);
-  // Turns a write beyond the file size limit into an error (EFBIG) instead of killing a server.
+  // Ignore SIGXFSZ, so that a write beyond the file size limit fails with EFBIG instead of killing
+  // a server.
   std::signal(SIGXFSZ, SIG_IGN);
   const auto invocation = cli::parse(root, argc, argv);
   if (!invocation) {

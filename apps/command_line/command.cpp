@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares options, converts words to values, and checks values.
+// Declares options, converts their words to values, and checks the values.
 #include "command_line/command.hpp"
 
 #include <fmt/format.h>
@@ -23,14 +23,14 @@ std::string bad(const std::string& expected, const std::string& word) {
   return fmt::format("\"{}\" is not {}", excerpt(word), expected);
 }
 
-/// Parses all of `word` as a number in `range`.
+/// Parses `word` as a number. Returns nullopt unless the whole word is a number in `range`.
 template <typename T>
 std::optional<T> parse_number(std::string_view word, const Range& range) {
   T value{};
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
   const auto number = static_cast<double>(value);
-  // The condition is negated so that NaN is rejected.
+  // The condition is negated because comparisons with NaN are false: NaN must be rejected.
   if (!(number >= range.low && number <= range.high)) return std::nullopt;
   return value;
 }

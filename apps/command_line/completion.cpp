@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All three scripts work alike. They follow the words before the cursor to the command, then offer
-// the values of the option before the cursor if it has a list of values, otherwise the words of
-// that command.
+// Generates the three scripts, which work in the same way. They follow the words before the cursor
+// to the command. If the option before the cursor has a list of values, they offer these; otherwise
+// they offer the options and subcommands of that command.
 #include "command_line/completion.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace iwarp::apps::cli {
 
 namespace {
 
-/// A command and the words that select it.
+/// A command, with the words that select it.
 struct Place {
   std::string path;  ///< "iwarp cost predict"
   const Command* command;
@@ -29,7 +29,8 @@ std::vector<Place> places(const Command& root) {
   return out;
 }
 
-/// Makes `text` safe inside single quotes. Of the three shells only fish has escapes there.
+/// Makes `text` safe inside single quotes by removing quotes and backslashes, because bash and zsh
+/// have no escapes there.
 std::string plain(std::string text) {
   std::erase_if(text, [](char c) { return c == '\'' || c == '\\'; });
   std::ranges::replace(text, '\n', ' ');
@@ -47,7 +48,7 @@ std::vector<std::string> spellings(const Option& option) {
   return {option.names.substr(0, comma), option.names.substr(comma + 1)};
 }
 
-/// Returns the paths that a word may lead to: "'iwarp get'|'iwarp put'".
+/// Returns the paths of all subcommands as a shell pattern: "'iwarp get'|'iwarp put'".
 std::string steps(const std::vector<Place>& all) {
   std::string out;
   for (const auto& place : all) {
@@ -57,8 +58,8 @@ std::string steps(const std::vector<Place>& all) {
   return out;
 }
 
-/// Returns one branch of a case statement for each option with a list of values; `offer` formats
-/// the values.
+/// Returns the branches of a case statement, one for each option with a list of values. `offer`
+/// formats the values.
 template <typename Offer>
 std::string value_cases(const std::vector<Place>& all, Offer offer) {
   std::string out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layout of --help.
+// Lays out the text of --help.
 #include "command_line/help.hpp"
 
 #include <fmt/format.h>
@@ -13,8 +13,8 @@ namespace iwarp::apps::cli {
 namespace {
 
 constexpr std::size_t kWidth = 80;
-constexpr std::size_t kColumn = 28;         // column of the explanations of options
-constexpr std::size_t kCommandColumn = 13;  // column of the explanations of commands
+constexpr std::size_t kColumn = 28;         // column in which the explanations of options begin
+constexpr std::size_t kCommandColumn = 13;  // column in which the explanations of commands begin
 constexpr const char* kOptions = "Options";
 constexpr const char* kArguments = "Arguments";
 
@@ -50,7 +50,7 @@ std::string rows_of(const Command& command, const std::string& heading) {
   return out;
 }
 
-/// Lists only the names of the connection options.
+/// Returns the names of the connection options, without their explanations.
 std::string connection_summary(const Command& command) {
   std::string names;
   for (const auto& option : command.options) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Man pages with the macros of man(7).
+// Writes man pages with the macros of man(7).
 #include "command_line/manual.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,8 @@ namespace {
 
 using Path = std::vector<const Command*>;
 
-/// Escapes `text` for roff: no requests, no escapes, and hyphens that can be copied.
+/// Escapes `text` for roff, so that it contains no requests and no escape sequences, and so that
+/// hyphens can be copied as such.
 std::string escaped(std::string_view text) {
   std::string out;
   bool line_begins = true;

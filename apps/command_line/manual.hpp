@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Man pages in roff, one for each command: iwarp.1, iwarp-get.1, iwarp-cost-predict.1.
+// Generates man pages in roff, one for each command: iwarp.1, iwarp-get.1, iwarp-cost-predict.1.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace iwarp::apps::cli {
 
 struct ManualPage {
-  std::string file;  ///< "iwarp-get.1"
+  std::string file;  ///< file name, for example "iwarp-get.1"
   std::string text;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the command line with CLI11. No other file includes CLI11: it takes seconds to compile.
+// Parses the command line with CLI11. No other file includes CLI11, because it takes seconds to
+// compile.
 #include "command_line/parse.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr const char* kVersionFlag = "--version";
 
-/// What CLI11 stores for a flag that has no value.
+/// The word that CLI11 passes for a flag without a value.
 constexpr const char* kBare = "true";
 
 /// The tree of commands, built from CLI11 objects.
@@ -62,13 +63,13 @@ class Tree {
         app.get_option(option.long_name())->excludes(app.get_option(rival));
       }
     }
-    // At most one subcommand, otherwise a file or a host named like a command would be parsed as
-    // that command.
+    // Allow at most one subcommand. Otherwise CLI11 would parse a file or host that is named like a
+    // command as that command.
     app.require_subcommand(0, 1);
     for (const auto& sub : command.commands) add(*app.add_subcommand(sub.name), sub);
     if (command.takes_command) {
       app.prefix_command();
-      // CLI11 hands the words behind "--" to the parent, which must not parse them either.
+      // CLI11 passes the words after "--" to the parent command, which must not parse them either.
       app.preparse_callback([this](std::size_t) { app_.prefix_command(); });
     }
   }
@@ -85,8 +86,8 @@ class Tree {
       return;
     }
     if (option.is_value_optional) {
-      // Only --name=VALUE is accepted, otherwise an argument behind the option would be parsed as
-      // its value.
+      // Accept the value only as --name=VALUE. Otherwise CLI11 would take an argument that follows
+      // the option as its value.
       auto& value = optional_values_.emplace_back();
       app.add_flag(option.names, value)->each([&option](const std::string& word) {
         require(option, word == kBare ? Option::Words{} : Option::Words{word});
@@ -112,7 +113,7 @@ class Tree {
     if (!fault.empty()) throw CLI::ValidationError(option.long_name(), fault);
   }
 
-  /// Returns the apps on the path to the chosen command.
+  /// Returns the CLI11 objects of the commands that were selected, root first.
   std::vector<CLI::App*> chosen() {
     std::vector<CLI::App*> out{&app_};
     for (;;) {
@@ -131,8 +132,8 @@ class Tree {
     given.rest = given.has_mark ? app_.remaining() : app.remaining();
   }
 
-  /// The first word behind the command's own options is the program to run, unless it looks like an
-  /// option.
+  /// Returns whether the user misspelled an option of the command: the first word after its own
+  /// options is the program to run, and no program begins with '-' unless "--" precedes it.
   static bool is_unknown_option(const Given& given) {
     return !given.has_mark && !given.rest.empty() && given.rest.front().starts_with('-');
   }
@@ -161,7 +162,8 @@ class Tree {
     return text.substr(0, text.find('\n'));
   }
 
-  /// Returns the first unknown option, or else the first surplus word.
+  /// Returns the first unknown option. If there is none, returns the first word that belongs to no
+  /// argument.
   static std::string first_extra(const CLI::App& app) {
     const auto words = app.remaining();
     const auto option =
@@ -177,7 +179,7 @@ class Tree {
     return "an option";
   }
 
-  /// Describes an invalid value. `what` begins with the option.
+  /// Describes an invalid value. `what`, the text of CLI11, begins with the name of the option.
   static std::string mismatch_text(std::string_view what, CLI::App& app, const Command& command) {
     const std::string name(what.substr(0, what.find(':')));
     for (const auto& option : command.options) {

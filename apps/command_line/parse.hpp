@@ -11,22 +11,22 @@
 namespace iwarp::apps::cli {
 
 struct Invocation {
-  std::vector<const Command*> path;  ///< root first
+  std::vector<const Command*> path;  ///< the selected commands, root first
   Given given;
   bool wants_help = false;
   bool wants_version = false;
 };
 
-/// A command line that cannot be parsed. `text` gives the reason in one line.
+/// Why a command line cannot be parsed, in one line.
 struct Misuse {
-  std::string command;  ///< "iwarp cost predict"
+  std::string command;  ///< the command that was selected, for example "iwarp cost predict"
   std::string text;
 };
 
-/// Parses the command line and stores the values of the options of `root` and of its commands.
+/// Parses the command line, and stores the values of the options of `root` and of its subcommands.
 std::expected<Invocation, Misuse> parse(const Command& root, int argc, const char* const* argv);
 
-/// Returns the names on the path: "iwarp cost predict".
+/// Returns the names of the commands in `path`: "iwarp cost predict".
 std::string path_text(const std::vector<const Command*>& path);
 
 }  // namespace iwarp::apps::cli

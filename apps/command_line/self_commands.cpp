@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands iwarp help and iwarp completion.
+// Implements the commands iwarp help and iwarp completion.
 #include "command_line/self_commands.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct HelpOptions {
   std::string manual;
 };
 
-/// Returns the first command that has options of `group`.
+/// Returns the first command that has options in `group`, or null.
 const Command* with_group(const Command& command, const std::string& group) {
   for (const auto& option : command.options) {
     if (option.group == group) return &command;

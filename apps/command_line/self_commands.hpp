@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that describe the command line: help (with the man pages) and completion.
+// The commands about the command line itself: help, which also writes the man pages, and
+// completion.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace iwarp::apps::cli {
 
-/// Adds both commands to `root`, which must not move and must be complete when they run.
+/// Adds both commands to `root`. When they run, `root` must be complete and must not have moved.
 void add_self_commands(Command& root, const std::string& version);
 
 }  // namespace iwarp::apps::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distance between words: optimal string alignment.
+// Measures the distance between two words by optimal string alignment.
 #include "command_line/suggest.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace iwarp::apps::cli {
 
 namespace {
 
-constexpr std::size_t kLongest = 64;  // longest word that is compared
+constexpr std::size_t kLongest = 64;  // maximum length of a word that is compared
 
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);

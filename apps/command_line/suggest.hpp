@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the known word nearest to a misspelled one, for "did you mean ...?".
+// Finds the known word that is nearest to a misspelled one, for "did you mean ...?".
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 namespace iwarp::apps::cli {
 
 /// Returns the word of `known` with the smallest edit distance to `word` (insertions, deletions,
-/// replacements, swaps of neighbours). Returns an empty text if more than a third of the word
-/// differs from each.
+/// replacements, and swaps of neighbouring letters). Returns an empty text if every distance
+/// exceeds a third of the length of `word`.
 std::string nearest(std::string_view word, std::span<const std::string> known);
 
 /// Returns "; did you mean X?", or an empty text if no word is near.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that both processes of the demonstration share.
+// Functions that both processes of the demonstration use.
 #include "demo/demo.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declarations shared by the two processes of the demonstration. The initiator narrates. The target
-// is the peer whose memory is written, read and protected, and reports what it saw through a pipe.
+// Declarations for both processes of the demonstration. The initiator narrates. The target is the
+// peer whose memory is written, read and protected; it reports through a pipe what it saw.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +19,29 @@ struct DemoOptions {
 };
 
 inline constexpr std::uint64_t kDemoMaxSize = 64 << 20;
-inline constexpr Timeout kDemoPatience = 20s;  ///< limit for any step of the other process
-/// The Terminate that a Write to an invalidated STag must cause: DDP, tagged buffer error, invalid
-/// STag.
+/// Maximum time to wait for any step of the other process.
+inline constexpr Timeout kDemoPatience = 20s;
+/// The Terminate that a Write to an invalidated STag must cause: layer DDP, tagged buffer error,
+/// invalid STag.
 inline constexpr bytes::Fault kDemoRefusal{bytes::Layer::kDdp, 1, 0x00, "invalid STag"};
 
-/// Returns byte `index` of the pattern that is written; each `seed` gives a different pattern.
+/// Returns byte `index` of the pattern that is written; the pattern depends on `seed`.
 constexpr std::byte demo_octet(std::size_t index, unsigned seed) {
   return static_cast<std::byte>((index * 7 + index / 251 + seed) & 0xFF);
 }
 void fill_pattern(bytes::Span octets, unsigned seed);
-/// Throws Error naming the byte where `octets` differs from the pattern, and whose memory it is.
+/// Throws Error if `octets` differs from the pattern. The text names the byte that differs, and
+/// whose memory it is.
 void check_pattern(bytes::View octets, unsigned seed, const std::string& whose);
 
-inline constexpr unsigned kDemoFirstWrite = 1;   ///< seed of the permitted write
-inline constexpr unsigned kDemoSecondWrite = 2;  ///< seed of the refused write
+inline constexpr unsigned kDemoFirstWrite = 1;   ///< seed of the write that is permitted
+inline constexpr unsigned kDemoSecondWrite = 2;  ///< seed of the write that is refused
 
-/// Waits for the event of `type` on `session`, checks that it carries `kDemoRefusal`, and returns
+/// Waits for an event of `type` on `session`, checks that it contains `kDemoRefusal`, and returns
 /// the text of the Terminate.
 std::string await_terminate(Session& session, verbs::AsyncEventType type);
 
-/// Runs the target's process, which reports to `report_fd`. Returns the exit status.
+/// Runs in the target's process and reports to `report_fd`. Returns the exit status.
 int run_demo_target(const DemoOptions& options, int report_fd);
 
 }  // namespace iwarp::apps

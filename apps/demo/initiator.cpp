@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp demo: two processes show what an RNIC does. The initiator connects to a target that it
-// started, and narrates: an STag is advertised, memory is written and read through it, it is
-// invalidated, and a write through the dead STag ends the stream with the Terminate that RFC 5041
-// demands.
+// iwarp demo: two processes show what an RNIC does. The initiator starts a target, connects to it,
+// and narrates: the target advertises an STag, the initiator writes and reads memory through it,
+// the STag is invalidated, and a write to the invalid STag ends the stream with the Terminate that
+// RFC 5041 demands.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -138,7 +138,8 @@ class Initiator {
     }
   }
 
-  /// Checks that the options took effect, not only that the transfers worked.
+  /// Checks the counters, which show whether the options took effect; the transfers would work in
+  /// any case.
   void check_counters() {
     const auto counters = rnic_->counters(session_.qp());
     const auto expect = [](std::uint64_t count, bool wanted, const char* what) {
@@ -174,7 +175,8 @@ class Initiator {
 };
 
 int run_demo(const DemoOptions& options) {
-  connection_options(options.common);  // report contradictory options before starting anything
+  // Throws UsageError if the options contradict each other, before anything is started.
+  connection_options(options.common);
   Narrator narrator(options.quiet);
   TargetProcess target(options);
   Initiator(options, target, narrator).run();

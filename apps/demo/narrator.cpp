@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Narration and frames come from different threads, so each piece is printed as a whole.
+// Prints each piece as a whole, because narration and frames come from different threads.
 #include "demo/narrator.hpp"
 
 #include <fmt/format.h>

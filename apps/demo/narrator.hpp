@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Output of the demonstration: steps, remarks, and the frames between them.
+// Prints the output of the demonstration: steps, remarks, and the frames between them.
 #pragma once
 
 #include <memory>
@@ -18,10 +18,10 @@ class Narrator {
   /// Prints the number and title of a step that is about to run.
   void step(std::string_view title);
   void remark(std::string_view who, std::string_view text);
-  /// Prints `text` even with --quiet.
+  /// Prints `text`, even with --quiet.
   void summary(std::string_view text);
-  /// Returns a tap that prints the frames of a connection as they pass; null with --quiet. This
-  /// object must outlive the tap.
+  /// Returns a tap that prints each frame of a connection when it is sent or received. Returns null
+  /// with --quiet. This object must outlive the tap.
   std::unique_ptr<verbs::WireTap> frame_printer();
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The target of the demonstration, which owns the memory: advertises it, sleeps while the initiator
-// writes and reads it, checks every byte, and sees a write refused once the STag is invalid.
+// The target of the demonstration, which owns the memory: advertises the STag, sleeps while the
+// initiator writes and reads the memory, checks every byte, and checks that a write is refused once
+// the STag is invalid.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,17 +14,18 @@ namespace iwarp::apps {
 
 namespace {
 
-constexpr std::size_t kGuard = 64;  // bytes around the region that must not change
+// Number of bytes before and after the region that must not change.
+constexpr std::size_t kGuard = 64;
 constexpr std::byte kGuardOctet{0xA5};
 constexpr std::size_t kSendSize = 128;
 
-/// Writes lines to the narrating process.
+/// Writes lines of text to the narrating process.
 class Reporter {
  public:
   explicit Reporter(int fd) : fd_(fd) {}
   void line(const std::string& text) const {
     const auto whole = text + "\n";
-    // A pipe takes a short line as a whole; a missing reader is not an error here.
+    // A short line is written to a pipe as a whole. It does not matter here if the reader is gone.
     [[maybe_unused]] const auto written = write(fd_, whole.data(), whole.size());
   }
 
@@ -47,7 +49,8 @@ class Target {
         options_{.connection = connection_options(options.common),
                  .congestion = options.common.congestion} {
     options_.connection.startup.markers = options.peer_markers;
-    options_.connection.startup.rtr = mpa::Rtr::kNone;  // the initiator requests it
+    // The initiator requests the RTR, so the target must not.
+    options_.connection.startup.rtr = mpa::Rtr::kNone;
   }
 
   void run() {
@@ -117,7 +120,8 @@ class Target {
 
   const Reporter& report_;
   std::unique_ptr<net::Rnic> rnic_;
-  net::CmChannelHandle events_;  // the connection reports to it until destroyed
+  // Destroyed after session_, because the connection reports events to it until then.
+  net::CmChannelHandle events_;
   Session session_;
   std::vector<std::byte> storage_;
   std::span<std::byte> octets_;

@@ -24,7 +24,7 @@ TargetProcess::TargetProcess(const DemoOptions& options) {
   if (pid_ == 0) {
     close(ends[0]);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // The parent may have died before prctl() took effect.
+    // If the parent died before prctl() took effect, end here.
     _exit(getppid() == parent ? run_demo_target(options, ends[1]) : kExitFailure);
   }
   close(ends[1]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The target as a separate process: forked, reports through a pipe, killed when the parent ends.
+// Runs the target in a separate process, which is forked, reports through a pipe, and is killed
+// when the parent ends.
 #pragma once
 
 #include <sys/types.h>
@@ -12,17 +13,17 @@ namespace iwarp::apps {
 
 class TargetProcess {
  public:
-  /// Forks. Call before starting any thread.
+  /// Forks the process. Call before starting any thread.
   explicit TargetProcess(const DemoOptions& options);
   /// Kills the process if it is still running.
   ~TargetProcess();
   TargetProcess(const TargetProcess&) = delete;
   TargetProcess& operator=(const TargetProcess&) = delete;
 
-  /// Reads the next report, which must begin with `word`, and returns the words behind it. Throws
-  /// Error if the target reports a failure, another word, or nothing in time.
+  /// Reads the next report, which must begin with `word`, and returns the words that follow it.
+  /// Throws Error if the target reports a failure or another word, or if no report arrives in time.
   std::string expect(const std::string& word);
-  /// Waits for the process to end. Throws Error unless its status is 0.
+  /// Waits until the process ends. Throws Error if its exit status is not 0.
   void finish();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The smallest program: one Send from one queue pair to another, both in this process, over a real
-// TCP connection. Shows the steps of every program: register, create, post receives, connect, post,
-// poll. Errors end the program; iwarp ping shows how to handle them.
+// TCP connection. It shows the steps of every program: register, create, post receives, connect,
+// post, poll. An error ends the program; iwarp ping shows how to handle errors.
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -37,7 +37,7 @@ int main() try {
   const auto outcome = iwarp::next_event(*outcomes, std::chrono::seconds(5));
   if (outcome.type != net::CmEvent::Type::kEstablished) return 1;
 
-  // kInline copies the text while posting, so it needs no registration.
+  // kInline copies the text during the call, so the text need not be registered.
   char text[] = "hello, iWARP";
   const verbs::Sge from{reinterpret_cast<std::byte*>(text), sizeof(text), {}};
   must(client->post_send({.wr_id = 2, .flags = verbs::SendFlags::kInline, .sgl = {&from, 1}}));

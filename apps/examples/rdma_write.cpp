@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One-sided operations: a client writes into a server's memory and reads it back while the server's
-// program does nothing at all. The STag travels in the private data of connection setup, as in many
-// programs. Both ends are in this process, over a real TCP connection.
+// program does nothing. The private data of connection setup contains the STag, as in many
+// programs. Both ends are in this process, and use a real TCP connection.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -35,7 +35,7 @@ int main() try {
   const auto requests = must(rnic->create_cm_channel());
   const auto outcomes = must(rnic->create_cm_channel());
 
-  // The server: memory that peers may access, and a queue pair on which it never posts.
+  // The server has memory that peers may access, and a queue pair to which it never posts.
   const auto server_pd = must(rnic->alloc_pd());
   const auto server_cq = must(rnic->create_cq(16));
   std::vector<std::byte> shared(kSize);
@@ -46,7 +46,7 @@ int main() try {
       must(rnic->create_qp(*server_pd, {.send_cq = server_cq.get(), .recv_cq = server_cq.get()}));
   const auto listener = must(rnic->listen({.host = "127.0.0.1"}, {}, *requests));
 
-  // The client: a source to write from and a sink to read into.
+  // The client has a source to write from and a sink to read into.
   const auto pd = must(rnic->alloc_pd());
   const auto cq = must(rnic->create_cq(16));
   const auto client = must(rnic->create_qp(*pd, {.send_cq = cq.get(), .recv_cq = cq.get()}));
@@ -60,7 +60,8 @@ int main() try {
   must(request->accept(*server, 16, 16, iwarp::advert_of(shared_region)));
   const auto outcome = iwarp::next_event(*outcomes, std::chrono::seconds(5));
 
-  // From here on the server's part of this program does nothing: its Rnic does the work.
+  // From here on the server's part of the program does nothing: its Rnic handles the Write and the
+  // Read.
   const auto remote = iwarp::read_advert(outcome.private_data);
   if (!remote) return 1;
   const verbs::Sge from{source.data(), kSize, source_region.stag()};

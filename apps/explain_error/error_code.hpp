@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes of failed completions: their notations and meanings.
+// Finds the meaning of the code of a failed completion, in any notation.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace iwarp::apps {
 
-/// The description of one code.
+/// A code and its meaning.
 struct ErrorCode {
   std::string title;    ///< the code in every notation that programs print
-  std::string meaning;  ///< a sentence
-  std::string advice;   ///< what to do; empty if nothing is wrong
+  std::string meaning;  ///< what the code means, in a sentence
+  std::string advice;   ///< what the user can do; empty if nothing is wrong
 };
 
 /// Looks up a code. `word` is a status ("IBV_WC_WR_FLUSH_ERR", "WR_FLUSH_ERR", "5", or its text in

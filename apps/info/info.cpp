@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp info: version, build, defaults and limits.
+// iwarp info: prints version, build, defaults and limits.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -27,7 +27,7 @@ Json crc_kernels() {
   return {{"in_use", crc32c::active().name}, {"available", available}};
 }
 
-/// The defaults of the options of a connection that have one. A time is in seconds.
+/// Returns the defaults of those connection options that have one. Times are in seconds.
 Json option_defaults() {
   Json out;
   for (const auto& option : options::all()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures that both forms of the report show.
+// Computes figures for the text and JSON forms of the report.
 #pragma once
 
 #include "measure/measurement/measurement.hpp"
@@ -10,7 +10,7 @@ inline double per_second(double seconds, double amount) {
   return seconds > 0 ? amount / seconds : 0;
 }
 
-/// Returns the processor time of one end per GB, in seconds.
+/// Returns the processor time that one end used per GB, in seconds.
 inline double cpu_per_gb(const measure::Measurement& m, const measure::Observed& used) {
   return m.octets() > 0 ? used.cpu_ns / m.octets() : 0;
 }

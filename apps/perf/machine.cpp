@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From uname(2) and from proc(5).
+// Reads the properties of the machine from uname(2) and proc(5).
 #include "perf/machine.hpp"
 
 #include <fmt/chrono.h>

@@ -8,12 +8,12 @@
 namespace iwarp::apps::perf {
 
 struct Machine {
-  std::string system;  ///< the kernel's, from uname(2)
+  std::string system;  ///< name of the operating system, from uname(2)
   std::string node;
   std::string kernel;
   std::string build;
   std::string architecture;
-  std::string cpu;  ///< the model; empty if the kernel does not report it
+  std::string cpu;  ///< model of the processor; empty if the kernel does not report it
   unsigned processors = 0;
 };
 Machine this_machine();

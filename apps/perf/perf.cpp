@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp perf: throughput, latency and message rate of this stack, and of the TCP below it, between
-// two processes. This file is the command line; apps/measure defines what is measured and how.
+// iwarp perf: measures throughput, latency and message rate of this stack, and of the TCP below it,
+// between two processes. This file defines the command line; apps/measure defines what is measured
+// and how.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -27,7 +28,8 @@ using measure::Measurement;
 using measure::Plan;
 using measure::Waiting;
 
-constexpr double kShortestInterval = 0.1;  // limits the number of intervals
+// Minimum length of an interval, which limits the number of intervals.
+constexpr double kShortestInterval = 0.1;
 
 struct PerfOptions {
   std::vector<std::string> words;
@@ -35,7 +37,7 @@ struct PerfOptions {
   bool self = false;
   std::string listen = fmt::format(":{}", kPerfPort);
   Plan plan;
-  // 0, which no test accepts, stands for the default of the test.
+  // No test accepts 0 for these three values; it stands for the default of the test.
   std::uint64_t size = 0;
   std::uint64_t depth = 0;
   std::uint64_t list = 0;
@@ -48,7 +50,7 @@ struct PerfOptions {
   bool epoll = false;
   bool json = false;
   LogOptions log;
-  std::optional<std::string> cost;  ///< --cost: the host to bill by
+  std::optional<std::string> cost;  ///< value of --cost: the host whose costs the bill uses
 };
 
 const measure::Test* test_argument(const std::string& word) {
@@ -87,7 +89,8 @@ Plan make_plan(const PerfOptions& options, const std::string& test) {
   return plan;
 }
 
-// Returns the bill of the client's end. The ledger does not cover ping-pongs, which go both ways.
+// Returns the bill of the client's end. --cost is not supported for latency tests, because their
+// messages go both ways.
 std::string bill(const PerfOptions& options, const Measurement& result) {
   const bool sender = result.plan.test->operation != measure::Operation::kRead;
   return usage::bill(usage::cost_host(*options.cost), result.client, result.octets(),
@@ -98,7 +101,7 @@ void check_cost(const PerfOptions& options, const Plan& plan) {
   if (!options.cost) return;
   if (plan.is_latency()) throw UsageError("--cost: not supported for latency tests");
   if (options.json) throw UsageError("--cost and --json exclude each other");
-  usage::cost_host(*options.cost);  // report a bad host before measuring
+  usage::cost_host(*options.cost);  // throws if the host is invalid, before anything is measured
 }
 
 void print(const std::string& text) {
@@ -148,7 +151,8 @@ int run_client(const PerfOptions& options) {
     print(perf::summary_text(report.result));
     if (options.cost && report.result.outcome.messages > 0) print(bill(options, report.result));
   }
-  // The usual way to end a long measurement: not a failure, because there are results to report.
+  // An interrupt is the usual way to end a long measurement: not a failure, because there are
+  // results to report.
   if (report.interrupted) {
     fmt::print(stderr, "iwarp perf: interrupted after {:.2f} of {:g} seconds{}\n",
                report.result.outcome.seconds, options.duration,

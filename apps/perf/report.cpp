@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text form of the report.
+// Formats the report as text.
 #include "perf/report.hpp"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ std::string rates(double octets, double messages, double seconds) {
                      rate / kGiga, per_second(seconds, messages));
 }
 
-/// Formats bytes with decimal units, as the rates.
+/// Formats a number of bytes with decimal units, as the rates have.
 std::string moved(double octets) {
   if (octets >= kGiga) return fmt::format("{:.2f} GB", octets / kGiga);
   return fmt::format("{:.2f} MB", octets / 1e6);
@@ -52,7 +52,7 @@ std::string moved_line(const Measurement& m) {
   return fmt::format("  {:<16} {:>9} in {:.2f} s\n", "moved", moved(m.octets()), m.outcome.seconds);
 }
 
-/// The main result of a latency test comes first: min, median, tail.
+/// Returns the lines of a latency test, which begin with the main result: min, median, tail.
 std::string latency_lines(const Measurement& m) {
   const auto& latency = m.outcome.latency;
   const bool one_way = m.plan.test->operation != measure::Operation::kRead;

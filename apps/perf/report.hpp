@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Output of iwarp perf: a line for each interval during the run and a summary as text, or all of it
+// The output of iwarp perf: a line for each interval during the run and a summary as text, or both
 // as JSON with everything that is needed to repeat the run. A GB is 10^9 bytes.
 #pragma once
 
@@ -12,21 +12,23 @@ namespace iwarp::apps::perf {
 
 struct Report {
   measure::Measurement result;
-  double interval = 0;  ///< seconds; 0 if no intervals were requested
+  double interval = 0;  ///< length of an interval in seconds; 0 if no intervals were requested
   std::vector<measure::Interval> intervals;
-  std::string server;  ///< from the command line; empty if the server is a local child process
-  std::string date;    ///< of the start; ISO 8601, UTC
-  bool interrupted = false;  ///< ended early by a signal
+  /// Address from the command line; empty if the server is a local child process.
+  std::string server;
+  std::string date;          ///< start of the measurement; ISO 8601, UTC
+  bool interrupted = false;  ///< whether a signal ended the measurement early
 };
 
-/// Returns one line that says what is measured.
+/// Returns one line that says what will be measured.
 std::string head_text(const measure::Plan& plan);
 std::string interval_text(const measure::Plan& plan, const measure::Interval& interval);
-/// Returns the summary with the counters of both ends, and the histogram.
+/// Returns the summary: the results, the counters of both ends, and the histogram.
 std::string summary_text(const measure::Measurement& result);
 
-/// Returns rates, latencies and counters of both ends, in total and per interval, all resolved
-/// options, and the relevant properties of this machine and program.
+/// Returns one JSON object: rates, latencies and counters of both ends, in total and per interval;
+/// the values of all options, including defaults; and the relevant properties of this machine and
+/// program.
 std::string report_json(const Report& report);
 
 }  // namespace iwarp::apps::perf

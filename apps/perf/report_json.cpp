@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON form of the report: one object. Results come first, then the options and the machine.
-// Text that is not UTF-8 (a host name, an argument) is shown with replacement characters.
+// Formats the report as one JSON object: first the results, then the options and the machine. Bytes
+// that are not UTF-8, for example in a host name or an argument, are shown as replacement
+// characters.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -48,7 +49,8 @@ Json interval_json(const Plan& plan, const Interval& interval) {
           {"partial", interval.partial}};
 }
 
-/// Returns the options with defaults resolved; the plan has the default of the test.
+/// Returns the values of all options, taken from the plan, in which the defaults of the test are
+/// set.
 Json options_json(const Report& report) {
   const auto& plan = report.result.plan;
   Json out{{"depth", plan.depth},

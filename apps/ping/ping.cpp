@@ -29,10 +29,12 @@ using verbs::SendFlags;
 using verbs::WcOpcode;
 using verbs::WrOpcode;
 
-constexpr Timeout kTimeout = 10s;     // of a client, for the server's next message
-constexpr Timeout kIdle = 10min;      // of a server, for its client's next ping
-constexpr std::size_t kReceives = 4;  // at most two Sends are in flight to either end
-// Access at both ends: that of rping, and atomics for peers that support RFC 7306.
+constexpr Timeout kTimeout = 10s;  // how long a client waits for the server's next message
+constexpr Timeout kIdle = 10min;   // how long a server waits for its client's next ping
+// Number of receives; more than the two Sends that can be in flight to either end.
+constexpr std::size_t kReceives = 4;
+// Access that both ends grant: the rights that rping grants, and atomics for peers that support RFC
+// 7306.
 constexpr auto kAccess =
     Access::kLocalWrite | Access::kRemoteRead | Access::kRemoteWrite | Access::kRemoteAtomic;
 
@@ -51,7 +53,7 @@ struct PingOptions {
   LogOptions log;
 };
 
-/// The Sends of either end, 16 octets each.
+/// Sends and receives the adverts and go-aheads of either end, 16 octets each.
 class Exchange {
  public:
   explicit Exchange(Session& session)
@@ -61,8 +63,8 @@ class Exchange {
 
   void send(const Advert& advert) { session_.send_inline(encode(advert)); }
 
-  /// Sends the server's "go on", whose content has no meaning. `kind` is the value of --go-ahead;
-  /// `used` is the STag that the peer may invalidate.
+  /// Sends the "go on" of the server, whose content has no meaning. `kind` is the value of
+  /// --go-ahead; `used` is the STag that this Send invalidates if it is a Send with Invalidate.
   void go_ahead(const std::string& kind, verbs::Stag used) {
     auto octets = encode(Advert{});
     const verbs::Sge sge{octets.data(), kAdvertSize, verbs::Stag{}};
@@ -75,7 +77,7 @@ class Exchange {
     session_.post_send(wr);
   }
 
-  /// Receives the next Send of the other end.
+  /// Waits for the next Send of the other end, and returns its advert.
   Advert receive(Timeout time_limit) {
     for (;;) {
       const auto wc = session_.wait(time_limit);
@@ -90,7 +92,8 @@ class Exchange {
     }
   }
 
-  /// Reads or writes between `buffer` and the peer's memory, and waits for the completion.
+  /// RDMA Reads or Writes `length` bytes between `buffer` and the peer's memory, and waits for the
+  /// completion.
   void transfer(WrOpcode opcode, Buffer& buffer, std::size_t length, const Advert& peer) {
     const auto sge = buffer.sge(length);
     session_.post_send({.opcode = opcode,
@@ -120,8 +123,8 @@ std::string_view text_in(bytes::View octets) {
 
 // Client ------------------------------------------------------------------------------------------
 
-/// Memory that the server accesses; registered again after a Send with Invalidate has invalidated
-/// it.
+/// Memory that the server accesses. It is registered again after the server has invalidated it with
+/// a Send with Invalidate.
 class Exposed {
  public:
   Exposed(Session& session, std::size_t size)
@@ -135,7 +138,8 @@ class Exposed {
  private:
   Session& session_;
   std::size_t size_;
-  std::vector<std::byte> octets_;  // at least one byte: an empty region cannot be registered
+  // At least one byte, because an empty region cannot be registered.
+  std::vector<std::byte> octets_;
   net::Memory memory_;
 };
 
@@ -188,7 +192,8 @@ int run_client(const PingOptions& options) {
   try {
     ping_loop(options, session, times);
   } catch (const Interrupted&) {
-    // The usual way to end an endless ping; not a failure if there are results to report.
+    // An interrupt is the usual way to end an endless ping: not a failure if there are results to
+    // report.
     if (times.empty()) throw;
   }
   print_summary(std::move(times), options.size);
@@ -234,7 +239,7 @@ void handle_client(const PingOptions& options, net::Rnic& rnic, net::ConnectRequ
   try {
     serve_pings(options, session, exchange);
   } catch (const PeerGone&) {
-    // A client disconnects when it is done; log only a Terminate.
+    // A client disconnects when it is done, so only a Terminate is logged.
     const auto attributes = session.qp().query();
     if (attributes.terminate_received || attributes.terminate_sent) throw;
   }

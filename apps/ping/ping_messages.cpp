@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ping text.
+// Fills the text of a ping.
 #include "ping/ping_messages.hpp"
 
 #include <fmt/format.h>

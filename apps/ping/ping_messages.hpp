@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text that both ends of ping exchange, and the bounds of its size. Compatible with rping of
-// rdma-core: "rdma-ping-N: ", then the letters from 'A' to 'z' in turn, starting one letter later
-// with each ping, and a NUL at the end.
+// The text that both ends of ping exchange, and its default and maximum size. The text is the same
+// as that of rdma-core's rping: "rdma-ping-N: ", then the letters from 'A' to 'z' in turn, starting
+// one letter later with each ping, and a NUL at the end.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace iwarp::apps {
 inline constexpr std::uint32_t kPingDefaultSize = 64;
 inline constexpr std::uint32_t kPingMaxSize = 4 << 20;  ///< rping itself accepts 26 to 65535
 
-/// Fills `text` with ping number `number`, cut to the size of `text`.
+/// Fills `text` with the text of ping `number`, truncated to the size of `text`.
 void fill_ping(bytes::Span text, std::uint32_t number);
 
 }  // namespace iwarp::apps

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp fault: adds rules to a program that runs under `iwarp run --fault-socket PATH`, or lists
-// those it has. Talks to programs of this user only.
+// iwarp fault: adds fault rules to a program that runs under `iwarp run --fault-socket PATH`, or
+// lists its rules. Only talks to programs of the same user.
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -41,7 +41,8 @@ net::UniqueFd connect_to(const std::string& path) {
   return socket;
 }
 
-/// The lines up to "ok"; an Error with what stands behind "error: ".
+/// Sends a rule, and returns the lines of the answer before "ok". If the answer is "error: TEXT",
+/// throws Error with TEXT.
 std::string ask(int socket, const std::string& rule) {
   const std::string line = rule + '\n';
   if (::send(socket, line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) {

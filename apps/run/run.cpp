@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp run: starts an unmodified RDMA program with this stack's libibverbs.so.1 and librdmacm.so.1
-// in front of the system's, by LD_PRELOAD, and hands it the options as IWARP_* variables. Sets only
-// what the command line says, and what other libraries need to know of this stack unless they were
-// told, so that variables from outside go through. Then it is gone: the program takes its place,
-// and its exit status is the program's. Only --careful=fail waits for the program.
+// in place of the system's. LD_PRELOAD loads them, and IWARP_* variables pass the options to them.
+// Sets a variable only if its option is given, so that variables that the user has set remain in
+// effect. Also configures other libraries for this stack unless the user has configured them. Then
+// execvp() replaces this process by the program, so its exit status is the program's. Only
+// --careful=fail runs the program in a child and waits for it.
 #include <elf.h>
 #include <fmt/format.h>
 #include <link.h>
@@ -33,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kCannotRun = 126;  // as the shells do
+constexpr int kCannotRun = 126;  // the exit status that shells use
 constexpr int kNotFound = 127;
 constexpr const char* kVerbsLibrary = "libibverbs.so.1";
 constexpr const char* kCmLibrary = "librdmacm.so.1";
@@ -43,18 +44,19 @@ constexpr const char* kCarefulLibrary = "libiwarp_careful.so.1";
 
 struct RunOptions {
   CommonOptions settings = options::for_programs(options::Persona::kIwarp);
-  bool quiet = false;  ///< --log off
+  bool quiet = false;  ///< whether to set IWARP_LOG to off
   bool print_environment = false;
 };
 
-/// All libraries are in `folder`.
+/// Returns whether `folder` contains all libraries.
 bool holds_libraries(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / kVerbsLibrary, ignored) && fs::exists(folder / kCmLibrary, ignored) &&
          fs::exists(folder / kPresenceLibrary, ignored);
 }
 
-/// Where the libraries are: IWARP_LIB_DIR, or beside this program, built or installed.
+/// Returns the folder of the libraries: IWARP_LIB_DIR if it is set, or a folder beside this
+/// program, in the build tree or installed.
 fs::path library_folder() {
   if (const char* chosen = std::getenv("IWARP_LIB_DIR"); chosen != nullptr && *chosen != '\0') {
     if (holds_libraries(chosen)) return fs::absolute(chosen);
@@ -72,8 +74,8 @@ fs::path library_folder() {
                   kVerbsLibrary, kCmLibrary, (prefix / "lib" / "iwarp").string()));
 }
 
-/// The run-time library of a sanitizer that this program has loaded: it has to be loaded before all
-/// others.
+/// Returns the path of the sanitizer's run-time library if this program has loaded one: LD_PRELOAD
+/// must name it before all other libraries.
 std::string sanitizer_library() {
   std::string found;
   ::dl_iterate_phdr(
@@ -88,7 +90,7 @@ std::string sanitizer_library() {
   return found;
 }
 
-/// The file that execvp() will take for `name`; empty: none.
+/// Returns the file that execvp() will execute for `name`, or an empty path if there is none.
 fs::path find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
   const char* path = std::getenv("PATH");
@@ -105,7 +107,7 @@ fs::path find_program(const std::string& name) {
 
 using Segments = std::vector<ElfW(Phdr)>;
 
-/// The program headers of an ELF program of this machine's kind; none of any other file.
+/// Returns the program headers of an ELF file of this machine's class, or none for any other file.
 Segments segments_of(std::istream& in) {
   ElfW(Ehdr) header{};
   if (!in.read(reinterpret_cast<char*>(&header), sizeof header)) return {};
@@ -120,8 +122,8 @@ Segments segments_of(std::istream& in) {
   return out;
 }
 
-/// The shared run-time library of AddressSanitizer that a program is linked to; empty: none. It
-/// ends a program in which another library is loaded before it.
+/// Returns the shared run-time library of AddressSanitizer to which a program is linked, or an
+/// empty text. This library ends the program if another library is loaded before it.
 std::string address_sanitizer_of(const fs::path& program) {
   std::ifstream in(program, std::ios::binary);
   const Segments segments = segments_of(in);
@@ -150,7 +152,8 @@ std::string address_sanitizer_of(const fs::path& program) {
   return {};
 }
 
-/// `program`: the file that will be run; empty: not known.
+/// Returns the value for LD_PRELOAD. `program` is the file that will be executed; it is empty if
+/// unknown.
 std::string preload_list(bool is_careful, const fs::path& program) {
   const fs::path folder = library_folder();
   if (folder.string().find_first_of(" :") != std::string::npos) {
@@ -159,7 +162,8 @@ std::string preload_list(bool is_careful, const fs::path& program) {
   std::string list = sanitizer_library();
   if (list.empty()) list = address_sanitizer_of(program);
   if (!list.empty()) {
-    list += ':';  // and the sanitizer has its own free()
+    // The careful library is not needed here, because the sanitizer has its own free().
+    list += ':';
   } else if (is_careful) {
     const fs::path careful = folder / kCarefulLibrary;
     std::error_code ignored;
@@ -176,11 +180,12 @@ std::string preload_list(bool is_careful, const fs::path& program) {
   return list;
 }
 
-/// Large messages as Writes: a Read is a round trip more for each.
+/// Makes UCX transfer large messages by RDMA Writes, because an RDMA Read costs an additional round
+/// trip for each.
 constexpr const char* kUcxScheme = "UCX_RNDV_SCHEME";
 constexpr const char* kUcxByWrites = "put_zcopy";
 
-/// UCX knows the device as an adapter for RoCE only.
+/// Configures UCX, which uses this stack only if it appears as an adapter for RoCE.
 void add_ucx(const cli::Given& given, options::Persona persona, Environment& out) {
   const char* const outside = std::getenv("IWARP_AS");
   const bool is_roce = given.has("--as")
@@ -189,7 +194,7 @@ void add_ucx(const cli::Given& given, options::Persona persona, Environment& out
   if (is_roce && std::getenv(kUcxScheme) == nullptr) out.push_back({kUcxScheme, kUcxByWrites});
 }
 
-/// What the options mean to the libraries; only those that were given.
+/// Returns the variables for the libraries that correspond to the options that were given.
 Environment environment(const cli::Given& given, const RunOptions& options) {
   const fs::path program = given.rest.empty() ? fs::path() : find_program(given.rest.front());
   Environment out = variables_of(given);
@@ -198,7 +203,7 @@ Environment environment(const cli::Given& given, const RunOptions& options) {
   return out;
 }
 
-/// An ELF program of this machine's kind that no dynamic loader starts.
+/// Returns whether `file` is an ELF program of this machine's class that names no dynamic loader.
 bool is_static(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   const Segments segments = segments_of(in);
@@ -206,7 +211,8 @@ bool is_static(const fs::path& file) {
          std::ranges::find(segments, PT_INTERP, &ElfW(Phdr)::p_type) == segments.end();
 }
 
-/// Says so when the loader is going to ignore LD_PRELOAD. The program is run all the same.
+/// Prints a warning if the loader is going to ignore LD_PRELOAD for this file. The program is run
+/// in any case.
 void warn_if_not_preloaded(const fs::path& file) {
   struct stat about{};
   if (::stat(file.c_str(), &about) != 0) return;
@@ -220,11 +226,12 @@ void warn_if_not_preloaded(const fs::path& file) {
              why);
 }
 
-/// Does not return when the program can be run.
+/// Sets the variables and executes the program. Returns, with an exit status, only if that fails.
 int execute(std::vector<std::string> words, const Environment& variables) {
   warn_if_not_preloaded(find_program(words.front()));
   for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
-  // main() ignores it for the sake of other commands, and what is ignored stays so.
+  // main() ignores SIGXFSZ for the sake of other commands. execvp() would keep it ignored, so
+  // restore the default.
   std::signal(SIGXFSZ, SIG_DFL);
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
@@ -236,7 +243,8 @@ int execute(std::vector<std::string> words, const Environment& variables) {
   return error == ENOENT ? kNotFound : kCannotRun;
 }
 
-/// As execute(), and the exit status says whether careful mode has reported anything.
+/// Runs the program in a child, as execute() does. Returns kMistakes if careful mode has reported
+/// anything; otherwise ends in the same way as the child.
 int execute_watched(const std::vector<std::string>& words, Environment variables, bool is_quiet) {
   const Reports reports;
   variables.push_back({"IWARP_CAREFUL_REPORTS", reports.path()});
@@ -251,7 +259,8 @@ int execute_watched(const std::vector<std::string>& words, Environment variables
   return kMistakes;
 }
 
-/// Before anything runs: a file with nonsense is one line, FILE:LINE: what is wrong.
+/// Checks the rules in the file of --fault before the program runs. If one is invalid, throws Error
+/// with one line, "FILE:LINE: what is wrong".
 void check_faults(const std::string& file) {
   namespace fault = rdma_core::fault;
   std::ifstream in(file, std::ios::binary);
@@ -265,9 +274,9 @@ void check_faults(const std::string& file) {
 
 int run_run(const cli::Given& given, RunOptions options) {
   CommonOptions& settings = options.settings;
-  // Unset means: whatever does not contradict the revision.
+  // If --rtr was not given, no RTR is set: then the value contradicts neither revision of MPA.
   if (!given.has("--rtr")) settings.connection.startup.rtr = mpa::Rtr::kNone;
-  connection_options(settings);  // throws when they contradict each other
+  connection_options(settings);  // throws UsageError if the settings contradict each other
   if (given.has("--fault")) check_faults(settings.fault);
 
   const auto& words = given.rest;

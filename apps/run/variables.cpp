@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One variable for each option, with its value as it was given.
+// Writes one variable for each option, with the value that was given.
 #include "variables.hpp"
 
 #include <filesystem>
@@ -30,7 +30,8 @@ Environment variables_of(const cli::Given& given) {
     out.push_back({option.variable, value_of(option, word->second)});
     wants_tls = wants_tls || option.group == options::Group::kTls;
   }
-  // Any of them asks for TLS, whatever IWARP_TLS says outside, even with an empty name.
+  // Each option of this group enables TLS, even with an empty file name and whatever IWARP_TLS the
+  // user has set.
   if (wants_tls && !given.has("--tls")) out.push_back({"IWARP_TLS", "on"});
   if (given.has("--quiet")) out.push_back({"IWARP_LOG", "off"});
   return out;

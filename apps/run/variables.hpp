@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the options of `iwarp run` to the variables of the libraries.
+// Converts the options of `iwarp run` to the IWARP_* variables of the libraries.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct Variable {
 };
 using Environment = std::vector<Variable>;
 
-/// Returns the variables of the options that were given.
+/// Returns the variables for those options that were given.
 Environment variables_of(const cli::Given& given);
 
 }  // namespace iwarp::apps

@@ -19,15 +19,17 @@ namespace iwarp::apps {
 namespace {
 
 constexpr std::array kForwarded{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM};
-constexpr int kBySignal = 128;  // as the shells do
+constexpr int kBySignal = 128;  // added to the number of a signal, as shells do
 
-/// Those that the terminal sends reach the child without help.
+/// Returns whether a process sent the signal. The terminal sends its signals to the whole process
+/// group, so the child gets those directly.
 bool is_from_process(const siginfo_t& info) { return info.si_code <= 0; }
 
 [[noreturn]] void run_child(const std::function<int()>& become, pid_t parent,
                             const sigset_t& signals) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(kBySignal + SIGKILL);  // It was gone before.
+  // The parent ended before prctl() took effect.
+  if (::getppid() != parent) ::_exit(kBySignal + SIGKILL);
   ::sigprocmask(SIG_SETMASK, &signals, nullptr);
   ::_exit(become());
 }
@@ -62,7 +64,8 @@ Ending run_in_child(const std::function<int()>& become) {
   sigemptyset(&awaited);
   sigaddset(&awaited, SIGCHLD);
   for (const int signal : kForwarded) sigaddset(&awaited, signal);
-  // A parent may have set it to be ignored, and then no child could be waited for.
+  // The parent of this process may have set SIGCHLD to be ignored, in which case waitpid() could
+  // not return a status.
   std::signal(SIGCHLD, SIG_DFL);
   ::sigprocmask(SIG_BLOCK, &awaited, &before);
   const pid_t parent = ::getpid();
@@ -81,7 +84,7 @@ Ending run_in_child(const std::function<int()>& become) {
 int end_as(const Ending& ending) {
   if (ending.signal == 0) return ending.status;
   const rlimit no_core{};
-  ::setrlimit(RLIMIT_CORE, &no_core);  // The child has left one, if one was wanted.
+  ::setrlimit(RLIMIT_CORE, &no_core);  // the child has already dumped core if that is enabled
   std::signal(ending.signal, SIG_DFL);
   sigset_t one;
   sigemptyset(&one);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the CMD of `iwarp run --careful=fail` in a child, and counts what careful mode reports of it
-// and of the processes that it starts.
+// Runs the command of `iwarp run --careful=fail` in a child process, and counts the reports of
+// careful mode about this process and about those that it starts.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,17 @@
 
 namespace iwarp::apps {
 
-/// The exit status of `iwarp run --careful=fail` when careful mode has reported something.
+/// The exit status of `iwarp run --careful=fail` if careful mode has reported anything.
 inline constexpr int kMistakes = 99;
 
-/// Where the libraries write the name of a check for each report, one a line. In memory: nothing
-/// remains of it, however the processes end.
+/// A file to which the libraries write one line per report: the name of the check. It is in memory,
+/// so that nothing remains of it when the processes end.
 class Reports {
  public:
-  /// Throws Error when there is no memory or descriptor for it.
+  /// Creates the file. Throws Error if there is not enough memory or no free descriptor.
   Reports();
-  /// For other processes of this user, while this one runs.
+  /// Returns a path by which other processes of this user can open the file while this process
+  /// runs.
   std::string path() const;
   /// Returns the number of reports so far.
   std::size_t count() const;
@@ -30,16 +31,17 @@ class Reports {
 
 /// How a child ended.
 struct Ending {
-  int status = 0;  ///< its exit status, or 128 and the signal's number
-  int signal = 0;  ///< 0: it exited
+  int status = 0;  ///< the exit status, or 128 plus the number of the signal
+  int signal = 0;  ///< the signal that ended the child; 0 if it exited
 };
 
-/// Calls `become` in a child, which becomes CMD or returns an exit status, and waits for its end.
-/// The child gets the signals that other processes send to this one, and SIGKILL when this one is
-/// gone. Throws Error when there can be no child.
+/// Forks a child that calls `become`, and waits until it ends. `become` executes the command, or
+/// returns an exit status. Forwards to the child the signals that other processes send to this
+/// process; if this process ends, the child gets SIGKILL. Throws Error if fork() fails.
 Ending run_in_child(const std::function<int()>& become);
 
-/// Ends this process by the same signal, if one ended the child. Returns the exit status otherwise.
+/// If a signal ended the child, ends this process by the same signal. Otherwise returns the child's
+/// exit status.
 int end_as(const Ending& ending);
 
 }  // namespace iwarp::apps

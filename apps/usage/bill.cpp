@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger of a real transfer.
+// Writes the ledger of a real transfer.
 #include "usage/bill.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +30,8 @@ std::string components(const model::Ledger& ledger) {
   return out;
 }
 
-/// Returns "100 B in one message" or "2.5 MiB in messages of at most 1.0 MiB".
+/// Describes the transfer, for example "100 B in one message" or "2.5 MiB in messages of at most
+/// 1.0 MiB".
 std::string transfer_text(double octets, double message) {
   const auto size = format_octets(octets);
   if (octets <= message) return size + " in one message";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The option --cost of the commands that move data: the processor time of this end by component,
-// and what the same transfer would have cost with sockets, a TOE or an RNIC. One screen of text.
+// The option --cost of commands that transfer data. It prints, on one screen, the processor time of
+// this end by component, and what the same transfer would have cost with sockets, a TOE or an RNIC.
 #pragma once
 
 #include <optional>
@@ -18,19 +18,19 @@ namespace iwarp::apps::usage {
 void add_cost_option(cli::Command& command, std::optional<std::string>& host);
 
 /// Returns the host that the option names. Throws UsageError if the preset is unknown or the file
-/// is bad.
+/// is invalid.
 model::ParameterSet cost_host(const std::string& host);
-/// Returns the text about `run`, in which this end moved `octets` bytes in messages of `message`
-/// bytes; the last one may be shorter. `sender`: this end sent them.
+/// Returns the text about `run`, in which this end transferred `octets` bytes in messages of
+/// `message` bytes; the last message may be shorter. `sender` is true if this end sent them.
 std::string bill(const model::ParameterSet& host, model::Observed run, double octets,
                  double message, bool sender);
 
-/// The ledger of one transfer over a session.
+/// Counts the costs of one transfer over a session.
 class LiveLedger {
  public:
-  /// Starts counting. Throws UsageError as cost_host().
+  /// Starts counting. Throws UsageError in the same cases as cost_host().
   LiveLedger(const std::string& host, Session& session);
-  /// Returns the bill of what happened since construction.
+  /// Returns the bill for everything since construction.
   std::string text(double octets, double message, bool sender) const;
 
  private:

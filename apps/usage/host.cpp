@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Presets are compiled in; a measured host is a file.
+// Loads a host: presets are compiled in, measured hosts are files.
 #include "usage/host.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked conversion of numbers in JSON from outside. JSON has one kind of number: a count may be
-// given as a fraction, a negative number or a number of 300 digits, and the library converts it
-// silently.
+// Converts numbers in JSON from outside, with checks. JSON has only one type of number, so a count
+// may arrive as a fraction, a negative number or a number of 300 digits; nlohmann::json would
+// convert these silently.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,8 +14,8 @@
 
 namespace iwarp::apps::usage {
 
-/// Returns the integer at `json`, which the error calls `name`. Throws Error if it is not an
-/// integer, or out of the range of T.
+/// Returns the integer `json`. Throws Error, with `name` in its text, if `json` is not an integer
+/// or out of the range of T.
 template <std::integral T, typename Json>
 T whole_number(const Json& json, const char* name) {
   if (json.is_number_unsigned()) {
@@ -28,7 +28,8 @@ T whole_number(const Json& json, const char* name) {
   throw Error(fmt::format("{}: not an integer, or out of range", name));
 }
 
-/// Returns the integer member `name`. Throws Json::exception if there is none.
+/// Reads the number that is member `name` of `object` into `out`. Throws Json::exception if there
+/// is no such member.
 template <typename T, typename Json>
 void read_number(const Json& object, const char* name, T& out) {
   const auto& json = object.at(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The resources that one end of a run used, as JSON: every counter by its name, segments_sent,
-// segments_received, context_switches and cpu_ns.
+// Converts the resources that one end of a run used to and from JSON: every counter by its name,
+// segments_sent, segments_received, context_switches and cpu_ns.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

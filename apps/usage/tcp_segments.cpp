@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the segments that the TCP connections of this process have sent, including
-// acknowledgements, by querying the kernel for every open TCP socket. A separate file because the
-// kernel's header for this and the C library's exclude each other.
+// Asks the kernel, for every open TCP socket of this process, how many segments it has sent,
+// including acknowledgements. This is a separate file because the kernel's header that it needs and
+// the C library's cannot be included together.
 #include <dirent.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -20,7 +20,7 @@ double tcp_segments_sent() {
   while (const auto* entry = readdir(open)) {
     tcp_info info{};
     socklen_t size = sizeof info;
-    // Fails for a descriptor that is not a TCP socket.
+    // getsockopt() fails for a descriptor that is not a TCP socket; it is skipped.
     const int fd = std::atoi(entry->d_name);
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) out += info.tcpi_segs_out;
   }

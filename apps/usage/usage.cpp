@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the kernel's accounting of this process, and subtracts two readings.
+// Reads the kernel's accounting of this process, and subtracts one reading from another.
 #include "usage/usage.hpp"
 
 #include <sys/resource.h>

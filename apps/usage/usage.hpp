@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The resources that this process has used so far: processor time, context switches, TCP segments.
-// Linux only.
+// Reads the resources that this process has used so far: processor time, context switches, TCP
+// segments. Only available on Linux.
 #pragma once
 
 #include "iwarp/offload_model/live.hpp"
@@ -9,7 +9,7 @@ namespace iwarp::apps::usage {
 
 using Observed = offload_model::Observed;
 
-/// Returns the usage so far, without the counters of connections, which the caller adds.
+/// Returns the usage so far. The caller has to add the counters of its connections.
 Observed used_so_far();
 /// Returns `after` minus `before`, counter by counter.
 Observed difference(const Observed& after, const Observed& before);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 through OpenSSL's EVP interface, which selects the processor's SHA instructions.
+// Computes SHA-256 through OpenSSL's EVP interface, which uses the processor's SHA instructions.
 #include "common/base/digest.hpp"
 
 #include <openssl/evp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Incremental SHA-256 (OpenSSL).
+// SHA-256 of data that arrives in pieces, computed by OpenSSL.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error texts. The text about a failed call or connection is made here for all commands.
+// Makes the texts of errors. All commands report a failed call or connection with these texts.
 #include "common/base/error.hpp"
 
 #include <cctype>
@@ -12,7 +12,7 @@ namespace iwarp::apps {
 namespace {
 
 std::string lower_first(std::string text) {
-  // Keep the capitals of an acronym.
+  // Only change the first letter if the second letter is lower case: an acronym keeps its capitals.
   if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
     text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
   }
@@ -32,8 +32,9 @@ std::string to_text(const net::CmEvent& event) {
     return words.empty() ? "the peer rejected the connection"
                          : "the peer rejected the connection: " + printable(words);
   }
-  // For kSystem, `why` describes the system error in more detail and names an unknown host. The
-  // texts of the other errors need no addition.
+  // For these four errors `why`, which is used below, is more specific: for kSystem, for example,
+  // it describes the system error or names an unknown host. All other errors have a sufficient text
+  // of their own.
   if (event.error && event.error != verbs::Errc::kSystem &&
       event.error != verbs::Errc::kAddressInvalid && event.error != verbs::Errc::kMpaProtocol &&
       event.error != verbs::Errc::kCarrierFailed) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a command fails: it throws, and main() prints one line and sets the exit status. The texts
-// say what failed and quote the value at fault. They have no trailing full stop.
+// How a command fails: it throws an exception. main() then prints one line and sets the exit
+// status. The texts say what failed and quote the invalid value. They have no full stop at the end.
 #pragma once
 
 #include <stdexcept>
@@ -16,25 +16,25 @@ namespace iwarp::apps {
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 
-/// The command failed: exit status 1.
+/// Thrown if the command failed; the exit status is 1.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The command line is invalid: exit status 2.
+/// Thrown if the command line is invalid; the exit status is 2.
 class UsageError : public Error {
  public:
   using Error::Error;
 };
 
-/// A signal asked the program to end.
+/// Thrown if a signal asked the program to end.
 class Interrupted : public Error {
  public:
   Interrupted() : Error("interrupted") {}
 };
 
-/// The stream to the peer has ended, whichever end closed or aborted it.
+/// Thrown if the stream to the peer has ended, no matter which end closed or aborted it.
 class PeerGone : public Error {
  public:
   using Error::Error;
@@ -45,7 +45,8 @@ std::string to_text(const std::error_code& error);
 /// Returns the text of errno.
 std::string errno_text();
 
-/// Returns why a connection failed: refused, rejected with the peer's text, timed out ...
+/// Returns why a connection failed, for example that it was refused, timed out, or was rejected
+/// with a text from the peer.
 std::string to_text(const net::CmEvent& event);
 
 /// Throws Error("`what`: reason") if `error` is set.

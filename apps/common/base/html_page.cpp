@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces names in templates.
+// Replaces the placeholders in the template of a page.
 #include "common/base/html_page.hpp"
 
 namespace iwarp::apps {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self-contained HTML pages: templates whose parts are compiled in, and data for their scripts.
+// Generates self-contained HTML pages from templates, whose parts are compiled in, and data for
+// their scripts.
 #pragma once
 
 #include <string>
@@ -9,12 +10,12 @@
 
 namespace iwarp::apps {
 
-/// Makes JSON safe inside a script element: without "<" it cannot end or open an element. In JSON,
-/// "<" occurs only in strings, so it can be escaped.
+/// Makes JSON safe to put into a script element by escaping each "<", which could otherwise end the
+/// element or open another one. In JSON, "<" occurs only in strings, where it can be escaped.
 std::string script_safe(std::string_view json);
 
-/// Returns `page` with each of the names replaced, in one pass: inserted text is not searched
-/// again.
+/// Returns `page` with each name replaced by its value. All names are replaced in one pass, so
+/// names inside of inserted values are not replaced.
 std::string filled(std::string_view page,
                    const std::vector<std::pair<std::string_view, std::string>>& values);
 

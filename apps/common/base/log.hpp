@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log of a server on standard output: one line for each event. Thread-safe.
+// Writes the log of a server to standard output, one line per event. Thread-safe.
 #pragma once
 
 #include <string>

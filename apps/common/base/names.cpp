@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves names; a stop signal ends the wait.
+// Resolves host names. A stop signal ends the wait for the answer.
 #include "common/base/names.hpp"
 
 #include <poll.h>

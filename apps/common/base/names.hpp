@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves the address of a host, for commands that open their own connections.
+// Resolves the name of a host, for commands that open their own connections.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace iwarp::apps {
 
-/// Returns numeric addresses in the order to try them. Throws Error "unknown host NAME", or
-/// Interrupted.
+/// Returns the numeric addresses of `to` in the order in which to try them. Throws Error "unknown
+/// host NAME", or Interrupted on a stop signal.
 std::vector<net::Address> addresses_of(const net::Address& to);
 
 }  // namespace iwarp::apps

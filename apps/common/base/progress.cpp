@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The progress bar; a carriage return redraws it in place.
+// Draws the progress bar, and redraws it in place after a carriage return.
 #include "common/base/progress.hpp"
 
 #include <fmt/format.h>

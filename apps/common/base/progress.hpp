@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A progress bar with the rate on standard error; silent unless that is a terminal.
+// A progress bar with the transfer rate on standard error. If standard error is not a terminal, no
+// bar is drawn.
 #pragma once
 
 #include <chrono>
@@ -29,7 +30,8 @@ class Progress {
   Clock::time_point drawn_;
 };
 
-/// Returns the bar without carriage return: "name  45% [####.....]  1.4 GiB of 3.0 GiB  812 MiB/s".
+/// Returns the text of the bar, without a carriage return: "name  45% [####.....]  1.4 GiB of 3.0
+/// GiB  812 MiB/s".
 std::string progress_line(const std::string& name, std::uint64_t done, std::uint64_t total,
                           std::chrono::nanoseconds elapsed);
 

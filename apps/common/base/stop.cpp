@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stop signals. The handler only sets flags and writes to an eventfd, which is async-signal-safe.
+// Handles stop signals. The handler only sets flags and writes to an eventfd, which is
+// async-signal-safe.
 #include "common/base/stop.hpp"
 
 #include <sys/eventfd.h>
@@ -33,7 +34,7 @@ void on_signal(int) {
   stopped = true;
   const int saved = errno;
   const std::uint64_t one = 1;
-  // write() fails only if the counter is full, and then the descriptor is readable already.
+  // write() fails only if the counter is full; in this case the descriptor is readable already.
   [[maybe_unused]] const auto written = write(event_fd.load(), &one, sizeof(one));
   errno = saved;
 }

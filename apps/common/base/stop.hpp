@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGINT and SIGTERM as a descriptor: every blocking wait polls it, too, so that destructors still
-// run.
+// Turns SIGINT and SIGTERM into a readable descriptor. Every blocking wait also polls it and throws
+// Interrupted, so that destructors run before the program ends.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace iwarp::apps {
 
-/// Makes both signals set stop_fd() readable and do nothing else. Call once, before starting
+/// From now on, SIGINT and SIGTERM only make stop_fd() readable. Call once, before starting
 /// threads.
 void catch_stop_signals();
 /// Returns a descriptor that is readable once a signal has arrived; -1 if signals are not caught.
@@ -17,10 +17,11 @@ int stop_fd();
 /// messages.
 bool stop_requested();
 
-/// Makes the next signal set only finish_requested(), so that the command can end in good order.
-/// The signal after that stops the program as usual.
+/// Makes the next stop signal set only finish_requested(), so that the command can end in good
+/// order. The signal after that stops the program as usual.
 void finish_on_next_stop();
-/// Returns when that signal arrived, or nullopt if it has not. Costs one load.
+/// Returns when the signal after finish_on_next_stop() arrived, or nullopt if it has not. Costs one
+/// load.
 std::optional<std::chrono::steady_clock::time_point> finish_requested();
 
 }  // namespace iwarp::apps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes, times and rates as text; sizes use powers of 1024.
+// Formats sizes, times and rates as text. Sizes use powers of 1024.
 #include "common/base/units.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes, times and rates as text.
+// Formats sizes, times and rates as text.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules for URLs and names. The server relies on the name rule; the client checks it to fail early.
+// Checks URLs and file names. The server relies on the check of names; the client makes it too, to
+// fail early.
 #include "common/base/url.hpp"
 
 #include <algorithm>

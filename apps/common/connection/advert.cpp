@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codec of the advert. All fields are big endian.
+// Encodes and decodes the advert. All fields are big endian.
 #include "common/connection/advert.hpp"
 
 #include "iwarp/bytes/cursor.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of the table as options of a command, and the settings as options of a connection.
+// Turns the table of options into options of a command, and their settings into the options of a
+// connection.
 #include "common/connection/options.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +28,8 @@ std::string metrics_fault(const std::string& where) {
   return address ? "" : address.error() + ": " + cli::excerpt(where);
 }
 
-/// What this system, or a layer above the table, finds wrong with a word.
+/// Checks a word that the table of options accepts but this system, or a layer above the table, may
+/// not. Returns what is wrong with it, or an empty text.
 std::string fault_here(std::string_view variable, const std::string& word) {
   if (variable == "IWARP_CONGESTION") return congestion_fault(word);
   if (variable == "IWARP_METRICS") return metrics_fault(word);

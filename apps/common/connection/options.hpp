@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the table of options (verbs/options) to the command line of a command, and from what it sets
-// to a connection.
+// Adds the options of the table in verbs/options to a command line, and turns the settings that
+// result into the options of a connection.
 #pragma once
 
 #include <cstdint>
@@ -13,41 +13,44 @@
 
 namespace iwarp::apps {
 
-/// What the options of a command set; a command uses the part that it has options for.
+/// The settings that the options of a command change. A command only uses the settings for which it
+/// has options.
 using CommonOptions = options::Settings;
 
-/// Adds all options of a group. `settings` has the defaults that --help shows, and must outlive the
-/// command's run.
+/// Adds all options of a group. `settings` contains the defaults that --help shows. It must outlive
+/// the run of the command.
 void add_options(cli::Command& command, options::Group group, CommonOptions& settings);
-/// Adds the option of one variable.
+/// Adds the option that corresponds to one IWARP_* variable.
 void add_option(cli::Command& command, std::string_view variable, CommonOptions& settings);
 /// Adds the options of Group::kConnection, under their heading.
 void add_common_options(cli::Command& command, CommonOptions& settings);
 /// Adds the options of Group::kTls, under their heading.
 void add_tls_options(cli::Command& command, CommonOptions& settings);
 
-/// Returns the word of a command line as the table takes it: a size without its unit.
+/// Converts a word from the command line to the form that the table expects: writes a size without
+/// its unit.
 std::string spelled_out(const options::Option& option, const std::string& word);
-/// Returns the name of an option in JSON: "gather_delay".
+/// Returns the name that the option has in JSON, for example "gather_delay".
 std::string json_name(const options::Option& option);
-/// Returns an option's value in `settings`.
+/// Returns the value of the option in `settings` as text.
 std::string shown(std::string_view variable, const CommonOptions& settings);
 
-/// Returns the settings of a connection. UsageError: they contradict each other.
+/// Returns the options of a connection. Throws UsageError if the settings contradict each other.
 verbs::ConnectionOptions connection_options(const CommonOptions& options);
 
-/// Returns the same for the end that connects, with capture file and TLS. Error: TLS cannot be set
-/// up.
+/// Returns the options for the end that connects, including capture file and TLS. Throws Error if
+/// TLS cannot be set up.
 net::ConnectOptions connect_options(const CommonOptions& options);
 
-/// Returns why TCP here does not take that congestion control; empty: it does.
+/// Returns why TCP on this machine does not accept the congestion control `name`, or an empty text
+/// if it does.
 std::string congestion_fault(const std::string& name);
 
-/// An address for connecting or listening. UsageError: it is none.
+/// Parses an address for connecting or listening. Throws UsageError if `text` is not an address.
 net::Address address_argument(const std::string& text, std::uint16_t default_port);
 
-inline constexpr std::uint16_t kFilePort = 7480;  ///< serve, get, put
-inline constexpr std::uint16_t kPingPort = 7174;  ///< ping: rping's port
-inline constexpr std::uint16_t kPerfPort = 7175;  ///< perf: its control connection
+inline constexpr std::uint16_t kFilePort = 7480;  ///< the port of serve, get and put
+inline constexpr std::uint16_t kPingPort = 7174;  ///< the port of ping, which is rping's port
+inline constexpr std::uint16_t kPerfPort = 7175;  ///< the port of perf's control connection
 
 }  // namespace iwarp::apps

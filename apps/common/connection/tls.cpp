@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates TLS carriers from the settings.
+// Creates the TLS carriers from the settings.
 #include "common/connection/tls.hpp"
 
 #include "common/base/error.hpp"

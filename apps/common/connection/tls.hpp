@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The carriers that the TLS options configure.
+// Creates the carriers that the TLS options configure.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,8 @@
 
 namespace iwarp::apps {
 
-/// Returns the carriers of a client, or null without TLS. Throws Error if a file is unusable.
+/// Returns the carrier of an end that connects or listens, or null without TLS. Throws Error if a
+/// file is unusable.
 std::shared_ptr<const net::CarrierFactory> connecting_carrier(const options::TlsSettings& tls);
 std::shared_ptr<const net::CarrierFactory> listening_carrier(const options::TlsSettings& tls);
 

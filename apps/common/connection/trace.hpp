@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The option --trace FILE: a tap on every connection of the command.
+// Implements the option --trace FILE: puts a tap on every connection of the command.
 #pragma once
 
 #include <string>

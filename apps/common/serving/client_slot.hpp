@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClientSlot: tracks the progress of a client, and disconnects an idle client when its place is
-// needed. Shared by the thread of the client and the thread that accepts.
+// ClientSlot: records the progress of a client, and disconnects an idle client if another one needs
+// its place. The client's thread and the accepting thread share it.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ class ClientSlot {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Marks the queue pair as in use. The thread of the client holds it while its queue pair exists.
+  /// Lets give_way() abort `qp`. The client's thread holds a Use as long as its queue pair exists.
   class Use {
    public:
     Use(ClientSlot& slot, verbs::QueuePair& qp);
@@ -26,12 +26,12 @@ class ClientSlot {
     ClientSlot& slot_;
   };
 
-  /// Records that the client sent or accepted something that the server waited for.
+  /// Records that the client sent or accepted something for which the server waited.
   void progressed();
-  /// Returns since when the client has made no progress. Returns max() if the client must not be
-  /// evicted: it is about to begin or to end, or was busy a moment ago.
+  /// Returns the time since which the client has made no progress. Returns max() if the client must
+  /// not be evicted, because it has no queue pair or was active a moment ago.
   Clock::time_point idle_since(Clock::time_point now) const;
-  /// Evicts the client: aborts its connection. Its thread sees the end of the stream.
+  /// Evicts the client by aborting its connection. Its thread then sees the end of the stream.
   void give_way();
 
  private:

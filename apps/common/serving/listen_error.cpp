@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One text for each reason why an address cannot be listened on.
+// Has one text for each reason why a server cannot listen at an address.
 #include "common/serving/listen_error.hpp"
 
 #include "iwarp/verbs/errors.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explains why a server cannot listen. An unknown name and an address of another machine are
-// different mistakes.
+// Explains why a server cannot listen. The text distinguishes an unknown name from an address of
+// another machine, because the user has to correct different mistakes.
 #pragma once
 
 #include "common/base/error.hpp"

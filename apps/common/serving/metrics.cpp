@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MetricsServer of the process.
+// Holds the MetricsServer of the process.
 #include "common/serving/metrics.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,8 @@ namespace iwarp::apps {
 
 namespace {
 
-/// Destroyed when the process ends, which removes the path of its socket.
+/// Returns the only MetricsServer. Its destructor runs when the process ends, and removes the path
+/// of the socket.
 std::unique_ptr<net::MetricsServer>& place() {
   static std::unique_ptr<net::MetricsServer> server;
   return server;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The option --metrics: publishes the counters of this process, at one address or path.
+// Implements the option --metrics: publishes the counters of this process at an address or a path.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace iwarp::apps {
 
-/// Opens the place and prints it on standard error; does nothing if `where` is empty. Call once,
-/// after all forks. Throws Error if the place cannot be opened.
+/// Opens the address or path `where` and prints it on standard error; does nothing if `where` is
+/// empty. Call once, after all forks. Throws Error if opening fails.
 void start_metrics(const std::string& where);
 /// Publishes the counters of `rnic`, if metrics are enabled, until the returned object is
 /// destroyed.

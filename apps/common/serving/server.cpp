@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accept loop and the list of client threads.
+// Accepts clients, and keeps the list of their threads.
 #include "common/serving/server.hpp"
 
 #include <poll.h>
@@ -30,7 +30,7 @@ struct Client {
   ClientSlot slot;
   std::atomic<bool> done{false};
   bool leaves = false;
-  std::jthread thread;  // last: joined before the other members are destroyed
+  std::jthread thread;  // the last member, so that it is joined before the others are destroyed
 };
 
 class ClientList {
@@ -45,15 +45,15 @@ class ClientList {
     client.request = std::move(request);
     try {
       client.thread = std::jthread([this, &client] { run(client); });
-    } catch (const std::system_error&) {  // limit of processes or memory
+    } catch (const std::system_error&) {  // thrown at the limit of processes or memory
       refuse(*client.request, kNoThread);
       clients_.pop_back();
     }
   }
 
  private:
-  /// Returns whether there is room for one more client. May evict the longest idle client, whose
-  /// thread may take a moment to end.
+  /// Returns whether there is room for another client. If there is none, evicts the client that has
+  /// been idle for longest; its thread may take a moment to end.
   bool has_room() {
     const auto served = [](const Client& client) { return !client.leaves; };
     if (static_cast<std::size_t>(std::ranges::count_if(clients_, served)) < max_) return true;
@@ -76,7 +76,7 @@ class ClientList {
                .event = "client_refused",
                .message = peer + " is refused: " + std::string(why),
                .fields = {{"peer", peer}, {"why", std::string(why)}}});
-    // If the peer has gone already, the rejection is of no use to it.
+    // If the peer is already gone, rejecting its request fails, which does not matter.
     [[maybe_unused]] const auto error = request.reject({words.begin(), words.end()});
   }
 
@@ -85,7 +85,7 @@ class ClientList {
     try {
       handler_(rnic_, *client.request, client.slot);
     } catch (const std::exception& error) {
-      // The reason may quote the peer's private data.
+      // log_event() must handle any text here: the reason may quote the peer's private data.
       const auto peer = net::to_string(client.request->peer());
       log_event({.level = verbs::LogLevel::kWarning,
                  .event = "client_failed",
@@ -145,7 +145,7 @@ void run_server(const std::string& what, const ServerOptions& server, const Comm
                              pollfd{.fd = stop_fd(), .events = POLLIN, .revents = 0}};
     poll(on.data(), on.size(), -1);
     while (auto event = events->poll()) {
-      // Later events of a connection reach its session through its completions.
+      // Ignore later events of a connection: its session learns of them through its completions.
       if (event->type == net::CmEvent::Type::kConnectRequest) {
         clients.start(std::move(event->request));
       }

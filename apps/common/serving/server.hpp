@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server with one thread per client: listens, passes each request to a handler, and limits the
-// number of clients. A stop signal ends it.
+// number of clients. A stop signal ends the server.
 #pragma once
 
 #include <functional>
@@ -15,14 +15,14 @@ namespace iwarp::apps {
 
 struct ServerOptions {
   net::Address listen;
-  /// Further requests are rejected with the text "busy", unless a client is idle: then that one is
-  /// evicted.
+  /// Maximum number of clients. Beyond it, a request is rejected with the text "busy", unless a
+  /// client is idle: then that client is evicted instead.
   unsigned max_clients = 64;
   std::string metrics;  ///< the value of --metrics; empty for none
   LogOptions log;
 };
 
-/// Serves one client in its own thread. An exception ends only that client.
+/// Serves one client, in a thread of its own. If it throws, only this client is disconnected.
 using ClientHandler = std::function<void(net::Rnic&, net::ConnectRequest&, ClientSlot&)>;
 
 /// Prints "listening on ADDR:PORT" and serves until SIGINT or SIGTERM. Returns once all handlers

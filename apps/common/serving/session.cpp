@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Session: set-up, teardown, and the arm-poll-sleep pattern of completion channels.
+// Session: sets up and closes the connection, and waits for completions: arms the channel, polls,
+// and sleeps.
 #include "common/serving/session.hpp"
 
 #include <fmt/format.h>
@@ -15,8 +16,8 @@ using verbs::QpState;
 
 namespace {
 
-/// Waits until `fd` is readable, at most `timeout` ms; without limit if negative. Throws
-/// Interrupted.
+/// Waits until `fd` is readable, but at most `timeout` ms, or without limit if `timeout` is
+/// negative. Throws Interrupted on a stop signal.
 void wait_readable(int fd, int timeout) {
   std::array<pollfd, 2> on{pollfd{.fd = fd, .events = POLLIN, .revents = 0},
                            pollfd{.fd = stop_fd(), .events = POLLIN, .revents = 0}};
@@ -31,7 +32,8 @@ Session::Session(net::Rnic& rnic, const SessionLimits& limits)
       pd_(check(rnic.alloc_pd(), "cannot allocate a protection domain")),
       channel_(check(rnic.create_channel(), "cannot create a completion channel")),
       cm_(check(rnic.create_cm_channel(), "cannot create a connection channel")) {
-  // Not shared, and large enough for all requests that can be posted. [SEC-24] [SEC-36] [SEC-37]
+  // The completion queue is not shared with other queue pairs, and has room for all requests that
+  // can be posted. [SEC-24] [SEC-36] [SEC-37]
   const auto depth = std::size_t{limits.send_depth} + limits.recv_depth;
   cq_ = check(rnic.create_cq(depth, channel_.get()), "cannot create a completion queue");
   verbs::QpInit init;
@@ -56,7 +58,7 @@ void Session::accept(net::ConnectRequest& request, ClientSlot* slot) {
 }
 
 void Session::disconnect(Timeout timeout) {
-  // Fails if the stream is over already; then there is nothing to close.
+  // disconnect() fails if the stream has already ended; then there is nothing to wait for.
   if (!qp_->disconnect()) await_close(timeout);
 }
 
@@ -66,14 +68,15 @@ void Session::await_close(Timeout timeout) {
     const auto state = qp_->state();
     return state == QpState::kRts || state == QpState::kClosing || state == QpState::kTerminate;
   };
-  // Only the connecting end gets a connection event for the end of a stream; the state changes at
-  // both.
+  // Poll the state of the queue pair, because only the connecting end gets a connection event at
+  // the end of the stream.
   while (open() && std::chrono::steady_clock::now() < end) {
     if (cq_->poll(batch_) == 0) poll(nullptr, 0, 2);
   }
 }
 
-// Each stream has its own protection domain: peers do not trust each other. [SEC-20] [SEC-27]
+// Each stream has its own protection domain, because peers do not trust each other. [SEC-20]
+// [SEC-27]
 net::Memory Session::register_memory(std::span<std::byte> octets, verbs::Access access) {
   return check(rnic_.register_memory(*pd_, octets, access, {.only_for = qp_.get()}),
                "cannot register memory");
@@ -94,10 +97,11 @@ void Session::post_recv(std::uint64_t wr_id, std::span<std::byte> buffer, verbs:
 }
 
 void Session::send_inline(bytes::View octets) {
-  // Inline payload is only read, and only while posting; an Sge has no const form.
+  // The cast is safe: inline payload is only read, and only during the call. Sge has no const form.
   const verbs::Sge sge{const_cast<std::byte*>(octets.data()),
                        static_cast<std::uint32_t>(octets.size()), verbs::Stag{}};
-  // Signalled, because a send queue slot is free only once a later completion has been polled.
+  // The request is signalled, because its slot in the send queue becomes free only when a later
+  // completion has been polled.
   post_send({.wr_id = kInlineSendId,
              .flags = verbs::SendFlags::kInline | verbs::SendFlags::kSignaled,
              .sgl = {&sge, 1}});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Session: one queue pair with its protection domain, completion queue and channel, and bounded
-// waits that end on SIGINT. For programs with one thread per connection. All functions throw Error;
-// if the stream has ended, for whatever reason, PeerGone.
+// Session: one queue pair with its protection domain, completion queue and channel. All waits have
+// a limit and end on SIGINT. It is meant for programs with one thread per connection. All functions
+// throw Error; if the stream has ended for any reason, they throw PeerGone.
 #pragma once
 
 #include <array>
@@ -34,16 +34,16 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Connects and waits for the outcome. Throws Error "cannot connect to HOST:PORT: reason", or
-  /// Interrupted.
+  /// Connects, and waits until the connection is established. Throws Error "cannot connect to
+  /// HOST:PORT: reason", or Interrupted.
   void connect(const net::Address& to, const net::ConnectOptions& options);
-  /// Accepts a connection. Post receives before. `slot`, if any, is notified of progress and may
-  /// end the connection.
+  /// Accepts a connection. Post receives before calling it. If `slot` is not null, it is notified
+  /// of progress and may end the connection.
   void accept(net::ConnectRequest& request, ClientSlot* slot = nullptr);
-  /// Closes in order: sends what was posted, then FIN, and waits at most `timeout` until the peer
-  /// has closed too. Does not throw.
+  /// Closes in order: sends everything that was posted, then a FIN, and waits at most `timeout`
+  /// until the peer has closed too. Does not throw.
   void disconnect(Timeout timeout = 3s);
-  /// Lets the peer close: waits at most `timeout` until the stream is over. Does not throw.
+  /// Waits at most `timeout` until the peer has closed the stream. Does not throw.
   void await_close(Timeout timeout = 3s);
 
   net::Memory register_memory(std::span<std::byte> octets, verbs::Access access);
@@ -51,7 +51,8 @@ class Session {
 
   void post_send(const verbs::SendWr& wr);
   void post_recv(std::uint64_t wr_id, std::span<std::byte> buffer, verbs::Stag lkey);
-  /// Sends a few bytes, which are copied while posting. wait() does not return its completion.
+  /// Sends a few bytes, which are copied during the call. wait() skips the completion of this
+  /// request.
   void send_inline(bytes::View octets);
 
   /// Returns the next successful completion. Throws PeerGone if a request failed or was flushed,
@@ -75,19 +76,19 @@ class Session {
   net::CqHandle cq_;
   net::QpHandle qp_;
   ClientSlot* slot_ = nullptr;
-  std::optional<ClientSlot::Use> use_;  ///< of qp_
+  std::optional<ClientSlot::Use> use_;  ///< marks qp_ as in use while qp_ exists
   std::array<verbs::WorkCompletion, 16> batch_;
   std::span<verbs::WorkCompletion> fresh_;
 };
 
-/// Connects `qp` and waits for the outcome on `events`, which no other thread may read meanwhile.
-/// Throws Error "cannot connect to HOST:PORT: reason", or Interrupted.
+/// Connects `qp` and waits for the result on `events`; no other thread may read `events` during the
+/// call. Throws Error "cannot connect to HOST:PORT: reason", or Interrupted.
 void connect_qp(net::Rnic& rnic, verbs::QueuePair& qp, const net::Address& to,
                 const net::ConnectOptions& options, net::CmChannel& events);
 /// Returns why the stream of `qp` ended, as text for a message.
 std::string end_reason(const verbs::QueuePair& qp);
 
-/// Memory and its registration.
+/// A buffer that is registered as long as it exists.
 class Buffer {
  public:
   Buffer(Session& session, std::size_t size, verbs::Access access)
@@ -105,7 +106,7 @@ class Buffer {
   net::Memory memory_;
 };
 
-/// Opens a device, or throws Error.
+/// Opens the software RNIC. Throws Error if that fails.
 std::unique_ptr<net::Rnic> open_rnic(const net::RnicOptions& options = {});
 
 }  // namespace iwarp::apps
