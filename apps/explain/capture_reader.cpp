@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads captures through libpcap, which is loaded when the first capture is read: linked as usual
-// it would bring libdbus, libsystemd and libgcrypt into every run of the command.
+// Reads captures through libpcap. dlopen() loads it when the first capture is read: if the command
+// were linked to it, every run would also load libdbus, libsystemd and libgcrypt.
 #include "explain/capture_reader.hpp"
 
 #include <dlfcn.h>
@@ -15,8 +15,8 @@
 namespace iwarp::apps::explain {
 namespace {
 
-// A file may contain any time. This many seconds fit into nanoseconds, and so does the difference
-// of two times.
+// Limits the times of packets, since a file may contain any value: this many seconds, and the
+// difference between two such times, fit into 64-bit nanoseconds.
 constexpr std::int64_t kMostSeconds = 4'600'000'000;
 
 std::string unreadable(const std::string& name, const std::string& what) {
@@ -42,7 +42,7 @@ bool find_function(void* library, const char* name, Function& out) {
 }
 
 MaybeLibrary load_library() {
-  void* library = ::dlopen("libpcap.so.0.8", RTLD_NOW | RTLD_LOCAL);  // Debian's older number
+  void* library = ::dlopen("libpcap.so.0.8", RTLD_NOW | RTLD_LOCAL);  // the name that Debian uses
   if (library == nullptr) library = ::dlopen("libpcap.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return std::unexpected("libpcap is not installed");
   ReadingLibrary out;
@@ -93,7 +93,7 @@ std::expected<CaptureReader, std::string> CaptureReader::read(std::FILE* file,
   char error[PCAP_ERRBUF_SIZE] = "";
   state->handle = state->library.open(file, PCAP_TSTAMP_PRECISION_NANO, error);
   if (state->handle == nullptr) {
-    // libpcap closes a file only if it could open it.
+    // libpcap closes the file only if it could open the capture.
     std::fclose(file);
     return std::unexpected(unreadable(name, error));
   }
@@ -110,7 +110,7 @@ std::optional<CaptureReader::Packet> CaptureReader::next() {
     if (got != PCAP_ERROR_BREAK) s.error = s.library.error(s.handle);
     return std::nullopt;
   }
-  // The member holds nanoseconds in spite of its name, because the file was opened for them.
+  // The file was opened for nanoseconds, so tv_usec contains nanoseconds in spite of its name.
   return Packet{
       .octets = {reinterpret_cast<const std::byte*>(octets), header->caplen},
       .wire_size = std::max(header->len, header->caplen),

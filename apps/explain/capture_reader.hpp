@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CaptureReader: the packets of a pcap or pcapng file, or of a pipe, through libpcap. Reads once
-// from the beginning to the end, and holds one packet.
+// CaptureReader: reads the packets of a pcap or pcapng file, or of a pipe, through libpcap. Reads
+// them once, from the beginning to the end, and holds one packet at a time.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,25 @@ namespace iwarp::apps::explain {
 class CaptureReader {
  public:
   struct Packet {
-    bytes::View octets;            ///< valid until the next packet
-    std::size_t wire_size = 0;     ///< before the capture cut it
-    std::int64_t nanoseconds = 0;  ///< since 1970
+    bytes::View octets;            ///< the captured octets, valid until the next packet is read
+    std::size_t wire_size = 0;     ///< size of the packet before the capture truncated it
+    std::int64_t nanoseconds = 0;  ///< time of capture, in nanoseconds since 1970
   };
 
-  /// Takes ownership of the file. `name` is for messages. Fails with a line that names the file and
-  /// what is wrong with it.
+  /// Opens a capture and takes ownership of the file. `name` is used in messages. Fails with a line
+  /// that names the file and says what is wrong with it.
   static std::expected<CaptureReader, std::string> read(std::FILE* file, const std::string& name);
 
   CaptureReader(CaptureReader&&) noexcept;
   CaptureReader& operator=(CaptureReader&&) noexcept;
   ~CaptureReader();
 
-  /// Returns the next packet; nullopt at the end of what can be read, see error().
+  /// Returns the next packet. Returns nullopt at the end of the file, or where it cannot be read
+  /// further; error() distinguishes these.
   std::optional<Packet> next();
-  /// Returns the link type of all packets, a number of https://www.tcpdump.org/linktypes.html.
+  /// Returns the link type of all packets, as https://www.tcpdump.org/linktypes.html numbers them.
   int link_type() const;
-  /// Returns why the file cannot be read any further; empty: it can.
+  /// Returns why the file cannot be read further. The text is empty if there was no error.
   const std::string& error() const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp explain: shows what the MPA connections of a capture or of a log have carried.
+// iwarp explain: shows what the MPA connections of a capture or a log carried.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,8 +36,8 @@ struct ExplainOptions {
   frames::Filter filter;
 };
 
-/// Collects lines and writes them in large pieces, or at once if they go to a terminal or the input
-/// is live.
+/// Collects lines and writes them in large pieces. If the output is a terminal or the input is
+/// live, writes each line immediately.
 class Output {
  public:
   explicit Output(bool at_once) : enough_(at_once ? 1 : kEnough) {}
@@ -61,7 +61,8 @@ class Output {
   std::string text_;
 };
 
-/// Returns the size of all files together; 0: it is not known.
+/// Returns the total size of the files, or 0 if it is unknown because one of them is not a regular
+/// file.
 std::uint64_t total_size(const std::vector<std::string>& files) {
   std::uint64_t sum = 0;
   for (const auto& file : files) {
@@ -72,7 +73,7 @@ std::uint64_t total_size(const std::vector<std::string>& files) {
   return sum;
 }
 
-/// Reads the files one after the other; captures as one capture.
+/// Reads the files one after the other. All captures together are treated as one capture.
 class Reading {
  public:
   Reading(frames::Connections& connections, frames::ConnectionListener& listener,
@@ -82,17 +83,17 @@ class Reading {
         total_(total_size(files)),
         progress_("explain", total_, quiet || total_ == 0) {}
 
-  /// Returns whether at least one of the files is a capture or a log.
+  /// Returns whether at least one of the files could be opened as a capture or a log.
   bool any_opened() const { return any_opened_; }
 
-  /// Reads a file. Returns false, after a message, if not all of it could be read.
+  /// Reads a file. If a part of it cannot be read, prints a message and returns false.
   bool read(const std::string& path) {
-    // "e": programs run meanwhile must not inherit the file.
+    // "e" keeps the file from being inherited by programs that this process starts.
     std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
     if (file == nullptr) {
       return complain(fmt::format("cannot read the capture {}: {}", path, errno_text()));
     }
-    // The buffers outlive the files, which the readers close.
+    // The readers close the files, so the buffers must outlive the readers.
     const auto buffer = buffer_of(file);
     if (!explain::Gunzip::is_gzip(file)) return read_unpacked(file, path);
     explain::Gunzip packed(file);
@@ -110,7 +111,7 @@ class Reading {
 
  private:
   static constexpr std::size_t kReadBuffer = 256 * 1024;
-  static constexpr int kRecordSeparator = 0x1E;  ///< RFC 7464
+  static constexpr int kRecordSeparator = 0x1E;  ///< the record separator of RFC 7464
   static constexpr std::uint64_t kRecordHeader = 16;
   static constexpr std::uint64_t kBetweenUpdates = 4096;
 
@@ -176,19 +177,20 @@ class Reading {
   }
 
   bool unpacking_failed() const { return packed_ != nullptr && !packed_->error().empty(); }
-  /// Returns why a file cannot be read any further: damage of a compressed file is the cause of all
-  /// others.
+  /// Returns why a file cannot be read further. If decompression has failed, this is the reason for
+  /// all other errors, so it is returned instead of `otherwise`.
   std::string reason(const std::string& otherwise) const {
     return unpacking_failed() ? packed_->error() : otherwise;
   }
 
-  /// `octets` more were read. The progress of a compressed file is counted in octets of the file
-  /// itself.
+  /// Counts `octets` that were read. For a compressed file, counts the octets of the compressed
+  /// file instead, because the progress bar is based on its size.
   void count(std::uint64_t octets) {
     octets_ = packed_ != nullptr ? before_packed_ + packed_->taken() : octets_ + octets;
   }
 
-  /// Writes a message at the beginning of a line, over the progress bar.
+  /// Prints a message. If there is a progress bar, the message begins at its first column and
+  /// overwrites it.
   bool complain(const std::string& text) {
     fmt::print(stderr, "{}iwarp explain: {}\n", total_ != 0 && isatty(STDERR_FILENO) ? "\r" : "",
                printable(text));
@@ -201,12 +203,13 @@ class Reading {
   bool any_opened_ = false;
   std::uint64_t mark_ = 0;
   std::uint64_t octets_ = 0;
-  explain::Gunzip* packed_ = nullptr;  ///< what decompresses the current file
-  std::uint64_t before_packed_ = 0;    ///< octets_ when that file began
+  /// Decompresses the current file; null if it is not compressed.
+  explain::Gunzip* packed_ = nullptr;
+  std::uint64_t before_packed_ = 0;  ///< octets_ at the beginning of the current compressed file
   Progress progress_;
 };
 
-/// Returns false if not all of the files could be read.
+/// Reads all files. Returns false if a part of them could not be read.
 template <typename Report>
 bool read_all(Report& report, const ExplainOptions& options, bool quiet) {
   bool all_read = true;
@@ -214,14 +217,14 @@ bool read_all(Report& report, const ExplainOptions& options, bool quiet) {
   Reading reading(connections, report, options.files, quiet);
   for (const auto& file : options.files) all_read = reading.read(file) && all_read;
   connections.finish();
-  // There is no summary of files none of which could be opened.
+  // Write the summary only if at least one file could be opened.
   if (reading.any_opened()) report.summary(connections.counts());
   return all_read;
 }
 
 template <typename Report>
 int run_report(Report& report, Output& output, const ExplainOptions& options) {
-  // If the lines go to the terminal, there is no bar.
+  // If standard output is a terminal, there is no progress bar.
   const bool all_read = read_all(report, options, isatty(STDOUT_FILENO) == 1);
   output.flush();
   return all_read ? 0 : kExitFailure;

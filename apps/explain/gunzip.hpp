@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gunzip: a gzip file (RFC 1952) as a stream of the octets inside, by zlib. Decodes while it is
-// read and holds one buffer, whatever the file claims to contain. Reads several members one after
-// the other; like gzip(1), ignores what follows them.
+// Gunzip: decompresses a gzip file (RFC 1952) with zlib while it is read. Holds one buffer,
+// whatever size the file claims to have. Reads several members one after the other, and like
+// gzip(1) ignores anything that follows them.
 #pragma once
 
 #include <sys/types.h>
@@ -16,31 +16,32 @@ namespace iwarp::apps::explain {
 
 class Gunzip {
  public:
-  /// Returns whether the file begins as gzip files do. Consumes nothing.
+  /// Returns whether the file begins as a gzip file does. Consumes no octets.
   static bool is_gzip(std::FILE* file);
 
-  /// Borrows `packed` until the stream that open() returns is closed.
+  /// Uses `packed` until the stream that open() returns is closed.
   explicit Gunzip(std::FILE* packed) : packed_(packed) {}
   ~Gunzip();
   Gunzip(const Gunzip&) = delete;
   Gunzip& operator=(const Gunzip&) = delete;
 
-  /// Returns the stream, which this object must outlive, or nullptr, see error(). Closing it closes
-  /// the packed file. Call once.
+  /// Returns the stream of decompressed octets, or nullptr if it cannot be created; see error().
+  /// This object must outlive the stream. Closing the stream closes the compressed file. Call once.
   std::FILE* open();
 
-  /// Decodes the rest, so that error() tells whether the file is whole: damage often yields
-  /// nonsense octets before zlib notices it. Call before the stream is closed.
+  /// Decompresses the rest of the file, so that error() reports damage anywhere in it. A reader
+  /// often meets invalid octets before zlib detects the damage. Call before the stream is closed.
   void check_rest();
 
-  /// Returns the number of octets of the packed file that were decoded.
+  /// Returns how many octets of the compressed file have been decoded.
   std::uint64_t taken() const { return taken_ - stream_.avail_in; }
-  /// Returns why nothing more can be decoded; empty: no error. Everything before was decoded.
+  /// Returns why decompression has failed; the text is empty if it has not. All octets before the
+  /// damage have been returned.
   const std::string& error() const { return error_; }
 
  private:
   ssize_t read(char* out, std::size_t size);
-  /// Returns whether there are octets to decode.
+  /// Reads more compressed octets if the buffer is empty. Returns false at the end of the file.
   bool fill();
   ssize_t fail(const std::string& why);
 
@@ -49,7 +50,8 @@ class Gunzip {
   bool between_members_ = false;
   std::uint64_t taken_ = 0;
   std::string error_;
-  std::array<Bytef, 4096> in_;  ///< small, so that input from a pipe is shown soon
+  /// Small, so that input from a pipe is decoded soon after it arrives.
+  std::array<Bytef, 4096> in_;
 };
 
 }  // namespace iwarp::apps::explain

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the template up to the model, the model line by line, and the rest.
+// Writes the template up to the place of the model, then the model line by line, then the rest.
 #include "explain/page.hpp"
 
 #include "common/base/error.hpp"

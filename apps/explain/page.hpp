@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session as one HTML file. The page, its style and its script are compiled in; the model is the
-// JSON of apps/frames. Fails at the beginning if this program was built without the page.
+// Writes a session as one HTML file. The page, its style and its script are compiled in; the model
+// is the JSON of apps/frames. If this program was built without the page, the constructor throws.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,28 @@
 
 namespace iwarp::apps::explain {
 
-/// Returns a part of the page: "page.html", "style.css" or "page.js". Empty: there is no such part,
-/// or the page was not built.
+/// Returns a part of the page: "page.html", "style.css" or "page.js". Returns an empty text if
+/// there is no such part, or if the page was not built.
 std::string_view page_file(std::string_view name);
 
 class Page {
  public:
-  /// Limits that a browser can handle.
+  /// Limits of the model, so that a browser can handle the page.
   static constexpr frames::JsonOptions kModel{
       .octets = true, .max_octets = 2048, .max_size = 64 * 1024 * 1024};
 
-  /// Begins the file. Throws Error.
+  /// Creates the file and writes its beginning. Throws Error if that fails.
   explicit Page(const std::string& path);
-  /// Adds lines of the model.
+  /// Writes lines of the model.
   void add(std::string_view lines);
-  /// Ends the file and returns its size. Throws Error.
+  /// Writes the end of the file and returns its size. Throws Error if writing has failed.
   std::uint64_t finish();
 
  private:
   void write(std::string_view text);
 
   std::string path_;
-  std::string rest_;  ///< of the page, after the model
+  std::string rest_;  ///< the part of the page that follows the model
   std::ofstream out_;
   std::uint64_t size_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capture as text: a line for each FPDU, below it the rules that it breaks, and more detail on
-// request.
+// Writes a capture as text: a line for each FPDU, below it the rules that the FPDU breaks, and more
+// detail on request.
 #pragma once
 
 #include <set>
@@ -39,9 +39,10 @@ class TextReport final : public frames::ConnectionListener {
   std::uint64_t violations() const { return violations_; }
 
  private:
-  /// `log`: the connection comes from a log, which has its beginning.
+  /// Writes the heading of a connection. `log` is true if it comes from a log, which contains its
+  /// beginning.
   void introduce(const frames::ConnectionInfo& info, bool log = false);
-  /// Time begins with the first frame, shown or not.
+  /// Sets the origin of the times to the first frame, even if that frame is not shown.
   void start(const frames::PacketMark& mark);
   std::string time(const frames::PacketMark& mark);
   std::string red(std::string text) const;
@@ -52,10 +53,12 @@ class TextReport final : public frames::ConnectionListener {
   frames::Out out_;
   std::int64_t start_ = -1;
   bool legend_shown_ = false;
-  std::set<std::uint64_t> introduced_;  ///< connections that are open
-  /// Violations that were written in full: of a connection, by a side.
+  /// Numbers of the open connections whose heading was written.
+  std::set<std::uint64_t> introduced_;
+  /// Violations that were written in full, by connection, side and rule.
   std::set<std::tuple<std::uint64_t, trace::Side, frames::Rule>> told_;
-  std::set<std::pair<std::uint64_t, trace::Side>> unsure_;  ///< streams with a remark about that
+  /// Streams for which the remark that their framing is unsure was written.
+  std::set<std::pair<std::uint64_t, trace::Side>> unsure_;
   std::uint64_t frames_ = 0;
   std::uint64_t violations_ = 0;
 };

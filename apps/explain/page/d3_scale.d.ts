@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of d3-scale that the page uses; some releases of Debian lack its types.
+// Types for the part of d3-scale that the page uses, because some releases of Debian lack them.
 declare module 'd3-scale' {
   export interface Linear {
     (value: number): number;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: chooses a connection and one of its frames, and steps by keyboard. Text from the wire
-// enters the document only as text, through React.
+// The page: the user chooses a connection and a frame of it, and steps by keyboard. React inserts
+// text from the wire only as text, never as HTML.
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';
 import { Connection, Frame, Layer, Local, Row, Session, counted, isError, readSession, seconds, skippedText } from './model';
@@ -30,7 +30,7 @@ function Joined({ frame, open }: { frame: Frame; open: (frame: number) => void }
     <button key={says} type="button" onClick={() => open(to as number)}>{says} frame {to}</button>))}</p>;
 }
 
-/** An event of an end that is not on the wire, with its members in the log. */
+/** An event at one end that is not on the wire, with the members that the log has for it. */
 function LocalEvent({ connection, row }: { connection: Connection; row: Local }): JSX.Element {
   return (
     <section className="message" aria-label="What the end did">
@@ -88,7 +88,7 @@ function useRows(connection: Connection, op: string, errors: boolean, wireOnly: 
 
 interface Stepping { to: (at: number) => void; error: (way: number) => void; join: () => void; fold: (layer: Layer) => void }
 
-/** Handles a key. Returns false if it has no meaning. */
+/** Handles a key. Returns false if the key has no meaning here. */
 function press(key: string, selected: number, count: number, steps: Stepping): boolean {
   const moves: Record<string, number> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 10, PageUp: -10,
     Home: -count, End: count };

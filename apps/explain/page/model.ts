@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The session from `iwarp explain --json -vv`, see apps/frames/README.md. Reads it and makes rows
-// to step through; iwarp has already found out all that it means.
+// Reads a session from the output of `iwarp explain --json -vv` (apps/frames/README.md describes
+// it), and makes the rows through which the user steps. iwarp has already decoded everything.
 
 export type End = 'near' | 'far';
 export type Layer = 'mpa' | 'marker' | 'ddp' | 'rdmap' | 'ulp';
 
 export interface FieldRow { layer: Layer; name: string; section: string; why: string }
-/** `field`: the row of the table that the rule is about. */
+/** A violated rule. `field` is the row in the table of fields that the rule is about. */
 export interface Violation { rule: string; says: string; detail: string; field?: number }
 export interface Change { end: End; machine: string; from: string; event: string; to: string; rule: string }
 export interface States { mpa: string; rdmap: string | null; qp: string }
@@ -17,7 +17,7 @@ export interface Access {
 export interface Region {
   stag: string; begin: string; end: string; first: number; uses: number; invalidated?: number;
 }
-/** [row of the table, value, [begin, size, ...], first bit, bits] */
+/** A field as iwarp writes it: [row of the table, value, [begin, size, ...], first bit, number of bits]. */
 type FieldTuple = [number, string, number[], number?, number?];
 
 interface Step {
@@ -34,7 +34,7 @@ export interface Skipped extends Step {
   type: 'skipped'; from: End; offset: number; size: number; missing: number; says: string;
 }
 export interface Closed extends Step { type: 'closed'; how: string }
-/** An action of an end, from its log. */
+/** An action of one end, from its log. */
 export interface Local extends Step {
   type: 'local'; end: End; event: string; text: string; error?: boolean; data: Record<string, unknown>;
 }
@@ -45,9 +45,9 @@ export interface Connection {
   rows: Row[];
   frames: number; violations: number;
   memory: Record<End, Region[]>;
-  /** The row of a frame. */
+  /** The row of each frame, by the number of the frame. */
   rowOf: Map<number, number>;
-  /** The Terminate that was sent because of a frame. */
+  /** For each frame that a Terminate reports: the frame with that Terminate. */
   refusedBy: Map<number, number>;
 }
 export interface Session {
@@ -55,7 +55,7 @@ export interface Session {
   summary: { frames: number; violations: number; left_out: number } | null;
 }
 
-/** A field of one frame. */
+/** A field of one frame, with its row of the table of fields. */
 export interface Field extends FieldRow {
   index: number; row: number; value: string; ranges: { begin: number; size: number }[]; firstBit: number; bits: number;
 }
@@ -70,7 +70,8 @@ export const fieldsOf = (session: Session, frame: Frame): Field[] =>
     return { ...session.table[row], index, row, value, ranges, firstBit, bits };
   });
 
-/** The octets of a frame. The page lacks the middle of a long one, which is undefined here. */
+/** Returns a function that maps an index to the octet of the frame. The page lacks the middle of a long frame; the function returns undefined
+ * there. */
 export function octetsOf(frame: Frame): (at: number) => number | undefined {
   const first = frame.octets.length / 2;
   const last = frame.last_octets ?? '';
@@ -97,7 +98,7 @@ function addRow(connection: Connection, row: Row): void {
   connection.rows.push(row);
 }
 
-/** Parses one JSON object per line. */
+/** Parses the output of iwarp, which has one JSON object per line. */
 export function readSession(text: string): Session {
   const session: Session = { connections: [], table: [], summary: null };
   const known = new Map<number, Connection>();
@@ -128,12 +129,12 @@ export function readSession(text: string): Session {
   return session;
 }
 
-/** Octets that are in no frame, with the reason. */
+/** Describes octets that are in no frame, with the reason. */
 export const skippedText = (row: Skipped): string =>
   row.missing === row.size ? `${counted(row.size, 'octet')} not in the capture`
     : `${counted(row.size, 'octet')} in no frame${row.says ? `: ${row.says}` : ''}`;
 
-/** The states after a row. */
+/** Returns the states of both ends after a row. */
 export function statesAt(connection: Connection, at: number): Record<End, States> | null {
   for (let i = at; i >= 0; i -= 1) {
     const { states } = connection.rows[i];

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// One frame as a grid of octets beside the list of its fields. Pointing at an octet or a field
-// highlights it in both; layers fold to a line.
+// Shows one frame as a grid of octets, and beside it the list of its fields. Pointing at an octet
+// or a field highlights it in both. Each layer can be folded to a line.
 import * as React from 'react';
 import { Field, Frame, Layer, Session, counted, fieldsOf, octetsOf } from './model';
 import { VirtualList, useWidth } from './virtual_list';
 
 const ROW = 26;
-const MOST_LINES = 12; // lines in view at once
-const CELL = 24; // px
-const TEXT = 8.2; // width of one readable octet
-const ADDRESS = 84; // including the margins of the line
+const MOST_LINES = 12; // maximum number of lines in view
+const CELL = 24; // width of an octet in hexadecimal, in px
+const TEXT = 8.2; // width of an octet as a readable character, in px
+const ADDRESS = 84; // width of the address in px, including the margins of the line
 
 export const LAYERS: { layer: Layer; name: string }[] = [
   { layer: 'mpa', name: 'MPA' }, { layer: 'marker', name: 'Markers' }, { layer: 'ddp', name: 'DDP' },
@@ -17,13 +17,13 @@ export const LAYERS: { layer: Layer; name: string }[] = [
 ];
 const nameOf = (layer: Layer): string => LAYERS.find((l) => l.layer === layer)?.name ?? layer;
 
-/** A line of the grid: octets, or a range that is not shown. */
+/** A line of the grid: octets, or a range whose octets are not shown. */
 type Line =
   | { kind: 'octets'; at: number[] }
   | { kind: 'folded'; layer: Layer; begin: number; size: number }
   | { kind: 'absent'; begin: number; size: number };
 
-/** For each octet its first field; -1: it was not captured. */
+/** Returns the index of the first field of each octet, or -1 if the octet was not captured. */
 function ownersOf(frame: Frame, fields: Field[]): Int32Array {
   const owners = new Int32Array(frame.size).fill(-1);
   for (const field of fields) {
@@ -40,7 +40,7 @@ function linesOf(frame: Frame, fields: Field[], owners: Int32Array, folded: Read
   columns: number): Line[] {
   const octet = octetsOf(frame);
   const lines: Line[] = [];
-  /** Adds an octet to a line of that kind. */
+  /** Adds an octet to the last line if it has this kind; otherwise begins a new line. */
   const extend = (kind: 'folded' | 'absent', at: number, layer?: Layer) => {
     const last = lines[lines.length - 1];
     const same = last?.kind === kind && (last.kind === 'absent' || last.layer === layer);
@@ -82,7 +82,7 @@ interface GridProps {
   onKey: (event: React.KeyboardEvent) => void;
 }
 
-/** "12 to 15"; several ranges if markers are in between. */
+/** Describes the place of a field: "12 to 15", or several ranges if markers are in between. */
 export const placesOf = (field: Field): string => field.ranges
   .map(({ begin, size }) => (size === 1 ? `${begin}` : `${begin} to ${begin + size - 1}`)).join(', ');
 
@@ -152,7 +152,7 @@ function Grid({ frame, fields, folded, lit, bad, arrived, damage, onPoint, onPin
   );
 }
 
-/** The bits of an octet with several fields: one strip, with a part for each field to point at. */
+/** Shows the bits of an octet that has several fields: one strip, in which each field is a part that the user can point at. */
 function Bits({ field, fields, frame, onPoint, onPin }: {
   field: Field; fields: Field[]; frame: Frame; onPoint: (field: number) => void; onPin: (field: number) => void;
 }): JSX.Element {
@@ -235,11 +235,11 @@ function FieldList({ fields, folded, lit, bad, onPoint, onPin, onFold }: {
 
 interface Props {
   session: Session; frame: Frame; folded: ReadonlySet<Layer>; onFold: (layer: Layer) => void;
-  /** The number of octets that have arrived; undefined: all. */
+  /** The number of octets of the frame that have arrived; undefined if all have. */
   arrived?: number;
-  /** The octets of the frame that were damaged in flight, and which of their bits. */
+  /** The octets of the frame that were damaged in flight, by index, with the bits that were flipped. */
   damage?: ReadonlyMap<number, number>;
-  /** The name of the field that is highlighted first and scrolled into view. */
+  /** The name of the field that is highlighted at first and scrolled into view. */
   lead?: string;
   /** Called when an octet is clicked. */
   onOctet?: (at: number) => void;
@@ -247,7 +247,7 @@ interface Props {
 
 const NO_DAMAGE: ReadonlyMap<number, number> = new Map();
 
-/** The fields that the violated rules of this frame are about, if the model names them. */
+/** Returns the fields that the violated rules of this frame are about, if the model names them. */
 function badFields(frame: Frame, fields: Field[]): Set<number> {
   const rows = new Set((frame.violations ?? []).map((v) => v.field));
   return new Set(fields.filter((f) => rows.has(f.row)).map((f) => f.index));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states of both ends after a frame, and the edges that it took.
+// Shows the states of both ends after a frame, and the state changes that the frame caused.
 import * as React from 'react';
 import { Change, Connection, End, States, statesAt } from './model';
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of any length. Only the rows in view are in the document; all rows have one height. In
-// print all rows are, up to a number that a browser can handle.
+// A list of any length. All rows have the same height, and only the rows in view are in the
+// document. When the page is printed, all rows are in the document, up to a number that a browser
+// can handle.
 import * as React from 'react';
 
-const MARGIN = 8; // rows above and below the visible ones
+const MARGIN = 8; // number of rows above and below the visible ones that are also in the document
 const MOST_ON_PAPER = 2000;
 
-/** Whether the page is being printed. */
+/** Returns whether the page is being printed. */
 export function usePrinting(): boolean {
   const [printing, setPrinting] = React.useState(false);
   React.useEffect(() => {
@@ -26,7 +27,7 @@ export function usePrinting(): boolean {
   return printing;
 }
 
-/** Width of an element, kept up to date. */
+/** Returns the width of an element, and updates it when the element is resized. */
 export function useWidth(element: React.RefObject<HTMLElement>): number {
   const [width, setWidth] = React.useState(0);
   React.useLayoutEffect(() => {
@@ -43,7 +44,7 @@ export function useWidth(element: React.RefObject<HTMLElement>): number {
 interface Props extends Omit<React.HTMLAttributes<HTMLDivElement>, 'children'> {
   count: number;
   rowHeight: number;
-  /** This row is scrolled into view when it changes. */
+  /** The index of a row; when it changes, this row is scrolled into view. */
   shown?: number;
   render: (index: number) => React.ReactNode;
 }
