@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client code that get and put share.
+// Implements the parts of the client that get and put have in common.
 #include "transfer/client.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +24,8 @@ std::unique_ptr<usage::LiveLedger> start_ledger(const ClientOptions& options, Se
 }
 
 FileClient::FileClient(const net::Address& server, const ClientOptions& options)
-    // explain_sigbus() reports a truncated file in the words of this command.
+    // The device must not catch the fault of a truncated file: explain_sigbus() reports it instead,
+    // with a message of this command.
     : rnic_(open_rnic({.catch_faults = false})), session_(*rnic_) {
   messages_ = std::make_unique<MessageStream>(session_, std::chrono::seconds(options.timeout_s));
   auto how = connect_options(options.common);

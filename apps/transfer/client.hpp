@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client code that get and put share: options, report, and the queue of open windows.
+// The parts of the client that get and put have in common: options, connection and report.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@ struct ClientOptions {
   CommonOptions common;
   unsigned timeout_s = 30;  ///< how long to wait for the server's next message
   bool quiet = false;
-  std::optional<std::string> cost;  ///< --cost: the host to bill by
+  std::optional<std::string> cost;  ///< value of --cost: the host whose costs the bill uses
 };
 
-/// Adds these options to a command.
+/// Adds the options of `ClientOptions` to a command.
 void add_client_options(cli::Command& command, ClientOptions& options);
 
-/// A connection to a file server, and its message stream.
+/// A connection to a file server, with the stream of messages on it.
 class FileClient {
  public:
   FileClient(const net::Address& server, const ClientOptions& options);
@@ -35,9 +35,9 @@ class FileClient {
   std::unique_ptr<MessageStream> messages_;
 };
 
-/// Runs `transfer`, a function without arguments. If a stop signal ends it, notifies the server and
-/// waits until the stream is over: memory that the server may still write stays registered until
-/// then.
+/// Runs `transfer`, a function without arguments. If a stop signal interrupts it, notifies the
+/// server and waits until the stream has ended, so that memory to which the server may still write
+/// stays registered until then.
 template <typename Transfer>
 auto tell_if_interrupted(MessageStream& messages, Transfer transfer) {
   try {
@@ -49,7 +49,7 @@ auto tell_if_interrupted(MessageStream& messages, Transfer transfer) {
   }
 }
 
-/// Starts the ledger of --cost; returns null without --cost.
+/// Starts the ledger of --cost. Returns null if the option was not given.
 std::unique_ptr<usage::LiveLedger> start_ledger(const ClientOptions& options, Session& session);
 
 /// Prints "NAME: 3.0 GiB in 4.2 s, 731.4 MiB/s, sha256 12ab...".

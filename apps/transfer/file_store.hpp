@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files on disk: opens files of one directory by plain name, and creates files that appear only
-// when complete. Where the file system permits it, an incomplete file has no name, so that not even
-// a killed program leaves a part of it behind; elsewhere it has a hidden temporary name, which the
-// next server removes.
+// Opens files of one directory by plain name, and creates files that appear only when they are
+// complete. If the file system permits it, an incomplete file has no name, so that nothing of it
+// remains even if the program is killed. On other file systems it has a hidden temporary name; the
+// next server that starts removes it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace iwarp::apps {
 
-/// A file descriptor.
+/// A file descriptor that is closed by the destructor.
 class Fd {
  public:
   explicit Fd(int fd = -1) : fd_(fd) {}
@@ -33,15 +33,15 @@ class Fd {
 /// Opens a directory. Throws Error "cannot open DIR: reason".
 Fd open_directory(const std::string& path);
 
-/// A regular file open for reading. `size` is its size when it was opened.
+/// A regular file that is open for reading; `size` is its size at the time of opening.
 struct SourceFile {
   Fd fd;
   std::uint64_t size = 0;
 };
-/// Opens a file of `directory`; follows no symbolic link. Throws Error if the file does not exist
-/// or is not a regular file, or if `name` is not a plain name.
+/// Opens a file in `directory`, without following symbolic links. Throws Error if the file does not
+/// exist or is not a regular file, or if `name` is not a plain name.
 SourceFile open_in(const Fd& directory, const std::string& name);
-/// Opens a file by any path. Throws Error as open_in().
+/// Opens a file by any path. Throws Error if it does not exist or is not a regular file.
 SourceFile open_path(const std::string& path);
 
 /// Reads exactly octets.size() bytes. Throws Error if the file is shorter or cannot be read.
@@ -50,19 +50,20 @@ void read_at(const SourceFile& file, std::uint64_t offset, bytes::Span octets);
 /// Throws Error if `name` exists and is not a regular file that can be replaced.
 void check_replaceable(const Fd& directory, const std::string& name);
 
-/// A file under construction. The destructor removes it unless commit() was called.
+/// A file that is being written. The destructor removes the file unless commit() was called.
 class NewFile {
  public:
-  /// Reserves `size` bytes on disk. Throws Error if the disk is full, permission is missing ...
+  /// Creates the file and reserves `size` bytes on disk. Throws Error if, for example, the disk is
+  /// full or permission is missing.
   NewFile(const Fd& directory, std::uint64_t size);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
   void write_at(std::uint64_t offset, bytes::View octets);
-  /// Makes the content durable, then gives the file its `name`, replacing an existing file. A
-  /// replaced file's permissions are kept, and its owner if that is permitted. Throws Error as
-  /// check_replaceable().
+  /// Makes the content durable, then gives the file the name `name`, replacing an existing file.
+  /// Keeps the permissions of the replaced file, and also its owner if this process may set it.
+  /// Throws Error if that fails, or in the same cases as check_replaceable().
   void commit(const std::string& name);
 
  private:
@@ -72,11 +73,11 @@ class NewFile {
   const Fd& directory_;
   Fd fd_;
   unsigned mode_ = 0;      ///< mode of a new file
-  std::string temporary_;  ///< temporary name; empty if the file has none
+  std::string temporary_;  ///< temporary name; empty if the file has no name
 };
 
 /// Removes temporary files of programs that were killed. Files of running programs are locked and
-/// stay.
+/// are not removed.
 void remove_stale_files(const Fd& directory);
 
 }  // namespace iwarp::apps

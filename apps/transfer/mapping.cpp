@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// File mappings, and the SIGBUS handler for files that are truncated while mapped.
+// Maps files, and installs the SIGBUS handler for mapped files that other programs truncate.
 #include "transfer/mapping.hpp"
 
 #include <sys/mman.h>
@@ -19,7 +19,8 @@ std::atomic<const char*> sigbus_line{nullptr};
 
 void on_sigbus(int) {
   const char* line = sigbus_line.exchange(nullptr);
-  // Several threads may touch missing pages; the first one prints the line and ends the program.
+  // Several threads may access missing pages. The first one prints the line and ends the program;
+  // the others wait here.
   while (line == nullptr) pause();
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line, std::strlen(line));
   _exit(kExitFailure);
@@ -32,7 +33,7 @@ Mapping::Mapping(const SourceFile& file, std::uint64_t offset, std::size_t lengt
       mmap(nullptr, length, PROT_READ, MAP_SHARED, file.fd.get(), static_cast<off_t>(offset));
   if (at == MAP_FAILED) throw Error("cannot map the file: " + errno_text());
   octets_ = {static_cast<std::byte*>(at), length};
-  // Only a hint: the pages are read once, in order.
+  // madvise() is only a hint: the pages are read once, in order.
   madvise(at, length, MADV_SEQUENTIAL);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A piece of a file, mapped into memory read-only.
+// Mapping: maps a part of a file into memory, read-only.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace iwarp::apps {
 class Mapping {
  public:
   Mapping() = default;
-  /// Maps a piece. `offset` is a multiple of the page size. Throws Error if mapping fails.
+  /// Maps `length` bytes at `offset`, which must be a multiple of the page size. Throws Error if
+  /// mapping fails.
   Mapping(const SourceFile& file, std::uint64_t offset, std::size_t length);
   Mapping(Mapping&& o) noexcept : octets_(std::exchange(o.octets_, {})) {}
   Mapping& operator=(Mapping&& o) noexcept {
@@ -28,8 +29,8 @@ class Mapping {
 };
 
 /// Installs a SIGBUS handler that prints `line`, a static text, and ends the program with status 1.
-/// SIGBUS is raised when another program truncates a mapped file and this one touches the missing
-/// pages.
+/// The kernel sends SIGBUS if another program has truncated a mapped file and this program accesses
+/// the missing pages.
 void explain_sigbus(const char* line);
 
 }  // namespace iwarp::apps

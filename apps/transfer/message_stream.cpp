@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages over a Session. Each receive is posted again as soon as its message is decoded.
+// Sends and receives messages over a Session. Posts each receive again as soon as its message has
+// been decoded.
 #include "transfer/message_stream.hpp"
 
 namespace iwarp::apps {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of the file protocol over a Session. Receives stay posted; messages are sent inline.
+// MessageStream: sends and receives the messages of the file protocol over a Session. All receives
+// are posted in advance; messages are sent inline.
 #pragma once
 
 #include <variant>
@@ -9,32 +10,32 @@
 
 namespace iwarp::apps {
 
-/// The result of next(): a message, or the completion of a data request.
+/// The result of next(): a message from the peer, or the completion of a data request.
 using StreamEvent = std::variant<Message, verbs::WorkCompletion>;
 
 class MessageStream {
  public:
-  /// Posts the receives. Construct before connecting or accepting.
+  /// Posts the receives. Construct the stream before connecting or accepting.
   MessageStream(Session& session, Timeout time_limit);
 
   void send(const Message& message);
   /// Sends `message` and invalidates the peer's `stag`. The request completes with `wr_id`.
   void send_invalidate(const Message& message, verbs::Stag stag, std::uint64_t wr_id);
 
-  /// Returns the next message or data completion. Throws PeerGone, Interrupted, or Error if nothing
-  /// arrives within the time limit or the peer violates the protocol.
+  /// Returns the next message, or the completion of a data request. Throws PeerGone, Interrupted,
+  /// or Error if nothing arrives within the time limit or the peer violates the protocol.
   StreamEvent next();
-  /// Returns the next message, which must be an M. Throws Error if it is a Refusal or any other
-  /// event.
+  /// Returns the next message, which must be of type M. Throws Error if it is a Refusal or anything
+  /// else.
   template <typename M>
   M expect();
 
   Session& session() { return session_; }
 
  private:
-  static constexpr std::uint64_t kReceiveId = 1ULL
-                                              << 32;  ///< + index; data requests use smaller ids
-  /// Enough for the Windows and a Finish, or the Pieces and a Done, with a margin.
+  static constexpr std::uint64_t kReceiveId = 1ULL << 32;  ///< receives have wr_ids from here on
+  /// Number of receives: enough for the Windows and a Finish, or the Pieces and a Done, with a
+  /// margin.
   static constexpr std::size_t kReceives = 2 * kMaxWindows;
 
   std::span<std::byte> slot(std::size_t index) {
@@ -46,7 +47,8 @@ class MessageStream {
   Buffer buffer_;
 };
 
-/// Throws an Error for a message that is unexpected here; a Refusal's reason becomes its text.
+/// Throws Error for an event that is not permitted here. If it is a Refusal, the error contains its
+/// reason.
 [[noreturn]] void refuse_message(const StreamEvent& event);
 
 template <typename M>

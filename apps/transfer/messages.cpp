@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codec of the file protocol. All integers are big endian.
+// Encodes and decodes the messages of the file protocol. All integers are big endian.
 #include "transfer/messages.hpp"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Digest take_digest(Reader& in) {
   return digest;
 }
 
-// For each type, write() and the read() that reverses it.
+// Each message type has a write(), and a read() that reverses it.
 void write(Writer& out, const GetRequest& m) { put_text(out, m.name); }
 void write(Writer& out, const PutRequest& m) {
   out.u64(m.size);
@@ -67,7 +67,8 @@ void read(Reader& in, Finish& m) { m.digest = take_digest(in); }
 void read(Reader& in, Done& m) { m.digest = take_digest(in); }
 void read(Reader& in, Refusal& m) { m.reason = take_text(in); }
 
-/// The type octet is 1 + the index in the variant.
+/// Decodes the message whose type octet is 1 + `index`; `index` is the position of the type in the
+/// variant.
 template <std::size_t I = 0>
 std::expected<Message, const char*> read_type(Reader& in, std::size_t index) {
   if constexpr (I < std::variant_size_v<Message>) {

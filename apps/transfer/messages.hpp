@@ -7,9 +7,10 @@
 //        at the end client Finish with the digest, server Done once the file is in place.
 //   Either end may send a Refusal at any time instead; the stream is over then.
 //
-// Windows come in file order and without gaps. Each is kMaxPiece long, or what remains of the file
-// if that is less. At most kMaxWindows are outstanding, that is, without their Piece. The codec
-// checks the form; the sessions check the order.
+// Windows are advertised in file order and without gaps. Each is kMaxPiece bytes long, except the
+// last one, which ends with the file. At most kMaxWindows windows may be outstanding, that is,
+// advertised without an answer by a Piece. The codec checks the form of messages; the sessions
+// check their order.
 #pragma once
 
 #include <array>
@@ -25,11 +26,12 @@
 namespace iwarp::apps {
 
 inline constexpr std::uint8_t kProtocolVersion = 1;
-inline constexpr std::uint32_t kMaxPiece = 1024 * 1024;  ///< bytes of one window
+inline constexpr std::uint32_t kMaxPiece = 1024 * 1024;  ///< maximum size of a window in bytes
 inline constexpr std::size_t kMaxWindows = 8;
 inline constexpr std::size_t kMaxName = 255;
 inline constexpr std::size_t kMaxReason = 200;
-inline constexpr std::size_t kMaxMessage = 8 + 8 + 2 + kMaxName;  ///< octets of the longest message
+/// Maximum size of a message in octets.
+inline constexpr std::size_t kMaxMessage = 8 + 8 + 2 + kMaxName;
 
 struct GetRequest {
   std::string name;
@@ -40,18 +42,20 @@ struct PutRequest {
   std::string name;
   bool operator==(const PutRequest&) const = default;
 };
-/// get: the size of the file. put: the size from the request.
+/// Accepts a request. `size` is the size of the file for get; for put it repeats the size in the
+/// request.
 struct Ready {
   std::uint64_t size = 0;
   bool operator==(const Ready&) const = default;
 };
-/// Memory for the bytes of the file from `offset` on: to be written (get) or read (put).
+/// Advertises memory for the bytes of the file from `offset` on: for get, the server writes it; for
+/// put, the server reads it.
 struct Window {
   std::uint64_t offset = 0;
   Advert memory;
   bool operator==(const Window&) const = default;
 };
-/// The window at `offset` is complete, and its STag is invalid.
+/// Reports that the window at `offset` is complete; the Send invalidates its STag.
 struct Piece {
   std::uint64_t offset = 0;
   bool operator==(const Piece&) const = default;
@@ -65,7 +69,7 @@ struct Done {
   bool operator==(const Done&) const = default;
 };
 struct Refusal {
-  std::string reason;  ///< text for the user; cut to kMaxReason when sent
+  std::string reason;  ///< text for the user; truncated to kMaxReason octets when it is sent
   bool operator==(const Refusal&) const = default;
 };
 using Message = std::variant<GetRequest, PutRequest, Ready, Window, Piece, Finish, Done, Refusal>;
@@ -73,19 +77,20 @@ using Message = std::variant<GetRequest, PutRequest, Ready, Window, Piece, Finis
 //  0                   1                   2                   3
 // |                       magic "iWFT" (32)                       |
 // |  version (8)  |   type (8)    |       body length (16)        |
-// |  body: the fields in order; texts are a 16-bit length and their octets
+// |  body: the fields in order; a text is a 16-bit length and its octets
 struct EncodedMessage {
   std::array<std::byte, kMaxMessage> octets;
   std::size_t size = 0;
   bytes::View view() const { return bytes::View(octets).first(size); }
 };
-/// Encodes a message. Names must be at most kMaxName octets.
+/// Encodes a message. Names must not be longer than kMaxName octets.
 EncodedMessage encode(const Message& message);
 
-/// Decodes a message, or returns a static text that says what is wrong. Rejects surplus octets.
+/// Decodes a message, or returns a static text that says what is wrong. Octets after the message
+/// are an error.
 std::expected<Message, const char*> decode_message(bytes::View octets);
 
-/// Returns the length of the window at `offset` of a file of `size` bytes.
+/// Returns the length of the window at `offset` in a file of `size` bytes.
 std::uint32_t piece_length(std::uint64_t offset, std::uint64_t size);
 
 }  // namespace iwarp::apps

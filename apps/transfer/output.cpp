@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regular files are written through NewFile, everything else as a stream.
+// Writes regular files through NewFile, and everything else as a stream.
 #include "transfer/output.hpp"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace iwarp::apps {
 
 namespace {
 
-constexpr int kMostLinks = 40;  // the kernel's limit
+constexpr int kMostLinks = 40;  // maximum number of symbolic links in a path, as in the kernel
 
 std::string directory_of(const std::string& path) {
   const auto slash = path.rfind('/');
@@ -27,7 +27,7 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Resolves the symbolic links of `path`; the last component need not exist.
+// Resolves the symbolic links in `path`, of which the last component need not exist.
 std::string follow_links(std::string path) {
   const auto given = path;
   for (int i = 0; i < kMostLinks; ++i) {
@@ -54,7 +54,7 @@ class RegularOutput final : public Output {
   const std::string name_;
 };
 
-/// Opening and writing can be interrupted by a stop signal.
+/// Writes to a device or a FIFO. A stop signal can interrupt opening and writing.
 class StreamOutput final : public Output {
  public:
   explicit StreamOutput(const std::string& path)
@@ -110,7 +110,8 @@ OutputPath::OutputPath(std::string path, const std::string& name) {
 
 std::unique_ptr<Output> OutputPath::open(std::uint64_t size) const {
   if (!is_stream_) return std::make_unique<RegularOutput>(directory_, name_, size);
-  // A FIFO's reader may close it; report that as a failed write.
+  // If the reader of a FIFO closes it, write() must fail with EPIPE instead of the signal killing
+  // this program.
   std::signal(SIGPIPE, SIG_IGN);
   return std::make_unique<StreamOutput>(path_);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp serve: offers the files of one directory. Names cannot leave it; an uploaded file appears
-// only when it is complete, verified and on disk; a failing client does not affect others.
+// iwarp serve: offers the files of one directory. Clients cannot name files outside of this
+// directory. An uploaded file appears only when it is complete, verified and on disk. If a client
+// fails, the others are not affected.
 #include <fmt/format.h>
 
 #include "commands.hpp"
@@ -63,7 +64,7 @@ class FileServer {
     messages.session().disconnect();
   }
 
-  /// Serves one request and returns a description for the log.
+  /// Serves one request. Returns a description of it for the log.
   std::string serve_request(MessageStream& messages, BufferRing& ring) {
     const auto event = messages.next();
     if (const auto* message = std::get_if<Message>(&event)) {
@@ -100,7 +101,7 @@ class FileServer {
     return fmt::format("{}, {}", what, format_octets(static_cast<double>(request.size)));
   }
 
-  /// Runs `work` and logs a failure together with what it concerned.
+  /// Calls `work`. If it throws, adds `what`, the subject of the work, to the error.
   template <typename Work>
   static void naming(const std::string& what, Work work) {
     try {

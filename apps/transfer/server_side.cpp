@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Server side of get and put: a ring of registered buffers between file and wire. Takes the
-// client's windows in file order; any other message ends the session with an error.
+// The server's side of get and put: transfers the file through a ring of registered buffers.
+// Accepts the client's windows in file order; any other message ends the session with an error.
 #include "transfer/server_side.hpp"
 
 #include <algorithm>
@@ -14,13 +14,13 @@ using verbs::Access;
 using verbs::SendFlags;
 using verbs::WrOpcode;
 
-/// The windows that the client has advertised and the server has not yet processed.
+/// The windows that the client has advertised and that the server has not processed yet.
 class Windows {
  public:
   explicit Windows(std::uint64_t size) : size_(size) {}
 
-  /// Adds an advertised window. Throws Error if it is out of order, has the wrong length, or
-  /// exceeds the limit.
+  /// Adds a window that the client has advertised. Throws Error if it is out of order, has the
+  /// wrong length, or exceeds the limit.
   void add(const Window& window) {
     if (window.offset != advertised_ || advertised_ >= size_ ||
         window.memory.length != piece_length(advertised_, size_)) {
@@ -55,7 +55,8 @@ void post_data(Session& session, WrOpcode opcode, SendFlags flags, std::uint64_t
                      .remote = {.rkey = window.memory.stag, .to = window.memory.to}});
 }
 
-/// Handles the next event: adds an advertised window to `windows`, or returns a completion.
+/// Waits for the next event. If it is a Window, adds it to `windows` and returns nullopt. Otherwise
+/// returns the completion.
 std::optional<verbs::WorkCompletion> next_receive(MessageStream& messages, Windows& windows) {
   const auto event = messages.next();
   if (const auto* wc = std::get_if<verbs::WorkCompletion>(&event)) return *wc;
@@ -96,8 +97,9 @@ Digest send_file(MessageStream& messages, BufferRing& ring, const SourceFile& fi
       const auto octets = ring[index].octets().first(window->memory.length);
       read_at(file, window->offset, octets);
       sha.update(octets);
-      // The Send is ordered after the Write, so a client that has received the Piece has the data,
-      // too. Requests complete in order, so the completion of the Send also frees the buffer.
+      // The Send is ordered after the Write, so a client that has received the Piece also has the
+      // data. Requests complete in order, so the completion of the Send shows that the buffer is
+      // free again.
       post_data(messages.session(), WrOpcode::kWrite, SendFlags::kNone, index,
                 ring[index].sge(octets.size()), *window);
       messages.send_invalidate(Piece{window->offset}, window->memory.stag, index);
@@ -146,7 +148,8 @@ Digest receive_file(MessageStream& messages, BufferRing& ring, std::uint64_t siz
   const auto digest = sha.finish();
   for (;;) {
     const auto event = messages.next();
-    if (std::holds_alternative<verbs::WorkCompletion>(event)) continue;  // completion of a Piece
+    // The completion of a Send with a Piece.
+    if (std::holds_alternative<verbs::WorkCompletion>(event)) continue;
     const auto* finish = std::get_if<Finish>(&std::get<Message>(event));
     if (finish == nullptr) refuse_message(event);
     if (finish->digest != digest) {

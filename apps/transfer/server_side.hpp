@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's two halves of the file protocol; each serves one request of one client.
+// The server's side of get and of put; each function serves one request of one client.
 #pragma once
 
 #include <deque>
@@ -11,11 +11,12 @@
 
 namespace iwarp::apps {
 
-/// Registered buffers of one window each, between file and wire. Must outlive the connection: a
-/// request whose buffer is gone would break the stream and lose the last message.
+/// Registered buffers through which the file is transferred, each as large as a window. The ring
+/// must outlive the connection: if the buffer of a request were deregistered, the stream would
+/// break and lose the last message.
 class BufferRing {
  public:
-  /// Registers as many buffers as a transfer of `size` bytes can use.
+  /// Registers as many buffers as a transfer of `size` bytes can use at a time.
   void open(Session& session, std::uint64_t size, verbs::Access access);
   bool has_free() const { return !free_.empty(); }
   bool all_free() const { return free_.size() == buffers_.size(); }
@@ -31,9 +32,9 @@ class BufferRing {
 /// Serves a get: RDMA Writes `file` into the client's windows, then sends Done. Returns the digest.
 Digest send_file(MessageStream& messages, BufferRing& ring, const SourceFile& file);
 
-/// Serves a put: RDMA Reads `size` bytes from the client's windows into `file` and compares the
-/// digest with that of the client's Finish. Returns the digest. The caller commits, then sends
-/// Done.
+/// Serves a put: RDMA Reads `size` bytes from the client's windows into `file`, and compares their
+/// digest with the one in the client's Finish. Returns the digest. The caller must then commit the
+/// file and send Done.
 Digest receive_file(MessageStream& messages, BufferRing& ring, std::uint64_t size, NewFile& file);
 
 }  // namespace iwarp::apps
