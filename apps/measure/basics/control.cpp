@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of JSON over a socket. Nothing in them is trusted before it is parsed and checked.
+// Sends and receives lines of JSON over a socket. Each line is parsed and checked before it is
+// used.
 #include "measure/basics/control.hpp"
 
 #include <array>
@@ -15,7 +16,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxLine = 256 * 1024;  // 1024 adverts take a tenth of it
+// Maximum size of a line in bytes; 1024 adverts need a tenth of it.
+constexpr std::size_t kMaxLine = 256 * 1024;
 
 }  // namespace
 
@@ -41,7 +43,7 @@ Json Control::receive(Clock::duration time_limit) {
 
 std::string Control::complaint(const std::string& otherwise) {
   try {
-    // Earlier messages may precede the error.
+    // The other end may have sent other messages before the error.
     for (;;) receive(std::chrono::seconds(1));
   } catch (const PeerGone&) {
     return otherwise;

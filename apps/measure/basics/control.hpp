@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control: the TCP connection on which client and server of a measurement agree and report, one
-// JSON object per line. Idle while data is measured.
+// Control: the TCP connection on which the client and the server of a measurement exchange
+// parameters and results, one JSON object per line. It is idle while the data is measured.
 #pragma once
 
 #include <chrono>
@@ -12,20 +12,19 @@
 
 namespace iwarp::apps::measure {
 
-/// How long to wait for the other end's next message, in addition to the duration of the
-/// measurement.
+/// How long to wait for a message of the other end, in addition to the duration of the measurement.
 inline constexpr std::chrono::seconds kTimeout{20};
-/// How long to wait for the server after a stop signal asked the client to finish early.
+/// How long the client waits for the server after a stop signal has asked it to finish early.
 inline constexpr std::chrono::seconds kFinishTimeout{2};
-/// Throws Interrupted if a stop signal has arrived, or if one asked to finish and kFinishTimeout
-/// has passed.
+/// Throws Interrupted if a stop signal has arrived. After a signal that only asks to finish, throws
+/// it once kFinishTimeout has passed.
 void check_stop(Clock::time_point now);
-/// How many times a thread spins between two checks of the clock and of stop signals.
+/// Number of polls after which a spinning thread checks the clock and stop signals.
 inline constexpr unsigned kSpinsBetweenLooks = 4096;
-/// Called with the current time while a wait lasts.
+/// A function that is called with the current time during a wait.
 using Idle = std::function<void(Clock::time_point)>;
-/// The longest sleep of either end before it checks the clock and stop signals: without and with an
-/// Idle to call.
+/// Maximum time for which either end sleeps before it checks the clock and stop signals: without an
+/// Idle function, and with one.
 inline constexpr std::chrono::milliseconds kSleep{200};
 inline constexpr std::chrono::milliseconds kIdleSleep{20};
 
@@ -35,10 +34,11 @@ class Control {
 
   /// Sends an object. Throws PeerGone if the other end has closed the connection.
   void send(const nlohmann::json& object);
-  /// Returns the next object. Throws Error if it is {"error": why}, not a JSON object, larger than
-  /// 256 KiB, or late; PeerGone if the connection has ended.
+  /// Returns the next object. Throws Error if it is {"error": why}, is not a JSON object, exceeds
+  /// 256 KiB, or does not arrive within `time_limit`. Throws PeerGone if the connection has ended.
   nlohmann::json receive(Clock::duration time_limit = kTimeout);
-  /// Returns the error that the other end reports within a second; otherwise `otherwise`.
+  /// Waits for up to a second for an error from the other end. Returns its text, or `otherwise` if
+  /// none arrives.
   std::string complaint(const std::string& otherwise);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One epoll on two descriptors: the caller's, and that of stop signals.
+// Waits with epoll for two descriptors: the caller's, and the one that stop signals make readable.
 #include "measure/basics/epoll.hpp"
 
 #include <sys/epoll.h>

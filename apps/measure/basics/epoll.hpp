@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epoll: sleeps on one descriptor with epoll_wait(2), as a server does that waits for many. A stop
-// signal ends the sleep.
+// Epoll: sleeps until one descriptor is ready with epoll_wait(2), as a server does that waits for
+// many descriptors. A stop signal ends the sleep.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@ class Epoll {
  public:
   static constexpr std::chrono::milliseconds kNoLimit{-1};
 
-  /// The caller owns `fd` and must not close it before this object is destroyed.
+  /// Waits for `fd`, which the caller owns and must not close before this object is destroyed.
   explicit Epoll(int fd);
 
   /// Sleeps until one of `events` (EPOLLIN, EPOLLOUT; at least one) or an error is pending. Returns
-  /// false if that takes longer than `limit`. Throws Interrupted.
+  /// false if none is pending within `limit`. Throws Interrupted on a stop signal.
   bool wait(std::uint32_t events, std::chrono::milliseconds limit);
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buckets: one per nanosecond below 2^kBits ns, above that 2^kBits per power of two.
+// Below 2^kBits ns there is one bucket per nanosecond; above, there are 2^kBits buckets per power
+// of two.
 #include "measure/basics/histogram.hpp"
 
 #include <fmt/format.h>

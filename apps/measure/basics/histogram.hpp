@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histogram: counts durations in buckets of 1/32 of a power of two, which gives any percentile
-// within 3 % from a fixed amount of memory.
+// Histogram: counts durations in buckets of 1/32 of a power of two. This gives any percentile
+// within 3 % in a fixed amount of memory.
 #pragma once
 
 #include <array>
@@ -16,16 +16,16 @@ class Histogram {
 
   void add(Nanoseconds duration);
   std::uint64_t count() const { return count_; }
-  /// Returns what was added since `before`, an earlier copy of this histogram.
+  /// Returns a histogram of the durations added since `before`, an earlier copy of this histogram.
   Histogram operator-(const Histogram& before) const;
-  /// Returns the smallest duration that a share `part` (0 to 1) of the durations does not exceed;
-  /// zero if the histogram is empty.
+  /// Returns a duration that the share `part` (0 to 1) of all durations does not exceed: the
+  /// smallest one, within the precision. Returns zero if the histogram is empty.
   Nanoseconds percentile(double part) const;
-  /// Returns one line with a bar per power of two, from the first to the last that is not empty.
+  /// Returns text with one bar per power of two, from the first to the last that is not empty.
   std::string text() const;
 
  private:
-  static constexpr unsigned kBits = 5;  ///< log2 of the buckets per power of two
+  static constexpr unsigned kBits = 5;  ///< log2 of the number of buckets per power of two
   static constexpr std::size_t kBuckets = std::size_t{64} << kBits;
 
   static std::size_t bucket(std::uint64_t ns);

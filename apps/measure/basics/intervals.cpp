@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the state at the last boundary, and the time of the next.
+// Stores the state at the end of the last interval, and the time at which the current one ends.
 #include "measure/basics/intervals.hpp"
 
 namespace iwarp::apps::measure {
@@ -18,7 +18,8 @@ void Intervals::begin(Time now, std::chrono::milliseconds duration) {
 
 void Intervals::schedule(Time now) {
   next_ = start_ + ((now - start_) / every_ + 1) * every_;
-  // Do not end an interval if less than half a one would remain after it.
+  // If the remainder of the phase after this interval would be shorter than half an interval, let
+  // the interval last until the end of the phase.
   if (planned_end_ - next_ < every_ / 2) next_ = Time::max();
 }
 

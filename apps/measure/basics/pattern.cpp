@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pattern, eight bytes at a time.
+// Generates and checks the pattern, eight bytes at a time.
 #include "measure/basics/pattern.hpp"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ class Words {
   std::uint64_t state_;
 };
 
-// Calls `with` for each word and its bytes.
+// Calls `with` with each word of the pattern and the bytes that it belongs to.
 template <typename Octets, typename With>
 void each_word(Octets octets, std::uint64_t lane, std::uint64_t number, With with) {
   Words words(lane, number);

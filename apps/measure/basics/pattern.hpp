@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The payload of --check: every byte depends on the connection, the number of the message and its
+// The payload of --check. Each byte depends on the connection, the number of the message and its
 // position, so that lost, late, duplicated and misplaced data is detected. The last byte is the
-// lowest byte of the message number and so differs from the previous message.
+// lowest byte of the message number, so that it differs from the last byte of the previous message.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ namespace iwarp::apps::measure {
 
 void fill_pattern(bytes::Span octets, std::uint64_t lane, std::uint64_t number);
 
-/// Throws Error naming the wrong byte and its message. Ignores the first `skip` bytes.
+/// Throws Error if a byte is wrong; the text names the byte and its message. Ignores the first
+/// `skip` bytes.
 void check_pattern(bytes::View octets, std::uint64_t lane, std::uint64_t number,
                    std::size_t skip = 0);
 

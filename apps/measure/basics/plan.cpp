@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of tests, the limits of a plan, and its JSON form.
+// The table of tests, the limits of a plan, and its conversion to and from JSON.
 #include "measure/basics/plan.hpp"
 
 #include <fmt/format.h>
@@ -25,9 +25,9 @@ constexpr std::uint64_t kMaxSize = 64 << 20;
 constexpr std::uint64_t kMaxDepth = 4096;
 constexpr std::uint64_t kMaxQps = 1024;
 constexpr std::uint64_t kMaxMemory = 256 << 20;
-constexpr std::uint64_t kMaxMessages = 128 << 10;  // in flight
+constexpr std::uint64_t kMaxMessages = 128 << 10;  // maximum number of messages in flight
 constexpr std::chrono::hours kMaxDuration{1};
-constexpr int kVersion = 4;  // of the protocol between client and server
+constexpr int kVersion = 4;  // version of the protocol between client and server
 
 constexpr std::array kTests{
     Test{"write-bw", Operation::kWrite, Shape::kStream, "RDMA Writes, throughput"},
@@ -48,7 +48,7 @@ constexpr std::uint64_t kMaxRead = 64 << 20;
 
 constexpr std::array<std::string_view, 4> kWaiting{"event", "poll", "busy-poll", "epoll"};
 
-/// Formats a size as options accept it: 64M.
+/// Formats a size in the form that options accept, for example 64M.
 std::string size_text(std::uint64_t value) {
   constexpr std::uint64_t kMega = 1 << 20;
   return value != 0 && value % kMega == 0 ? fmt::format("{}M", value / kMega)
@@ -68,7 +68,7 @@ void check_word(const char* option, const std::string& value,
   }
 }
 
-/// Returns the name of an option in JSON, which has its unit: "gather_delay_us".
+/// Returns the name that an option has in JSON, which includes its unit: "gather_delay_us".
 std::string name_with_unit(const options::Option& option) {
   const auto name = json_name(option);
   if (!option.value.is_number()) return name;
@@ -80,7 +80,7 @@ std::string refused(const options::Option& option, const std::string& value) {
                      options::refusal(option));
 }
 
-/// Returns whether both ends use the same value.
+/// Returns whether both ends must use the same value of the option.
 bool is_shared(const options::Option& option) {
   return option.group == options::Group::kConnection && option.value.kind != options::Kind::kFile;
 }
@@ -117,7 +117,7 @@ void validate_counted(const Plan& plan) {
   }
 }
 
-/// Throws Error for options that the test does not support.
+/// Throws UsageError if an option does not fit the test.
 void validate_shape(const Plan& plan) {
   if (plan.is_latency() && plan.depth != 1) {
     throw UsageError(
@@ -165,7 +165,8 @@ Counted counted_from(const Json& json) {
   return out;
 }
 
-/// Json::exception: a value is missing. Error: it is none of its option.
+/// Reads the connection options. Throws Json::exception if a value is missing, and Error if the
+/// option does not accept its value.
 CommonOptions connection_from(const Json& json) {
   CommonOptions out;
   for (const auto& option : options::all()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plan: all the parameters of a measurement that both ends need. The client makes it from its
-// command line and sends it to the server, which trusts no part of it before validation.
+// Plan: all parameters of a measurement that both ends need. The client makes it from its command
+// line and sends it to the server, which validates it before using any of it.
 #pragma once
 
 #include <chrono>
@@ -16,9 +16,9 @@ namespace iwarp::apps::measure {
 
 enum class Operation : std::uint8_t { kWrite, kRead, kSend, kTcp };
 enum class Shape : std::uint8_t {
-  kStream,   ///< `depth` messages in flight; throughput
-  kRate,     ///< a stream of small messages, posted in lists
-  kLatency,  ///< one message at a time
+  kStream,   ///< `depth` messages in flight, to measure throughput
+  kRate,     ///< a stream of small messages that are posted in lists, to measure the message rate
+  kLatency,  ///< one message at a time, to measure latency
 };
 
 struct Test {
@@ -28,63 +28,65 @@ struct Test {
   std::string_view help;
 };
 std::span<const Test> tests();
-/// Returns null if there is no such test.
+/// Returns the test with this name, or null if there is none.
 const Test* find_test(std::string_view name);
 
 /// How both ends wait.
 enum class Waiting : std::uint8_t {
-  kEvent,     ///< sleeps until there is a completion; TCP: blocking calls
-  kPoll,      ///< polls the completion queue continuously; TCP: non-blocking calls
-  kBusyPoll,  ///< sleeps, but worker threads busy-poll before they do
-  kEpoll,     ///< sleeps in its own epoll on the completion channel; TCP: on the socket
+  kEvent,     ///< sleeps until there is a completion; TCP uses blocking calls
+  kPoll,      ///< polls the completion queue continuously; TCP uses non-blocking calls
+  kBusyPoll,  ///< sleeps, but worker threads busy-poll for a while before they sleep
+  kEpoll,     ///< sleeps in an epoll of its own on the completion channel; TCP on the socket
 };
 std::string_view to_string(Waiting waiting);
 
-/// A stream of a fixed number of messages from one buffer to one buffer, without reading the clock
-/// or the payload: iwarp cost counts costs with it. It configures the whole process, so only a
-/// server that was started for this one measurement accepts it.
+/// A counted stream: a fixed number of messages from one buffer to one buffer, without reading the
+/// clock or the payload in between. iwarp cost uses it to count costs. It changes settings of the
+/// whole process, so a server only accepts it if it was started for this measurement alone.
 struct Counted {
-  std::uint64_t messages = 0;  ///< 0: not a counted stream
-  std::uint64_t read = 0;      ///< TCP: bytes of a receive call
-  std::string cpus = "any";    ///< "other": a processor for each end, "same", "any"
-  std::string crc_kernel;      ///< CRC32c kernel, by name; empty: the fastest
+  std::uint64_t messages = 0;  ///< 0 if the plan is not a counted stream
+  std::uint64_t read = 0;      ///< for TCP: number of bytes that a receive call requests
+  /// "other": a processor for each end; "same": one for both; "any": no restriction.
+  std::string cpus = "any";
+  std::string crc_kernel;  ///< name of the CRC32c kernel; empty: the fastest
 };
 
 struct Plan {
   const Test* test = nullptr;
-  std::uint64_t size = 0;   ///< bytes of a message
-  std::uint64_t depth = 0;  ///< messages in flight
+  std::uint64_t size = 0;   ///< size of a message in bytes
+  std::uint64_t depth = 0;  ///< number of messages in flight
   std::uint64_t qps = 1;
-  std::uint64_t list = 1;  ///< messages posted at a time
+  std::uint64_t list = 1;  ///< number of messages that are posted at a time
   std::chrono::milliseconds duration{3000};
   std::chrono::milliseconds warm_up{500};
   Waiting waiting = Waiting::kEvent;
   bool check = false;
-  CommonOptions connection;  ///< shared by both ends, except `trace` and TLS files
+  /// Options of the connection, the same at both ends except `trace` and TLS files.
+  CommonOptions connection;
   Counted counted;
 
   bool is_latency() const { return test->shape == Shape::kLatency; }
   bool is_tcp() const { return test->operation == Operation::kTcp; }
   bool is_counted() const { return counted.messages != 0; }
-  /// Returns how many message buffers the memory of a connection has.
+  /// Returns for how many messages the memory of a connection has a buffer.
   std::uint64_t places() const { return is_counted() ? 1 : depth; }
 };
 
-/// Returns the size that a test uses if none is given.
+/// Returns the size of messages that a test uses if the user gives none.
 std::uint64_t default_size(const Test& test);
 std::uint64_t default_depth(const Test& test);
 std::uint64_t default_list(const Test& test, std::uint64_t depth);
 
-/// Returns how many messages of a counted stream precede the measured ones.
+/// Returns how many messages of a counted stream precede those that are measured.
 std::uint64_t warm_up_messages(const Plan& plan);
 
-/// Throws Error naming the option if values are out of range or contradict each other.
+/// Throws Error if values are out of range or contradict each other; the text names the option.
 void validate(const Plan& plan);
 
-/// Returns the options of a connection, also those that the ends do not share.
+/// Returns the connection options as JSON, including those that may differ between the ends.
 nlohmann::ordered_json connection_json(const CommonOptions& options);
 nlohmann::json to_json(const Plan& plan);
-/// Parses and validates a plan. Throws Error if it is not a plan.
+/// Parses and validates a plan. Throws Error if `json` is not a valid plan.
 Plan plan_from_json(const nlohmann::json& json);
 
 }  // namespace iwarp::apps::measure

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Socket and Listener: TCP connections of a measurement, for control and for the baselines. Every
-// call has a deadline, and a stop signal ends each wait with Interrupted. RDMA connections belong
-// to the driver and do not use these classes.
+// Socket and Listener: the TCP connections of a measurement, which carry the control messages and
+// the data of the baselines. Every call has a deadline, and a stop signal ends each wait with
+// Interrupted. The stack's driver owns the RDMA connections, which do not use these classes.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace iwarp::apps::measure {
 
 using Clock = std::chrono::steady_clock;
 
-/// A descriptor that closes itself.
+/// A descriptor that is closed by the destructor.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -36,18 +36,19 @@ class Descriptor {
 
 class Socket {
  public:
-  /// Connects, with TCP_NODELAY. `congestion` is a value of TCP_CONGESTION; empty selects the
-  /// system default. Throws Error if the host is unknown, refuses, or does not answer before the
-  /// deadline.
+  /// Connects, and sets TCP_NODELAY. `congestion` is a value of TCP_CONGESTION; if it is empty, the
+  /// system default is used. Throws Error if the host is unknown, refuses, or does not answer
+  /// before the deadline.
   static Socket connect(const net::Address& to, Clock::time_point deadline,
                         const std::string& congestion = "");
 
-  /// Sends all bytes. Throws PeerGone, or Error at the deadline.
+  /// Sends all bytes. Throws PeerGone if the connection has ended, or Error at the deadline.
   void send(bytes::View octets, Clock::time_point deadline);
-  /// Receives at least one byte and returns how many. Throws PeerGone, or Error at the deadline.
+  /// Receives at least one byte and returns the number of bytes. Throws PeerGone if the connection
+  /// has ended, or Error at the deadline.
   std::size_t receive(bytes::Span into, Clock::time_point deadline);
 
-  /// The descriptor is non-blocking.
+  /// Returns the descriptor, which is non-blocking.
   int fd() const { return fd_.get(); }
 
  private:
@@ -59,11 +60,12 @@ class Socket {
 
 class Listener {
  public:
-  /// Throws Error if the host is unknown, is not an address of this machine, or the port is in use.
+  /// Listens at `at`. Throws Error if the host is unknown or is not an address of this machine, or
+  /// if the port is in use.
   explicit Listener(const net::Address& at, const std::string& congestion = "");
 
   std::uint16_t port() const { return port_; }
-  /// Returns nullopt if no connection arrives before the deadline.
+  /// Returns the next connection, or nullopt if none arrives before the deadline.
   std::optional<Socket> accept(Clock::time_point deadline);
 
  private:
@@ -71,7 +73,8 @@ class Listener {
   std::uint16_t port_ = 0;
 };
 
-/// Returns the congestion control of a connection that requests `name`, or none if empty.
+/// Returns the congestion control that a connection uses if it requests `name`, or if `name` is
+/// empty, the system default.
 std::string congestion_in_effect(const std::string& name);
 
 }  // namespace iwarp::apps::measure

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Client: sends the plan, receives the port, connects, swaps adverts, runs the phases, receives the
-// usage. The server does the reverse.
+// The client sends the plan, receives the port of the data connections, connects, exchanges
+// adverts, runs the phases, and receives the server's usage. The server does the reverse.
 #include "measure/measurement/measurement.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +34,8 @@ std::vector<unsigned> allowed_cpus() {
   return out;
 }
 
-/// Prepares the process for a counted stream: its processor, and its CRC kernel.
+/// Prepares the process for a counted stream: selects the CRC kernel, and pins the process to a
+/// processor.
 void set_up_process(const Plan& plan, bool sender) {
   if (!plan.is_counted()) return;
   for (const auto& kernel : crc32c::kernels()) {
@@ -45,7 +46,8 @@ void set_up_process(const Plan& plan, bool sender) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(sender || plan.counted.cpus == "same" ? cpus.front() : cpus.back(), &set);
-  // Some containers refuse; then the scheduler chooses, and the record contains what was requested.
+  // Some containers do not permit this. The scheduler then chooses the processor, but the record
+  // contains what was requested.
   sched_setaffinity(0, sizeof set, &set);
 }
 
@@ -53,7 +55,7 @@ Phase warm_up(const Plan& plan) { return {plan.warm_up, warm_up_messages(plan)};
 Phase main_phase(const Plan& plan) { return {plan.duration, plan.counted.messages}; }
 bool warms_up(const Plan& plan) { return plan.is_counted() || plan.warm_up.count() > 0; }
 
-// The warm-up is not counted; it fills caches and opens windows.
+// The warm-up is not counted; it fills caches and opens congestion windows.
 Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
                        MeasureOptions& options) {
   Intervals none;
@@ -114,7 +116,7 @@ Observed serve_phases(const Plan& plan, ServerRole& server) {
 void report_usage(Control& control, const Observed& used) {
   control.send({{"usage", usage::to_json(used)}});
   try {
-    control.receive();         // nothing arrives: the client disconnects after reading this
+    control.receive();  // no object arrives: the client disconnects when it has read the usage
   } catch (const PeerGone&) {  // NOLINT(bugprone-empty-catch): the expected end
   }
 }

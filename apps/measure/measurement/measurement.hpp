@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A measurement from either end: from the control connection through setup and warm-up to the
-// results and the resources that both ends used.
+// A measurement, run from either end: control connection, setup, warm-up, results, and the
+// resources that both ends used.
 #pragma once
 
 #include <string>
@@ -14,29 +14,32 @@ namespace iwarp::apps::measure {
 struct Measurement {
   Plan plan;
   Outcome outcome;
-  Observed client;  ///< segments are those sent by this process's TCP
-  Observed server;  ///< empty if `outcome.confirmed` is false
+  /// Counters of the client; its segments are those that the TCP of this process sent.
+  Observed client;
+  Observed server;  ///< counters of the server; empty if `outcome.confirmed` is false
 
-  /// Payload bytes, one way.
+  /// Returns the number of payload bytes in one direction.
   double octets() const;
 };
 
 struct MeasureOptions {
-  Intervals intervals;           ///< receives the progress of the measured phase
-  bool signal_finishes = false;  ///< the first stop signal ends that phase early (common/stop.hpp)
+  Intervals intervals;  ///< reports the progress of the measured phase
+  /// The first stop signal ends the measured phase early (common/base/stop.hpp).
+  bool signal_finishes = false;
 };
-/// Runs a measurement. Throws Error that says which end failed, and why; Interrupted on a stop
-/// signal.
+/// Runs a measurement as the client. Throws Error that says which end failed, and why, or
+/// Interrupted on a stop signal.
 Measurement take_measurement(const Plan& plan, const net::Address& server,
                              MeasureOptions options = {});
 
 struct ServeOptions {
-  std::string host;               ///< where data connections are accepted
-  const Test* only = nullptr;     ///< rejects other tests; null: accepts any
-  bool own_process = false;       ///< this process serves one client: accepts counted streams, too
-  options::TlsSettings tls = {};  ///< if TLS is enabled here, the client must use it
+  std::string host;            ///< host on which data connections are accepted
+  const Test* only = nullptr;  ///< the only test to accept; null: accepts any test
+  /// Whether this process serves only one client, so that it accepts counted streams.
+  bool own_process = false;
+  options::TlsSettings tls = {};  ///< if these enable TLS, the client must use it
 };
-/// Serves one client. Reports a failure to the client, then throws it.
+/// Serves one client. If that fails, reports the failure to the client and throws it.
 void serve_client(Socket socket, const ServeOptions& options);
 
 }  // namespace iwarp::apps::measure

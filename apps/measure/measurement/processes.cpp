@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forks, returns a result to the parent, and ends a child.
+// Forks children, passes a result to the parent, and kills children.
 #include "measure/measurement/processes.hpp"
 
 #include <fcntl.h>
@@ -24,13 +24,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr unsigned kLongest = 120;  // seconds
+constexpr unsigned kLongest = 120;  // maximum life of a child in seconds
 constexpr const char* kLoopback = "127.0.0.1";
 
-// The client reports failures.
+// Serves the client in the parent process. Prints no errors, because the client reports them.
 int serve_parent(Listener& listener, const options::TlsSettings& tls) {
   try {
-    // Ctrl-C reaches this process, too; the parent decides what it means, and kills this one.
+    // Ctrl-C sends SIGINT to this process as well. Ignore it: the parent handles it and kills this
+    // process.
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     auto socket = listener.accept(Clock::now() + kTimeout);
@@ -47,7 +48,7 @@ void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const auto n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // the parent has gone
+    if (n <= 0) return;  // the parent is gone
     text.remove_prefix(static_cast<std::size_t>(n));
   }
 }
@@ -91,7 +92,7 @@ Measurement result_from(const Plan& plan, const std::string& text) {
 }  // namespace
 
 Process::Process(const std::function<int()>& work, unsigned seconds) {
-  std::fflush(nullptr);  // or the child would print the parent's buffered output again
+  std::fflush(nullptr);  // otherwise the child would print the parent's buffered output again
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ < 0) throw Error("cannot start a process: " + errno_text());
@@ -99,7 +100,7 @@ Process::Process(const std::function<int()>& work, unsigned seconds) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   signal(SIGALRM, SIG_DFL);
   alarm(seconds);
-  // The parent may have died before prctl() took effect.
+  // If the parent died before prctl() took effect, end here.
   _exit(getppid() == parent ? work() : kExitFailure);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes of a local measurement: the server as a separate process, or both ends, so that
-// earlier work of this process does not count. Children are forked and are killed when the parent
-// ends. Call these before starting any thread.
+// The child processes of a local measurement: either only the server, or both ends, so that earlier
+// work of this process is not counted. The children are forked, and killed when the parent ends.
+// Call these functions before starting any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -12,11 +12,11 @@
 
 namespace iwarp::apps::measure {
 
-/// A child that is killed by the destructor, and when its parent ends.
+/// A child process. The destructor kills it, and the kernel kills it when its parent ends.
 class Process {
  public:
-  /// Runs `work` in the child; its return value is the exit status. The child is killed after
-  /// `seconds`, 0 for no limit.
+  /// Runs `work` in a child; the return value is its exit status. The child is killed after
+  /// `seconds`; 0 means no limit.
   explicit Process(const std::function<int()>& work, unsigned seconds = 0);
   ~Process();
   Process(const Process&) = delete;
@@ -26,7 +26,7 @@ class Process {
   pid_t pid_ = -1;
 };
 
-/// Listens on loopback and serves one client.
+/// A child process that listens on loopback and serves one client.
 class ServerProcess {
  public:
   explicit ServerProcess(unsigned seconds = 0, const options::TlsSettings& tls = {});
@@ -40,7 +40,7 @@ class ServerProcess {
   Process process_;
 };
 
-/// Runs client and server in two fresh processes, each of which lives at most two minutes.
+/// Runs client and server in two new processes, each of which is killed after two minutes.
 Measurement measure_apart(const Plan& plan);
 
 }  // namespace iwarp::apps::measure

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counted streams: a fixed number of messages out of one buffer and into one buffer, without
-// reading the clock or the payload meanwhile. The sockets are non-blocking and waited for with
-// epoll, as in servers, and make the same calls as the stack.
+// Counted streams: a fixed number of messages is sent from one buffer and received into one buffer,
+// without reading the clock or the payload in between. The TCP baseline uses non-blocking sockets
+// and epoll, as servers do, and makes the same system calls as the stack.
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -17,7 +17,7 @@ namespace iwarp::apps::measure {
 
 namespace {
 
-/// A connected socket, with counts of its calls.
+/// A connected socket that counts its system calls.
 class EpollStream {
  public:
   EpollStream(Socket socket, std::size_t read)
@@ -26,7 +26,7 @@ class EpollStream {
   void send(bytes::View octets) {
     while (!octets.empty()) {
       ++count_.send_calls;
-      // sendmsg() only reads the data.
+      // The cast is safe: sendmsg() only reads the data.
       iovec piece{const_cast<std::byte*>(octets.data()), octets.size()};
       const msghdr message{.msg_iov = &piece, .msg_iovlen = 1};
       const auto n = ::sendmsg(socket_.fd(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -41,7 +41,7 @@ class EpollStream {
     }
   }
 
-  /// Receives exactly `octets` bytes, in pieces of any size.
+  /// Receives exactly `octets` bytes, in any number of calls.
   void receive(std::uint64_t octets) {
     while (octets > 0) {
       ++count_.receive_calls;
@@ -57,7 +57,8 @@ class EpollStream {
       } else if (n > 0) {
         count_.octets_received += static_cast<std::uint64_t>(n);
         octets -= static_cast<std::uint64_t>(n);
-        // A short read emptied the socket, so skip the call that would return EAGAIN.
+        // A short read has emptied the socket. Wait immediately instead of making a call that would
+        // return EAGAIN.
         if (static_cast<std::uint64_t>(n) < want) wait(EPOLLIN);
       }
     }
@@ -70,7 +71,8 @@ class EpollStream {
   }
 
  private:
-  // No limit, because its timer would be measured, too; the process has a limit of its own.
+  // Waits without a limit, because the timer of a limit would be measured too. The whole process
+  // has a time limit instead.
   void wait(std::uint32_t events) {
     ++count_.wait_calls;
     epoll_.wait(events, Epoll::kNoLimit);
@@ -86,7 +88,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Measures from the server's answer to the previous phase to its answer to this one.
+/// The client of a counted stream over TCP. Measures the time between the server's answers to the
+/// previous phase and to this one.
 class CountedTcpClient final : public ClientRole {
  public:
   CountedTcpClient(const Plan& plan, Socket socket)
@@ -130,7 +133,7 @@ class CountedTcpServer final : public ServerRole {
   Observed before_;
 };
 
-/// Keeps as many Writes in flight as the depth allows.
+/// The client of a counted stream over RDMA: keeps as many Writes in flight as the depth allows.
 class CountedClient final : public ClientRole {
  public:
   CountedClient(const Plan& plan, Endpoint& endpoint)

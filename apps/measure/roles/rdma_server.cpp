@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server over RDMA: answers signals, checks the data they are about, receives Sends, and
-// returns the messages of a ping-pong. The stack handles Writes and Reads alone.
+// The server over RDMA: answers signals, checks the data that precedes them, receives Sends, and
+// returns the messages of a ping-pong. The stack handles Writes and Reads without this code.
 #include <fmt/format.h>
 
 #include "common/base/error.hpp"
@@ -71,7 +71,7 @@ class RdmaServer final : public ServerRole {
     }
     if (is_send && plan_.check) check_pattern(endpoint_.message(wc), lane.index, lane.received);
     if (plan_.is_latency()) {
-      answer(lane);  // first: the peer waits for it
+      answer(lane);  // answer before anything else, because the peer waits
     } else {
       ++lane.received;
     }
@@ -125,7 +125,7 @@ class RdmaServer final : public ServerRole {
   const Plan& plan_;
   Endpoint& endpoint_;
   std::size_t ended_ = 0;
-  std::vector<std::uint64_t> begun_;  ///< messages received when the phase began
+  std::vector<std::uint64_t> begun_;  ///< number of messages received on each lane before the phase
   Observed before_;
   Observed after_;
 };

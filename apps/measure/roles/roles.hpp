@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two roles of a measurement, for either kind of transport: the client drives and times each
-// phase, the server serves one. Both count their own processor usage from when the other end is
-// ready until everything has arrived.
+// The two roles of a measurement, for both kinds of transport: the client drives and times each
+// phase, the server serves it. Each end counts its own processor usage from the time when the other
+// end is ready until everything has arrived.
 #pragma once
 
 #include <chrono>
@@ -15,26 +15,26 @@
 
 namespace iwarp::apps::measure {
 
-/// The client's results of one phase.
+/// The results of one phase at the client.
 struct Outcome {
-  std::uint64_t messages = 0;  ///< a round trip counts as one
+  std::uint64_t messages = 0;  ///< number of messages; a round trip counts as one
   double seconds = 0;
-  Histogram latency;  ///< empty for a counted stream
+  Histogram latency;  ///< latencies; empty for a counted stream
   Observed used;
-  bool confirmed = true;  ///< false: interrupted while the server was silent
+  bool confirmed = true;  ///< false if the phase was interrupted and the server did not answer
 };
 
-/// The extent of a phase.
+/// How long a phase lasts.
 struct Phase {
   std::chrono::milliseconds duration;
-  std::uint64_t messages = 0;  ///< of a counted stream, which has no duration
+  std::uint64_t messages = 0;  ///< number of messages of a counted stream, which has no duration
 };
 
 class ClientRole {
  public:
   virtual ~ClientRole() = default;
-  /// Runs a phase. Returns when the server has confirmed that everything arrived, or earlier if a
-  /// signal asked to finish (finish_requested()). Reports progress to `intervals`.
+  /// Runs a phase, and reports its progress to `intervals`. Returns when the server has confirmed
+  /// that everything arrived. Ends the phase early if a signal asks for it (finish_requested()).
   virtual Outcome run(const Phase& phase, Intervals& intervals) = 0;
 };
 
@@ -44,14 +44,14 @@ class ServerRole {
   virtual Observed serve(const Phase& phase) = 0;
 };
 
-/// Streams and rates over RDMA.
+/// Creates the client of streams and message rates over RDMA.
 std::unique_ptr<ClientRole> make_stream_client(const Plan& plan, Endpoint& endpoint);
-/// Ping-pongs and single Reads over RDMA.
+/// Creates the client of ping-pongs and single Reads over RDMA.
 std::unique_ptr<ClientRole> make_latency_client(const Plan& plan, Endpoint& endpoint);
-/// Counted streams over RDMA.
+/// Creates the client of counted streams over RDMA.
 std::unique_ptr<ClientRole> make_counted_client(const Plan& plan, Endpoint& endpoint);
 std::unique_ptr<ServerRole> make_rdma_server(const Plan& plan, Endpoint& endpoint);
-/// The TCP baselines. `socket` is the data connection.
+/// Create the roles of the TCP baselines. `socket` is the data connection.
 std::unique_ptr<ClientRole> make_tcp_client(const Plan& plan, Socket socket);
 std::unique_ptr<ServerRole> make_tcp_server(const Plan& plan, Socket socket);
 std::unique_ptr<ClientRole> make_counted_tcp_client(const Plan& plan, Socket socket);

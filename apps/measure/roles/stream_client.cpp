@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client of streams: keeps `depth` messages in flight on every lane. With --check, Writes go in
-// rounds: `depth` Writes, then none until the server has checked them.
+// The client of streams: keeps `depth` messages in flight on every lane. With --check, it sends
+// Writes in rounds: after `depth` Writes it waits until the server has checked them.
 #include <algorithm>
 #include <limits>
 
@@ -112,7 +112,8 @@ class StreamClient final : public ClientRole {
     await_replies(replies);
   }
 
-  // Fills the buffers of the next messages, or clears those that Reads will fill.
+  // Fills the buffers of the next messages with the pattern; for Reads, clears the buffers that the
+  // Reads will fill.
   void prepare(Lane& lane, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto octets = endpoint_.slot(lane, lane.posted + i);
@@ -131,7 +132,7 @@ class StreamClient final : public ClientRole {
       return;
     }
     const auto count = Endpoint::count(wc);
-    if (count == 0) return;  // only a signal was sent
+    if (count == 0) return;  // the completion of a signal, which stands for no message
     auto& lane = endpoint_.lane(wc);
     const auto last = lane.done + count - 1;
     outcome_.latency.add(Clock::now() - posted_at_[lane.index * plan_.depth + last % plan_.depth]);
@@ -154,10 +155,10 @@ class StreamClient final : public ClientRole {
   Endpoint& endpoint_;
   const bool by_rounds_;
   std::vector<Clock::time_point> posted_at_;
-  std::vector<std::uint64_t> before_;  ///< posted when the phase begins
+  std::vector<std::uint64_t> before_;  ///< number of messages posted on each lane before the phase
   std::vector<std::uint64_t> round_first_ = std::vector<std::uint64_t>(plan_.qps);
   std::size_t replies_ = 0;
-  Intervals* intervals_ = nullptr;  ///< of the phase
+  Intervals* intervals_ = nullptr;  ///< reports the intervals of the current phase
   Outcome outcome_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TcpStream: the data connection of the baselines, as an efficient program would use it:
-// TCP_NODELAY, blocking calls or, for Waiting::kPoll, non-blocking calls in a loop; for
-// Waiting::kEpoll, calls until EAGAIN, then epoll_wait(). Counts its calls.
+// TcpStream: the data connection of the baselines, used as an efficient program would use it. It
+// sets TCP_NODELAY and makes blocking calls; for Waiting::kPoll, non-blocking calls in a loop; for
+// Waiting::kEpoll, calls until EAGAIN, then epoll_wait(). It counts its calls.
 #pragma once
 
 #include <optional>
@@ -19,16 +19,16 @@ using usage::Observed;
 
 class TcpStream {
  public:
-  /// `idle`, if given, is called while a call waits.
+  /// Uses `socket` for data. If `idle` is not empty, it is called while a call waits.
   TcpStream(Socket socket, Waiting waiting, Idle idle = {});
 
   /// Sends all bytes. Throws PeerGone, Interrupted, or Error after kTimeout without progress.
   void send(bytes::View octets);
-  /// Receives at least one byte and returns how many.
+  /// Receives at least one byte and returns the number of bytes.
   std::size_t receive(bytes::Span into);
   void receive_all(bytes::Span into);
 
-  /// Returns the counts so far.
+  /// Returns the resources used so far, and the counts of calls and bytes.
   Observed observed() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The baselines: a stream and a ping-pong over plain TCP. The first byte of each message is its
-// kind (Mark), so phases need no connection of their own.
+// kind (Mark), so that the ends of phases are marked on the data connection itself.
 #include <algorithm>
 
 #include "common/base/error.hpp"
@@ -43,7 +43,7 @@ class TcpClient final : public ClientRole {
   }
 
  private:
-  /// Sends one message, awaits its answer if there is one, and returns the time at the end.
+  /// Sends one message, waits for the answer if the test has one, and returns the time after that.
   Clock::time_point send_one(Clock::time_point begun) {
     const auto message =
         bytes::Span(buffer_).subspan((number_ % plan_.depth) * plan_.size, plan_.size);
@@ -67,7 +67,7 @@ class TcpClient final : public ClientRole {
     }
   }
 
-  // Sends a message without data; returns when the server has answered with one byte.
+  // Sends a message that only contains `mark`. Returns when the server has answered with one byte.
   void mark(Mark mark) {
     std::ranges::fill(answer_, static_cast<std::byte>(mark));
     stream_.send(answer_);
@@ -79,7 +79,7 @@ class TcpClient final : public ClientRole {
   std::vector<std::byte> buffer_;
   std::vector<std::byte> answer_;
   std::uint64_t number_ = 0;
-  Intervals* intervals_ = nullptr;  ///< of the phase
+  Intervals* intervals_ = nullptr;  ///< reports the intervals of the current phase
   Outcome outcome_;
 };
 
@@ -106,7 +106,8 @@ class TcpServer final : public ServerRole {
   }
 
  private:
-  // Handles a whole message. Returns whether it ends the phase; no data follows before the answer.
+  // Handles a whole message. Returns true if it ends the phase: the client then sends no data
+  // before it has the answer.
   bool take(bytes::Span message) {
     const auto mark = static_cast<Mark>(message.front());
     switch (mark) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers for both ends of a ping-pong.
+// Helpers that both ends of a ping-pong use.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ inline bool is_receive(const verbs::WorkCompletion& wc) {
   return wc.opcode == verbs::WcOpcode::kRecv || wc.opcode == verbs::WcOpcode::kRecvImmediate;
 }
 
-/// Waits for a Write by polling memory: the last byte becomes visible last.
+/// Waits for a Write by polling the last byte of its target, which becomes visible last.
 class MemoryWatch {
  public:
   MemoryWatch(Endpoint& endpoint, bytes::Span octets)
