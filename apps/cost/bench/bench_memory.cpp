@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copying and CRC32c, per byte; also the code that all benchmarks share.
+// Measures copying and CRC32c, per byte. Also contains the code that all benchmarks use.
 #include <time.h>
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t kPiece = 4096;
 constexpr std::size_t kSegment = 1448;
-constexpr double kRoundNs = 4e6;  // approximate duration of a round
+constexpr double kRoundNs = 4e6;  // approximate duration of a round in ns
 
-/// Keeps the compiler from dropping work whose result is unused.
+/// Keeps the compiler from removing work whose result is not used.
 void keep(const void* pointer) { asm volatile("" : : "g"(pointer) : "memory"); }
 
 std::size_t read_cache(const char* path) {
@@ -35,7 +35,7 @@ Sample sample(const std::function<double()>& once, int rounds) {
   return offload_model::sample_of(std::move(results));
 }
 
-/// Measures processor time, so that other programs on this machine do not count.
+/// Measures the processor time of this thread, so that other programs on this machine do not count.
 double time_of(const std::function<void()>& call, std::uint64_t times) {
   const auto now = [] {
     timespec at{};

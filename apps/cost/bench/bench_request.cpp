@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of a work request besides its bytes: posted, driven and polled on a live connection.
-// Local requests take the same path as all others but send nothing.
+// Measures the cost of a work request without the cost of its bytes: it is posted, driven and
+// polled on a live connection. Local requests are used because they take the same path as all
+// others but send nothing.
 #include "common/serving/session.hpp"
 #include "cost/bench/bench.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 
 using verbs::WrOpcode;
 
-/// Makes a fast-register region valid and invalid in turn.
+/// Posts local requests that make a fast-register region valid and invalid in turn.
 class LocalRequests {
  public:
   explicit LocalRequests(net::Rnic& rnic) : rnic_(rnic) {
@@ -32,7 +33,7 @@ class LocalRequests {
     }
   }
 
-  /// Runs one request.
+  /// Posts one request and waits for its completion.
   void next() {
     valid_ = !valid_;
     if (!valid_) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of this stack itself: two ends joined in memory, without system calls, CRC off. Writes
-// of one small FPDU against Writes of many give the cost of an FPDU and of a message; larger FPDUs,
-// copied next to their headers with and without markers, give the cost of a marker.
+// Measures the cost of this stack itself: two ends that are connected in memory, without system
+// calls, with CRC off. The costs of an FPDU and of a message result from comparing Writes of one
+// small FPDU with Writes of many. The cost of a marker results from larger FPDUs, copied next to
+// their headers, with and without markers.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -20,11 +21,11 @@ using bytes::View;
 using verbs::Access;
 
 constexpr std::size_t kTaggedHeader = 14;
-constexpr std::size_t kSmallestUlpdu = 128;  // ULPDU size
-constexpr std::size_t kMarked = 2048;        // ULPDU size with four markers in each
+constexpr std::size_t kSmallestUlpdu = 128;  // size of a small ULPDU
+constexpr std::size_t kMarked = 2048;        // size of a ULPDU with four markers
 constexpr std::size_t kMost = 256 * kSmallestUlpdu;
 
-/// One end: queues, memory and connection. Its clock stands still.
+/// One end: queues, memory and connection. All its timestamps are zero, so no timer expires.
 class End final : public verbs::QpDriver {
  public:
   End()
@@ -59,7 +60,7 @@ class End final : public verbs::QpDriver {
   verbs::Region* region = nullptr;
 };
 
-/// Moves the output of `from` to the receive buffer of `to`. Returns whether anything was moved.
+/// Copies the output of `from` to the receive buffer of `to`. Returns whether anything was copied.
 bool move(End& from, End& to) {
   const auto out = from.connection->transmit_plan(256, {});
   if (out.empty()) return false;
@@ -106,7 +107,8 @@ class Pair {
       throw Error("in-memory stack: the ends do not connect");
   }
   ~Pair() {
-    // The queue pairs own their drivers while connected.
+    // While a queue pair is connected, it shares ownership of its driver. Aborting both connections
+    // releases the drivers.
     a->connection->abort({});
     b->connection->abort({});
   }
@@ -127,7 +129,7 @@ class Pair {
     if (a->cq.poll({&wc, 1}) != 1) throw Error("in-memory stack: a request did not complete");
   }
 
-  /// Returns the number of FPDUs that fill all of the memory.
+  /// Returns the number of FPDUs that fill the whole memory.
   std::size_t most() const { return kMost / payload; }
   std::uint64_t markers() const { return a->connection->counters().markers_sent; }
 

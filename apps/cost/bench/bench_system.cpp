@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of operating system services: calls, wake-ups, gather lists, pinning.
+// Measures the cost of services of the operating system: system calls, wake-ups, gather lists,
+// pinning.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -48,7 +49,8 @@ struct Pipe {
   std::array<int, 2> ends{};
 };
 
-/// Pins this process to its first or last permitted processor until destroyed.
+/// Pins this process to its first or last permitted processor. The destructor restores the
+/// processors.
 class Pinned {
  public:
   Pinned() { sched_getaffinity(0, sizeof before_, &before_); }
@@ -85,8 +87,8 @@ double cpu_of(int who) {
   return ns(usage.ru_utime) + ns(usage.ru_stime);
 }
 
-/// Returns the processor time of both processes per wake-up, minus the two calls that each turn
-/// makes.
+/// Returns the processor time of both processes per wake-up, minus the cost of the two system calls
+/// in each turn.
 double ping_pong(const Pinned& pinned, bool other) {
   const Pipe there;
   const Pipe back;
@@ -256,7 +258,7 @@ Pinning bench_pinning() {
   void* const at = mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (at == MAP_FAILED) throw Error("mmap: " + errno_text());
-  // Pages of 4 KiB, the common case; huge pages would be pinned in one piece.
+  // Use pages of 4 KiB, which is the common case; a huge page would be pinned as one page.
   madvise(at, kPages * kPage, MADV_NOHUGEPAGE);
   const auto one = pin_times(ring, at, kPage);
   const auto many = pin_times(ring, at, kPages * kPage);

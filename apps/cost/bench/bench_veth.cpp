@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of a packet: the same bytes in packets of MTU 1500 and of MTU 9000, over a pair of
-// virtual Ethernet devices between two network namespaces, without segmentation offload or
-// aggregation, so that only the number of packets differs. Requires iproute2 and permission to
-// create namespaces; they disappear with the processes.
+// Measures the cost of a packet: sends the same bytes with an MTU of 1500 and of 9000 over a pair
+// of virtual Ethernet devices between two network namespaces. Segmentation offload and aggregation
+// are off, so that only the number of packets differs. Requires iproute2 and permission to create
+// namespaces, which disappear with the processes.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -29,13 +29,13 @@ namespace iwarp::apps::cost {
 
 namespace {
 
-// Reserved for documentation (RFC 5737), so no real network has this address.
+// These addresses are reserved for documentation (RFC 5737), so no real network uses them.
 constexpr const char* kNear = "192.0.2.1";
 constexpr const char* kFar = "192.0.2.2";
 constexpr std::uint16_t kPort = 4711;
 constexpr std::size_t kOctets = 48 << 20;
-constexpr std::size_t kHeaders = 52;    // IP and TCP with timestamps
-constexpr unsigned kVethPatience = 60;  // seconds
+constexpr std::size_t kHeaders = 52;    // size of the IP and TCP headers with timestamps
+constexpr unsigned kVethPatience = 60;  // time limit in seconds
 
 [[noreturn]] void fail(const std::string& what) { throw Error(what + ": " + errno_text()); }
 
@@ -44,7 +44,7 @@ void ip(const std::string& arguments) {
   if (std::system(command.c_str()) != 0) throw Error("\"ip " + arguments + "\" failed");
 }
 
-/// Disables segmentation offload and aggregation, so that every packet traverses the stack by
+/// Disables segmentation offload and aggregation, so that the stack processes every packet by
 /// itself.
 void without_offload(const char* device) {
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -67,7 +67,7 @@ sockaddr_in address(const char* host) {
   return out;
 }
 
-/// Runs in the far namespace: receives everything and reports how much processor time it used.
+/// Runs in the far namespace: receives everything and reports its processor time.
 void far_side(int line) {
   if (unshare(CLONE_NEWNET) != 0) fail("cannot create a second network namespace");
   char go = 0;
@@ -93,7 +93,7 @@ void far_side(int line) {
   }
 }
 
-/// Returns the processor time of both sides for all bytes.
+/// Sends all bytes and returns the processor time of both sides.
 double transfer(int line) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const auto to = address(kFar);
@@ -115,7 +115,8 @@ double packets(int mtu) {
   return static_cast<double>(kOctets) / static_cast<double>(mtu - static_cast<int>(kHeaders));
 }
 
-/// Runs in the near namespace. Counts packets per side, hence half the difference.
+/// Runs in the near namespace. The result is per packet and side, so it is half of the difference
+/// for both sides.
 Sample near_side(int line, pid_t far) {
   char go = 0;
   if (read(line, &go, 1) != 1) fail("cannot create a second network namespace");
@@ -128,7 +129,7 @@ Sample near_side(int line, pid_t far) {
   constexpr int kSmall = 1500;
   constexpr int kLarge = 9000;
   const auto at = [&](int mtu) {
-    // Only the MTU of the sending side matters; the far side accepts 9000 at any time.
+    // Only the MTU of the sending side matters; the MTU of the far side is always 9000.
     ip(fmt::format("link set cost0 mtu {}", mtu));
     return transfer(line);
   };
@@ -137,7 +138,8 @@ Sample near_side(int line, pid_t far) {
                 5);
 }
 
-/// Runs the benchmark in a process whose namespaces end with it. Writes the result to `out`.
+/// Runs the benchmark in a process of its own, with which its namespaces end. Writes the result to
+/// `out`.
 void in_namespaces(int out) {
   alarm(kVethPatience);
   if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {

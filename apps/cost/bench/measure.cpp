@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a job into the plan of a measurement, and its result into a record.
+// Converts a job to the plan of a measurement, and the result to a record.
 #include "cost/bench/measure.hpp"
 
 #include <fmt/format.h>
@@ -14,11 +14,11 @@ namespace iwarp::apps::cost {
 
 namespace {
 
-constexpr std::uint64_t kWindow = 16;          // Writes in flight
-constexpr std::chrono::seconds kLongest{100};  // limit of a phase
+constexpr std::uint64_t kWindow = 16;          // number of Writes in flight
+constexpr std::chrono::seconds kLongest{100};  // maximum duration of a phase
 
-/// Returns some hundred thousand small messages or some hundred large ones: an estimate that
-/// affects only the duration.
+/// Returns the number of messages that take about `job.seconds`. It is estimated from typical
+/// costs, since it affects only the duration.
 std::uint64_t messages_for(const Job& job) {
   constexpr double kGuessedPerMessage = 2e-6;  // seconds
   constexpr double kGuessedPerOctet = 0.5e-9;
@@ -64,7 +64,7 @@ Record measure(const Job& job) {
   Record out;
   out.tx = result.client;
   out.rx = result.server;
-  // Loopback loses no segment.
+  // Over loopback no segment is lost, so each end receives what the other one sends.
   out.tx.segments_received = out.rx.segments_sent;
   out.rx.segments_received = out.tx.segments_sent;
   out.mode = job.mode;

@@ -16,7 +16,7 @@
 namespace iwarp::apps::cost {
 
 Json to_json(const Record& r) {
-  // Member by member: the compiler takes seconds for a nested list in braces.
+  // Set each member separately: a nested list in braces takes seconds to compile.
   Json out = Json::object();
   out["mode"] = r.mode;
   out["crc"] = r.crc;

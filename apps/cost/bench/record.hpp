@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of runs as JSON. A file of runs is an array of records.
+// Reads and writes records of runs as JSON. A file of runs is an array of records.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,15 +13,17 @@ namespace iwarp::apps::cost {
 namespace model = offload_model;
 using Json = nlohmann::ordered_json;
 
-/// Counters of one end, and its user plus system time.
+/// Counters of one end, including its user and system time.
 using model::Observed;
 using model::Record;
 
 Json to_json(const Record& record);
-/// Parses a record. Throws Error naming a member that is missing or of the wrong type.
+/// Parses a record. Throws Error if a member is missing or has the wrong type; the text names the
+/// member.
 Record record_from(const Json& json);
 
-/// Reads the records of a file. Throws UsageError if it is unreadable or not a file of records.
+/// Reads the records in a file. Throws UsageError if the file is unreadable or not a file of
+/// records.
 std::vector<Record> read_records(const std::string& path);
 void write_records(const std::string& path, const std::vector<Record>& records);
 

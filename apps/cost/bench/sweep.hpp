@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The socket runs that calibrate and validate fit the model to.
+// The socket runs to which calibrate and validate fit the model.
 #pragma once
 
 #include "cost/bench/measure.hpp"
 
 namespace iwarp::apps::cost {
 
-/// Returns runs of several sizes, some with small receive calls, which the fit needs to tell the
+/// Returns runs of several sizes. Some use small receive calls, by which the fit distinguishes the
 /// cost of a call from the cost of a byte.
 std::vector<Job> sweep(double seconds, const std::string& cpus);
 

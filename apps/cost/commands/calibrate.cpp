@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp cost calibrate: measures this machine and writes host.json. A parameter that it may not
-// measure keeps the value of a preset; it is marked so in the file and reported.
+// iwarp cost calibrate: measures this machine and writes host.json. If a parameter cannot be
+// measured without more permissions, it keeps the value of a preset; the file and the output say
+// so.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/utsname.h>
@@ -26,7 +27,8 @@ namespace iwarp::apps::cost {
 
 namespace {
 
-constexpr double kSmallestUncertainty = 0.03;  // no benchmark here is more precise
+// Minimum uncertainty, because no benchmark here is more precise.
+constexpr double kSmallestUncertainty = 0.03;
 
 struct CalibrateOptions {
   QuestionOptions base;
@@ -35,7 +37,7 @@ struct CalibrateOptions {
   double seconds = 0.1;
 };
 
-/// A progress line on standard error that is redrawn in place; only on a terminal.
+/// A progress line on standard error that is redrawn in place. It is only shown on a terminal.
 class Steps {
  public:
   explicit Steps(std::size_t count) : count_(count), shown_(isatty(STDERR_FILENO) == 1) {}
@@ -92,7 +94,7 @@ class Calibration {
 
   const std::vector<std::string>& skipped() const { return skipped_; }
   bool busy() const { return others_.value_or(0) > kQuietEnough; }
-  /// Returns "12 % of the processors".
+  /// Returns the load by other programs, for example "12 % of the processors".
   std::string others_text() const {
     return others_ ? fmt::format("{:.0f} % of the processors", 100 * *others_) : "unknown";
   }
@@ -100,7 +102,8 @@ class Calibration {
  private:
   static constexpr std::size_t kStepCount = 9;
 
-  /// Sets a parameter. `ns` is in the unit of the parameter: per byte or per piece.
+  /// Sets a parameter to a measured value. `ns` is in ns per unit of the parameter: a byte or a
+  /// piece.
   void set(const std::string& key, const Sample& ns, const std::string& source) {
     const auto* field = model::find_field(key);
     const auto value = field->unit == "us" ? ns.value / kNsPerUs : ns.value;
@@ -112,7 +115,8 @@ class Calibration {
     value.source = fmt::format("preset {}, {}: {}", base_.name, why, value.source);
     return value;
   }
-  /// Runs one benchmark. If it is not permitted, the parameters of `keys` keep the preset's values.
+  /// Runs one benchmark. If the machine does not permit it, the parameters in `keys` keep the
+  /// preset's values.
   void attempt(const std::string& what, const std::vector<std::string>& keys,
                const std::function<void()>& benchmark) {
     steps_.begin(what);
@@ -157,8 +161,8 @@ class Calibration {
     attempt("gather lists", {"iovec"}, [&] {
       set("iovec", bench_iovec(), "sendmsg to a local socket, 64 elements against 1");
     });
-    // A registration also informs the card, which costs more than pinning: that part is the
-    // preset's.
+    // Registering memory costs more than pinning, because the driver also informs the card. This
+    // part keeps the preset's value.
     attempt("pinning memory", {"pin_page"}, [&] {
       const auto pin = bench_pinning();
       pinning_ = fmt::format("{:.2f} us and {:.3f} us a page, release {:.2f} us and {:.3f} us",
@@ -190,7 +194,7 @@ class Calibration {
     });
   }
 
-  /// Fits the costs of this machine's sockets to a sweep, starting from the values above.
+  /// Fits the costs of this machine's sockets to a sweep, starting from the values measured before.
   void sockets(const CalibrateOptions& options) {
     attempt("sockets over loopback",
             {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx", "copy_tx", "copy_rx"}, [&] {

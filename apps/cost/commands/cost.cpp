@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp cost: accounts for processor time on the command line.
+// iwarp cost: the parent of the subcommands that account for processor time.
 #include "commands.hpp"
 #include "cost/commands/subcommands.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp cost predict: the cost of one message, moved in four ways, in numbers.
+// iwarp cost predict: prints the cost of one message that is transferred in four ways.
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp cost report: the prediction as text, or as one HTML file with charts. The page contains its
-// numbers, style and plotting library (Vega, compiled in) and loads nothing.
+// iwarp cost report: writes the prediction as text, or as one HTML file with charts. The page
+// contains its numbers, its style and its plotting library (Vega, compiled in), and loads nothing.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -20,8 +20,8 @@ namespace iwarp::apps::cost {
 
 namespace {
 
-/// Returns the measured shares of the runs in the file, with the socket parameters fitted to these
-/// runs, starting from `host`.
+/// Returns the shares that the runs in the file measured. The socket parameters start from `host`
+/// and are fitted to these runs.
 std::vector<model::MeasuredShare> shares_of(const std::string& path,
                                             const model::Parameters& host) {
   if (path.empty()) return {};

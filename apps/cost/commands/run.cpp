@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp cost run: real transfers between two processes, one record for each.
+// iwarp cost run: makes real transfers between two processes, and writes one record for each.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands of iwarp cost, one file for each.
+// The subcommands of iwarp cost; each is in a file of its own.
 #pragma once
 
 #include "command_line/command.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills the page: headings, tables, and for each chart its drawing, a sentence that says what it
-// shows, and its numbers as a table. Redraws when the width changes.
+// Fills the page with headings and tables, and for each chart with its drawing, a sentence that
+// says what it shows, and its numbers as a table. Redraws the charts when the width changes.
 'use strict';
 
 const number = (value) => {
@@ -17,7 +17,7 @@ const percent = (share) => `${Math.round(100 * share)} %`;
 const unique = (rows, field) => [...new Set(rows.map((row) => row[field]))];
 const last = (rows) => rows[rows.length - 1];
 
-/** Makes a row for each value of `down` and a column for each value of `across`. */
+/** Makes a table with a row for each value of `down` and a column for each value of `across`. */
 function pivot(rows, down, across, value, label, name) {
   const columns = unique(rows, across);
   const lines = new Map(unique(rows, down).map((key) => [key, new Map()]));
@@ -26,13 +26,13 @@ function pivot(rows, down, across, value, label, name) {
     [label(key), ...columns.map((c) => [line.has(c) ? number(line.get(c)) : '-', 'number'])]) };
 }
 
-/** Keeps only sizes that are powers of two; there are three times as many points. */
+/** Returns only the rows whose size is a power of two, which is a third of them. */
 const doubled = (rows) => rows.filter((row) => Number.isInteger(Math.log2(row.size)));
 const total = (rows, mode, field) => rows.filter((row) => row.mode === mode)
   .reduce((sum, row) => sum + row[field], 0);
 const list = (rows, each) => rows.map(each).join('; ');
 
-// For each chart: one sentence, and the numbers.
+// For each chart: a function that returns its sentence and its numbers.
 const texts = {
   bars: () => [`Stacked bars, microseconds of both hosts per message: ${list(unique(data.bars, 'mode'),
     (mode) => `${mode} ${number(total(data.bars, mode, 'us'))}`)}.`,
@@ -92,7 +92,7 @@ const texts = {
       row.limit]) }],
 };
 
-/** Cells are texts or [text, class]. Roles are explicit: narrow pages lay tables out as blocks. */
+/** Fills a table. Cells are texts, or [text, class]. Roles are set explicitly, because narrow pages lay out tables as blocks. */
 function fill(table, head, rows, title = '') {
   const add = (parent, tag, role) => {
     const element = parent.appendChild(document.createElement(tag));
@@ -223,7 +223,7 @@ async function start() {
   window.addEventListener('resize', () => {
     clearTimeout(later);
     later = setTimeout(() => {
-      // Paper has its own width; there the drawing is scaled.
+      // Do not redraw for printing: paper has its own width, to which the drawing is scaled.
       if (matchMedia('print').matches || document.body.clientWidth === drawn) return;
       drawn = document.body.clientWidth;
       draw();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiled-in parts of the report page.
+// The parts of the report page, which are compiled in.
 #pragma once
 
 #include <string_view>

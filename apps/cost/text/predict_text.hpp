@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The prediction as text: one screen with tables of numbers and their uncertainty, and the verdict
-// in words. The verdict uses the numbers of the tables.
+// Formats a prediction as text: one screen with tables of numbers and their uncertainty, and the
+// verdict in words. The verdict uses the numbers of the tables.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace iwarp::apps::cost {
 
-/// Returns lines, each ending with a newline.
+/// Returns the whole text; each line ends with a newline.
 std::string prediction_text(const Question& question);
 
-/// Returns "64.0 KiB, an STag exchanged each time, ..."; mentions registration only if it is
-/// requested.
+/// Describes the workload, for example "64.0 KiB, an STag exchanged each time, ...". Mentions
+/// registration only if the workload has it.
 std::string workload_text(const model::Workload& workload);
 
-/// Describes in words the gain of `way` over sockets: processors at the requested rate, then
-/// throughput.
+/// Describes in words what `way` gains over sockets: first the number of processors at the
+/// requested rate, then the throughput.
 std::string verdict_text(const Question& question, const Way& way);
 
 }  // namespace iwarp::apps::cost

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of predict and report, and the choice of their host.
+// Declares the options of predict and report, and loads the host that they name.
 #include "cost/text/question.hpp"
 
 #include "common/base/error.hpp"
@@ -10,9 +10,10 @@ namespace iwarp::apps::cost {
 namespace {
 
 constexpr std::uint64_t kLargestSize = 1ULL << 32;
-constexpr double kLargestRate = 10'000;  // Gb/s
+constexpr double kLargestRate = 10'000;  // maximum rate in Gb/s
 constexpr double kLargestCores = 4096;
-constexpr double kLargestCount = 1e12;  // reuses, advertisements
+// Maximum number of reuses and of transfers per advertisement.
+constexpr double kLargestCount = 1e12;
 
 }  // namespace
 

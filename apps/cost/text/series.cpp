@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts rows to JSON; also the tables beside the charts.
+// Converts rows to JSON, including those of the tables beside the charts.
 #include "cost/text/series.hpp"
 
 #include <cmath>
@@ -62,7 +62,7 @@ Json tally_json(const model::Tally& t) {
       Row{{"figures", static_cast<double>(t.figures)}, {"hold", static_cast<double>(t.hold)}});
 }
 
-/// Returns the published rows, their totals by use, and the criterion.
+/// Returns the published rows, the totals for each use, and the criterion.
 Json published() {
   Json out = Json::object();
   const auto rows = model::published_rows();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers behind the charts and tables of the report, as JSON text: names, units and points,
-// but no pixels.
+// Writes the numbers of the charts and tables in the report as JSON text. It contains names, units
+// and points; the page computes the pixels.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace iwarp::apps::cost {
 
-/// Returns title, workload, and one member for each chart. A negative `indent` gives a single line.
+/// Returns one object: title, workload, and one member for each chart. If `indent` is negative, it
+/// is a single line.
 std::string series_json(const Question& question, const std::vector<model::MeasuredShare>& measured,
                         int indent);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates the model over sizes, rates, reuses and ratios.
+// Evaluates the model for many sizes, rates, reuses and ratios.
 #include "cost/text/series_pictures.hpp"
 
 #include <cmath>
@@ -18,8 +18,8 @@ constexpr double kBitsPerOctet = 8;
 constexpr double kSmallest = 64;
 constexpr double kLargest = 16 << 20;
 constexpr double kMostReuses = 64;
-constexpr double kReuseStep = 1.0905077326652577;  // eight steps double it
-constexpr double kNothing = 1e-6;                  // us; a smaller difference is rounding
+constexpr double kReuseStep = 1.0905077326652577;  // eight steps double the number of reuses
+constexpr double kNothing = 1e-6;  // in us; a smaller difference is a rounding error
 constexpr std::size_t kBandSamples = 200;
 constexpr const char* kRuleOfThumb = "1 GHz per Gb/s";
 
@@ -28,7 +28,7 @@ Workload sized(Workload w, double size) {
   return w;
 }
 
-/// Returns powers of two, with two steps between.
+/// Returns powers of two, with two more sizes between each pair.
 std::vector<double> sizes() {
   std::vector<double> out;
   const auto step = std::cbrt(2.0);
@@ -45,7 +45,7 @@ std::vector<std::pair<std::string, Parameters>> hosts(const Question& q) {
   return out;
 }
 
-/// The steps of the waterfall. Each begins where the last one ended.
+/// Collects the steps of the waterfall chart. Each step begins where the previous one ended.
 class Steps {
  public:
   void total(const std::string& name, double us) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A judgement and the published figures as text. Calibrated figures and predictions are counted
-// separately.
+// Formats a judgement and the published figures as text. Calibrated figures and predictions are
+// counted separately.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ namespace iwarp::apps::cost {
 
 namespace model = offload_model;
 
-/// Returns lines, each ending with a newline.
+/// Returns the whole text; each line ends with a newline.
 std::string judgement_text(const model::Judgement& judgement);
 std::string published_text(const std::vector<model::PublishedRow>& rows);
 
-/// Returns "identities 7 of 7; predictions ...", without a newline.
+/// Returns the totals, for example "identities 7 of 7; predictions ...", without a newline.
 std::string tally_text(const std::vector<model::PublishedRow>& rows);
 
 }  // namespace iwarp::apps::cost

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the ways, and finds the sizes from which one beats another.
+// Lists the ways, and finds the sizes from which one way is cheaper than another.
 #include "cost/text/ways.hpp"
 
 #include <fmt/format.h>
@@ -14,9 +14,9 @@ using model::Mode;
 
 namespace {
 
-/// Formats as format_octets(), but rounds up or down.
+/// Formats a size in the same way as format_octets(), but with the given rounding function.
 std::string rounded(double octets, double (*round)(double)) {
-  constexpr double kDigits = 10;  // one decimal
+  constexpr double kDigits = 10;  // factor for one decimal
   if (std::isinf(octets)) return "never";
   double unit = 1;
   while (octets / unit >= 1024) unit *= 1024;
@@ -73,7 +73,7 @@ std::string crossover_text(const model::UncertainCrossover& crossover) {
 }
 
 std::vector<NamedCrossover> all_crossovers(const Question& q) {
-  constexpr double kOften = 1e12;  // transfers per advertisement; stands for infinity
+  constexpr double kOften = 1e12;  // number of transfers per advertisement that stands for infinity
   const auto drawn = model::draw(q.set);
   const auto each = registered_each_time(q.workload);
   auto advertised = registered_once(q.workload);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways of moving one message that every table and chart compares. An RNIC appears twice,
-// because registration decides its cost: with buffers registered for each transfer, and registered
-// once.
+// The ways to transfer one message that every table and chart compares. The RNIC appears twice,
+// with buffers that are registered for each transfer and with buffers that are registered once,
+// because registration dominates its cost.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@
 namespace iwarp::apps::cost {
 
 struct Way {
-  std::string name;    ///< "kernel sockets" ... "RNIC, each time", "RNIC, once"
-  std::string letter;  ///< "a" to "d", "d'"
+  std::string name;    ///< for example "kernel sockets", "RNIC, each time" or "RNIC, once"
+  std::string letter;  ///< letter in the tables: "a" to "d", or "d'"
   model::Mode mode;
   model::Workload workload;
 };
@@ -23,29 +23,30 @@ inline constexpr const char* kEachTime = "RNIC, each time";
 inline constexpr const char* kAsAsked = "RNIC, as asked";
 inline constexpr const char* kOnce = "RNIC, once";
 
-/// Returns all ways, and one more between the two RNICs if the workload's registration lies between
-/// theirs.
+/// Returns all ways. If the workload's registration lies between those of the two RNICs, adds a way
+/// for it between them.
 std::vector<Way> ways(const Question& question);
 model::Workload registered_each_time(model::Workload workload);
 model::Workload registered_once(model::Workload workload);
 
-/// Returns the throughput of `way` with the question's cores and the application's own work.
+/// Returns the throughput of `way` with the question's number of cores and the application's own
+/// work.
 model::Throughput throughput_of(const Question& question, const model::Parameters& p,
                                 const Way& way);
 
-/// Returns "always", "never" or "from 12.3 KiB on". If the uncertainties allow a range, appends the
-/// sizes between which the crossover lies: "from 12.3 KiB on (8.0 KiB to 16.1 KiB)". Sizes are
-/// rounded so that the text holds for every size outside of the range.
+/// Returns "always", "never" or "from 12.3 KiB on". If the crossover is uncertain, appends the
+/// range in which it lies: "from 12.3 KiB on (8.0 KiB to 16.1 KiB)". The sizes are rounded so that
+/// the text holds for every size outside of the range.
 std::string crossover_text(const model::UncertainCrossover& crossover);
 
-/// The size from which an RNIC beats `over`.
+/// The size from which an RNIC is cheaper than `over`.
 struct NamedCrossover {
   model::Mode over;
   std::string what;
   model::UncertainCrossover crossover;
 };
-/// Returns all crossovers, over sockets and over a TOE, for every registration and not only the
-/// workload's.
+/// Returns the crossovers over sockets and over a TOE, for every kind of registration and not only
+/// the workload's.
 std::vector<NamedCrossover> all_crossovers(const Question& question);
 
 }  // namespace iwarp::apps::cost
