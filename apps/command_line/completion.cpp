@@ -14,7 +14,7 @@ namespace {
 
 /// A command, with the words that select it.
 struct Place {
-  std::string path;  ///< "iwarp cost predict"
+  std::string path;  ///< for example "iwarp cost predict"
   const Command* command;
 };
 

@@ -21,7 +21,7 @@ Machine this_machine();
 /// Returns the arguments that this process was started with.
 std::vector<std::string> command_line();
 
-/// Returns the time as "2026-11-22T10:04:04Z".
+/// Returns the current time, for example "2026-11-22T10:04:04Z".
 std::string date_now();
 
 }  // namespace iwarp::apps::perf

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp ping: sends a text round through RDMA Read and RDMA Write, and measures the time. Speaks
-// the protocol of rdma-core's rping, so either end may be rping. Per ping:
+// iwarp ping: transfers a text to the server and back by RDMA Read and RDMA Write, and measures the
+// time. Speaks the protocol of rdma-core's rping, so either end may be rping. In each ping:
 //   client advertises its source in a Send; server RDMA Reads it and Sends "go on";
 //   client advertises its sink;             server RDMA Writes the text there and Sends "go on".
 #include <fmt/format.h>

@@ -11,7 +11,8 @@
 namespace iwarp::apps {
 
 inline constexpr std::uint32_t kPingDefaultSize = 64;
-inline constexpr std::uint32_t kPingMaxSize = 4 << 20;  ///< rping itself accepts 26 to 65535
+/// Maximum size of the text in bytes; rping accepts 26 to 65535.
+inline constexpr std::uint32_t kPingMaxSize = 4 << 20;
 
 /// Fills `text` with the text of ping `number`, truncated to the size of `text`.
 void fill_ping(bytes::Span text, std::uint32_t number);

@@ -14,7 +14,7 @@ namespace {
 using bytes::Reader;
 using bytes::Writer;
 
-constexpr std::uint32_t kMagic = 0x69574654;  // "iWFT"
+constexpr std::uint32_t kMagic = 0x69574654;  // the characters "iWFT"
 constexpr std::size_t kHeaderSize = 8;
 
 void put_text(Writer& out, std::string_view text) {

@@ -5,7 +5,7 @@
 //        with Invalidate of the window's STag); at the end server Done with the digest.
 //   put: client Put, server Ready; per window: client Window, server RDMA Read + Piece (as above);
 //        at the end client Finish with the digest, server Done once the file is in place.
-//   Either end may send a Refusal at any time instead; the stream is over then.
+//   Either end may send a Refusal instead at any time, which ends the stream.
 //
 // Windows are advertised in file order and without gaps. Each is kMaxPiece bytes long, except the
 // last one, which ends with the file. At most kMaxWindows windows may be outstanding, that is,

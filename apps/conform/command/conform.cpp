@@ -61,7 +61,7 @@ struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-/// Writes to standard output if `path` is empty.
+/// Writes `text` to the file `path`, or to standard output if `path` is empty.
 void write_file(const std::string& path, const std::string& text) {
   if (path.empty()) return write(stdout, text, "standard output");
   const std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path.c_str(), "w"));

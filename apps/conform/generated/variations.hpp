@@ -15,8 +15,8 @@ enum class Scope : std::uint8_t { kAny, kUntagged, kTagged, kSend, kRead, kTermi
 
 struct Variation {
   Scope scope;
-  std::string_view field;         ///< "MSN"
-  std::string_view value;         ///< "next+1"
+  std::string_view field;         ///< name of the field, for example "MSN"
+  std::string_view value;         ///< name of the value, for example "next+1"
   std::string_view requirements;  ///< rows about the field, separated by blanks
   void (*apply)(Sample&, const Progress&);
 };

@@ -19,7 +19,7 @@ struct Result {
   std::string expected;      ///< for kFail: what the case expected
   std::string came;          ///< for kFail: what the peer did
   std::string why;           ///< for kSkip: the reason
-  std::string record;        ///< the frames in layers, if requested
+  std::string record;        ///< the frames of the case, layer by layer, if Target::verbose is set
   bool unreachable = false;  ///< for kFail: whether no connection could be established at all
   std::chrono::nanoseconds took{};
 };

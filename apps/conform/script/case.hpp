@@ -24,10 +24,11 @@ enum class PeerRole : std::uint8_t {
 };
 
 struct Case {
-  std::string_view id;            ///< stable and unique id: "mpa/request/wrong-key"
-  std::string_view section;       ///< "RFC 5044 7.1.1"
-  std::string_view requirements;  ///< ids of rfc-notes/requirements, separated by blanks
-  std::string_view title;         ///< what a correct peer does, in one line
+  std::string_view id;       ///< stable and unique id: "mpa/request/wrong-key"
+  std::string_view section;  ///< the section that the case tests, for example "RFC 5044 7.1.1"
+  /// Ids in rfc-notes/requirements that the case tests, separated by blanks.
+  std::string_view requirements;
+  std::string_view title;  ///< what a correct peer does, in one line
   Level level = Level::kMust;
   PeerRole role = PeerRole::kEither;
   void (*run)(Script&) = nullptr;

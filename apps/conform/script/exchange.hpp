@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocol of rdma-core's rping, played by a conformance case on either side:
+// The protocol of rdma-core's rping, of which a conformance case plays either end:
 //   client: Send {TO, STag, length} of its source;  server: RDMA Read of it, Send "go on";
 //   client: Send {TO, STag, length} of its sink;    server: RDMA Write into it, Send "go on".
 // A listening peer is the server: its Read Request names an STag of its memory as the sink. A

@@ -62,8 +62,8 @@ Sample bench_packet();
 // This stack, in memory
 // ----------------------------------------------------------------------------
 struct Framing {
-  Sample fpdu;     ///< building or parsing an FPDU
-  Sample marker;   ///< inserting or removing a marker
+  Sample fpdu;     ///< cost of building or parsing an FPDU
+  Sample marker;   ///< cost of inserting or removing a marker
   Sample message;  ///< cost of a message in addition to its FPDUs, for both ends together
 };
 Framing bench_framing();

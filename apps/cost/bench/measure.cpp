@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kLongest{100};  // maximum duration of a phase
 /// Returns the number of messages that take about `job.seconds`. It is estimated from typical
 /// costs, since it affects only the duration.
 std::uint64_t messages_for(const Job& job) {
-  constexpr double kGuessedPerMessage = 2e-6;  // seconds
+  constexpr double kGuessedPerMessage = 2e-6;  // in seconds
   constexpr double kGuessedPerOctet = 0.5e-9;
   const auto each = kGuessedPerMessage + static_cast<double>(job.size) * kGuessedPerOctet;
   return static_cast<std::uint64_t>(std::clamp(job.seconds / each, 16.0, 1e6));

@@ -59,7 +59,7 @@ class LoggedConnections {
   ConnectionListener& listener_;
   Connections::Counts& counts_;
   PacketMark last_;
-  std::list<Flow> flows_;  ///< the newest first
+  std::list<Flow> flows_;  ///< open connections, the newest first
 };
 
 }  // namespace iwarp::apps::frames

@@ -59,7 +59,7 @@ class QlogReader {
   std::uint64_t events_ = 0;
   bool has_header_ = false;
   bool relative_to_previous_ = false;
-  std::int64_t start_ = 0;  ///< nanoseconds since 1970
+  std::int64_t start_ = 0;  ///< time that event times are relative to, in nanoseconds since 1970
   double time_ = 0;         ///< time of the previous event, in milliseconds since `start_`
   std::string group_;       ///< group_id for events that do not have one
   PacketMark mark_;

@@ -62,7 +62,7 @@ class TcpReassembly {
 
  private:
   struct Held {
-    std::uint64_t at;  ///< offset in the stream
+    std::uint64_t at;  ///< offset of the segment in the stream
     std::vector<std::byte> octets;
     std::size_t size;  ///< size of the payload on the wire
     bool fin;

@@ -27,7 +27,8 @@ struct EndStates {
 /// One state change of one state machine of one end.
 struct StateChange {
   Side side;
-  const char* machine;  ///< "MPA startup", "RDMAP stream", "queue pair"
+  /// Name of the state machine: "MPA startup", "RDMAP stream" or "queue pair".
+  const char* machine;
   std::string_view from;
   std::string_view event;
   std::string_view to;

@@ -17,7 +17,7 @@
 namespace iwarp::apps::frames {
 
 enum class Field : std::uint8_t {
-  // Startup frames
+  // Fields of startup frames.
   kKey,
   kMarkersBit,
   kCrcBit,
@@ -36,7 +36,7 @@ enum class Field : std::uint8_t {
   kSmbOrd,
   kPrivateData,
   kExtensionsTag,
-  // FPDUs
+  // Fields of FPDUs.
   kMarkerReserved,
   kFpduptr,
   kUlpduLength,
@@ -87,7 +87,7 @@ enum class Field : std::uint8_t {
 
 struct FieldInfo {
   Field field;
-  std::string_view layer;    ///< "mpa", "marker", "ddp", "rdmap", "ulp"
+  std::string_view layer;    ///< layer of the field: "mpa", "marker", "ddp", "rdmap" or "ulp"
   std::string_view name;     ///< the name that the RFC uses
   std::string_view section;  ///< the section that defines the field, for example "RFC 5044 4.1"
   std::string_view why;      ///< the purpose of the field, in one sentence

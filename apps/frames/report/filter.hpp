@@ -13,7 +13,7 @@ namespace iwarp::apps::frames {
 
 struct Filter {
   std::uint64_t connection = 0;  ///< number of the connection; 0: all connections
-  std::string operation;         ///< one of operation_names(); empty: all
+  std::string operation;         ///< one of operation_names(), or empty for all operations
   bool errors = false;           ///< report only errors and Terminates
 
   bool wants(const ConnectionInfo& info) const {

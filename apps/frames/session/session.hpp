@@ -40,7 +40,7 @@ struct StagOrigin {
 /// responder send.
 enum class Rtr : std::uint8_t {
   kNone,
-  kAgreed,      ///< both ends agreed on it [EMPA-38]
+  kAgreed,      ///< the startup frames of both ends agreed on this kind of RTR [EMPA-38]
   kRevisionOne  ///< sent in revision 1 of MPA, which has no such agreement; some adapters do that
 };
 
