@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomics of many connections on one word, over real sockets and threads, and peers that violate
-// RFC 7306.
+// Tests atomic operations of many connections on one 64-bit word, over real sockets and threads,
+// and peers that violate RFC 7306.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -45,8 +45,8 @@ struct Word {
   }
 };
 
-/// A requester, and at the other end a protection domain and a region of its own, which contains
-/// the shared word.
+/// A requester `a` on one device. The other device holds the peer's protection domain and the
+/// region with the shared word.
 struct Client {
   Client(Rnic& from, Rnic& to, Word& word)
       : a(from, 64),
@@ -179,7 +179,8 @@ TEST_CASE(
     CHECK_EQ(terminate_code(peer), code);
     peer.close();
     expect(*pair.b.cm, Type::kDisconnected);
-    // The receive is not at fault, so it is flushed.
+    // The peer broke the rule and the receive is valid, so the receive is flushed instead of
+    // failing.
     CHECK_EQ(to_string(pair.b.completion().status), to_string(verbs::WcStatus::kWrFlush));
     REQUIRE_FALSE(pair.b.qp->reset());
   }

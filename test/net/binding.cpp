@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ports that are bound before they are used: no other program can bind them, former connections do
-// not block them, and a socket can listen on them or connect from them.
+// Tests ports that the program binds before it uses them: no other program can bind such a port,
+// former connections do not block it, and a socket can listen on it or connect from it.
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -24,8 +24,8 @@ std::error_code error_of(const Address& at) {
   return socket ? std::error_code() : socket.error();
 }
 
-/// Binds that port, with an option set, as a program without this library does. Returns the socket,
-/// or nullopt if the port is in use.
+/// Binds `port` on a socket with the socket option `option`, as a program without this library
+/// would. Returns the socket, or nullopt if the port is in use.
 std::optional<UniqueFd> foreign_bind(std::uint16_t port, int option = SO_KEEPALIVE) {
   UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
@@ -72,13 +72,14 @@ TEST_CASE("what cannot be bound is said at once") {
 TEST_CASE("a port is bound again while its former connections are open or in TIME_WAIT") {
   Established pair;
   const Address at = pair.listener->local();
-  CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));  // the listener has the port
+  CHECK_EQ(error_of(at),
+           make_error_code(Errc::kAddressInUse));  // The listener already holds the port.
   pair.listener.reset();
   {
     auto beside_the_connection = must(bind_tcp(at));
     CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));
   }
-  // The end that closes first is in TIME_WAIT.
+  // `b` closes first, so its end of the connection, at port `at`, goes to TIME_WAIT.
   REQUIRE_FALSE(pair.b.qp->disconnect());
   expect(*pair.a.cm, Type::kDisconnected);
   expect(*pair.b.cm, Type::kDisconnected);
@@ -136,8 +137,8 @@ TEST_CASE("a connection leaves from the port that the program has bound, and kee
       expect(*pair.b.cm, Type::kEstablished);
       CHECK_EQ(error_of(from), make_error_code(Errc::kAddressInUse));
       CHECK_FALSE(foreign_bind(from.port, SO_REUSEADDR).has_value());
-      // The passive side closes first, so that the active one is not in TIME_WAIT and can connect
-      // again.
+      // The passive side closes first, so TIME_WAIT is on its side, and the active side can connect
+      // again from the same port.
       REQUIRE_FALSE(pair.b.qp->disconnect());
       expect(*pair.a.cm, Type::kDisconnected);
       expect(*pair.b.cm, Type::kDisconnected);
@@ -203,6 +204,7 @@ TEST_CASE("a range of ports is used from the bottom up, until none is left") {
   lowest = must(bind_tcp(kAnyPort, range));
   CHECK_EQ(lowest.local().port, first + 2);
   CHECK_EQ(must(bind_tcp(kAnyPort, range)).local().port, first);
-  // A port that is requested by number need not be in the range.
+  // The port range restricts only the ports that bind_tcp() chooses, not a port that the caller
+  // names.
   CHECK_EQ(must(bind_tcp({"127.0.0.1", first}, {.first = 1, .last = 2})).local().port, first);
 }

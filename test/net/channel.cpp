@@ -14,8 +14,8 @@
 using namespace std::chrono_literals;
 using iwarp::net::Channel;
 
-// Through a Channel& a program would get the wrong descriptor, which does not become readable for
-// the sockets.
+// A CompletionChannel must not convert to Channel&. The descriptor of the base class would not
+// become readable when a socket of a connection does.
 static_assert(
     !std::is_base_of_v<Channel<iwarp::verbs::CompletionQueue*>, iwarp::net::CompletionChannel>);
 

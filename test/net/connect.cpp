@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connecting, accepting, rejecting, and all the ways in which connecting fails.
+// Tests connecting, accepting, rejecting, and all the ways in which connecting fails.
 #include <doctest/doctest.h>
 
 #include <ostream>
@@ -108,7 +108,7 @@ TEST_CASE("a rejected connection says why, and the queue pair can try again [MPA
 TEST_CASE("a request that nobody decides is rejected when it goes away") {
   Pair pair;
   pair.start();
-  expect(*pair.b.cm, Type::kConnectRequest);  // destroyed here
+  expect(*pair.b.cm, Type::kConnectRequest);  // The request in `event` is destroyed here.
   CHECK(expect(*pair.a.cm, Type::kRejected).private_data.empty());
 }
 
@@ -248,7 +248,8 @@ TEST_CASE("a queue pair that goes while it connects takes its events along") {
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
   pair.a.qp.reset();
   CHECK_FALSE(pair.a.cm->poll().has_value());
-  // The passive side may or may not know already; it learns it in either case.
+  // accept() fails if the passive side has already seen the reset. Otherwise it succeeds, and the
+  // passive side sees the reset after kEstablished.
   if (!event.request->accept(*pair.b.qp)) {
     expect(*pair.b.cm, Type::kEstablished);
     expect(*pair.b.cm, Type::kDisconnected);

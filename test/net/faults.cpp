@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The n-th system call of a whole scenario fails, for every n: nothing hangs, nothing leaks, and
-// both programs learn of it. Also calls that do less than requested.
+// Lets the n-th system call of a whole scenario fail, for every n, and checks that nothing hangs or
+// leaks and that both programs learn of the failure. Also tests calls that transfer fewer bytes
+// than requested.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -22,8 +23,8 @@ namespace {
 
 std::atomic<int> calls{0};
 std::atomic<int> failing{0};              // ordinal of the call that fails; 0: none
-std::atomic<int> accepts_left{0};         // number of accepts that still fail
-std::atomic<std::size_t> most{SIZE_MAX};  // bytes per call
+std::atomic<int> accepts_left{0};         // number of accept() calls that still fail
+std::atomic<std::size_t> most{SIZE_MAX};  // maximum number of bytes per call
 
 bool fails(int code) {
   if (++calls != failing) return false;
@@ -93,7 +94,8 @@ std::size_t open_descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-// Accepts connections until told to stop; counts how many have been established and ended.
+// Accepts connections until told to stop; counts the connections that were established and that
+// ended.
 struct Passive {
   explicit Passive(End& end) : thread([this, &end] { run(end); }) {}
   void run(End& end) {
@@ -128,7 +130,7 @@ bool scenario(std::chrono::milliseconds limit = kLimit) {
   bool all = outcome.type == Type::kEstablished;
   CHECK_EQ(all, outcome.why.empty());
   if (all) {
-    // Every request completes, whatever happens.
+    // Every request completes, even if a call fails.
     REQUIRE_FALSE(a.post(WrOpcode::kWrite, 0, 4096, b.remote(4096)));
     REQUIRE_FALSE(a.post(WrOpcode::kRead, 4096, 4096, b.remote(4096)));
     REQUIRE_FALSE(a.post(WrOpcode::kSend, 0, 4096));
@@ -137,7 +139,7 @@ bool scenario(std::chrono::milliseconds limit = kLimit) {
       CHECK(std::equal(a.buffer.begin(), a.buffer.begin() + 4096, a.buffer.begin() + 4096));
     }
     a.qp->disconnect();
-    expect(*a.cm, Type::kDisconnected);  // exactly once
+    expect(*a.cm, Type::kDisconnected);  // There is exactly one such event.
     CHECK_FALSE(a.cm->poll().has_value());
   }
   b.qp->abort();
@@ -160,8 +162,9 @@ TEST_CASE("whichever system call fails, everybody is told and nothing is left") 
     failing = ++n;
     calls = 0;
     CAPTURE(n);
-    // The timeout is for a connection that the passive side has lost. On a slow machine it may
-    // expire without an injected failure, so the last run must be a successful one.
+    // After an injected failure the passive side may have lost a connection, and the timeout ends
+    // the wait for it. On a slow machine the timeout may also expire without an injected failure,
+    // so the loop ends only after a run that succeeded.
     const bool worked = scenario(2s);
     reached = calls >= n || !worked;
     CHECK_EQ(open_descriptors(), before);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that forks while it is connected: the child closes everything, the parent continues,
-// and connections that the parent closes end although the child lives.
+// Tests a program that forks while it is connected: the child closes everything, the parent
+// continues, and connections that the parent closes end although the child lives.
 #include "iwarp/net/fork.hpp"
 
 #include <doctest/doctest.h>
@@ -22,8 +22,8 @@ using verbs::WrOpcode;
 
 namespace {
 
-/// A child that has closed its copies and lives as long as this object. Its exit status is the
-/// number of `descriptors` that were still open.
+/// A child process that has closed its copies of all descriptors and lives as long as this object.
+/// Its exit status is the number of `descriptors` that were still open.
 class Child {
  public:
   explicit Child(const std::vector<int>& descriptors) {
@@ -45,7 +45,7 @@ class Child {
   }
 
  private:
-  // Takes no locks, which another thread of the parent may have held.
+  // Takes no locks, because another thread of the parent may have held them during fork().
   [[noreturn]] void run_child(const std::vector<int>& descriptors) {
     close_inherited();
     int open = 0;
@@ -89,7 +89,7 @@ TEST_CASE("a peer's close and a listener's end are not kept from others by a chi
   auto peer = server.accept();
   const Child child({});
   peer.close();
-  // The retry uses revision 1.
+  // The library retries with MPA revision 1.
   peer = server.accept();
   peer.close();
   expect(*pair.a.cm, Type::kConnectFailed);

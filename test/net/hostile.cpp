@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers that stay silent, send garbage, disconnect, or come in large numbers.
+// Tests peers that stay silent, send garbage, disconnect, or come in large numbers.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -137,7 +137,8 @@ TEST_CASE("who agrees on an RTR and withholds it is reset after the time allowed
   ListenOptions options;
   options.connection.startup.timeout = 20ms;
   Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
-  // The timeout includes the time that this program needs to accept.
+  // The timeout includes the time that this program needs to call accept(), so the clock stands
+  // still until then.
   std::optional<test::HeldClock> clock{std::in_place};
   auto peer = RawPeer::connect(pair.listener->local().port);
   peer.send_startup(asking_for_rtr());
@@ -172,10 +173,11 @@ TEST_CASE(
   CHECK(silent.wait_for_end());
   second.send_startup(request());
   auto undecided = expect(*pair.b.cm, Type::kConnectRequest);
-  // Both wait for the program now, and neither is evicted for a newcomer.
+  // The first and the second request now wait for the program, and neither is evicted for the
+  // third.
   auto third = RawPeer::connect(pair.listener->local().port);
   third.wait_for_end();
-  // Accepting one makes room again.
+  // Accepting one of them leaves room for a fourth.
   REQUIRE_FALSE(event.request->accept(*pair.b.qp));
   expect(*pair.b.cm, Type::kEstablished);
   auto fourth = RawPeer::connect(pair.listener->local().port);
@@ -244,7 +246,8 @@ TEST_CASE(
   std::vector<RawPeer> silent;
   for (std::size_t i = 0; i < kSilent; ++i) silent.push_back(RawPeer::connect(port));
   for (int i = 0; i < kHonest; ++i) {
-    // All come from this host, which is the worst case: only the total limits them.
+    // All peers connect from this host, which is the worst case: only the limit for the whole
+    // device evicts them.
     for (auto& peer : silent) {
       if (peer.has_ended()) peer = RawPeer::connect(port);
     }
@@ -258,10 +261,10 @@ TEST_CASE(
 }
 
 TEST_CASE("set-ups leave a reserve of descriptors to the program [SCTP-4]") {
-  constexpr rlim_t kLimit = 400;  // a quarter of it is reserved
+  constexpr rlim_t kLimit = 400;  // The device reserves a quarter of this for the program.
   Pair pair;
   const DescriptorLimit limit(kLimit);
-  std::vector<RawPeer> silent;  // Both ends of each are in this process.
+  std::vector<RawPeer> silent;  // This process holds both ends of each of these connections.
   for (rlim_t i = 0; i < kLimit / 2 - 10; ++i) {
     silent.push_back(RawPeer::connect(pair.listener->local().port));
   }

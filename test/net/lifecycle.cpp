@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How connections end: in order from either side, by abort, by Terminate, or with the device; and
-// which objects outlive which.
+// Tests how connections end (in order from either side, by abort, by Terminate, or with the device)
+// and which objects may outlive which.
 #include <doctest/doctest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -117,7 +117,7 @@ TEST_CASE("destroying a connected queue pair closes its connection and takes its
 
 TEST_CASE("what was complete when its queue pair was destroyed still arrives") {
   constexpr std::size_t kMessage = 64 * 1024;
-  // More than the peer's kernel buffers while its program does not read.
+  // All messages together exceed what the peer's kernel buffers while its program does not read.
   constexpr std::size_t kMessages = 8;
   ListenOptions listen;
   listen.connection.receive_hold = kLimit;
@@ -130,11 +130,11 @@ TEST_CASE("what was complete when its queue pair was destroyed still arrives") {
       REQUIRE_FALSE(a.post(WrOpcode::kSend, 0, kMessage));
       a.expect_success();
     }
-  }  // the queue pair and its device are gone
+  }  // Destroys the queue pair and its device.
   for (std::size_t i = 0; i < kMessages; ++i) {
     pair.b.post_recv(0, kMessage);
     pair.b.expect_success();
-    CHECK_EQ(pair.b.buffer, pair.a.buffer);  // same seed
+    CHECK_EQ(pair.b.buffer, pair.a.buffer);  // Both buffers were filled from the same seed.
   }
   expect(*pair.b.cm, Type::kDisconnected);
   CHECK_EQ(to_string(pair.b.qp->state()), to_string(QpState::kIdle));
@@ -155,7 +155,7 @@ TEST_CASE("a peer that goes on sending to a destroyed queue pair gets what was s
   pair.a.qp.reset();
   for (int i = 0; i < 64; ++i) peer.send(pattern(65536, 1));
   CHECK_EQ(bytes::load_be<std::uint16_t>(peer.receive(32).data()), 18 + 8);
-  CHECK_FALSE(peer.wait_for_end());  // not by a reset
+  CHECK_FALSE(peer.wait_for_end());  // The connection does not end with a reset.
 }
 
 TEST_CASE("a queue pair destroyed in the middle of a message resets its connection") {
@@ -168,7 +168,8 @@ TEST_CASE("a queue pair destroyed in the middle of a message resets its connecti
   peer.receive_request();
   peer.send_startup({.kind = mpa::FrameKind::kReply});
   expect(*pair.a.cm, Type::kEstablished);
-  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 1 << 24));  // more than the sockets buffer
+  REQUIRE_FALSE(
+      pair.a.post(WrOpcode::kSend, 0, 1 << 24));  // The sockets do not buffer all of this.
   pair.a.qp.reset();
   CHECK(peer.wait_for_end());
 }
@@ -220,7 +221,7 @@ TEST_CASE("a device that ends resets what still runs, also requests nobody looke
 
 TEST_CASE("sockets of the program's own become connections [MPA-62] [MPA-63]") {
   Pair pair;
-  // Two ends of one TCP connection, made without the device.
+  // Makes both ends of one TCP connection without the device.
   const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   SocketAddress address;
   address.storage.ss_family = AF_INET;
@@ -231,11 +232,11 @@ TEST_CASE("sockets of the program's own become connections [MPA-62] [MPA-63]") {
   REQUIRE_EQ(::getsockname(listening, address.get(), &address.length), 0);
   const int active = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   CHECK_EQ(pair.rnic->adopt_initiator(*pair.a.qp, active, {}, *pair.a.cm),
-           make_error_code(verbs::Errc::kInvalidArgument));  // not connected
+           make_error_code(verbs::Errc::kInvalidArgument));  // The socket is not connected.
   REQUIRE_EQ(::connect(active, address.get(), address.length), 0);
   const int passive = ::accept(listening, nullptr, nullptr);
   ::close(listening);
-  // Ordinary streaming first.
+  // Sends and receives ordinary stream data first.
   char word[5] = {};
   REQUIRE_EQ(::send(active, "hello", 5, 0), 5);
   REQUIRE_EQ(::recv(passive, word, 5, MSG_WAITALL), 5);
@@ -266,7 +267,7 @@ TEST_CASE("the congestion control can be chosen") {
   const auto before = sockets_with("reno");
   Pair pair(1 << 16, {}, {"127.0.0.1", 0}, {.congestion = "reno"});
   pair.connect({.congestion = "reno"});
-  CHECK_EQ(sockets_with("reno"), before + 3);  // the listener and both ends
+  CHECK_EQ(sockets_with("reno"), before + 3);  // The listener and both ends have it.
   pair.b.post_recv(0, 64);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
   pair.b.expect_success();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may be registered, and what deregistration guarantees.
+// Tests what may be registered, and what deregistration guarantees.
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 
@@ -129,7 +129,7 @@ TEST_CASE("after deregistering no octet changes, however hard the peer writes [S
     Pair pair(kSize, {}, {"127.0.0.1", 0}, listen);
     pair.connect(connect);
     const auto target = pair.b.remote(0);
-    // Posts Writes as fast as they complete, until the peer refuses one.
+    // Posts Writes as fast as they complete, until the peer rejects one.
     std::atomic<int> written{0};
     std::jthread writer([&] {
       for (;;) {
@@ -141,7 +141,8 @@ TEST_CASE("after deregistering no octet changes, however hard the peer writes [S
     });
     while (written < 20) std::this_thread::yield();
     REQUIRE_FALSE(pair.b.memory.deregister());
-    // The program may use the memory again: a sanitizer would report any other access.
+    // The program may use the memory again. If the library still accessed it, a sanitizer would
+    // report the access.
     const auto mine = pattern(kSize, 99);
     std::copy(mine.begin(), mine.end(), pair.b.buffer.begin());
     writer.join();

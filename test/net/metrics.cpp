@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text format, the addresses that serve it, and the requests that are refused.
+// Tests the text format, the addresses that serve it, and the requests that are refused.
 #include "iwarp/net/metrics.hpp"
 
 #include <doctest/doctest.h>
@@ -64,7 +64,8 @@ UniqueFd connect_unix(const std::string& path) {
   return out;
 }
 
-/// POSIX extended regular expressions: with sanitizers, GCC 12 warns about its own std::regex.
+/// Uses POSIX extended regular expressions, because GCC 12 with sanitizers warns about its own
+/// std::regex.
 class Pattern {
  public:
   explicit Pattern(const char* text) {
@@ -225,7 +226,7 @@ TEST_CASE("scrapers that stay silent, ask too much or come in crowds keep nobody
   std::vector<UniqueFd> silent;
   for (int i = 0; i < 50; ++i) silent.push_back(connect_tcp(port));
   CHECK_NE(exchange(connect_tcp(port).get(), kGet).find("200 OK"), std::string::npos);
-  // The oldest was evicted for it.
+  // The server evicted the oldest connection to admit this one.
   char octet = 0;
   CHECK_EQ(::recv(silent.front().get(), &octet, 1, 0), 0);
   const std::string endless(100'000, 'x');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which connections are admitted to the setup, and which are evicted, without a socket.
+// Tests which connections are admitted to the setup and which are evicted, without a socket.
 #include "setup/pending_setups.hpp"
 
 #include <doctest/doctest.h>
@@ -65,7 +65,7 @@ TEST_CASE("peers on this host have no share, and count to the total [SCTP-4]") {
   };
   const Id first = *admit_local(1).id;
   for (int i = 0; i < 4; ++i) CHECK(admit_local(1).leave.empty());
-  admit(setups, "a", 1);  // its port then has its whole share
+  admit(setups, "a", 1);  // Now the setups at port 1 use the whole share of a port.
   CHECK(admit_local(1).leave == Ids{first});
 }
 

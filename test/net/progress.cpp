@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which thread makes progress: pollers, sleepers, and the worker that takes over from one to the
-// other.
+// Tests which thread makes progress: pollers, sleepers, and the worker, which takes over when a
+// poller stops.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ TEST_CASE("a poller and a sleeper exchange messages") {
 TEST_CASE("who polls now and then sleeps is woken each time") {
   Established pair;
   for (int i = 0; i < 50; ++i) {
-    poll_empty(pair.b, 200);  // long enough for the worker to go to sleep
+    poll_empty(pair.b, 200);  // After this many polls the worker has gone to sleep.
     pair.b.post_recv(0, 64);
     std::jthread sender([&] { REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64)); });
     pair.b.expect_success();
@@ -92,14 +92,15 @@ TEST_CASE("two threads sleep on one channel, and both are woken") {
   Established pair;
   ping_pong(pair, 100, [](End& end) { return end.completion(); });
   constexpr int kMessages = 200;
-  constexpr std::uint64_t kLast = 1;  // The last message for each thread.
+  constexpr std::uint64_t kLast = 1;  // Marks the last message for each thread.
   std::atomic<int> taken = 0;
   const auto sleeper = [&] {
     for (bool is_last = false; !is_last;) {
       const auto wc = pair.b.completion();
       if (wc.opcode != verbs::WcOpcode::kRecv) continue;
       is_last = wc.wr_id == kLast;
-      if (is_last) pair.b.cq->arm(verbs::Notify::kNext);  // for the other thread
+      if (is_last)
+        pair.b.cq->arm(verbs::Notify::kNext);  // Wakes the other thread for its last message.
       ++taken;
     }
   };
@@ -121,7 +122,7 @@ TEST_CASE("a message posted on an idle stream is one system call, at 64 octets a
       REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, size, pair.b.remote(0)));
       CHECK_EQ(pair.rnic->counters(*pair.a.qp).send_calls, before + 1);
       pair.a.expect_success();
-      // Afterwards the socket buffer is empty.
+      // When the Read completes, the socket buffer is empty.
       REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 1, pair.b.remote(0)));
       pair.a.expect_success();
     }
@@ -148,13 +149,13 @@ TEST_CASE("a request is accepted on a queue that is polled all the time") {
   stop = true;
 }
 
-// A worker that was about to go to sleep may still read the socket that often.
+// A worker that was about to go to sleep may still read the socket twice.
 constexpr std::uint64_t kBegun = 2;
 
 TEST_CASE("a poll that finds a message asks the socket once") {
   Established pair;
   const test::HeldClock clock;  // The worker takes over if the program does not poll for a while.
-  poll_empty(pair.b, 200);      // so that it counts as a poller
+  poll_empty(pair.b, 200);      // After these polls b counts as a poller.
   const auto before = pair.rnic->counters(*pair.b.qp).receive_calls;
   std::uint64_t polls = 0;
   for (int i = 0; i < 100; ++i) {
@@ -189,7 +190,7 @@ TEST_CASE("of two queues of a connection that are polled in turns one asks the s
     poll_sends();
   };
   const test::HeldClock clock;
-  (void)calls_of(both);  // so that it counts as a poller
+  (void)calls_of(both);  // After these polls b counts as a poller.
   CHECK_LE(calls_of(both), 101 + kBegun);
   CHECK_GE(calls_of(poll_sends), 99);
   b.qp.reset();
@@ -237,7 +238,7 @@ TEST_CASE("at rest nobody is woken") {
   poll_empty(pair.b, 500);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
   pair.a.expect_success();
-  Pair others;  // of another device, whose messages measure how long this pair is idle
+  Pair others;  // Belongs to another device. Its messages measure how long `pair` is idle.
   others.connect();
   const auto end = std::chrono::steady_clock::now() + kLimit;
   for (bool is_at_rest = false; !is_at_rest;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// After a rejection MPA has ended but the TCP connection remains: either end can take the socket
-// and continue, or drop it. [MPA-86] [MPA-91]
+// Tests the time after a rejection, when MPA has ended but the TCP connection remains: either end
+// can take the socket and continue, or drop it. [MPA-86] [MPA-91]
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -45,7 +45,7 @@ std::string receive(const UniqueFd& socket, std::size_t size) {
   return out;
 }
 
-/// While the result lives, all sockets are full.
+/// Makes all sockets behave as if their send buffers were full, while the returned object exists.
 test::ReplacedSocketOps full_sockets() {
   return test::ReplacedSocketOps([](SocketOps& ops) {
     ops.send = [](int, const msghdr*, int) -> ssize_t {
@@ -59,7 +59,7 @@ struct Ends {
   UniqueFd active, passive;
 };
 
-/// Returns both ends of one TCP connection, made without the device.
+/// Makes both ends of one TCP connection without the device.
 Ends tcp_connection() {
   const UniqueFd listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   auto address = loopback(0);
@@ -229,6 +229,6 @@ TEST_CASE("strangers that are rejected and stay do not keep a descriptor each") 
     REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->reject());
     peer.receive(mpa::startup_frame_size(0));
   }
-  // The peers' own ends are in this process, too.
+  // This process also holds the peers' ends of the connections.
   CHECK(descriptors_now() - before < kStrangers + kStrangers / 2);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connecting to a peer that is not quite ready, which refuses or resets before it answers: retried
-// for the time that the program allows.
+// Tests connecting to a peer that is not quite ready, which refuses or resets connections before it
+// answers: the library retries for the time that the program allows.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -80,7 +80,7 @@ TEST_CASE("a listener that makes room for another one on its port costs its peer
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, at, with_time(), *pair.a.cm));
   auto peer = former->accept();
   CHECK_EQ(revision(peer), 2);
-  // Later connections are reset together with the listener, or refused.
+  // Connections made after this one are reset together with the listener, or refused.
   peer.reset();
   former.reset();
   pair.listener = must(pair.rnic->listen(at, {}, *pair.b.cm));
@@ -96,7 +96,7 @@ TEST_CASE("a peer that says nothing for so long is asked in the plainest way the
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), with_time(1ms), *pair.a.cm));
   for (;;) {
     auto peer = server.accept();
-    if (revision(peer) != 1) continue;  // closes the connection
+    if (revision(peer) != 1) continue;  // The end of the scope closes the connection.
     peer.send_startup({.kind = mpa::FrameKind::kReply});
     expect(*pair.a.cm, Type::kEstablished);
     break;

@@ -42,7 +42,7 @@ std::uint64_t received(const Statistics& s, const bytes::Fault& fault) {
   return 0;
 }
 
-/// Waits, since the other end may be late.
+/// Waits until `condition` is true, since the other end may be late.
 template <typename Condition>
 void wait_for(Condition condition) {
   const auto end = std::chrono::steady_clock::now() + kLimit;

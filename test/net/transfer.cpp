@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of operation over every kind of connection, with every byte checked.
+// Tests every kind of operation over every kind of connection, and checks every byte.
 #include <doctest/doctest.h>
 
 #include <ostream>
@@ -13,8 +13,8 @@ using verbs::WrOpcode;
 
 namespace {
 
-// Performs one operation of each kind, in both directions where both ends may. The buffers have
-// `size` bytes.
+// Performs one operation of each kind, in both directions where both ends may send. The buffers
+// have `size` bytes.
 void move_and_check(Pair& pair, std::size_t size) {
   End& a = pair.a;
   End& b = pair.b;
@@ -40,7 +40,7 @@ void move_and_check(Pair& pair, std::size_t size) {
   CHECK(std::equal(a.buffer.begin() + std::ptrdiff_t(2 * part),
                    a.buffer.begin() + std::ptrdiff_t(3 * part - 1),
                    b.buffer.begin() + std::ptrdiff_t(3 * part)));
-  // And one in the other direction.
+  // Performs one Send in the other direction.
   a.post_recv(0, part, 8);
   REQUIRE_FALSE(b.post(WrOpcode::kSend, 3 * part, part, {}, 9));
   b.expect_success();
@@ -152,7 +152,7 @@ TEST_CASE("many connections at once from several threads, on two workers") {
       ends.push_back(std::make_unique<End>(*rnic, 4096));
       ends.back()->post_recv(0, 4096);
       REQUIRE_FALSE(event.request->accept(*ends.back()->qp));
-      // The echo.
+      // Echoes the message.
       const auto wc = ends.back()->completion();
       REQUIRE_FALSE(ends.back()->post(WrOpcode::kSend, 0, wc.byte_len));
       ends.back()->expect_success();
@@ -198,7 +198,7 @@ TEST_CASE("threads that post on one queue pair neither wait nor lose work") {
     pair.a.expect_success();
     ++completed;
   }
-  // A Read sees what earlier Writes did.
+  // The Read returns what earlier Writes placed.
   REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 1024, 64 * kThreads, pair.b.remote(0)));
   pair.a.expect_success();
   CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 64 * kThreads,

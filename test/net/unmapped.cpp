@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the program unmaps, protects or truncates while it is registered, at either end: the
-// connection that touches it ends with a Terminate and one log line, and nothing else is affected.
+// Tests memory that the program unmaps, protects or truncates while it is registered, at either
+// end: the connection that touches it ends with a Terminate and one log line, and nothing else is
+// affected.
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -30,8 +31,8 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kPages = 8;
 constexpr std::size_t kSize = kPages * kPage;
 
-// Far from the addresses that the kernel chooses, so that what is unmapped stays unmapped;
-// sanitizers allow no mappings there.
+// An address far from those that the kernel chooses, so that memory the test unmaps stays unmapped.
+// Sanitizers allow no mappings there, so with them the kernel chooses.
 #ifdef IWARP_SANITIZED
 constexpr std::uintptr_t kPlace = 0;
 #else
@@ -43,7 +44,7 @@ std::uintptr_t next_place = 0;
 enum class Loss : std::uint8_t { kUnmapped, kNoRights, kReadOnly, kCutShort };
 constexpr std::array kAllLosses{Loss::kUnmapped, Loss::kNoRights, Loss::kReadOnly, Loss::kCutShort};
 
-/// Pages of a file, registered with all rights.
+/// Pages of a file, registered with all access rights.
 class LostPages {
  public:
   explicit LostPages(End& owner) : fd_(::memfd_create("pages", MFD_CLOEXEC)) {
@@ -122,7 +123,7 @@ struct Two {
     join(beside_a, beside_b);
   }
 
-  /// Checks that the connection is over, that `teller` has said why, and that nothing else has
+  /// Checks that the connection is over, that `teller` has logged why, and that nothing else has
   /// changed.
   void check_end(End& teller, End& told, bool with_terminate = true, std::size_t least_lines = 1) {
     expect(*teller.cm, Type::kDisconnected);
@@ -306,14 +307,15 @@ TEST_CASE("memory that is unmapped before it is deregistered, with requests unde
     Two two(options);
     {
       LostPages source(two.pair.a);
-      // More than TCP buffers, as the peer has no receive.
+      // Posts more than TCP buffers, as the peer has no receive.
       const std::vector<verbs::Sge> pieces(verbs::QpLimits{}.max_send_sge, source.sge(0, kSize));
       while (!two.pair.a.qp->post_send({.opcode = WrOpcode::kSend, .sgl = pieces})) {
       }
       source.lose(Loss::kUnmapped);
     }
-    // With a CRC, framed data has been copied. Between two messages no memory is needed until the
-    // peer has consumed the first one, and the connection may end without touching the memory.
+    // With a CRC, framing has copied the data. Between two messages the sender needs no memory
+    // until the peer has consumed the first one, and the connection may end without touching the
+    // memory.
     if (crc) {
       const verbs::Sge one = two.pair.b.sge(0, 64);
       (void)two.pair.b.qp->post_recv({.sgl = std::span(&one, 1)});
@@ -332,7 +334,7 @@ void own_handler(int signal) {
   siglongjmp(own_place, 1);
 }
 
-// In a process of its own, so that its first Rnic finds the handler.
+// Runs in a process of its own, so that its first Rnic finds the handler already installed.
 int use_own_handler() {
   struct sigaction action{};
   action.sa_handler = own_handler;

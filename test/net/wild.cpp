@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers found in the field: old ones, some that close without an answer, one that must not be sent
-// to at once. How connecting is retried, and what the program learns.
+// Tests peers found in the field: old ones, some that close without an answer, and one that must
+// not be sent to at once. Checks how connecting is retried, and what the program learns.
 #include <doctest/doctest.h>
 
 #include <ostream>
@@ -85,7 +85,7 @@ TEST_CASE("private data that some peers refuse is named when the peer closes") {
     return expect(*pair.a.cm, Type::kConnectFailed).why;
   };
   const std::string hint = " (with 257 octets of private data; some peers take no more than 256)";
-  CHECK(why(253).ends_with(hint));  // the enhanced word adds 4
+  CHECK(why(253).ends_with(hint));  // The enhanced MPA header adds 4 octets.
   CHECK_EQ(why(252).find("private data"), std::string::npos);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which thread the kernel wakes up when a datagram arrives: the worker, unless the program polls
-// for it.
+// Tests which thread the kernel wakes up when a datagram arrives: the worker, unless the program
+// polls for the datagram.
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -75,8 +75,8 @@ TEST_CASE(
   REQUIRE_EQ(::setsockopt(sockets_at(port).front(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small),
              0);
   constexpr std::uint64_t kSent = 200;
-  // They are malformed and consume no receive, so one receive is enough for all that the kernel
-  // keeps.
+  // These datagrams are malformed and consume no receive. One receive is therefore enough to read
+  // all that the socket buffer holds.
   const UniqueFd stranger(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto to = loopback(port);
   const std::vector<std::byte> octets(500);
@@ -110,7 +110,7 @@ TEST_CASE("a datagram costs one system call at most, and a list of 16 to one pee
   CHECK(comes_true([&] { return end.qp->counters().delivered == 38; }));
   const auto all = end.qp->counters();
   CHECK_EQ(all.sent, 38);
-  CHECK_GE(all.receive_calls, 3);  // at most 16 per call
+  CHECK_GE(all.receive_calls, 3);  // One call receives at most 16 datagrams.
   CHECK_LE(all.receive_calls, 38);
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("a group is joined where it can be, the rest is counted, and leaving u
   CHECK_EQ(end.qp->counters().unjoined, 2);
   REQUIRE_FALSE(end.qp->detach(kFirst));
   CHECK_EQ(end.qp->detach(kFirst), verbs::Errc::kInvalidArgument);
-  // One group more than the limit.
+  // Attaches groups up to the limit. Attaching one more group then fails.
   auto group = kFirst;
   constexpr std::uint8_t kGroups = 32;
   for (; group.back() != kGroups; ++group.back()) {
@@ -173,7 +173,7 @@ TEST_CASE("what came while no receive was posted is dropped when one is, and cou
   CHECK_EQ(without_receive(end), 3);
   end.send(2);
   CHECK(delivers(end, 2));
-  // Once more, after the completions have been polled.
+  // Repeats the test after the program has polled the completions.
   end.send(1);
   REQUIRE(holds(port_of(end), 1));
   std::array<verbs::WorkCompletion, 4> done;
@@ -187,7 +187,7 @@ TEST_CASE("what comes while receives are posted is delivered, however late it is
   ReadyDatagrams end;
   end.post_receives(1);
   for (int i = 0; i != 100; ++i) {
-    end.send(1);  // The receive queue is never empty: the worker may read this one at any time.
+    end.send(1);  // A receive is always posted, so the worker may read this datagram at any time.
     end.post_receives(1);
   }
   CHECK(delivers(end, 100));

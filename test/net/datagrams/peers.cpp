@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A peer to which a queue pair sends often gets a connected socket. Nothing else changes.
+// Tests that a peer to which a queue pair sends often gets a connected socket, and that nothing
+// else changes.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -18,7 +19,7 @@ constexpr int kCalls = 32;
 
 std::size_t sockets_of(const ReadyDatagrams& end) { return sockets_at(port_of(end)).size(); }
 
-/// Sends until the peer has a socket.
+/// Sends as many datagrams as it takes for the peer to get a connected socket.
 void send_often(ReadyDatagrams& from, const ReadyDatagrams& to) {
   for (int i = 0; i != kCalls; ++i) from.send(1, to);
 }
@@ -40,7 +41,7 @@ std::uint64_t malformed(const ReadyDatagrams& end) {
   return end.qp->counters().dropped_for(verbs::DatagramDrop::kMalformed);
 }
 
-/// Polls until the worker leaves the socket to the polling thread.
+/// Polls until the worker stops watching the socket and the polling thread reads it instead.
 void poll_in_vain(const ReadyDatagrams& end) {
   std::array<verbs::WorkCompletion, 1> none;
   for (int i = 0; i != 1000; ++i) (void)end.cq->poll(none);
@@ -134,7 +135,8 @@ TEST_CASE("a connected peer says the same about itself: addresses, hop limit, tr
     CHECK((grh_after(kCalls) == unconnected));
     CHECK_EQ(sockets_of(there), 2);
     CHECK((grh_after(1) == unconnected));
-    // A different path to the same peer gets no socket: the replies could go to either.
+    // A second path to the same peer gets no connected socket, because the kernel could deliver the
+    // replies to either socket.
     here.path.hop_limit = 9;
     there.post_receives(kCalls);
     send_often(here, there);
@@ -145,10 +147,10 @@ TEST_CASE("a connected peer says the same about itself: addresses, hop limit, tr
 TEST_CASE("what came before there was a connected socket is delivered before what comes to it") {
   ReadyDatagrams here(1h);
   ReadyDatagrams there;
-  constexpr int kMany = 1000;  // more than a window of sequence numbers
+  constexpr int kMany = 1000;  // More datagrams than the window of sequence numbers holds.
   there.post_receives(2 * kCalls);
-  // One completion always remains in the queue, so datagrams that arrive without a receive are
-  // kept.
+  // The loop below always leaves one completion in the queue. The queue pair therefore keeps
+  // datagrams that arrive while no receive is posted, instead of dropping them.
   here.post_receives(1);
   there.send(1, here);
   REQUIRE(comes_true([&] { return here.qp->counters().delivered == 1; }));
@@ -188,7 +190,8 @@ TEST_CASE("connected sockets are few, and that of a peer which is long silent gi
   here.post_receives(1);
   for (const auto& other : others) send_often(here, other);
   REQUIRE_EQ(sockets_of(here), 5);
-  // The last peer has none, as all others are recent.
+  // `here` has sent to each of the first four peers recently, so it closes none of their sockets to
+  // give the last peer one.
   const auto is_connected_to_last = [&] {
     for (const int fd : sockets_at(port_of(here))) {
       sockaddr_in peer{};

@@ -79,7 +79,8 @@ struct ReadyDatagrams {
       REQUIRE_FALSE(qp->post_recv({.wr_id = 1, .sgl = std::span(&all, 1)}));
     }
   }
-  /// Posts them in one list. Returns when the socket has them; a worker may send them.
+  /// Posts `count` datagrams as one list. Returns when the socket has accepted them, since the
+  /// worker may send them later.
   void send_to(verbs::QpNum number, std::size_t count) {
     const std::uint64_t before = qp->counters().sent;
     const verbs::Sge piece = sge(64);

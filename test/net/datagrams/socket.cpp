@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams that the kernel segments from one message, and those that need separate messages: each
-// arrives unchanged.
+// Tests datagrams that the kernel segments from one message and datagrams that need separate
+// messages: each arrives unchanged.
 #include <doctest/doctest.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -41,7 +41,7 @@ DatagramPath path_to(const IpAddress& peer, std::uint8_t hop_limit = 0) {
   return {.own = peer, .peer = peer, .hop_limit = hop_limit};
 }
 
-/// Each datagram in two pieces; all pieces are in one array.
+/// Splits each datagram into two pieces; all pieces are in one array.
 struct Batch {
   Batch(std::vector<Datagram>& from, const DatagramPath& path, std::uint16_t port) {
     for (Datagram& one : from) {
@@ -151,14 +151,14 @@ TEST_CASE("where the kernel does not cut a message apart they leave one by one")
 TEST_CASE("what is refused for itself is not tried again") {
   auto sender = must(DatagramSocket::open(0, {}));
   auto sent = datagrams_of({200, 100});
-  Batch batch(sent, path_to(kLoopback4), 0);  // which is an invalid port
+  Batch batch(sent, path_to(kLoopback4), 0);  // Sending to port 0 is invalid.
   const CountedSends counted;
   const auto none = sender.send(std::span(batch.sendings).first(1));
   CHECK_EQ(errno, EINVAL);
   CHECK_EQ(none.count, 0);
   CHECK_EQ(none.calls, 1);
   CHECK_EQ(counted.calls(), 1);
-  // Also with datagrams that need two messages.
+  // Sending also stops at the first error when the second datagram needs a message of its own.
   batch.sendings[1].path.hop_limit = 9;
   CHECK_EQ(sender.send(batch.sendings).calls, 1);
   CHECK_EQ(counted.calls(), 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A feed alone, with a connection that only records how it is driven.
+// Tests a CqFeed alone, with a connection that only records how it is driven.
 #include "channels/cq_feed.hpp"
 
 #include <doctest/doctest.h>
@@ -46,8 +46,8 @@ class NotedDriven final : public Driven {
 
 constexpr int kPolls = 100;
 
-/// A queue with its feed, and a completion that arrives while the queue is being armed. The held
-/// clock makes polls consecutive, however slow the machine is.
+/// A completion queue with its feed, and a completion that arrives while the queue is being armed.
+/// The held clock makes polls count as consecutive, however slow the machine is.
 struct Fed final : verbs::Progress {
   Fed() {
     feed->feeds(queue);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hand-over of a connection between the threads that drive it: the real lock, and a small model
-// of its surroundings, in every interleaving. The model has a program that polls and then stops, a
-// thread that posts, a peer, and the worker. The table in drive_mode.hpp determines which thread
-// drives.
+// Tests the hand-over of a connection between the threads that drive it: the real lock and a small
+// model of its surroundings run in every interleaving. The model has a program that polls and then
+// stops, a thread that posts, a peer, and the worker. The table in drive_mode.hpp determines which
+// thread drives.
 #include "driver/drive_lock.hpp"
 
 #include <doctest/doctest.h>
@@ -22,8 +22,9 @@ namespace {
 
 using Lock = BasicDriveLock<Explored>;
 
-/// An earlier version of the lock: work that other threads added during the holder's turn stayed in
-/// the word if the holder had work left.
+/// An earlier version of the lock, with a bug that the model has to find: drive() did not look at
+/// work that other threads had added to `word_` during the holder's turn if the holder itself had
+/// work left.
 class BlindLock {
  public:
   using Rest = Lock::Rest;
@@ -74,21 +75,21 @@ void insist_on(bool right, const char* what) {
   if (!right) throw std::runtime_error(what);
 }
 
-/// The parts of DrivenConnection and CqFeed that matter for the hand-over. Data counts in pieces,
-/// of which a turn moves one in each direction.
+/// The parts of DrivenConnection and CqFeed that matter for the hand-over. Data is counted in
+/// pieces; a turn moves one piece in each direction.
 template <typename DriveLock>
 class Model {
  public:
   explicit Model(int turns) : turns_(turns) {}
 
-  // Called by the program's threads.
+  // The program's threads call these functions.
   void post(int pieces) {
     unsent_.fetch_add(static_cast<std::uint32_t>(pieces));
     kick(kTransmit, false);
   }
   void poll() { kick(kPoll | kPolled, false); }
   void let_go() { kick(kLetGo | kPoll, false); }
-  /// Drives like the destruction of an object or a deregistration.
+  /// Drives the connection as the destruction of an object or a deregistration does.
   void sync() {
     lock_.lock();
     run(lock_.take() | kTransmit, false);
@@ -96,7 +97,7 @@ class Model {
   /// The peer has sent one more piece.
   void arrive() { unread_.fetch_add(1); }
 
-  /// Runs the worker once it has something to do.
+  /// Waits until the worker has something to do, then lets it do that.
   void work() {
     all_.await([this] { return sent_.peek() != 0 || is_woken(); });
     if (sent_.load() != 0) {
@@ -169,9 +170,9 @@ class Model {
   Interleavings& all_ = *Interleavings::current();
   const int turns_;
   DriveLock lock_;
-  Explored<std::uint32_t> unsent_{0};  // posted
-  Explored<std::uint32_t> unread_{0};  // in the socket
-  Explored<bool> is_waiting_{true};    // the worker, for the socket
+  Explored<std::uint32_t> unsent_{0};  // Pieces that have been posted and not sent.
+  Explored<std::uint32_t> unread_{0};  // Pieces that the socket holds.
+  Explored<bool> is_waiting_{true};    // Whether the worker waits for the socket.
   Explored<std::uint32_t> sent_{0};    // successors that the worker has not run yet
   Guarded<DriveMode> mode_{DriveMode::kWorker};
   Guarded<bool> in_turn_{false};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which thread drives a connection: the table, and programs that poll, sleep in wait() or in their
-// own epoll, stop polling, and change from one to the other.
+// Tests which thread drives a connection: the table of modes, and programs that poll, sleep in
+// wait() or in their own epoll set, stop polling, and change between these.
 #include <doctest/doctest.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -65,9 +65,9 @@ verbs::WorkCompletion asleep_in(const Epoll& epoll, End& end) {
   }
 }
 
-/// Like asleep_in(), but reads exactly one event for each wakeup of `epoll`, as in the manual page
-/// of ibv_get_cq_event(). With `drains` it then reads all others, as edge-triggered programs have
-/// to.
+/// Like asleep_in(), but reads exactly one event for each wakeup of `epoll`, as the manual page of
+/// ibv_get_cq_event() does. With `drains` it then reads all further events, as edge-triggered
+/// programs have to.
 verbs::WorkCompletion told_once(const Epoll& epoll, End& end, bool drains) {
   verbs::WorkCompletion wc;
   for (;;) {
@@ -86,12 +86,12 @@ bool is_long() {
   return value != nullptr && std::string_view(value) == "1";
 }
 
-// Fits into the time of a normal run.
+// Number of changes that fits into the time of a normal run; kManyChanges needs IWARP_LONG=1.
 constexpr int kChanges = 10'000;
 constexpr int kManyChanges = 100'000;
 
-/// Makes sendmsg() of this thread block until everything has been sent, and calls `sent` after each
-/// call.
+/// While it exists, sendmsg() in this thread blocks until everything has been sent, and then calls
+/// `sent`.
 class PatientSends {
  public:
   explicit PatientSends(std::function<void()> sent) : sent_(std::move(sent)) { mine_ = this; }
@@ -170,7 +170,8 @@ TEST_CASE("a message in pieces gives its sleeper one completion") {
   const Epoll of_a(*pair.a.channel);
   ping_pong(pair, 50, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
   for (int i = 0; i < 50; ++i) {
-    // Consumes the receive that the ping-pong has left.
+    // In the first round, the receive of 64 bytes that ping_pong() has left posted takes the
+    // message.
     const std::uint32_t size = i == 0 ? 64 : 1 << 21;
     pair.b.post_recv(0, 1 << 21);
     std::jthread sender([&] {
@@ -194,7 +195,7 @@ TEST_CASE("who slept in its epoll often and briefly, and stays away, is served b
   const Epoll of_b(*pair.b.channel);
   for (int i = 0; i < 20; ++i) {
     ping_pong(pair, 50, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
-    // The descriptor may become readable, but the program does not look at it.
+    // The descriptor of b's channel may become readable, but b's program does not look at it.
     REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
     while (asleep_in(of_a, pair.a).opcode != verbs::WcOpcode::kRead) {
     }
@@ -230,7 +231,7 @@ TEST_CASE("many connections on one channel wake one sleeper, each for itself") {
       REQUIRE_EQ(to_string(wc.status), to_string(verbs::WcStatus::kSuccess));
       REQUIRE(answered.insert(wc.qp_num).second);
     }
-    // The end of one connection does not affect the others.
+    // Destroying the queue pairs of one connection does not affect the other connections.
     if (round % 10 == 0) {
       here.pop_back();
       there.pop_back();
@@ -284,7 +285,7 @@ TEST_CASE("at rest a program asleep in its epoll is woken by nobody") {
   const Epoll of_b(*pair.b.channel);
   ping_pong(pair, 100, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
   verbs::WorkCompletion wc;
-  Pair others;  // of another device, whose messages measure how long this pair is idle
+  Pair others;  // Belongs to another device. Its messages measure how long `pair` is idle.
   others.connect();
   const auto limit = std::chrono::steady_clock::now() + kLimit;
   for (bool is_at_rest = false; !is_at_rest;) {
@@ -453,7 +454,7 @@ TEST_CASE("a connection whose queues are on two channels leaves neither readable
 }
 
 TEST_CASE("a poller that lets go during a turn that leaves work is followed by the worker") {
-  constexpr std::size_t kSize = 4 << 20;  // more than one turn sends
+  constexpr std::size_t kSize = 4 << 20;  // One turn sends less than this.
   Established pair(kSize);
   for (int i = 0; i < 5; ++i) {
     pair.b.post_recv(0, kSize);
@@ -466,8 +467,8 @@ TEST_CASE("a poller that lets go during a turn that leaves work is followed by t
       }
     });
     REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, kSize));
-    // If the worker drove the connection, it has sent the message, and this thread has not armed
-    // the queue.
+    // Unless the worker drove the connection: then it has sent the whole message, and `sends` has
+    // not armed the queue.
     if (is_armed) REQUIRE(pair.a.channel->wait(kLimit).has_value());
     pair.a.expect_success();
     pair.b.expect_success();

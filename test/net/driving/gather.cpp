@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coalescing doorbells: which posts are sent at once, and which events send the others.
+// Tests the coalescing of doorbells: which posts are sent at once, and which events send the posts
+// that were delayed.
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 
@@ -38,7 +39,7 @@ struct Gathering : Pair {
   /// Reading the counters drives the connection, so no post stays pending.
   std::uint64_t send_calls() { return rnic->counters(*a.qp).send_calls; }
   std::uint64_t arrived() { return rnic->counters(*b.qp).fpdus_received; }
-  /// Waits until `count` FPDUs have arrived, and checks that there are no more.
+  /// Waits until `count` FPDUs have arrived at b, and checks that no more than these arrive.
   void await_arrival(std::uint64_t count) {
     const auto end = std::chrono::steady_clock::now() + kLimit;
     while (arrived() < count) {
@@ -64,7 +65,7 @@ struct NoRegistry final : Registry {
   bool held_at_end = false;
 };
 
-/// A connection whose peer sends nothing, and whose delay for posts exceeds any uptime.
+/// A connection whose peer sends nothing. Its delay for posts is longer than any machine runs.
 struct Alone {
   Alone() {
     REQUIRE_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
@@ -180,7 +181,8 @@ TEST_CASE("a question for acknowledgement leaves with the request that follows a
   }
   (void)pair.a.spin();
   (void)pair.a.spin();
-  // No request follows the last answer, and the worker may finish what it has begun. Without
+  // One call sends the acknowledgement request after the last answer, since no post follows that
+  // could carry it, and the worker may finish up to two calls that it has begun. Without
   // coalescing, each acknowledgement request would cost another call.
   CHECK_LE(pair.send_calls() - before, kPosts + 1 + 2);
 }
@@ -199,8 +201,9 @@ TEST_CASE("it leaves in time where nobody polls any more") {
   const auto before = pair.arrived();
   for (int i = 0; i < 500; ++i) REQUIRE_FALSE(pair.poll_once());
   pair.post(1);
-  const bool answered = pair.poll_once();  // true if the peer's worker is that fast
-  pair.post(1);  // otherwise it follows the acknowledgement request for the first
+  const bool answered = pair.poll_once();  // False unless the peer's worker answers at once.
+  pair.post(1);  // Goes out after the acknowledgement request for the first post, unless that is
+                 // answered.
   if (!answered) (void)pair.a.spin();
   pair.await_arrival(before + 4);
 }

@@ -3,9 +3,10 @@
 // thread. The program is real code, with Explored<T> instead of std::atomic<T>.
 //
 // A thread is a list of functions that depend on nothing but the results of their operations. To
-// execute the next step of a function, it is run again from its beginning with the recorded
-// results; an exception ends the run after the new step. States that were reached before are not
-// explored again. Memory is sequentially consistent: reorderings of a processor are not explored.
+// execute the next step of a function, explore() runs the function again from its beginning with
+// the recorded results; an exception ends the run after the new step. States that were reached
+// before are not explored again. Memory is sequentially consistent: reorderings by a processor are
+// not explored.
 #pragma once
 
 #include <atomic>
@@ -26,7 +27,7 @@ class Interleavings {
   struct Thread {
     char name = '?';
     std::vector<std::function<void()>> calls;
-    bool is_endless = false;  ///< starts over after its last call
+    bool is_endless = false;  ///< Whether the thread starts over after its last call.
   };
 
   Interleavings() { current() = this; }
@@ -38,9 +39,9 @@ class Interleavings {
     return one;
   }
 
-  /// Explores all interleavings. Runs `at_end`, which throws on a failure, wherever no thread can
-  /// continue; threads throw, too. Returns the first failure, with the threads' names in the order
-  /// of their steps, or nullopt if there is none.
+  /// Explores all interleavings. Calls `at_end` in each state in which no thread can continue.
+  /// `at_end` and the threads throw to report a failure. Returns the first failure, with the
+  /// threads' names in the order of their steps, or nullopt if there is none.
   std::optional<std::string> explore(std::vector<Thread> threads, std::function<void()> at_end) {
     threads_ = std::move(threads);
     at_end_ = std::move(at_end);
@@ -50,7 +51,7 @@ class Interleavings {
   /// Returns the number of states that were reached.
   std::size_t states() const { return seen_.size(); }
 
-  // For Explored and the threads ----------------------------------------------------------------
+  // Called by Explored and the threads ---------------------------------------------------------
   std::size_t add_cell(Value initial) {
     state_.cells.push_back(initial);
     return state_.cells.size() - 1;
@@ -80,16 +81,16 @@ class Interleavings {
   struct Blocked {};
   struct Place {
     std::size_t call = 0;
-    std::vector<Value> results;  // of the operations of the current call
+    std::vector<Value> results;  // Results of the operations of the current call.
   };
   struct State {
     std::vector<Value> cells;
-    std::vector<Place> places;  // of each thread
+    std::vector<Place> places;  // One per thread.
   };
 
   template <typename Operation>
   Value once(bool is_step, Operation operation) {
-    if (running_ == nullptr) return operation();  // called by at_end
+    if (running_ == nullptr) return operation();  // at_end called this function.
     auto& results = running_->results;
     if (replayed_ != results.size()) return results[replayed_++];
     if (is_step && std::exchange(has_stepped_, true)) throw Stepped{};
@@ -166,13 +167,13 @@ class Interleavings {
   State state_;
   std::unordered_set<std::string> seen_;
   std::string path_;
-  Place* running_ = nullptr;  // null outside of threads
+  Place* running_ = nullptr;  // Null outside of threads.
   std::size_t replayed_ = 0;
   bool has_stepped_ = false;
 };
 
-/// Replaces std::atomic<T>; each operation is a step. Belongs to the Interleavings that exists when
-/// it is constructed.
+/// Replaces std::atomic<T>; each operation is a step. A variable belongs to the Interleavings that
+/// exists when the variable is constructed.
 template <typename T>
 class Explored {
   using Value = Interleavings::Value;
