@@ -114,7 +114,7 @@ std::vector<std::byte> immediate(std::size_t size) {
   return out;
 }
 
-/// Connects to b; both ends agree on RFC 7306.
+/// Connects a raw peer to `pair.b`; both ends agree on RFC 7306.
 RawPeer agreed(Pair& pair) {
   const auto tag = octets(mpa::extensions_tag(mpa::FrameKind::kRequest));
   auto peer = RawPeer::connect(pair.listener->local().port);

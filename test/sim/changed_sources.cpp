@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that write to a buffer while a request sends it. The peer receives a mixture of old and
-// new octets; every FPDU is valid and the connection survives (RFC 5040 section 5.5).
+// Tests programs that write to a buffer while a request sends it. The peer receives a mixture of
+// old and new octets; every FPDU is valid and the connection survives (RFC 5040 section 5.5).
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -22,7 +22,7 @@ struct Case {
   std::size_t size;
   bool crc;
   bool markers;
-  std::size_t segment;  ///< maximum octets sent at a time
+  std::size_t segment;  ///< maximum number of octets sent at a time
 };
 
 void post_request(End& from, End& to, const Case& how, const Region* source, const Region* sink) {
@@ -30,7 +30,7 @@ void post_request(End& from, End& to, const Case& how, const Region* source, con
   switch (how.opcode) {
     case WrOpcode::kWrite:
       return post_write(from, 1, here, remote(sink));
-    case WrOpcode::kRead:  // the source is the peer's memory
+    case WrOpcode::kRead:  // The peer's memory is the source.
       return post_read(to, 1, sge(sink, 0, how.size), remote(source));
     default:
       post_recv(to, 2, sge(sink, 0, how.size));
@@ -70,7 +70,7 @@ TEST_CASE("a source that changes between the plan and the octets breaks no CRC [
     for (const std::size_t size : {std::size_t{600}, std::size_t{5000}, kLargest}) {
       for (const bool crc : {true, false}) {
         for (const bool markers : {false, true}) {
-          // Everything planned is sent at once, or in parts with new plans in between.
+          // Sends all planned octets at once, or in parts with a new plan for each part.
           for (const std::size_t segment : {std::size_t{1'000'000}, std::size_t{7000}}) {
             send_while_it_changes({opcode, size, crc, markers, segment});
           }

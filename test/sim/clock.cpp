@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a connection reads the clock.
+// Tests when a connection reads the clock.
 #include <doctest/doctest.h>
 
 #include "support.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a connection: orderly, abrupt, too slow, and what may follow it (verbs draft sections
-// 6.2.2 to 6.2.5).
+// Tests the end of a connection: orderly, abrupt or too slow, and what may follow it (verbs draft
+// sections 6.2.2 to 6.2.5).
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -21,7 +21,7 @@ void check_clean_close(Pair& pair) {
   CHECK_FALSE(pair.to_b.sent_after_fin);
 }
 
-// `pair.a` has sent its FIN and receives nothing more from its peer.
+// Makes `pair.a` send its FIN. Afterwards `pair.a` receives nothing more from its peer.
 void half_close(Pair& pair) {
   REQUIRE(!pair.a->qp->disconnect());
   pair.a->connection->transmit_plan(64, pair.a->now);
@@ -39,7 +39,7 @@ TEST_CASE(
     Connected pair;
     Region* inbox = pair.a->memory(64, Access::kLocalWrite);
     post_recv(*pair.a, 10, sge(inbox, 0, 64));
-    // The responder may send only after a first FPDU. [MPA-93]
+    // The responder may send only after it has received a first FPDU. [MPA-93]
     post_write(*pair.a, 1, sge(inbox, 0, 0), {}, SendFlags::kNone);
     pair.run();
     if (who != 1) CHECK(!pair.a->qp->disconnect());
@@ -62,7 +62,9 @@ TEST_CASE("a responder may close before it has heard anything") {
 TEST_CASE("a close gives up when what was posted before can never be sent") {
   Connected pair;
   Region* mine = pair.b->memory(100, kEverything);
-  post_send(*pair.b, 1, sge(mine, 0, 100));  // a responder that never received an FPDU [MPA-93]
+  post_send(
+      *pair.b, 1,
+      sge(mine, 0, 100));  // This responder never received an FPDU, so it may not send. [MPA-93]
   CHECK(!pair.b->qp->disconnect());
   pair.run();
   const auto limit = ConnectionOptions{}.close_timeout;
@@ -98,7 +100,7 @@ TEST_CASE(
   const auto [mine, theirs] = regions(pair, 50'000);
   post_read(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
   for (int i = 0; i < 20; ++i) pair.step();
-  pair.a->connection->peer_closed(pair.a->now);  // FIN in the middle of the response
+  pair.a->connection->peer_closed(pair.a->now);  // The FIN arrives in the middle of the response.
   CHECK(pair.a->qp->state() == QpState::kTerminate);
   CHECK(sent_code(*pair.a) == "2/0/01");
   pair.to_a.fin = pair.to_a.fin_delivered = true;
@@ -159,9 +161,10 @@ TEST_CASE(
     pair.run();
     half_close(pair);
     if (kind == 0) post_read(*pair.b, 1, sge(mine, 0, 8), remote(memory));
-    if (kind == 1) post_send(*pair.b, 1, sge(mine, 0, 8));                       // no receive
-    if (kind == 2) post_write(*pair.b, 1, sge(mine, 0, 8), remote(memory, 60));  // out of bounds
-    if (kind == 3) {  // FIN inside an FPDU
+    if (kind == 1) post_send(*pair.b, 1, sge(mine, 0, 8));  // The peer has posted no receive.
+    if (kind == 2)
+      post_write(*pair.b, 1, sge(mine, 0, 8), remote(memory, 60));  // The Write ends out of bounds.
+    if (kind == 3) {  // The FIN arrives inside an FPDU.
       post_write(*pair.b, 1, sge(mine, 0, 8), remote(memory));
       const auto plan = pair.b->connection->transmit_plan(64, pair.b->now);
       REQUIRE_FALSE(plan.empty());
@@ -259,7 +262,8 @@ TEST_CASE("abort resets the connection and flushes everything at both ends [VRB-
   }
   CHECK(text(pair.a->completions()) == "1 work request flushed");
   CHECK(text(pair.b->completions()) == "10 work request flushed");
-  // What is posted now is flushed at once; after a reset of the queue pair, requests wait again.
+  // In Error, a posted request is flushed at once; after a reset of the queue pair, requests wait
+  // again.
   post_send(*pair.a, 2, sge(mine, 0, 8));
   CHECK(text(pair.a->completions()) == "2 work request flushed");
   CHECK(!pair.a->qp->reset());
@@ -282,7 +286,8 @@ TEST_CASE(
     CHECK(completed(pair) == "1 success");
     CHECK(text(pair.b->completions()) == "10 success");
     CHECK(same(mine, inbox, 64));
-    // The Request, then ULPDU_Length and the DDP header: MSN at its octet 10.
+    // The log holds the Request, then ULPDU_Length and the DDP header, whose octets 10 to 13 are
+    // the MSN.
     const std::size_t msn = kEnhancedFrame + 2 + 10;
     CHECK(pair.to_b.log[msn + 3] == std::byte{1});
     CHECK(!pair.a->qp->disconnect());
@@ -296,7 +301,7 @@ TEST_CASE("after an error the queue pairs connect again once they are reset [VRB
   Connected pair;
   CHECK(pair.a->qp->reset() == verbs::Errc::kWrongState);
   Region* mine = pair.a->memory(64, kEverything);
-  post_send(*pair.a, 1, sge(mine, 0, 64));  // no receive: 1/2/02
+  post_send(*pair.a, 1, sge(mine, 0, 64));  // b has no receive, so it sends Terminate 1/2/02.
   pair.run();
   CHECK(pair.a->qp->state() == QpState::kError);
   CHECK(!pair.a->qp->reset());
@@ -333,7 +338,7 @@ TEST_CASE(
       post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));
     }
     REQUIRE(pair.establish());
-    // The old completion does not free its slot a second time.
+    // Polling the flushed completion of the first connection does not free a slot a second time.
     CHECK(text(pair.a->completions()) == "1 success, 4 success, 5 success, 6 success");
     for (std::uint64_t id = 7; id <= 9; ++id) {
       post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole operations between two connections over the simulated link.
+// Tests whole operations between two connections over the simulated link.
 #include <doctest/doctest.h>
 
 #include <bit>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From startup to full operation: which end may send first, what is sent first, and what a failed
-// startup looks like to the application.
+// Tests the way from startup to full operation: which end may send first, what it sends, and what a
+// failed startup looks like to the application.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -35,7 +35,7 @@ TEST_CASE(
     pair.advance(1s);
     CHECK(pair.to_a.log.size() == kEnhancedFrame);
     CHECK(pair.b->completions().empty());
-    // Any valid FPDU permits it to send.
+    // Any valid FPDU permits b to send.
     post_write(*pair.a, 2, sge(inbox, 0, 0), {}, SendFlags::kNone);
     pair.run();
     CHECK(text(pair.b->completions()) == "1 success");
@@ -50,13 +50,14 @@ TEST_CASE("a first FPDU that is corrupt opens nothing [MPA-93] [MPA-46]") {
   REQUIRE(pair.establish());
   const auto sink = pair.b->connection->receive_plan();
   std::fill_n(sink[0].begin(), 64, std::byte{0});
-  sink[0][1] = std::byte{20};  // ULPDU_Length; the CRC after it is wrong
+  sink[0][1] = std::byte{20};  // Sets ULPDU_Length to 20; the CRC after the ULPDU is wrong.
   pair.b->connection->received(64, pair.b->now);
   pair.run();
   CHECK(pair.to_a.log.size() == kEnhancedFrame);
   CHECK(pair.b->qp->state() == QpState::kError);
   CHECK(text(pair.b->completions()) == "1 work request flushed");
-  // It must not send the reason, so it does not report having sent it; its own program is notified.
+  // b must not send a Terminate before it has received a valid FPDU, so b does not report having
+  // sent one. b's own program is notified of the error.
   CHECK(sent_code(*pair.b) == "none");
   CHECK(count(*pair.b, AsyncEventType::kTerminateSent) == 0);
   CHECK_FALSE(pair.b->connection->incidents().terminate_sent);
@@ -76,12 +77,12 @@ TEST_CASE("the RTR is the first FPDU, whatever was posted before [EMPA-1] [EMPA-
     post_recv(*pair.b, 10, sge(inbox, 0, 64));
     post_send(*pair.a, 1, sge(mine, 0, 33));
     REQUIRE(pair.establish());
-    // ULPDU_Length, DDP control octet, RDMAP control octet.
+    // Looks at ULPDU_Length, the DDP control octet and the RDMAP control octet of the first FPDU.
     const auto ulpdu = static_cast<unsigned>(pair.to_b.log[kEnhancedFrame + 1]);
     const auto control = static_cast<std::uint8_t>(pair.to_b.log[kEnhancedFrame + 3]);
     CHECK((control & 0x0F) == row.opcode);
     CHECK(ulpdu == (row.opcode == 0 ? 14U : row.opcode == 1 ? 46U : 18U));
-    // Neither end's program sees it.
+    // Neither end's program sees the RTR.
     CHECK(text(pair.a->completions()) == "1 success");
     const auto received = pair.b->completions();
     REQUIRE(received.size() == 1);
@@ -111,7 +112,7 @@ TEST_CASE(
   REQUIRE(pair.a->connection->connect({}, pair.a->now));
   pair.run();
   REQUIRE(pair.b->event() == ConnectionEventType::kRequest);
-  pair.advance(1s);  // the time that the program takes to decide does not count against the peer
+  pair.advance(1s);  // The timeout does not include the time that the program takes to decide.
   End& end = *pair.b;
   REQUIRE(end.connection->accept(*end.qp, {}, 16, 16, end.now));
   Region* mine = end.memory(64, kEverything);
@@ -158,7 +159,7 @@ TEST_CASE(
   CHECK_FALSE(pair.to_b.fin);
   CHECK_FALSE(pair.to_a.fin);
   CHECK(pair.a->qp->state() == QpState::kIdle);
-  // What follows is not for MPA, and a FIN is not a second rejection.
+  // After the rejection no data belongs to MPA, and a FIN does not report a second rejection.
   CHECK(pair.a->connection->receive_plan().empty());
   CHECK(pair.b->connection->receive_plan().empty());
   CHECK(pair.a->connection->read_ahead().empty());
@@ -220,7 +221,7 @@ TEST_CASE("a responder cuts its ORD to what the initiator can answer [EMPA-17] [
 
 TEST_CASE("a queue pair that is not Idle cannot be connected: the peer hears 2/0/05 [EMPA-44]") {
   Pair pair;
-  CHECK(!pair.a->qp->abort());  // Idle to Error
+  CHECK(!pair.a->qp->abort());  // Moves the queue pair from Idle to Error.
   CHECK_FALSE(pair.establish());
   CHECK(saw(*pair.a, ConnectionEventType::kFailed));
   CHECK(pair.a->qp->state() == QpState::kError);

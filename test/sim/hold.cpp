@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Send that finds no receive may hold the stream for a while instead of terminating it.
+// Tests Sends without a receive: such a Send may hold the stream for a while instead of terminating
+// it.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors at the local end: the request that caused one completes with its own status, the peer
-// receives "local catastrophic error" without any header, and the other requests are flushed in
-// order.
+// Tests errors at the local end: the request that caused the error completes with its own status,
+// the peer receives "local catastrophic error" without any header, and the other requests are
+// flushed in order.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -9,7 +9,7 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-// `pair.a` has posted request 1, which cannot be executed, and request 2 after it.
+// Checks the result after `pair.a` has posted request 1, which cannot be executed, and request 2.
 void check_local_failure(Pair& pair, WcStatus status) {
   pair.run();
   check_refused(pair, *pair.a, "0/0/00");
@@ -116,7 +116,7 @@ TEST_CASE(
       post_read(*pair.b, id, sge(theirs, 0, 2000), remote(mine));
     }
     post_write(*pair.a, 9, sge(mine, 0, 0), {}, SendFlags::kNone);
-    // The responder owes answers by the time it comes to the request.
+    // When a comes to the bad request, a still owes answers to the peer's Reads.
     bool posted = false;
     while (!posted && pair.step()) {
       posted = opcodes(pair.to_a).find('1') != std::string::npos;
@@ -178,7 +178,7 @@ TEST_CASE(
 
 TEST_CASE("a window that cannot be bound is a bind error [VRB-35] [VRB-54]") {
   Connected pair;
-  Region* region = pair.a->memory(64, kEverything);  // lacks the right to be bound to
+  Region* region = pair.a->memory(64, kEverything);  // The region does not allow windows.
   auto window = pair.a->stags.create({.kind = Region::Kind::kWindow, .pd = 1});
   post(*pair.a, {.wr_id = 1,
                  .opcode = WrOpcode::kBindWindow,

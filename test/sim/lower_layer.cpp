@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What MPA owes to DDP above it, tested with a whole connection: segment sizes, markers in the
-// right places, errors that are reported without acting on them; and that streams share nothing.
+// Tests with a whole connection what MPA owes to DDP above it: segment sizes, markers in the right
+// places, and errors that MPA reports without acting on them. Also tests that streams share
+// nothing.
 #include <iwarp/bytes/cursor.hpp>
 #include <iwarp/bytes/hex.hpp>
 
@@ -11,7 +12,8 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-// Returns the ULPDU_Length of each whole FPDU after a startup frame; for streams without markers.
+// Returns the ULPDU_Length of each whole FPDU after a startup frame. The stream must have no
+// markers.
 std::vector<std::size_t> ulpdu_lengths(const std::vector<std::byte>& stream) {
   std::vector<std::size_t> out;
   for (std::size_t at = kEnhancedFrame; at < stream.size();) {
@@ -27,7 +29,7 @@ std::string hex_of(const std::vector<std::byte>& stream, std::size_t skip = kEnh
   return bytes::to_hex(View(stream).subspan(skip), 0);
 }
 
-// Delivers octets that no peer sent to `end`.
+// Delivers octets to `end` that its peer did not send.
 void feed(End& end, View octets) {
   const auto plan = end.connection->receive_plan();
   REQUIRE_FALSE(plan.empty());
@@ -36,7 +38,7 @@ void feed(End& end, View octets) {
   end.connection->received(octets.size(), end.now);
 }
 
-// A responder that may send: the empty Write that allowed it is 24 octets with a marker.
+// Lets the responder send, by an empty Write. With its marker, the Write has 24 octets.
 void open_responder(Pair& pair) {
   REQUIRE(pair.establish());
   post_write(*pair.a, 1, {}, {}, SendFlags::kNone);
@@ -64,7 +66,8 @@ TEST_CASE(
   CHECK(same(mine, theirs, kSize));
   const auto lengths = ulpdu_lengths(pair.to_b.log);
   const auto small = std::find(lengths.begin(), lengths.end(), std::size_t{530});
-  CHECK(small - lengths.begin() >= 13);  // FPDUs that are already framed are sent unchanged
+  CHECK(small - lengths.begin() >=
+        13);  // FPDUs that were framed before the change are sent unchanged.
   CHECK(lengths.end() - small >= 20);
   CHECK(std::all_of(lengths.begin(), small, [](std::size_t n) { return n == 1454; }));
   CHECK(std::all_of(small, lengths.end() - 1, [](std::size_t n) { return n == 530; }));
@@ -97,13 +100,14 @@ TEST_CASE(
     options.startup.markers = true;
     Pair pair(options, options);
     open_responder(pair);
-    // With CRC: the field is wrong. Without: the marker at 512 says that no FPDU is in progress.
+    // With a CRC, the CRC field is wrong. Without one, the marker at position 512 says that no FPDU
+    // is in progress, although one is.
     std::vector<std::byte> octets(crc ? 64 : 512);
     bytes::Writer(octets).u16(crc ? 20 : 500);
     feed(*pair.b, octets);
     CHECK(pair.b->qp->state() == QpState::kTerminate);
     CHECK(pair.b->connection->socket_action() ==
-          verbs::SocketAction::kNone);  // the Terminate comes first
+          verbs::SocketAction::kNone);  // The connection sends the Terminate before it closes.
     pair.run();
     check_refused(pair, *pair.b, crc ? "2/0/02" : "2/0/03");
     CHECK_FALSE(pair.was_reset());
@@ -142,8 +146,8 @@ TEST_CASE(
     for (const View piece : pair.a->connection->transmit_plan(64, pair.a->now)) {
       said.insert(said.end(), piece.begin(), piece.end());
     }
-    // One FPDU: ULPDU_Length 22, DDP untagged last, RDMAP Terminate, QN 2, MSN 1; no headers
-    // echoed.
+    // The Terminate is one FPDU: ULPDU_Length 22, the last DDP segment of an untagged message, QN
+    // 2, MSN 1, and no echoed headers.
     CHECK(hex_of(said, 0).starts_with("0016414700000000000000020000000100000000" +
                                       std::string(row.terminate) + "0000"));
     CHECK(said.size() == mpa::fpdu_size(22));
@@ -155,7 +159,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a Terminate waits for the segment half out, not for those queued behind it [VRB-20]") {
-  constexpr std::size_t kSize = 200'000;  // all of it is framed at once
+  constexpr std::size_t kSize = 200'000;  // The connection frames all of it at once.
   ConnectionOptions options;
   options.max_ulpdu = 1000;
   Connected pair(options, {}, {.seed = 3, .max_segment = 700});
@@ -171,7 +175,7 @@ TEST_CASE("a Terminate waits for the segment half out, not for those queued behi
 }
 
 TEST_CASE("streams of one end share no inbound Read queue [SEC-25] [RDMAP-126]") {
-  ConnectionOptions plain;  // revision 1 negotiates no IRD
+  ConnectionOptions plain;  // MPA revision 1 negotiates no IRD.
   plain.startup.revision = 1;
   plain.startup.ord = 8;
   Pair first(plain, plain, {.seed = 1});
@@ -188,14 +192,14 @@ TEST_CASE("streams of one end share no inbound Read queue [SEC-25] [RDMAP-126]")
       post_read(*pair->a, id, sge(sink, id * 8, 8), remote(source));
     }
     pair->step();
-    CHECK(pair->to_b.wire.empty());               // both Requests are there,
-    CHECK(pair->to_a.log.size() == kPlainFrame);  // and none is answered
+    CHECK(pair->to_b.wire.empty());               // Both Requests have arrived,
+    CHECK(pair->to_a.log.size() == kPlainFrame);  // and neither is answered yet.
   }
   for (Pair* pair : {&first, &second}) {
     pair->run();
     CHECK(text(pair->a->completions()) == "1 success, 2 success");
   }
-  // One asks for too much; only its own stream ends.
+  // The first peer exceeds IRD; only its own stream ends.
   Region* sink = first.a->memory(64, Access::kLocalWrite);
   for (std::uint64_t id = 1; id <= 3; ++id) {
     post_read(*first.a, id, sge(sink, id * 8, 8), remote(source));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The octets of a recorded session are replayed to a fresh responder: cut at every octet, truncated
-// at every octet, every bit flipped. Whatever arrives, nothing wrong is delivered, and no memory is
-// accessed without permission.
+// Replays the octets of a recorded session to a fresh responder: delivered in two parts at every
+// octet, truncated at every octet, and with every bit flipped. Whatever arrives, nothing wrong is
+// delivered, and no memory is accessed without permission.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kSeed = 77;
 constexpr std::uint64_t kImmediate = 0x0102030405060708;
 
-// The responder's memory: the same STags and offsets in every run.
+// The responder's memory, which has the same STags and offsets in every run.
 struct Memory {
   Memory(End& end, std::size_t size)
       : target(end.memory(size, kEverything | Access::kZeroBased)),
@@ -20,12 +20,12 @@ struct Memory {
         forbidden(end.memory(600, Access::kLocalWrite)),
         counter(end.memory(8, Access::kRemoteAtomic | Access::kZeroBased)) {
     for (std::uint64_t id = 0; id < 3; ++id) post_recv(end, id, sge(inbox, id * 200, 200));
-    REQUIRE(!end.qp->post_recv({.wr_id = 3, .sgl = {}}));  // for the Immediate
+    REQUIRE(!end.qp->post_recv({.wr_id = 3, .sgl = {}}));  // Takes the Immediate.
   }
   Region* target;
   Region* inbox;
-  Region* forbidden;  ///< the peer has no access
-  Region* counter;    ///< the peer adds 1 to it
+  Region* forbidden;  ///< region that the peer may not access
+  Region* counter;    ///< word to which the peer adds 1
 };
 
 ConnectionOptions small_segments(bool crc, bool markers) {
@@ -38,9 +38,9 @@ ConnectionOptions small_segments(bool crc, bool markers) {
 
 struct Way {
   ConnectionOptions options;
-  bool plain;  ///< no markers: FPDU ends are easy to find
+  bool plain;  ///< whether the stream has no markers, so that the ends of FPDUs are easy to find
   std::size_t size = 700;
-  std::size_t stride = 1;  ///< step between flipped bits and between cuts
+  std::size_t stride = 1;  ///< distance between flipped bits and between cuts
 };
 
 std::vector<Way> ways() {
@@ -48,7 +48,7 @@ std::vector<Way> ways() {
   for (const bool markers : {false, true}) {
     out.push_back({.options = small_segments(true, markers), .plain = !markers});
     out.push_back({.options = small_segments(false, markers), .plain = !markers});
-    for (const bool crc : {true, false}) {  // large enough to be placed while it arrives
+    for (const bool crc : {true, false}) {  // Payload of this size is placed while it arrives.
       Way way{
           .options = small_segments(crc, markers), .plain = !markers, .size = 9000, .stride = 13};
       way.options.max_ulpdu = 5000;
@@ -61,8 +61,8 @@ std::vector<Way> ways() {
 
 std::byte pattern(std::size_t i) { return static_cast<std::byte>((i * 131 + i / 251 + 1) & 0xFF); }
 
-// Records the initiator's octets of: Write, Send, FetchAdd, Read, Send with Solicited Event, Send,
-// Immediate.
+// Records the octets that an initiator sends for: Write, Send, FetchAdd, Read, Send with Solicited
+// Event, Send, Immediate.
 std::vector<std::byte> record(const Way& way) {
   const std::size_t size = way.size;
   Pair pair(way.options, way.options, {.seed = kSeed});
@@ -83,7 +83,7 @@ std::vector<std::byte> record(const Way& way) {
   return pair.to_b.log;
 }
 
-// A responder that is fed octets and whose answers are dropped.
+// A responder that is fed recorded octets. Its answers are dropped.
 class Player {
  public:
   explicit Player(const Way& way)
@@ -96,7 +96,8 @@ class Player {
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
 
-  // Feeds them in one segment, except that nothing overtakes the decision about the Request.
+  // Feeds `octets` in one segment, except that nothing after the Request is fed before the program
+  // has decided about the Request.
   void play(View octets) {
     while (!octets.empty()) {
       const auto plan = end->connection->receive_plan();
@@ -125,8 +126,8 @@ class Player {
     answer();
   }
 
-  // Checks that receives that succeeded contain what was sent, and that all other memory is as
-  // granted or untouched.
+  // Checks that each receive that succeeded contains what the initiator sent, and that the peer has
+  // changed no other memory than it was granted.
   void check_delivered(bool exact = true) {
     for (const auto& wc : end->completions()) {
       if (wc.status != WcStatus::kSuccess) continue;

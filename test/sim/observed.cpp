@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an observer of one end sees, and that observing changes nothing else.
+// Tests what an observer of one end sees, and that observing changes nothing else.
 #include <ostream>
 
 #include "iwarp/verbs/local_event.hpp"
@@ -78,7 +78,7 @@ void post_receive(End& end, std::uint64_t id, const Sge& into) {
   REQUIRE(!end.qp->post_recv({.wr_id = id, .sgl = {&into, 1}}));
 }
 
-/// A Send, a Write, a Read and an orderly close.
+/// Runs a session with a Send, a Write, a Read and an orderly close.
 void short_session(Pair& pair, const Memory& m) {
   post_receive(*pair.b, 70, sge(m.inbox, 0, kSize));
   REQUIRE(pair.establish());

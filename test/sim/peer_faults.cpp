@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a peer can misuse memory: each case ends in exactly the Terminate of the tables (RFC 5040
-// section 4.8), touches nothing, and flushes both ends in order.
+// Tests how a peer can misuse memory: each case ends in exactly the Terminate of the tables (RFC
+// 5040 section 4.8), touches nothing, and flushes both ends in order.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -16,7 +16,8 @@ struct Aim {
   std::uint32_t length = kSize;
 };
 
-// Memory of `end` that an operation of its peer must not reach.
+// A way to aim at memory of `end` that an operation of its peer must not reach, and the codes of
+// the Terminate.
 struct Case {
   const char* name;
   Aim (*aim)(End& end, Access right);
@@ -108,7 +109,7 @@ TEST_CASE(
     post_recv(*pair.b, 50, sge(inbox, 0, kSize));
     const Aim aim = c.aim(*pair.b, Access::kRemoteWrite);
     post_write(*pair.a, 1, sge(source, 0, aim.length), aim.at);
-    post_send(*pair.a, 2, sge(source, 0, 10));  // dropped silently at the other end [DDP-81]
+    post_send(*pair.a, 2, sge(source, 0, 10));  // The other end drops this silently. [DDP-81]
     pair.run();
 
     check_refused(pair, *pair.b, c.write_code);
@@ -142,7 +143,8 @@ TEST_CASE(
     CHECK(echo->ddp_header_size == 18);
     CHECK(echo->rdma_header_size == 28);
     CHECK(all_zero(sink));
-    // The oldest outstanding Read is the one that failed; at most one error. [VRB-14] [VRB-54]
+    // Only the oldest outstanding Read fails with an error; the others are flushed. [VRB-14]
+    // [VRB-54]
     const auto done = pair.a->completions();
     REQUIRE(done.size() == 3);
     CHECK(done[0].status == (c.read_code[2] == '1' ? WcStatus::kRemoteAccess : WcStatus::kWrFlush));
@@ -268,7 +270,7 @@ TEST_CASE(
     "[RDMAP-84] [DDP-68] [SEC-26]") {
   for (const std::size_t reads : {std::size_t{2}, std::size_t{3}}) {
     CAPTURE(reads);
-    ConnectionOptions plain;  // revision 1 negotiates no IRD: the requester may exceed it
+    ConnectionOptions plain;  // MPA revision 1 negotiates no IRD, so the requester may exceed it.
     plain.startup.revision = 1;
     plain.startup.ord = 8;
     Pair pair(plain, plain);
@@ -294,7 +296,7 @@ TEST_CASE("requests posted behind the one that was refused are flushed in order 
   Region* inbox = pair.a->memory(64, Access::kLocalWrite);
   post_recv(*pair.a, 90, sge(inbox, 0, 8));
   post_recv(*pair.a, 91, sge(inbox, 8, 8));
-  post_read(*pair.a, 1, sge(sink, 0, 8), remote(theirs));  // no right to read
+  post_read(*pair.a, 1, sge(sink, 0, 8), remote(theirs));  // The region grants no right to read.
   for (std::uint64_t id = 2; id < 20; ++id) {
     post_write(*pair.a, id, sge(sink, 0, 4096), remote(theirs), SendFlags::kNone);
   }

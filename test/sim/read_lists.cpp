@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads whose sink is a list of buffers: one Read Request for each, one completion for all, and
-// never more of them outstanding than ORD allows.
+// Tests Reads whose sink is a list of buffers: the stack sends one Read Request for each buffer and
+// reports one completion for all, and never has more Read Requests outstanding than ORD allows.
 #include "acknowledged/acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -21,8 +21,8 @@ void post_list(End& end, std::uint64_t id, const Sink& sink, RemoteAddress from,
   post(end, {.wr_id = id, .opcode = WrOpcode::kRead, .flags = flags, .sgl = sink, .remote = from});
 }
 
-// Each buffer has its own region; lengths are 1, 2, 3 and so on. After every third comes an empty
-// buffer without a key.
+// Makes a list of `count` buffers, each in its own region, with lengths 1, 2, 3 and so on. After
+// every third buffer comes an empty one without a key.
 Sink make_sink(End& end, std::size_t count, std::vector<Region*>& regions) {
   Sink out;
   for (std::size_t i = 0; i < count; ++i) {
@@ -63,7 +63,8 @@ TEST_CASE("a Read fills a list of buffers and completes once, whatever ORD [RDMA
         REQUIRE(text(done) == "1 success");
         CHECK(done[0].byte_len == count * (count + 1) / 2);
         CHECK(has_source(regions, source));
-        CHECK(opcodes(pair.to_b) == std::string(count, '1'));  // more than IRD would end the stream
+        CHECK(opcodes(pair.to_b) ==
+              std::string(count, '1'));  // More outstanding Reads than IRD would end the stream.
         CHECK(pair.b->qp->state() == QpState::kRts);
       }
     }

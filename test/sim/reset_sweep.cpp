@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link breaks at every octet of a scenario: all work completes, in order, nothing hangs, and
+// Breaks the link at every octet of a scenario: all work completes in order, nothing hangs, and
 // what is reported as received is correct.
 #include "support.hpp"
 
@@ -75,7 +75,7 @@ bool run_with_reset(const Plan& plan, std::size_t at) {
   pair.a->connection->lost(pair.a->now);
   pair.b->connection->lost(pair.b->now);
   const bool in_time = pair.a->qp->state() == QpState::kError;
-  // A queue pair that was never connected keeps its requests: abort flushes them.
+  // A queue pair that was never connected keeps its requests, so abort() flushes them.
   CHECK(!pair.a->qp->abort());
   CHECK(!pair.b->qp->abort());
   CHECK((in_time || !connected));
@@ -91,7 +91,8 @@ bool run_with_reset(const Plan& plan, std::size_t at) {
     CHECK(wc.byte_len == 300);
     CHECK(std::memcmp(run.inbox->address + (wc.wr_id - 1) * 300,
                       run.mine->address + (wc.wr_id - 1) * 300, 300) == 0);
-    CHECK(same(run.mine, run.theirs, 700));  // everything before that Send is in place [VRB-44]
+    CHECK(same(run.mine, run.theirs,
+               700));  // Everything posted before that Send is in place. [VRB-44]
   }
   if (sent.size() == 4 && sent[1].status == WcStatus::kSuccess) {
     CHECK(same(run.mine, run.back, 700));
@@ -118,6 +119,6 @@ TEST_CASE(
       CAPTURE(at);
       REQUIRE(++at < 10'000);
     }
-    CHECK(at > 1000);  // the scenario has more octets than that
+    CHECK(at > 1000);  // The scenario has more than 1000 octets.
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A region is deregistered while messages are half sent or half placed: nothing accesses it
-// afterwards, and the stream sends the required Terminate (RFC 5042 section 6.2.2, verbs draft
-// 7.10.4.1).
+// Deregisters a region while messages are partly sent or placed: nothing accesses it afterwards,
+// and the stream sends the required Terminate (RFC 5042 section 6.2.2, verbs draft 7.10.4.1).
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -16,7 +15,7 @@ ConnectionOptions large(bool crc) {
   return o;
 }
 
-// Deregisters as an Rnic does: notifies every connection once.
+// Deregisters the region as an Rnic does: notifies every connection once.
 void destroy(End& end, Region* region) {
   int asked = 0;
   const auto error = end.stags.destroy(region, [&](Region& r) {
@@ -46,13 +45,14 @@ TEST_CASE(
     post_write(*pair.a, 1, sge(mine, 0, size), remote(theirs));
     step_until(pair, [&] { return pair.to_b.log.size() > 100'000; });
     destroy(*pair.a, mine);
-    std::fill_n(mine->address, size, std::byte{0xDD});  // belongs to another owner now
+    std::fill_n(mine->address, size,
+                std::byte{0xDD});  // The memory may belong to another owner now.
     pair.run();
     check_refused(pair, *pair.a, "0/0/00");
     CHECK(pair.a->connection->incidents().pins_broken == 1);
     CHECK(pair.b->connection->incidents().pins_broken == 0);
     CHECK(text(pair.a->completions()) == "1 local protection error");
-    // The peer received the old contents; not one octet of the new contents was sent.
+    // The peer received only old contents: no octet was sent after the deregistration.
     std::size_t arrived = 0;
     while (arrived < size && theirs->address[arrived] == kept[arrived]) ++arrived;
     CHECK(arrived >= 50'000);
@@ -203,6 +203,6 @@ TEST_CASE(
   CHECK(text(pair.a->completions()) == "1 work request flushed");
   std::fill_n(mine->address, 59'000, std::byte{0xDD});
   pair.run();
-  check_refused(pair, *pair.a, "0/0/00");  // the segment before it was well formed
+  check_refused(pair, *pair.a, "0/0/00");  // The segment before the Terminate was well formed.
   CHECK(same(theirs, copy, 59'000));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One shared receive queue under two queue pairs (verbs draft section 6.3, RFC 5042 section 6.4.3).
+// Tests one shared receive queue under two queue pairs (verbs draft section 6.3, RFC 5042 section
+// 6.4.3).
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -7,8 +8,8 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-// Two connections whose responders share `srq`. Its buffers are in the memory of the first one's
-// end, so the second also uses that end's STag table: one Rnic, two streams.
+// Two connections whose responders share `srq`. Its buffers are in the memory of the first
+// responder, so the second responder also uses the STag table of the first: one Rnic, two streams.
 struct Shared {
   explicit Shared(const verbs::SharedReceiveQueue::Limits& limits = {},
                   const ConnectionOptions& options = {})
@@ -89,7 +90,8 @@ TEST_CASE(
   s.send(0, 2);
   s.send(1, 3);
   CHECK(s.first->b->qp->state() == QpState::kRts);
-  CHECK(s.first->b->completions().size() == 3);  // polled: two more may be posted
+  CHECK(s.first->b->completions().size() ==
+        3);  // Polling lets the first queue pair take two more receives.
   s.send(0, 4);
   s.send(0, 5);
   CHECK(s.first->b->qp->state() == QpState::kRts);
@@ -106,7 +108,7 @@ TEST_CASE("the limit event comes once, when fewer are left [VRB-19] [SEC-22] [RD
   CHECK(!s.srq.arm_limit(3));
   s.send(0, 1);
   s.send(0, 2);
-  CHECK(s.limit_events == 0);  // three remain
+  CHECK(s.limit_events == 0);  // Three receives remain, which is not below the limit.
   s.send(0, 3);
   CHECK(s.limit_events == 1);
   s.send(0, 4);
@@ -134,10 +136,11 @@ TEST_CASE("in Error a queue pair says once that it takes no more shared receives
     CHECK(!end.qp->abort());
     CHECK(told() == 1);
     CHECK(count(*s.second->b, AsyncEventType::kLastReceive) == 0);
-    CHECK(count(*s.first->a, AsyncEventType::kLastReceive) == 0);  // has a queue of its own
+    CHECK(count(*s.first->a, AsyncEventType::kLastReceive) ==
+          0);  // `a` has a receive queue of its own.
     CHECK(!end.qp->reset());
     CHECK(!end.qp->abort());
-    CHECK(told() == 2);  // a new connection
+    CHECK(told() == 2);  // The second event belongs to a new connection.
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Terminates that this stack never sends. One in two segments counts once it is complete (RFC 5040
-// section 7.1, RFC 5041 section 5.4); what is queued for a peer that does not read is sent until
-// then. One may name a request that does not exist.
+// Tests Terminates that this stack never sends. A Terminate in two segments takes effect once it is
+// complete (RFC 5040 section 7.1, RFC 5041 section 5.4); until then the end goes on sending what is
+// queued for a peer that does not read. A Terminate may also name a request that does not exist.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -35,7 +35,8 @@ void arrives(End& end, std::uint32_t mo, bool last, View payload) {
   end.connection->received(fpdu.size(), end.now);
 }
 
-/// a has a Write for a peer that does not read, in several FPDUs; part of the first has been sent.
+/// a has posted a Write of several FPDUs to a peer that does not read, and has sent part of the
+/// first FPDU.
 struct Blocked {
   Blocked() : pair(options(), options()) {
     REQUIRE(pair.establish());

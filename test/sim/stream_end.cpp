@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a stream ended, as each end reports it: the request, its bytes, its wr_id and key, the
+// Tests how each end reports why a stream ended: the request, its bytes, its wr_id and key, the
 // verdict and the remedy.
 #include "iwarp/verbs/stream_end.hpp"
 
@@ -24,7 +24,8 @@ std::string memory_of(const RemoteAddress& at) {
   return fmt::format("rkey {:#x}, address {:#x}", at.rkey.value, at.to);
 }
 
-// Both kinds of completion; with acknowledged ones, a message waits for its receive.
+// Returns options for both kinds of completion. With acknowledged completions, a message waits for
+// its receive.
 std::vector<ConnectionOptions> kinds() {
   return {ConnectionOptions{}, holding(1s, acknowledged())};
 }
@@ -183,7 +184,8 @@ TEST_CASE("a completion queue that overflows is named") {
     const RemoteAddress at = remote(pair.b->memory(kBytes, kEverything));
     for (std::uint64_t i = 0; i < 3; ++i) post_write(*pair.a, i, sge(mine, 0, 8), at);
     carry(*pair.a, *pair.b);
-    post_write(*pair.a, 3, sge(mine, 0, 8), at);  // outstanding when the third completion is lost
+    post_write(*pair.a, 3, sge(mine, 0, 8),
+               at);  // This Write is outstanding when the third completion is lost.
     carry(*pair.b, *pair.a);
     pair.run();
     CHECK(why(*pair.a).starts_with("a completion queue of this end overflowed ("));

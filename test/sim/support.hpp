@@ -33,7 +33,7 @@ using ConnectionEventType = verbs::ConnectionEvent::Type;
 inline constexpr Access kEverything =
     Access::kLocalWrite | Access::kRemoteWrite | Access::kRemoteRead | Access::kRemoteAtomic;
 
-/// A pair that is in RTS.
+/// A pair of connections in RTS.
 struct Connected : Pair {
   explicit Connected(const ConnectionOptions& initiator = {},
                      const ConnectionOptions& responder = {}, const LinkOptions& link = {},
@@ -47,7 +47,8 @@ struct Regions {
   Region* mine;
   Region* theirs;
 };
-/// One at each end with all rights, of as many octets; 0: `theirs` is as large as `mine`.
+/// Creates one region at each end, with all rights: `mine` octets at a and `theirs` octets at b. 0
+/// means that both have the same size.
 inline Regions regions(Pair& pair, std::size_t mine, std::size_t theirs = 0) {
   return {pair.a->memory(mine, kEverything),
           pair.b->memory(theirs != 0 ? theirs : mine, kEverything)};
@@ -126,7 +127,7 @@ inline void post_recv(End& end, std::uint64_t id, const Sge& to) {
   REQUIRE(!end.qp->post_recv({.wr_id = id, .sgl = {&to, 1}}));
 }
 
-/// Returns the 64-bit word that a program would see there.
+/// Returns the 64-bit word at `offset`, as a program would read it.
 inline std::uint64_t word(const Region* region, std::size_t offset = 0) {
   std::uint64_t value = 0;
   std::memcpy(&value, region->address + offset, sizeof value);
@@ -180,7 +181,7 @@ inline std::string text(const std::vector<WorkCompletion>& list) {
   return out;
 }
 
-/// Carries what `from` would send now straight into the other end.
+/// Runs both ends until nothing more happens. Returns the text of a's completions.
 inline std::string completed(Pair& pair) {
   pair.run();
   return text(pair.a->completions());
@@ -221,7 +222,8 @@ inline void check_refused(Pair& pair, End& refuser, const std::string& why) {
   CHECK(sent_code(refuser) == why);
   CHECK(received_code(other) == why);
   CHECK(received_code(refuser) == "none");
-  CHECK(sent_code(other) == "none");  // never answered with another [VRB-10]
+  CHECK(sent_code(other) ==
+        "none");  // The other end never answers a Terminate with another. [VRB-10]
   CHECK(count(refuser, AsyncEventType::kTerminateSent) == 1);
   CHECK(count(other, AsyncEventType::kTerminateReceived) == 1);
   CHECK(refuser.qp->state() == QpState::kError);

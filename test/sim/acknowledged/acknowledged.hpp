@@ -19,7 +19,8 @@ inline ConnectionOptions holding(mpa::Duration hold, ConnectionOptions o = {}) {
   return o;
 }
 
-/// Turns "00001" into "01": messages instead of segments.
+/// Removes repeated opcodes, which turns "00001" into "01": one digit for each message instead of
+/// each segment.
 inline std::string collapsed(std::string opcodes) {
   opcodes.erase(std::unique(opcodes.begin(), opcodes.end()), opcodes.end());
   return opcodes;

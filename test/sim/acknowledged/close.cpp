@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Closing with acknowledged completions: the closing end first acknowledges what it has received,
-// because after its FIN it can no longer answer (RFC 5040 section 4.8, RFC 5041 section 6.2).
+// Tests closing with acknowledged completions: the closing end first acknowledges what it has
+// received, because after its FIN it can no longer answer (RFC 5040 section 4.8, RFC 5041 section
+// 6.2).
 #include "acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -9,8 +10,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// One Send of a's is acknowledged, but a does not know that yet, so it has not asked about the
-/// other one. Both have arrived at b.
+/// Two Sends of a's have arrived at b. b has acknowledged the first one, but the answer has not
+/// reached a, so a has not yet asked about the second one.
 struct Asked {
   explicit Asked(const ConnectionOptions& of_b = acknowledged()) : pair(acknowledged(), of_b) {
     REQUIRE(pair.establish());
@@ -49,7 +50,7 @@ TEST_CASE("it waits while the peer's thread has no processor, for a tenth of a s
 TEST_CASE("it does not wait for long for a peer that does not ask") {
   Asked asked;
   Pair& pair = asked.pair;
-  carry(*pair.b, *pair.a);  // b's answer
+  carry(*pair.b, *pair.a);  // Carries b's answer to the first request for acknowledgement.
   carry(*pair.a, *pair.b);
   post_send(*pair.a, 3, sge(asked.mine, 0, 0), SendFlags::kNone);
   Region* const inbox = pair.b->memory(64, kEverything);
@@ -76,7 +77,7 @@ TEST_CASE("an end that has nothing to acknowledge closes at once") {
   CHECK(pair.b->qp->state() == QpState::kIdle);
 }
 
-// Like a server that destroys its queue pairs while its clients are silent.
+// A server does this when it destroys its queue pairs while its clients are silent.
 TEST_CASE("the end that has taken an RTR alone closes at once [EMPA-38]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
     CAPTURE(static_cast<int>(rtr));
@@ -92,7 +93,8 @@ TEST_CASE("the end that has taken an RTR alone closes at once [EMPA-38]") {
 }
 
 TEST_CASE("a FIN in place of the answer fails the oldest request that it was about") {
-  Asked asked(ConnectionOptions{});  // with completions as in RFC 5040, so it does not wait
+  Asked asked(
+      ConnectionOptions{});  // b's completions follow RFC 5040, so b does not wait when it closes.
   Pair& pair = asked.pair;
   REQUIRE(!pair.b->qp->disconnect());
   pair.b->connection->transmit_plan(64, pair.b->now);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a peer refuses, and a peer that does not answer, with acknowledged completions: the request
-// that is refused fails, what was placed before it has succeeded, and what follows is flushed.
+// Tests what a peer refuses, and a peer that does not answer, with acknowledged completions: the
+// refused request fails, requests that were placed before it succeed, and the requests after it are
+// flushed.
 #include "acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -8,7 +9,7 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-// Three Writes, of which the second is refused and the third flushed.
+// Posts three Writes, of which the peer refuses the second. The third is flushed.
 void check_second_fails(Pair& pair, Region* mine, Region* theirs, RemoteAddress wrong) {
   post_write(*pair.a, 1, sge(mine, 0, 64), remote(theirs));
   post_write(*pair.a, 2, sge(mine, 0, 64), wrong);
@@ -126,7 +127,8 @@ TEST_CASE(
         "1 success, 2 success, 3 remote invalid request, 4 work request flushed");
 }
 
-// The sequence numbers also count the Reads that this stack adds, and that of an RTR.
+// The MSN in the Terminate also counts the Reads with which this stack requests acknowledgements,
+// and the Read of an RTR.
 TEST_CASE("of several Reads and atomics the one that the Terminate names fails [VRB-54] [EXT-61]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead}) {
     for (const bool atomic_fails : {true, false}) {
@@ -142,7 +144,7 @@ TEST_CASE("of several Reads and atomics the one that the Terminate names fails [
         post_read(*pair.a, id, sge(mine, 0, 8), remote(theirs, at));
       };
       post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
-      pair.run();  // asks with a Read of its own
+      pair.run();  // a requests an acknowledgement with a Read.
       ask(2, 0);
       pair.run();
       ask(3, 8);
@@ -150,7 +152,7 @@ TEST_CASE("of several Reads and atomics the one that the Terminate names fails [
       ask(5, 64);
       ask(6, 16);
       pair.run();
-      // The responder dropped the answer to the third in favour of the Terminate.
+      // The responder dropped the answer to request 3 and sent the Terminate instead.
       CHECK(text(pair.a->completions()) ==
             "1 success, 2 success, 3 work request flushed, 4 work request flushed, "
             "5 remote access error, 6 work request flushed");
@@ -215,7 +217,7 @@ TEST_CASE("a peer that gives no sign of life is given up in time, and not before
   pair.run();
   REQUIRE(pair.a->connection->timeout() == pair.a->now + 2s);
   pair.advance(2s - 1ns);
-  pair.a->connection->note_peer_seen(pair.a->now);  // the peer's TCP is alive
+  pair.a->connection->note_peer_seen(pair.a->now);  // The peer's TCP still acknowledges.
   pair.advance(2s - 1ns);
   CHECK(pair.a->completions().empty());
   pair.advance(1ns);
@@ -253,7 +255,7 @@ TEST_CASE("the receiver's limit holds the stream: for so long, not at all, for e
 
 TEST_CASE("a peer that has no room for our Read has taken what is in front of it [RDMAP-84]") {
   ConnectionOptions options = acknowledged(1);
-  options.startup.revision = 1;  // carries no IRD
+  options.startup.revision = 1;  // MPA revision 1 carries no IRD.
   Pair pair(options, {});
   REQUIRE(pair.establish(0, 0));
   const auto [mine, theirs] = regions(pair, 64);

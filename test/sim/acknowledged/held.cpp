@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests before a Send that waits for its receive: the peer acknowledges them unasked, because
-// the question about them is queued after the waiting Send.
+// Tests requests in front of a Send that waits for its receive: the peer acknowledges them without
+// being asked, because the request for their acknowledgement is queued behind the waiting Send.
 #include "acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -8,14 +8,15 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-/// Ends that hold Sends until there is a receive. `agreed`: both know the extension.
+/// Options of an end that holds Sends until there is a receive. `agreed`: whether it offers the
+/// extension.
 ConnectionOptions waiting(const ConnectionOptions& base, bool agreed = true) {
   auto out = holding(60s, base);
   out.startup.send_immediate = agreed;
   return out;
 }
 
-/// As waiting(), and with acknowledged completions.
+/// Options as from waiting(), with acknowledged completions.
 ConnectionOptions acknowledging(bool agreed = true) { return waiting(acknowledged(), agreed); }
 
 struct Memories {
@@ -34,7 +35,7 @@ void post_receives(Pair& pair, const Memories& m, std::size_t count) {
 TEST_CASE("a Send that waits for its receive holds back no completion of those in front of it") {
   for (const std::size_t segment : {100'000U, 50U}) {
     for (std::uint64_t receives = 0; receives <= 16; ++receives) {
-      // The receiver's own completions may be as in RFC 5040.
+      // Every second receiver has completions as in RFC 5040, which must make no difference.
       const auto receiver = receives % 2 == 0 ? acknowledging() : waiting({});
       Connected pair(acknowledging(), receiver, {.seed = 7, .max_segment = segment});
       const Memories m(pair);
@@ -95,8 +96,8 @@ TEST_CASE("nothing is said when a Send waits behind nothing that is unacknowledg
   CHECK(opcodes(pair.to_a) == "2");
 }
 
-// The peer may have ended: data that its kernel has not read would reset the connection while it
-// still sends.
+// The peer may already have closed its socket: data that its kernel has not read would then reset
+// the connection while the kernel still sends.
 TEST_CASE("a peer whose requests complete when they have left is told nothing") {
   Connected pair(waiting({}), acknowledging());
   const Memories m(pair);
@@ -129,11 +130,12 @@ TEST_CASE("the acknowledgement of what was delivered does not part an Immediate 
   Region* const inbox = pair.a->memory(4096, kEverything);
   post_receives(pair, m, 3);
   post_recv(*pair.a, 200, sge(inbox, 0, 4096));
-  post_send(*pair.a, 0, sge(m.mine, 0, 64));  // until then the responder may not send
+  post_send(*pair.a, 0,
+            sge(m.mine, 0, 64));  // The responder may not send before it has received this.
   CHECK(completed(pair) == "0 success");
   const Sge from = sge(m.theirs, 0, 3000);
   post_send_immediate(*pair.b, 0, {&from, 1}, 7);
-  // The Immediate has been sent, but nothing of the Send.
+  // Sends the Immediate, but nothing of the Send.
   const auto plan = pair.b->connection->transmit_plan(64, pair.b->now);
   for (const auto& piece : plan) {
     pair.to_a.wire.insert(pair.to_a.wire.end(), piece.begin(), piece.end());
@@ -154,7 +156,8 @@ TEST_CASE("an acknowledgement of what was never sent, or is done, completes noth
   post_receives(pair, m, 2);
   post_send(*pair.a, 0, sge(m.mine, 0, 64));
   CHECK(completed(pair) == "0 success");
-  // A program may write nothing to any address, including this one.
+  // A program may post zero-length Writes to any address, including the one that an acknowledgement
+  // uses. These name MSNs that a never sent or that are complete.
   for (const std::uint32_t msn : {0U, 1U, 2U, 3U, 0xFFFFFFFFU}) {
     post_write(*pair.b, 50, sge(m.theirs, 0, 0),
                {.rkey = rdmap::kHeldStag, .to = rdmap::held_to(rdmap::Msn{msn}).value});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FetchAdd and CmpSwap between two queue pairs: results, order, limits and fences (RFC 7306
+// Tests FetchAdd and CmpSwap between two queue pairs: results, order, limits and fences (RFC 7306
 // sections 5 and 7).
 #include "support.hpp"
 
@@ -27,8 +27,10 @@ TEST_CASE(
   set_word(theirs, 41, 8);
   post_fetch_add(*pair.a, 1, sge(old, 0, 8), remote(theirs, 8), 1);
   post_cmp_swap(*pair.a, 2, sge(old, 8, 8), remote(theirs, 8), 42, 99);
-  post_cmp_swap(*pair.a, 3, sge(old, 16, 8), remote(theirs, 8), 42, 7);   // does not match
-  post_fetch_add(*pair.a, 4, sge(old, 27, 8), remote(theirs, 8), ~0ULL);  // any local address
+  post_cmp_swap(*pair.a, 3, sge(old, 16, 8), remote(theirs, 8), 42,
+                7);  // 42 does not match, so nothing is swapped.
+  post_fetch_add(*pair.a, 4, sge(old, 27, 8), remote(theirs, 8),
+                 ~0ULL);  // The local address need not be aligned.
   pair.run();
   CHECK(word(old, 0) == 41);
   CHECK(word(old, 8) == 42);
@@ -67,14 +69,14 @@ TEST_CASE(
                             .add_mask = 0x8000000080000000,
                             .swap_mask = 5,
                             .compare = 6,
-                            .compare_mask = 7}});  // the last three are ignored here
+                            .compare_mask = 7}});  // FetchAdd ignores the last three fields.
   const Sge second = sge(old, 8, 8);
   post(*pair.a, {.wr_id = 2,
                  .opcode = WrOpcode::kCmpSwap,
                  .sgl = {&second, 1},
                  .remote = remote(theirs, 8),
                  .atomic = {.add_or_swap = 0xFFFF,
-                            .add_mask = 1,  // ignored
+                            .add_mask = 1,  // CmpSwap ignores this field.
                             .swap_mask = 0xFF00,
                             .compare = 0x34,
                             .compare_mask = 0xFF}});
@@ -83,7 +85,7 @@ TEST_CASE(
   CHECK(word(theirs, 8) == 0xFF34);
   CHECK(word(old) == 0x00000001FFFFFFFF);
   CHECK(word(old, 8) == 0x1234);
-  CHECK(pair.a->completions().empty());  // not signalled
+  CHECK(pair.a->completions().empty());  // The request is not signalled.
 }
 
 TEST_CASE(
@@ -147,7 +149,7 @@ TEST_CASE(
     if (opcodes(pair.to_a).find('b') != std::string::npos) break;
     REQUIRE(pair.step());
   }
-  CHECK(received);  // the Send completed before the response was sent
+  CHECK(received);  // The Send completes at b before b sends the response.
   pair.run();
   CHECK(word(mine, 16) == 1000);
   CHECK(word(theirs) == 1001);
@@ -164,7 +166,7 @@ TEST_CASE("an atomic is complete when its response is there, not before [EXT-41]
     REQUIRE(pair.step());
     done = pair.a->completions();
   }
-  CHECK(pair.to_a.wire.empty());  // its last octet has arrived
+  CHECK(pair.to_a.wire.empty());  // The last octet of the response has arrived.
   CHECK(word(mine) == 5);
 }
 
@@ -228,7 +230,7 @@ TEST_CASE("without ORD an atomic is an error of the request [VRB-46]") {
 
 TEST_CASE("as many Reads and atomics as IRD are answered, one more is 1/2/02 [EXT-25] [EXT-34]") {
   for (const std::uint64_t count : {4U, 5U}) {
-    ConnectionOptions plain;  // revision 1 negotiates no IRD: the requester may exceed it
+    ConnectionOptions plain;  // MPA revision 1 negotiates no IRD, so the requester may exceed it.
     plain.startup.revision = 1;
     plain.startup.ord = 8;
     Pair pair(plain, plain);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Immediate Data, alone and after an RDMA Write (RFC 7306 section 6).
+// Tests Immediate Data, alone and after an RDMA Write (RFC 7306 section 6).
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -11,7 +11,7 @@ TEST_CASE(
   Connected pair;
   Region* inbox = pair.b->memory(64, Access::kLocalWrite);
   post_recv(*pair.b, 10, sge(inbox, 0, 64));
-  REQUIRE(!pair.b->qp->post_recv({.wr_id = 11, .sgl = {}}));  // no buffer is needed
+  REQUIRE(!pair.b->qp->post_recv({.wr_id = 11, .sgl = {}}));  // An Immediate needs no buffer.
   post_immediate(*pair.a, 1, 0x0102030405060708);
   post_immediate(*pair.a, 2, ~0ULL, SendFlags::kSignaled | SendFlags::kSolicited);
   pair.run();
@@ -94,7 +94,7 @@ TEST_CASE(
         REQUIRE(pair.step());
         got = pair.b->completions();
       }
-      CHECK(same(mine, theirs, size));  // exactly when it completes
+      CHECK(same(mine, theirs, size));  // All data is in place when the receive completes.
       CHECK(got[0].opcode == WcOpcode::kRecvImmediate);
       CHECK(got[0].immediate == 77);
       CHECK(got[0].byte_len == 0);
@@ -127,7 +127,7 @@ TEST_CASE("an Immediate comes with how much was written right in front of it, wh
   write(10'000, 50);
   CHECK(written() == 10'050);
   CHECK(written() == 0);
-  write(10'050, 7);  // where the announced data ends
+  write(10'050, 7);  // Begins where the data that the last Immediate announced ends.
   CHECK(written() == 7);
   write(500, 10);
   write(0, 20);

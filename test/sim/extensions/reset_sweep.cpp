@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link breaks at every octet of a session with atomics and Immediates: all work completes in
+// Breaks the link at every octet of a session with atomics and Immediates: all work completes in
 // order, each atomic is executed once or not at all, and everything reported is correct.
 #include "support.hpp"
 
@@ -35,8 +35,8 @@ struct ExtensionsRun {
   Region* theirs;
 };
 
-// Checks that ids increase and that nothing but flushes follows the first flush. Returns how many
-// succeeded.
+// Checks that ids increase and that after the first flushed completion all others are flushed.
+// Returns the number of completions that succeeded.
 std::size_t good_in_order(const std::vector<WorkCompletion>& list) {
   std::size_t good = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -67,7 +67,7 @@ bool extensions_with_reset(const ConnectionOptions& options, std::size_t max_seg
   CHECK(received.size() == 2);
   const auto good = good_in_order(sent);
   const auto arrived = good_in_order(received);
-  // What has completed was executed; other requests may have been executed as well.
+  // The peer executed the requests that have completed, and may have executed more.
   const std::size_t adds = good < 3 ? good : good < 5 ? good - 1 : good - 2;
   CHECK(word(run.theirs) >= adds);
   CHECK(word(run.theirs) <= kAdds);
@@ -97,6 +97,6 @@ TEST_CASE(
       CAPTURE(at);
       REQUIRE(++at < 10'000);
     }
-    CHECK(at > 600);  // the session has more octets than that
+    CHECK(at > 600);  // The session has more than 600 octets.
   }
 }

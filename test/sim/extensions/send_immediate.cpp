@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Send with Immediate between two ends that negotiated it: one request, one receive and one
-// completion at each end, and how it can fail.
+// Tests Send with Immediate between two ends that negotiated it (one request, one receive and one
+// completion at each end), and how it can fail.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -191,7 +191,7 @@ TEST_CASE("who did not agree to it, or to RFC 7306, cannot be sent one [EXT-1]")
             verbs::Errc::kNotAgreed);
       CHECK(pair.a->qp->query().send_outstanding == 0);
       post_recv(*pair.b, 9, sge(pair.b->memory(8, kEverything), 0, 8));
-      post_send(*pair.a, 1, from);  // everything else works
+      post_send(*pair.a, 1, from);  // All other requests work.
       pair.run();
       CHECK(text(pair.b->completions()) == "9 success");
     }
