@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state machine toolkit: finding errors in a table, and snapshots.
+// Tests the state machine toolkit: it finds errors in a table, and makes snapshots.
 #include "iwarp/bytes/fsm.hpp"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,8 @@ const char* to_string(Act act) {
 }
 
 constexpr std::array kDoor{
-    DoorEdge{Door::kLocked, Act::kTurnKey, Door::kClosed, "c"},  // used before it is reachable
+    DoorEdge{Door::kLocked, Act::kTurnKey, Door::kClosed,
+             "c"},  // The table uses kLocked before any edge leads there.
     DoorEdge{Door::kClosed, Act::kTurnKey, Door::kLocked, "b"},
     DoorEdge{Door::kOpen, Act::kPull, Door::kClosed, "a"},
     DoorEdge{Door::kClosed, Act::kPush, Door::kOpen, "a"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mutex of the data path: mutual exclusion, and every waiter is woken up.
+// Tests the mutex of the data path: mutual exclusion, and that every waiter is woken up.
 #include "iwarp/bytes/mutex.hpp"
 
 #include <doctest/doctest.h>
@@ -46,7 +46,8 @@ TEST_CASE("all who sleep on a mutex come to it") {
       });
     }
     while (came != 3) std::this_thread::yield();
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // longer than any thread spins
+    for (int i = 0; i < 1000; ++i)
+      std::this_thread::yield();  // This takes longer than any thread spins.
   }
   threads.clear();
   CHECK_EQ(counted, 3);

@@ -48,7 +48,8 @@ TEST_CASE("a buffer of several pieces is filled across their borders [DDP-40]") 
     return bytes::Span(memory).subspan(at, n);
   };
   const auto payload = pattern(23, 9);
-  // Every way to cut 23 octets into two segments, over pieces of 1, 0, 7 and 15 octets.
+  // Cuts 23 octets into two segments in every possible way. The buffer has pieces of 1, 0, 7 and 15
+  // octets.
   for (std::size_t cut = 0; cut <= payload.size(); ++cut) {
     Bench bench;
     bench.sink.buffer = {piece(0, 1), piece(10, 0), piece(20, 7), piece(40, 15)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the DDP tests: segments made from their fields, and a Sink that returns scripted
-// answers and records its calls. It checks nothing itself.
+// Helpers of the DDP tests: segments made from their fields, and a Sink that returns scripted
+// answers and records its calls. The Sink checks nothing itself.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -64,7 +64,7 @@ class ScriptedSink {
   std::optional<Fault> refuse_buffer;
   std::optional<Fault> refuse_delivery;
   bool buffer_ready = true;
-  bytes::Scatter tagged_memory;  ///< all of it, at TO 0
+  bytes::Scatter tagged_memory;  ///< memory of every STag, from TO 0 on
   bytes::Scatter buffer;
 
   // Recorded calls.

@@ -33,7 +33,7 @@ void check_message(const Message& message, const std::vector<Segment>& segments,
     CHECK(s.offset == offset);
     const auto ulpdu = s.header.size() + s.length;
     CHECK(ulpdu <= mulpdu);
-    if (!last) CHECK(ulpdu == mulpdu);  // full
+    if (!last) CHECK(ulpdu == mulpdu);  // The segment is full.
     if (message.tagged) {
       CHECK(s.header.stag == message.stag);
       CHECK(s.header.to.value == message.to.value + offset);

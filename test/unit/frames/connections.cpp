@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPA connections among packets: detected, followed through loss and reuse, forgotten.
+// Tests that MPA connections are detected among packets, followed through loss and port reuse, and
+// forgotten.
 #include "frames/connections/connections.hpp"
 
 #include <doctest/doctest.h>
@@ -52,7 +53,8 @@ struct Listener final : frames::ConnectionListener {
   }
   ConnectionInfo info;
   std::size_t frames = 0, violations = 0, bad = 0, unknown = 0, startups = 0, answers = 0;
-  std::vector<std::uint64_t> packets;  ///< of the frames, in the order of the callbacks
+  std::vector<std::uint64_t>
+      packets;  ///< numbers of the packets in which frames ended, in the order of the callbacks
   std::vector<frames::Skipped> skips;
   std::vector<frames::Closed> endings;
   std::vector<std::string> datagrams;
@@ -153,7 +155,8 @@ TEST_CASE(
     std::swap(moved.packets[late], moved.packets[late + 1]);
     const auto seen = look_at(moved);
     CHECK(std::ranges::is_sorted(seen.packets));
-    // An acknowledgement of later data proves that the hole was sent, so it is not waited for.
+    // An acknowledgement of later data proves that the octets of the hole were sent, so the reader
+    // does not wait for them.
     if (seen.endings[0].tcp[0].missing + seen.endings[0].tcp[1].missing != 0) continue;
     CHECK(seen.frames == 12);
     CHECK(seen.skips.empty());
@@ -165,7 +168,7 @@ TEST_CASE("a hole that is not acknowledged keeps the other stream for a bounded 
   wire.open();
   auto script = WireScript::started();
   wire.script(script);
-  wire.seq[1] += 50;  // a hole
+  wire.seq[1] += 50;  // Leaves a hole in the stream.
   const auto acknowledged = wire.seq[1] - 50;
   wire.add(false, counting(10));
   for (int i = 0; i < 400; ++i) {
@@ -185,7 +188,7 @@ TEST_CASE("a hole that is not acknowledged keeps the other stream for a bounded 
   CHECK(seen.endings[0].tcp[1].missing == 50);
 }
 
-/// A packet as on a link without a header of its own.
+/// Makes a UDP packet as on a link without a link header.
 std::vector<std::byte> udp_packet(bytes::View payload, std::uint16_t port, bool v6) {
   std::vector<std::byte> out((v6 ? 40 : 20) + 8 + payload.size());
   bytes::Writer writer(out);
@@ -235,7 +238,7 @@ TEST_CASE("datagrams of this stack are told apart from others, to the port that 
   constexpr std::uint32_t kQp = 0x821234;
   auto octets = ud_octets(kQp);
   for (const bool v6 : {false, true}) give(udp_packet(octets, 0x1234, v6));
-  give(udp_packet(ud_octets(0xFFFFFF), 0xFFFF, false));  // to a multicast group
+  give(udp_packet(ud_octets(0xFFFFFF), 0xFFFF, false));  // Sends to a multicast group.
   octets[40] ^= std::byte{1};
   give(udp_packet(octets, 0x1234, false));
   CHECK(seen.datagrams == std::vector<std::string>{
@@ -244,7 +247,7 @@ TEST_CASE("datagrams of this stack are told apart from others, to the port that 
                               "10.0.0.1:4000 > 10.0.0.2:65535 810fa0 > ffffff 3 octets",
                               "10.0.0.1:4000 > 10.0.0.2:4660 810fa0 > 821234 3 octets, damaged"});
   CHECK(connections.counts().datagrams == 4);
-  give(udp_packet(octets, 0x1235, false));  // another port
+  give(udp_packet(octets, 0x1235, false));  // Uses another port.
   give(udp_packet(std::vector<std::byte>(100), 0x1234, false));
   for (const bool v6 : {false, true}) {
     const auto packet = udp_packet(octets, 0x1234, v6);
@@ -256,7 +259,7 @@ TEST_CASE("datagrams of this stack are told apart from others, to the port that 
   CHECK(connections.counts().datagrams == 4);
 }
 
-/// Parses immediately what a tap writes.
+/// A tap writes packets to this sink, which parses each immediately.
 struct ReadBack final : trace::PacketSink {
   explicit ReadBack(frames::ConnectionListener& listener) : connections(listener) {}
   void write(bytes::View packet, mpa::TimePoint /*now*/) override {
@@ -308,7 +311,7 @@ TEST_CASE("packets that come twice or in another order change nothing") {
   }
   CHECK(look_at(wire).frames == 12);
   auto swapped = whole();
-  std::swap(swapped.packets[6], swapped.packets[7]);  // two segments of one Write
+  std::swap(swapped.packets[6], swapped.packets[7]);  // Swaps two segments of one Write.
   const auto seen = look_at(swapped);
   CHECK(seen.frames == 12);
   CHECK(seen.violations == 1);
@@ -390,7 +393,7 @@ TEST_CASE("what many connections hold is bounded together") {
   for (std::uint16_t port = 1; port <= 400; ++port) {
     Wire wire{.packets = {}, .form = {.near_port = port}};
     wire.open();
-    wire.seq[0] += 10;  // a hole, so that all that follows is held
+    wire.seq[0] += 10;  // Leaves a hole, so that everything after it is held.
     for (int i = 0; i < 4; ++i) wire.add(true, piece);
     show(connections, wire);
     CHECK(connections.held() <= frames::Connections::kMaxHeld + 5 * piece.size());

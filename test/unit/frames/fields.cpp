@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model of a session for programs that display it: fields with their octets, memory, states.
+// Tests the model of a session for programs that display it: fields with their octets, memory and
+// states.
 #include "frames/model/fields.hpp"
 
 #include <doctest/doctest.h>

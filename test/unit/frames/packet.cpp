@@ -30,7 +30,7 @@ TEST_CASE("TCP is found behind every link type, IPv4 and IPv6, with VLAN tags an
         CAPTURE(v6);
         const MadePacket made{.link = link, .v6 = v6, .vlans = vlans, .seq = 77, .options = 12};
         auto packet = made(payload);
-        packet.resize(packet.size() + 6);  // padding of the link
+        packet.resize(packet.size() + 6);  // The link pads the packet.
         TcpSegment s;
         REQUIRE(parse_packet(link, packet, packet.size(), s) == PacketKind::kTcp);
         CHECK(s.seq == 77);
@@ -87,10 +87,10 @@ TEST_CASE("what is no TCP is told apart") {
   packet[20] = std::byte{0x20};
   CHECK(kind() == PacketKind::kFragment);
   packet[20] = std::byte{0};
-  packet[14] = std::byte{0x43};  // a header of 12 octets
+  packet[14] = std::byte{0x43};  // The IPv4 header claims to have only 12 octets.
   CHECK(kind() == PacketKind::kMalformed);
   packet[14] = std::byte{0x45};
-  packet[46] = std::byte{0xF0};  // a TCP header of 60 octets
+  packet[46] = std::byte{0xF0};  // The TCP header claims to have 60 octets.
   CHECK(kind() == PacketKind::kMalformed);
   packet.resize(40);
   CHECK(kind() == PacketKind::kMalformed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session derives from its frames, and every rule that it checks.
+// Tests what a session derives from its frames, and every rule that it checks.
 #include "frames/session/session.hpp"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,8 @@ using trace::Side;
 constexpr bool kNear = true;
 constexpr bool kFar = false;
 
-/// What was reported about a frame, without what is only valid during the call.
+/// A copy of what was reported about a frame, without the parts that are valid only during the
+/// callback.
 struct Said {
   std::uint64_t number, operation;
   std::optional<std::uint64_t> request, cause;
@@ -69,7 +70,7 @@ struct Started : WireScript {
   Started() : WireScript(Options{}) {
     request();
     reply();
-    send(kNear, 1, counting(4));  // so that the far end may send as well
+    send(kNear, 1, counting(4));  // The far end may send once it has received this.
   }
 };
 
@@ -110,7 +111,7 @@ TEST_CASE("Read Requests in little-endian order are understood by what answers t
   }
   const auto seen = look_at(script);
   REQUIRE(seen.size() == 9);
-  CHECK(seen[3].rules.empty());  // cannot be decided yet
+  CHECK(seen[3].rules.empty());  // The byte order cannot be decided yet.
   for (const std::size_t i : {4U, 5U, 7U}) CHECK(seen[i].rules == Rules{Rule::kReadByteOrder});
   for (const std::size_t i : {6U, 8U}) CHECK(seen[i].rules.empty());
   for (const std::size_t i : {4U, 6U, 8U}) {
@@ -155,10 +156,11 @@ TEST_CASE("a session without faults breaks no rule, and its frames are joined") 
     const auto seen = look_at(script);
     REQUIRE(seen.size() == 12);
     for (std::size_t i = 0; i < 10; ++i) CHECK(seen[i].rules.empty());
-    CHECK(seen[4].operation == seen[6].operation);  // a Write of three segments
-    CHECK(seen[8].operation == seen[7].operation);  // the response to the Read Request
+    CHECK(seen[4].operation == seen[6].operation);  // These are segments of one Write.
+    CHECK(seen[8].operation == seen[7].operation);  // Frame 8 is the response to the Read Request.
     CHECK(seen[8].request == seen[7].number);
-    // The Write to the STag that was invalidated, and the Terminate of it.
+    // Frame 10 is the Write to the STag that was invalidated, and frame 11 the Terminate that
+    // refuses the Write.
     CHECK(seen[10].rules == Rules{Rule::kStagValid});
     CHECK(seen[11].cause == seen[10].number);
   }
@@ -284,8 +286,9 @@ TEST_CASE("octets that MPA must not send [MPA-7] [MPA-15] [MPA-27] [MPA-46] [DDP
   CHECK(one(false, 5, 2, false) == Rules{Rule::kDdpReserved});
   CHECK(one(false, 5, SIZE_MAX, false) == Rules{Rule::kPad});
   CHECK(one(true, 5, SIZE_MAX, false) == Rules{Rule::kPad});
-  CHECK(one(true, 600, 515, true) == Rules{});  // such a stream has no boundaries any more
-  // Longer than the project's own framer makes them.
+  CHECK(one(true, 600, 515, true) ==
+        Rules{});  // After a wrong marker the stream has no FPDU boundaries any more.
+  // Makes an FPDU that is longer than any from this project's framer.
   auto script = WireScript::started();
   constexpr std::uint16_t kLength = mpa::kMaxMulpdu + 1;
   std::vector<std::byte> fpdu(mpa::fpdu_size(kLength));
@@ -376,7 +379,7 @@ TEST_CASE(
   CHECK(broken(script) == Rules{Rule::kAfterTerminate});
 }
 
-/// Handmade startup frames.
+/// Startup frames whose fields the test sets.
 struct Startup {
   mpa::StartupFrame request{.kind = mpa::FrameKind::kRequest, .enhanced = true, .revision = 2};
   mpa::StartupFrame reply{.kind = mpa::FrameKind::kReply, .enhanced = true, .revision = 2};
@@ -450,7 +453,7 @@ TEST_CASE("who may send first, and what [MPA-93] [EMPA-38] [RDMAP-83]") {
 }
 
 TEST_CASE("what was not seen is not held against anybody") {
-  // The first half of the session is missing.
+  // Drops the first half of the session.
   auto script = short_session({});
   std::vector<Rule> rules;
   frames::Session session;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams from segments that are duplicated, late, overlapping, cut or missing.
+// Tests streams from segments that are duplicated, late, overlapping, cut or missing.
 #include "frames/connections/tcp_reassembly.hpp"
 
 #include <doctest/doctest.h>
@@ -32,7 +32,7 @@ struct Sink final : frames::StreamSink {
   std::uint64_t lost = 0;
 };
 
-constexpr std::uint32_t kIsn = 0xFFFFFF00;  // wraps soon
+constexpr std::uint32_t kIsn = 0xFFFFFF00;  // The sequence numbers soon wrap.
 
 struct Direction {
   TcpReassembly tcp;
@@ -70,7 +70,7 @@ TEST_CASE("segments in any order, twice and overlapping, are one stream") {
       if (random() % 4 == 0) pieces.push_back(pieces[random() % pieces.size()]);
       at += size;
     }
-    // Reorders within a window, as networks do.
+    // Reorders packets within a window, as networks do.
     for (std::size_t i = 0; i + 8 < pieces.size(); i += 4) {
       std::shuffle(pieces.begin() + static_cast<std::ptrdiff_t>(i),
                    pieces.begin() + static_cast<std::ptrdiff_t>(i + 8), random);
@@ -109,7 +109,8 @@ TEST_CASE("what the peer has acknowledged is not waited for") {
   d.give(10, 10);
   d.give(50, 10);
   d.tcp.acknowledged(kIsn, d.sink);
-  d.tcp.acknowledged(kIsn + 9, d.sink);  // the last octet of the hole may still come
+  d.tcp.acknowledged(
+      kIsn + 9, d.sink);  // The last octet of the hole is not acknowledged, so it may still arrive.
   CHECK(d.sink.lost == 0);
   d.tcp.acknowledged(kIsn + 10, d.sink);
   CHECK(d.sink.lost == 10);
@@ -128,24 +129,25 @@ TEST_CASE("out of order is what comes late, not what waits for it") {
   d.give(20, 10);
   d.give(30, 10);
   d.give(50, 10);
-  d.give(30, 10);  // a duplicate
+  d.give(30, 10);  // This is a duplicate.
   CHECK(d.tcp.counts().reordered == 0);
   CHECK(d.tcp.counts().repeated == 10);
-  d.give(40, 10);  // late, and still not in order
+  d.give(40, 10);  // This is late, and still not in order.
   CHECK(d.tcp.counts().reordered == 1);
   d.give(10, 10);
   CHECK(d.tcp.counts().reordered == 2);
   CHECK(d.is_all(60));
-  d.give(10, 10);  // a duplicate
+  d.give(10, 10);  // This is a duplicate.
   CHECK(d.tcp.counts().reordered == 2);
   CHECK(d.tcp.counts().repeated == 20);
 }
 
 TEST_CASE("a capture without the SYN begins with the first octets that it has") {
   Direction d;
-  d.tcp.segment({.seq = kIsn - 5000}, {}, d.sink);  // an acknowledgement without data
+  d.tcp.segment({.seq = kIsn - 5000}, {},
+                d.sink);  // An acknowledgement without data does not begin the stream.
   d.give(1000, 100);
-  d.give(900, 100);  // late, and older: looks like a retransmission
+  d.give(900, 100);  // This is late and precedes the beginning, so it looks like a retransmission.
   d.give(1100, 100);
   CHECK(d.sink.stream.size() == 200);
   CHECK(d.tcp.counts().repeated == 100);
@@ -181,7 +183,8 @@ TEST_CASE("a probe of one old octet and a number far ahead") {
   d.give(0, 100);
   d.give(99, 1);
   CHECK(d.tcp.counts().repeated == 1);
-  // 2 GiB or more behind counts as ahead.
+  // This number is 0x70000000 octets behind the next octet, which is further back than any
+  // retransmission. TcpReassembly therefore counts it as 0x90000000 octets ahead.
   d.tcp.segment(
       {.seq = kIsn + 100 + 0x90000000U, .payload = bytes::View(d.all).first(5), .size = 5}, {},
       d.sink);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deframer from the staging area: golden frames, what it must ignore, what it must refuse, and how
-// plans end. Placement has a file of its own.
+// Tests the Deframer with its staging area: golden frames, what it must ignore, what it must
+// refuse, and how receive plans end. placement.cpp tests direct placement.
 #include "iwarp/mpa/deframer.hpp"
 
 #include <doctest/doctest.h>
@@ -60,7 +60,8 @@ TEST_CASE(
       for (std::size_t i = 0; i < received.ulpdus.size(); ++i) {
         REQUIRE(received.ulpdus[i] == sent[i]);
       }
-      // Not a fault: a length that grew past the end of the stream still waits for data. [MPA-61]
+      // A fault is not required: a damaged length may extend past the end of the stream, so that
+      // the deframer still waits for data. [MPA-61]
       if (received.fault) REQUIRE(*received.fault == mpa::kCrcMismatch);
     }
   }
@@ -100,7 +101,8 @@ TEST_CASE(
 
 TEST_CASE("a marker that disagrees with the length chain is error 3 [MPA-58] [MPA-108] [MPA-110]") {
   for (const bool crc : {true, false}) {
-    for (const std::size_t size : {20U, 600U}) {  // a leading marker only; an interior one as well
+    for (const std::size_t size : {20U, 600U}) {  // FPDUs of 20 octets have only a leading marker,
+                                                  // those of 600 also an interior one.
       for (const int wrong : {4, 512, 0xFFFC}) {
         ReferenceStream stream(true, crc);
         stream.fpdu(Octets(size), {.wrong_ptr = static_cast<std::uint16_t>(wrong)});
@@ -159,7 +161,7 @@ TEST_CASE("a stream cut short delivers what is whole and nothing else [MPA-61]")
         receive_all(deframer, View(stream.octets()).first(size), [] { return kWhole; });
     REQUIRE(!received.fault);
     REQUIRE(received.ulpdus.size() == (size >= boundary ? 1 : 0));
-    // A FIN is clean only between two FPDUs.
+    // The end of the stream is clean only between two FPDUs.
     REQUIRE(deframer.at_boundary() == (size == 0 || size == boundary));
   }
 }
@@ -214,12 +216,14 @@ TEST_CASE("kPartial comes once, when the wanted prefix is there, and the prefix 
             ++partials;
             REQUIRE(deframer.ulpdu_length() == ulpdu.size());
             REQUIRE(std::ranges::equal(deframer.prefix(), View(ulpdu).first(want)));
-            CHECK(deframer.staged_octets() < want + 2 + 2 * 4 + 1);  // as early as possible
+            CHECK(deframer.staged_octets() <
+                  want + 2 + 2 * 4 + 1);  // kPartial is returned as early as possible.
           }
         }
         CHECK(partials == 1);
         REQUIRE(step == Step::kUlpdu);
-        CHECK(*deframer.next(want) == Step::kUlpdu);  // until consume()
+        CHECK(*deframer.next(want) ==
+              Step::kUlpdu);  // next() returns the same step until consume() is called.
         CHECK(std::ranges::equal(deframer.prefix(), View(ulpdu).first(want)));
         deframer.consume();
         CHECK(deframer.at_boundary());
@@ -297,7 +301,8 @@ TEST_CASE("equal large FPDUs pass the stage without being moved") {
   const Received received =
       receive_all(deframer, stream.octets(), [&] { return 1 + random() % 150000; });
   CHECK(received.ulpdus.size() == 20);
-  // Only the first read is made without knowing how long the FPDUs are.
+  // Only the first read is planned without knowing how long the FPDUs are, so only its octets are
+  // moved.
   CHECK(deframer.counters().octets_copied <= 60008);
 }
 

@@ -35,7 +35,7 @@ TEST_CASE("MULPDU follows the formula for the EMSS [MPA-4] [MPA-47] [MPA-48]") {
                                          {8948, 8942, 8870},
                                          {8960, 8954, 8882},
                                          {16384, 16378, 16250},
-                                         {1449, 1442, 1430},  // EMSS mod 4 keeps FPDUs aligned to 4
+                                         {1449, 1442, 1430},  // The formula subtracts EMSS mod 4.
                                          {1451, 1442, 1430}}) {
     CAPTURE(row.emss);
     CHECK(mulpdu_for(row.emss, false) == Mulpdu{row.without});
@@ -52,8 +52,9 @@ TEST_CASE("MULPDU stays inside 128..64768 at both ends [MPA-6] [MPA-51] [MPA-52]
     CHECK(mulpdu_for(65483, markers) == Mulpdu{kMaxMulpdu});
     CHECK(mulpdu_for(1U << 30, markers) == Mulpdu{kMaxMulpdu});
   }
-  CHECK(mulpdu_for(134, false) == Mulpdu{128});  // 134 mod 4 = 2: 134 - 8 = 126, raised
-  CHECK(mulpdu_for(136, false) == Mulpdu{130});  // the first above the bound
+  CHECK(mulpdu_for(134, false) ==
+        Mulpdu{128});  // 134 mod 4 = 2, and 134 - 8 = 126 is raised to the minimum.
+  CHECK(mulpdu_for(136, false) == Mulpdu{130});  // 136 is the first EMSS above the lower bound.
   CHECK(mulpdu_for(64774, false) == Mulpdu{64766});
   CHECK(mulpdu_for(64776, false) == Mulpdu{64768});
 }
@@ -89,7 +90,8 @@ TEST_CASE("markers are counted at each position 0, 512, 1024, not at the very en
 }
 
 TEST_CASE("the layout names each octet of an FPDU as a walk along the stream does [MPA-27]") {
-  // One letter per wire octet: m marker, u ULPDU, . length field, PAD and CRC.
+  // Writes one letter for each octet on the wire: m for a marker, u for the ULPDU, a dot for the
+  // length field, PAD and CRC.
   for (std::uint64_t start = 0; start < 512; start += 4) {
     for (const std::size_t length :
          {0U, 1U, 2U, 485U, 486U, 500U, 502U, 506U, 1000U, 1018U, 1525U}) {
@@ -124,7 +126,7 @@ TEST_CASE("the layout names each octet of an FPDU as a walk along the stream doe
 }
 
 TEST_CASE("a marker between PAD and CRC belongs to the FPDU, CRC included [MPA-44] [MPA-45]") {
-  // The first FPDU of a stream, with a Send of 485 octets: PAD ends at position 512.
+  // Makes the first FPDU of a stream, with a Send of 485 octets. PAD ends at position 512.
   std::vector<std::byte> fpdu(520, std::byte{0x5A});
   const auto put = [&fpdu](std::ptrdiff_t at, const char* text) {
     const auto octets = bytes::from_hex(text).value();

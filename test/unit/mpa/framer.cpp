@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Framer: golden frames, the gather list, cookies, and taking FPDUs back. The round trip tests
-// cover all lengths.
+// Tests the Framer: golden frames, the gather list, cookies, and withdrawing FPDUs. round_trip.cpp
+// covers all lengths.
 #include "iwarp/mpa/framer.hpp"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,8 @@ using mpa::PayloadMode;
 
 constexpr std::size_t kAll = 1024;
 
-/// Frames `ulpdu` as 18 octets of header (or fewer) and payload in place.
+/// Frames `ulpdu`: copies a header of up to 18 octets, and treats the octets after it as payload
+/// according to `mode`.
 void frame(Framer& framer, View ulpdu, std::uint64_t cookie = 0,
            PayloadMode mode = PayloadMode::kInPlace) {
   const std::size_t header = std::min<std::size_t>(18, ulpdu.size());
@@ -82,7 +83,8 @@ TEST_CASE("large payload stays where it is and shares pieces with nobody") {
   REQUIRE(plan.size() == 5);
   CHECK(plan[1].data() == ulpdu.data() + 18);
   CHECK(plan[1].size() == 4000);
-  CHECK(plan[2].size() == mpa::pad_size(4018) + 4 + 2 + 18);  // trailer and next header together
+  CHECK(plan[2].size() ==
+        mpa::pad_size(4018) + 4 + 2 + 18);  // One piece holds the trailer and the next header.
   CHECK(plan[3].data() == ulpdu.data() + 18);
   CHECK(framer.plan(2).size() == 2);
   CHECK(framer.counters().octets_copied == 0);
@@ -145,7 +147,7 @@ TEST_CASE("the largest ULPDU has room in empty queues however small the limits a
       CHECK(!framer.room(18, 1, mode));
       const Octets part = send_all(framer, 5000);
       sent.insert(sent.end(), part.begin(), part.end());
-      CHECK(!framer.room(18, 1, mode));  // until the cookie is fetched
+      CHECK(!framer.room(18, 1, mode));  // There is no room until the cookie has been fetched.
       CHECK(cookies(framer).size() == 1);
     }
     CHECK(sent == reference.octets());
@@ -238,7 +240,7 @@ TEST_CASE("drop_unsent keeps the FPDU that is half out and the stream goes on be
         one.fpdu(first);
         return one.octets().size();
       }();
-      // Nothing sent; then each octet of the first FPDU; then exactly the first FPDU.
+      // Sends nothing, then part of the first FPDU, then exactly the first FPDU.
       for (std::size_t out = 0; out <= first_size; out += out < 40 ? 1 : 13) {
         CAPTURE(out);
         Framer framer({.markers = markers});

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The golden frames; golden.hpp says where they come from. Long payloads are generated, the octets
-// around them are literal.
+// Defines the golden frames; golden.hpp says where they come from. Long payloads are generated, the
+// octets around them are literal.
 #include "golden.hpp"
 
 namespace iwarp::test {
 namespace {
 
-/// An untagged Send header (DDP and RDMAP) with this MSN, then `payload` times `value`.
+/// Makes an untagged Send (DDP and RDMAP header) with MSN `msn` and `payload` octets of `value`.
 Octets send_ulpdu(std::uint8_t msn, std::size_t payload, std::byte value) {
   Octets ulpdu = hex("4143 00000000 00000000 00000000 00000000");
   ulpdu[13] = static_cast<std::byte>(msn);

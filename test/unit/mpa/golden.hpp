@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden frames of full operation. Fig. 5 and Fig. 6 are those of RFC 5044 section 4.4; the others
-// were computed with an encoder independent of this project and accepted by tshark 4.0.17.
+// Golden frames of full operation. Fig. 5 and Fig. 6 are from RFC 5044 section 4.4; the other
+// frames were computed with an encoder independent of this project and accepted by tshark 4.0.17.
 #pragma once
 
 #include <string>

@@ -42,7 +42,7 @@ class Receiver {
     CHECK(stream.empty());
     CHECK(deframer_.at_boundary());
     for (const Fate fate : {Fate::kStage, Fate::kPlace, Fate::kPlaceLate, Fate::kAbandon}) {
-      CHECK(seen_[fate] > 0);  // each way was tried
+      CHECK(seen_[fate] > 0);  // The stream was long enough for each treatment.
     }
   }
 
@@ -58,7 +58,7 @@ class Receiver {
     if (fate_ == Fate::kPlace || fate_ == Fate::kAbandon) place();
   }
 
-  /// Between two reads: decides what was not decided at kPartial.
+  /// Called between two reads: places or abandons the payload if that was not done at kPartial.
   void decide_late() {
     if (!open_ || random_() % 2 == 0) return;
     if (fate_ == Fate::kPlaceLate) place();

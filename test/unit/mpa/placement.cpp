@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// place(): payload that goes straight to its destination, at every split between what was staged
-// before the destination was known and what arrived later; verification at the end; abandoning it.
+// Tests place(): payload goes straight to its destination, at every split between octets that were
+// staged before the destination was known and octets that arrived later. Also tests verification at
+// the end, and abandoning a placement.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -58,7 +59,7 @@ bool reach_partial(Deframer& deframer, View stream, std::size_t first) {
   return step && *step == Step::kPartial;
 }
 
-/// Feeds the rest in cuts of `cut` octets. Returns the step after the last octet.
+/// Feeds `rest` in cuts of `cut` octets. Returns the step after the last octet.
 mpa::StepOrFault finish(Deframer& deframer, View rest, std::size_t cut) {
   mpa::StepOrFault step = Step::kNeedMore;
   while (!rest.empty()) {
@@ -181,7 +182,7 @@ TEST_CASE("once payloads are placed, only the front of the next large FPDU is re
   for (int i = 0; i < 20; ++i) {
     REQUIRE(*deframer.next(kHeader) == Step::kPartial);
     deframer.place(kHeader, Scatter{Span(destination)});
-    rest = rest.subspan(fill(deframer, rest, 1000000));  // one read for each FPDU
+    rest = rest.subspan(fill(deframer, rest, 1000000));  // Each FPDU takes one read.
     REQUIRE(*deframer.next(kHeader) == Step::kPlaced);
     deframer.consume();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Framer against the reference encoder, and back through the Deframer: every ULPDU length up to
-// 2100 and the largest ones, markers and CRC on and off, at any TCP segmentation.
+// Compares the Framer with the reference encoder, and feeds the result to the Deframer: every ULPDU
+// length up to 2100 and the largest ones, markers and CRC on and off, at any TCP segmentation.
 #include <doctest/doctest.h>
 
 #include "stream.hpp"

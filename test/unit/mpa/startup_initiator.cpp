@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The initiator's rules of RFC 5044 section 7.1 and RFC 6581, one by one.
+// Tests the initiator's rules of RFC 5044 section 7.1 and RFC 6581, one by one.
 #include "startup_support.hpp"
 
 namespace iwarp::mpa::test {
@@ -20,7 +20,7 @@ StartupOptions peer_to_peer(Rtr preferred, RtrSet supported = {}) {
   return options;
 }
 
-/// An initiator that got this Reply in one piece.
+/// Returns an initiator that received `reply` in one piece.
 Startup answered(const StartupOptions& options, bytes::View reply) {
   auto end = requested(options);
   end.receive(reply, kStart);
@@ -68,7 +68,7 @@ TEST_CASE("the default Request asks for CRC and not for markers [MPA-2, MPA-36, 
 
 TEST_CASE("a plain Request has Rev 1, no S and no word [MPA-75, EMPA-4, EMPA-5, EMPA-47]") {
   auto options = plain_options();
-  options.rtr = Rtr::kWrite;  // an enhanced feature: not available in Rev 1
+  options.rtr = Rtr::kWrite;  // An RTR is an enhanced feature, which Rev 1 does not have.
   Startup end(Role::kInitiator, options);
   REQUIRE(end.request(octets("hi"), kStart));
   CHECK(text(end.transmit()) == kRequestKey + "40010002 6869");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every frame cut at every octet, truncated at every octet, and with every bit flipped.
+// Feeds every frame cut at every octet, truncated at every octet, and with every bit flipped.
 #include <random>
 
 #include "startup_support.hpp"
@@ -30,7 +30,7 @@ std::vector<Vector> vectors() {
   };
 }
 
-/// The end that receives such a frame, in the state in which it expects it.
+/// Returns an end that expects a frame of this kind.
 Startup receiver_of(FrameKind kind) {
   return kind == FrameKind::kRequest ? listening() : requested(asking_for_rtr());
 }
@@ -98,20 +98,24 @@ TEST_CASE("a frame truncated anywhere and never finished times out [MPA-99, MPA-
   }
 }
 
-/// The expected state after one bit of worked frame A is flipped.
+/// Returns the expected state after one bit of worked frame A is flipped.
 StartupState expected_of_request(std::size_t bit) {
   const auto octet = bit / 8;
   const auto mask = 1U << (bit % 8);
-  if (octet < 16) return StartupState::kFailed;          // key
-  if (octet == 16) return StartupState::kAwaitDecision;  // M, C, R, S, Res: all change the meaning
-  if (octet == 17) return StartupState::kFailed;         // Rev 0, 3, 6 ...: not supported
-  if (octet == 18 && mask > 2) return StartupState::kFailed;  // PD_Length >= 1032
+  if (octet < 16) return StartupState::kFailed;  // The key is wrong.
+  if (octet == 16)
+    return StartupState::kAwaitDecision;  // M, C, R, S and Res are valid with any value; each
+                                          // changes the meaning.
+  if (octet == 17) return StartupState::kFailed;              // Rev 0, 3, 6 ... is not supported.
+  if (octet == 18 && mask > 2) return StartupState::kFailed;  // PD_Length is at least 1032.
   if (octet == 18)
-    return mask == 2 ? StartupState::kFailed                   // 520
-                     : StartupState::kAwaitRequest;            // 264: waits for the rest
-  if (octet == 19 && mask == 8) return StartupState::kFailed;  // 0: no room for the enhanced word
-  if (octet == 19) return StartupState::kAwaitRequest;         // longer than the frame
-  return StartupState::kAwaitDecision;  // enhanced word and private data: any value is valid
+    return mask == 2 ? StartupState::kFailed         // PD_Length is 520.
+                     : StartupState::kAwaitRequest;  // PD_Length is 264: waits for more.
+  if (octet == 19 && mask == 8)
+    return StartupState::kFailed;  // PD_Length is 0: no room for the enhanced word.
+  if (octet == 19) return StartupState::kAwaitRequest;  // PD_Length exceeds the frame.
+  return StartupState::kAwaitDecision;  // The enhanced word and private data are valid with any
+                                        // value.
 }
 
 TEST_CASE(
@@ -133,13 +137,14 @@ TEST_CASE(
   }
 }
 
-/// The expected state after one bit of worked frame B is flipped, at an initiator that offered
-/// every RTR kind.
+/// Returns the expected state after one bit of worked frame B is flipped, at an initiator that
+/// offered every RTR kind.
 StartupState expected_of_reply(std::size_t bit) {
   const auto octet = bit / 8;
   const auto mask = 1U << (bit % 8);
   if (octet < 16 || octet == 17) return StartupState::kFailed;
-  if (octet == 16 && mask == 0x10) return StartupState::kFailed;  // S: plain answer
+  if (octet == 16 && mask == 0x10)
+    return StartupState::kFailed;  // Without S the Reply is not enhanced.
   if (octet == 16 && mask == 0x20) return StartupState::kRejected;
   if (octet == 16) return StartupState::kFullOperation;
   if (octet == 18)
@@ -178,11 +183,11 @@ TEST_CASE("noise behind a good key never holds more than one frame and never han
     auto noise = frame(kind, 0, 0);
     noise.resize(16);
     while (noise.size() < 600) noise.push_back(static_cast<std::byte>(octet(random)));
-    if (round % 4 < 2) noise[18] &= std::byte{0x01};  // a plausible PD_Length
+    if (round % 4 < 2) noise[18] &= std::byte{0x01};  // Makes PD_Length plausible.
     if (round % 8 < 4) noise[17] = static_cast<std::byte>(1 + round % 2);
     auto end = receiver_of(kind);
     const auto taken = end.receive(noise, kStart);
-    CHECK_FALSE(waiting(end));  // 600 octets are longer than any frame
+    CHECK_FALSE(waiting(end));  // No frame has 600 octets.
     CHECK((end.state() == StartupState::kFailed ? taken == noise.size() : taken <= 532));
     CHECK(end.peer_private_data().size() <= 512);
   }

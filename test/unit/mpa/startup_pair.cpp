@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ends talk through a seeded pipe that cuts the stream anywhere: for every combination of
-// options, both must agree on the result.
+// Connects two ends by a seeded pipe that cuts the stream anywhere. For every combination of
+// options, both ends must agree on the result.
 #include <random>
 
 #include "startup_support.hpp"
@@ -50,7 +50,7 @@ class Pair {
   Startup responder_;
 };
 
-/// Bit n of `bits`.
+/// Returns bit n of `bits`.
 bool bit(unsigned bits, unsigned n) { return (bits >> n & 1) != 0; }
 
 void check_agreement(const Pair& pair) {
@@ -82,7 +82,7 @@ TEST_CASE(
     b.markers = bit(bits, 3);
     a.revision = bit(bits, 4) ? 2 : 1;
     b.revision = bit(bits, 5) ? 2 : 1;
-    if (a.revision > b.revision) continue;  // closes, see below
+    if (a.revision > b.revision) continue;  // The responder closes; a test below covers this.
     Pair pair(a, b, bits);
     pair.run();
     check_agreement(pair);
@@ -91,7 +91,8 @@ TEST_CASE(
     CHECK(pair.initiator().negotiated().tx_markers == b.markers);
     CHECK(pair.initiator().negotiated().revision == a.revision);
     CHECK(pair.initiator().negotiated().enhanced == (a.revision == 2));
-    CHECK(pair.initiator().peer_offer()->crc == (a.crc || b.crc));  // the Reply's C: as agreed
+    CHECK(pair.initiator().peer_offer()->crc ==
+          (a.crc || b.crc));  // The Reply's C bit has the agreed value.
     CHECK(pair.responder().peer_offer()->crc == a.crc);
   }
 }

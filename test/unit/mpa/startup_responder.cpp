@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder's rules of RFC 5044 section 7.1 and RFC 6581, one by one.
+// Tests the responder's rules of RFC 5044 section 7.1 and RFC 6581, one by one.
 #include "startup_support.hpp"
 
 namespace iwarp::mpa::test {
@@ -29,7 +29,8 @@ TEST_CASE("worked frame A is understood and worked frame B answers it [MPA-87, E
   CHECK(end.peer_offer()->rtr == RtrSet{.write = true, .read = true, .send = false});
   CHECK(end.peer_offer()->ird == 4);  // [EMPA-16]
   CHECK(end.peer_offer()->ord == 4);
-  CHECK(text(end.peer_private_data()) == "48454c4f");  // without the enhanced word
+  CHECK(text(end.peer_private_data()) ==
+        "48454c4f");  // The private data does not include the enhanced word.
   REQUIRE(end.accept({}, 4, 4));
   CHECK(text(end.transmit()) == kFrameB);
   CHECK(end.state() == StartupState::kFullOperation);
@@ -47,7 +48,8 @@ TEST_CASE("a plain Request gets a plain Reply with Rev 1 [EMPA-6, EMPA-46, EMPA-
     CHECK(text(end.transmit()) == kReplyKey + "40010004 706f6e67");
     CHECK(end.negotiated().revision == 1);
     CHECK_FALSE(end.negotiated().enhanced);
-    CHECK(end.negotiated().ird == 7);  // nothing was negotiated: both ends use their own
+    CHECK(end.negotiated().ird ==
+          7);  // A plain Request negotiates nothing, so each end uses its own values.
     CHECK(end.negotiated().ord == 9);
     CHECK(end.peer_offer()->ird == 0);
     CHECK(text(end.peer_private_data()) == "70696e67");
@@ -57,7 +59,8 @@ TEST_CASE("a plain Request gets a plain Reply with Rev 1 [EMPA-6, EMPA-46, EMPA-
 TEST_CASE("Rev 2 without S is plain and is answered alike [EMPA-46]") {
   auto end = after({}, frame(FrameKind::kRequest, 0x40, 2, hex("80048004")));
   REQUIRE(end.state() == StartupState::kAwaitDecision);
-  CHECK(text(end.peer_private_data()) == "80048004");  // the ULP's data, not an enhanced word
+  CHECK(text(end.peer_private_data()) ==
+        "80048004");  // These octets are the ULP's data, not an enhanced word.
   REQUIRE(end.accept({}, 1, 1));
   CHECK(text(end.transmit()) == kReplyKey + "40020000");
   CHECK_FALSE(end.negotiated().enhanced);
@@ -159,7 +162,7 @@ TEST_CASE("a rejection is R=1 with private data; TCP stays open [MPA-85, MPA-86,
   CHECK(text(drain(end)) == kReplyKey + "60010002 6e6f");
   CHECK_FALSE(end.failure());
   CHECK_FALSE(end.timeout());
-  CHECK(end.receive(octets("streaming"), kStart) == 0);  // belongs to the ULP
+  CHECK(end.receive(octets("streaming"), kStart) == 0);  // These octets belong to the ULP.
   end.closed(kStart);
   CHECK(end.state() == StartupState::kRejected);
 }
@@ -222,7 +225,7 @@ TEST_CASE("what follows an accepted Reply belongs to full operation [MPA-64, MPA
   auto end = after({}, hex(kFrameA));
   REQUIRE(end.accept({}, 4, 4));
   CHECK(end.receive(octets("FPDU"), kStart) == 0);
-  CHECK(end.transmit().size() == 24);  // although the Reply has not been sent yet
+  CHECK(end.transmit().size() == 24);  // The Reply has not been sent yet.
 }
 
 TEST_CASE("the whole exchange has one deadline, also against a slow drip [MPA-99, MPA-102]") {
@@ -282,7 +285,7 @@ TEST_CASE("calls that have no place are refused and change nothing") {
   REQUIRE(end.accept({}, 4, 4));
   CHECK_FALSE(end.accept({}, 4, 4));
   CHECK_FALSE(end.reject({}));
-  end.transmitted(1000);  // more than there is
+  end.transmitted(1000);  // There are fewer octets to send.
   CHECK(end.transmit().empty());
 }
 

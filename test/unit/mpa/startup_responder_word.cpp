@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a responder answers the enhanced word of a Request: IRD, ORD, and RTR kinds (RFC 6581
+// Tests how a responder answers the enhanced word of a Request: IRD, ORD, and RTR kinds (RFC 6581
 // section 9).
 #include <algorithm>
 
@@ -85,7 +85,8 @@ TEST_CASE(
                                 .rtr_read = (theirs & 2) != 0,
                                 .ord = 4},
                                4, 4);
-      const unsigned can = ours == 0 ? 1 : ours;  // a zero-length Write can always be received
+      const unsigned can =
+          ours == 0 ? 1 : ours;  // A responder can always receive a zero-length Write.
       const unsigned expected = (can & theirs) != 0 ? can & theirs : can;
       CHECK(word.peer_to_peer);
       CHECK(word.rtr_write == ((expected & 1) != 0));

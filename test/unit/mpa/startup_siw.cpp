@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Startup against the frames of the kernel's siw (Linux 6.1.192, rdma-core 44), as captured between
-// two such peers: rping and rdma_client, with and without CRC, peer-to-peer mode, and in revision
-// 1. None of them carried ULP private data.
+// Compares Startup with frames of the kernel's siw (Linux 6.1.192, rdma-core 44). They were
+// captured between two such peers: rping and rdma_client, with and without CRC, in peer-to-peer
+// mode, and in revision 1. No frame carries ULP private data.
 #include "startup_support.hpp"
 
 namespace iwarp::mpa::test {
 namespace {
 
 struct Capture {
-  const char* request;  ///< after the key
+  const char* request;  ///< hex digits of the Request after its key
   const char* reply;
   bool crc;
   bool enhanced;
   bool peer_to_peer;
-  std::uint16_t reads;  ///< IRD and ORD on both sides
+  std::uint16_t reads;  ///< IRD and ORD at both ends
 };
 
 constexpr std::array kCaptures{
@@ -24,7 +24,7 @@ constexpr std::array kCaptures{
     Capture{"40010000", "40010000", true, false, false, 4},                      // rping, mpa 1
 };
 
-/// Options that produce the same frames as siw.
+/// Returns options with which Startup produces the same frames as siw.
 StartupOptions like(const Capture& capture) {
   StartupOptions options;
   options.revision = capture.enhanced ? 2 : 1;
@@ -57,8 +57,8 @@ TEST_CASE("our responder takes siw's Request and answers what siw's does [MPA-87
     CAPTURE(capture.request);
     auto options = like(capture);
     options.revision = 2;
-    options.crc = false;                 // siw's Reply repeats the C of the Request
-    options.rtr_supported.read = false;  // siw answers with one kind
+    options.crc = false;                 // siw's Reply repeats the C bit of the Request.
+    options.rtr_supported.read = false;  // siw answers with one RTR kind.
     auto end = listening(options);
     end.receive(hex(kRequestKey + capture.request), kStart);
     REQUIRE(end.state() == StartupState::kAwaitDecision);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the startup tests: frames from and to hex, and one end driven by hand.
+// Helpers of the startup tests: frames from and to hex, and one end driven by the test.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -60,7 +60,7 @@ inline Octets frame(FrameKind kind, std::uint8_t flags, std::uint8_t revision,
   return out;
 }
 
-/// An enhanced frame with C=1, the given word and no ULP private data.
+/// Makes an enhanced frame with C=1, the given word and no ULP private data.
 inline Octets enhanced_frame(FrameKind kind, const EnhancedWord& word, std::uint8_t flags = 0x50) {
   std::array<std::byte, 4> field;
   bytes::store_be(field.data(), encode(word));
@@ -75,7 +75,7 @@ inline Octets drain(Startup& end) {
   return out;
 }
 
-/// An initiator whose Request has been sent.
+/// Returns an initiator whose Request has been sent.
 inline Startup requested(const StartupOptions& options, bytes::View private_data = {}) {
   Startup end(Role::kInitiator, options);
   REQUIRE(end.request(private_data, kStart));
@@ -103,7 +103,7 @@ inline EnhancedWord word_of(const StartupFrame& frame) {
   return decode_enhanced_word(bytes::load_be<std::uint32_t>(frame.private_data.data()));
 }
 
-/// The word with which a responder with `options` answers a Request with `word`.
+/// Returns the word with which a responder with `options` answers a Request with `word`.
 inline EnhancedWord answer(const StartupOptions& options, const EnhancedWord& word,
                            std::uint16_t ird, std::uint16_t ord) {
   auto end = listening(options);
@@ -113,7 +113,7 @@ inline EnhancedWord answer(const StartupOptions& options, const EnhancedWord& wo
   return word_of(decoded(FrameKind::kReply, reply));
 }
 
-/// Checks that the end failed for this reason, sends nothing and has no timer.
+/// Checks that `end` failed with `fault`, sends nothing and has no timer.
 inline void check_failed(const Startup& end, const Fault& fault) {
   CHECK(end.state() == StartupState::kFailed);
   REQUIRE(end.failure());
@@ -122,7 +122,7 @@ inline void check_failed(const Startup& end, const Fault& fault) {
   CHECK_FALSE(end.timeout());
 }
 
-/// A responder that received these octets in one piece.
+/// Returns a responder that received `octets_in` in one piece.
 inline Startup after(const StartupOptions& options, bytes::View octets_in) {
   auto end = listening(options);
   end.receive(octets_in, kStart);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the tests of the MPA data path: a reference encoder that writes a stream octet by
+// Helpers of the tests of the MPA data path: a reference encoder that writes a stream octet by
 // octet, following the text of RFC 5044 sections 4.1 to 4.4 (with deliberate errors on request),
 // and loops that carry octets between a Framer, a list of octets and a Deframer.
 #pragma once
@@ -38,15 +38,15 @@ inline Octets join(std::span<const View> pieces) {
   return all;
 }
 
-/// How to write an FPDU; the defaults are valid.
+/// How the reference encoder deviates in one FPDU; the defaults make a valid FPDU.
 struct Oddities {
   std::byte pad{0};
-  std::uint16_t reserved = 0;   ///< reserved half of every marker
-  std::uint16_t low_bits = 0;   ///< low two bits of every FPDUPTR
-  std::uint16_t wrong_ptr = 0;  ///< added to every FPDUPTR
+  std::uint16_t reserved = 0;   ///< value of the reserved half of every marker
+  std::uint16_t low_bits = 0;   ///< value of the low two bits of every FPDUPTR
+  std::uint16_t wrong_ptr = 0;  ///< number added to every FPDUPTR
 };
 
-/// Writes a stream from octet `position` of full operation on.
+/// Writes a stream that begins at octet `position` of full operation.
 class ReferenceStream {
  public:
   ReferenceStream(bool markers, bool crc, std::uint64_t position = 0)
@@ -99,7 +99,8 @@ class ReferenceStream {
   Octets octets_;
 };
 
-/// Copies at most `most` octets into the plan of `deframer`. Returns how many it took.
+/// Copies at most `most` octets into the receive plan of `deframer`. Returns how many octets it
+/// copied.
 inline std::size_t fill(mpa::Deframer& deframer, View octets, std::size_t most,
                         bool read_ahead = true) {
   const View offer = octets.first(std::min(most, octets.size()));
@@ -113,13 +114,13 @@ inline std::size_t fill(mpa::Deframer& deframer, View octets, std::size_t most,
   return n;
 }
 
-/// What a deframer returned.
+/// The ULPDUs and the fault, if any, that a deframer returned.
 struct Received {
   std::vector<Octets> ulpdus;
   std::optional<bytes::Fault> fault;
 };
 
-/// Takes every complete ULPDU; does not touch kPartial.
+/// Consumes every complete ULPDU; does nothing at kPartial.
 inline void drain(mpa::Deframer& deframer, Received& into, std::size_t want_prefix = 18) {
   while (!into.fault) {
     const auto step = deframer.next(want_prefix);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The equations A to D, term by term: one cost is set, all others are zero.
+// Tests the equations A to D term by term: a test sets one cost and leaves all others zero.
 #include "iwarp/offload_model/cost.hpp"
 
 #include <doctest/doctest.h>
@@ -137,13 +137,13 @@ TEST_CASE("an RNIC costs requests and completions, whatever the size") {
   p.doorbell_batch = 4;
   p.completion = 3;
   for (const double size : {1.0, 4096.0, 1e6}) {
-    // A request from either side, and the advertisement.
+    // Counts one request at each end, and the request that advertises the buffer.
     CHECK(message_cost(Mode::kRnic, p, {.size = size}).total() == 3 * 6);
     CHECK(message_cost(Mode::kRnic, p, {.size = size, .advertise = 10}).total() ==
           Approx(2 * 6 + 0.6));
     const auto silent = message_cost(Mode::kRnic, p, {.size = size, .one_sided = true});
     CHECK(silent.tx.total() == 6);
-    CHECK(silent.rx.total() == 6);  // only its advertisement
+    CHECK(silent.rx.total() == 6);  // The receiver posts only the advertisement.
   }
 }
 

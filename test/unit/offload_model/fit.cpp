@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fit finds the costs that generated the data, stays above zero, and reports how well it
-// predicts data that it has not seen. The ledger of a run counts each thing once.
+// Tests that the fit finds the costs that generated the data, keeps them above zero, and reports
+// how well it predicts data that it has not seen. Also tests that the ledger of a run counts each
+// event once.
 #include "iwarp/offload_model/fit.hpp"
 
 #include <doctest/doctest.h>
@@ -34,7 +35,8 @@ TEST_CASE("costs are found again") {
 
 TEST_CASE("no cost is below zero, even where that would fit better") {
   auto data = made_of(350, 0.2);
-  for (auto& o : data) o.counts.push_back(o.counts[0] * o.group);  // a copy of the octets column
+  for (auto& o : data)
+    o.counts.push_back(o.counts[0] * o.group);  // Adds a column that is proportional to the octets.
   for (auto& o : data) o.cost -= 0.1 * o.counts[0];
   for (const auto cost : fit_costs(data)) CHECK(cost >= 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synthetic runs generated from known costs: the fit recovers them; the judgement passes if iWARP
-// costs what it should, and fails otherwise.
+// Tests synthetic runs generated from known costs: the fit recovers the costs; the judgement passes
+// if iWARP costs what the model predicts, and fails otherwise.
 #include "iwarp/offload_model/judge.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,8 @@ using doctest::Approx;
 
 namespace {
 
-constexpr SocketCosts kTrue{300, 500, 4000, 0.2, 1000};  // ns: send, receive, piece, octet, switch
+constexpr SocketCosts kTrue{300, 500, 4000, 0.2,
+                            1000};  // in ns: send, receive, piece, octet, switch
 
 /// A run that costs exactly what kTrue implies, times `factor`.
 Record run(const char* mode, std::uint64_t size, std::uint64_t read, double factor = 1) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Presets are complete and marked; invalid files are refused, naming the key and the unit.
+// Tests that presets are complete and that each value is marked with its source. Also tests that an
+// invalid file is refused with a message that names the key and the unit.
 #include "iwarp/offload_model/parameters.hpp"
 
 #include <doctest/doctest.h>
@@ -41,7 +42,7 @@ TEST_CASE("every preset is complete, and every value has unit, mark and source")
     for (const auto& [key, value] : set->values) {
       CAPTURE(key);
       CHECK_FALSE(value.source.empty());
-      // Only definitions are exact.
+      // A value is exact only if it is a definition.
       CHECK((value.uncertainty == 0) == (value.mark == "def"));
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Throughput and its limits, latency, and crossovers, with "never" and "always" as answers.
+// Tests throughput and its limits, latency, and crossovers, whose answers may be "never" and
+// "always".
 #include "iwarp/offload_model/performance.hpp"
 
 #include <doctest/doctest.h>
@@ -38,7 +39,7 @@ TEST_CASE("the link bounds a host for which nothing costs anything") {
 
 TEST_CASE("each limit in turn") {
   auto p = free_of_cost();
-  p.copy_rx = 8;  // one bit per nanosecond
+  p.copy_rx = 8;  // Copies one bit per nanosecond.
   CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1).gbps == Approx(1));
   CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 2).gbps == Approx(2));
   CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1).limit == "receiver's processor");
@@ -75,7 +76,7 @@ TEST_CASE("load is proportional to the rate") {
 
 TEST_CASE("latency adds the slowest stage per octet, not all of them") {
   auto p = free_of_cost();
-  p.copy_tx = p.copy_rx = 4;  // slower than the link
+  p.copy_tx = p.copy_rx = 4;  // Copying is slower than the link.
   const auto one = latency_ns(Mode::kSockets, p, {.size = 1448});
   const auto two = latency_ns(Mode::kSockets, p, {.size = 2896});
   CHECK(two - one == Approx(1448 * 4));
@@ -92,7 +93,7 @@ TEST_CASE("a small message pays for the card twice, once at either end") {
 TEST_CASE("crossovers that do not exist are said to be none") {
   auto p = free_of_cost();
   p.post = 1;
-  CHECK(cpu_crossover(p, {}).kind == kNever);  // sockets cost nothing
+  CHECK(cpu_crossover(p, {}).kind == kNever);  // Sockets cost nothing.
   CHECK(linear_crossover(p, {}).kind == kNever);
   p.syscall_tx = 10;
   CHECK(cpu_crossover(p, {}).kind == kAlways);
@@ -114,7 +115,7 @@ TEST_CASE("registering each time moved the crossover up from 2003 to 100G") {
   const auto crossover = [](const char* name) {
     return from(cpu_crossover(preset_parameters(name), Workload{}));
   };
-  // Within a factor of two of 11, 18 and 240 KB.
+  // The crossovers are within a factor of two of 11, 18 and 240 KB.
   CHECK(crossover("2003") > 5.5e3);
   CHECK(crossover("2003") < 22e3);
   CHECK(crossover("2007") > 9e3);
@@ -163,7 +164,7 @@ TEST_CASE("an RNIC is better for every size from its crossover on, and for none 
 }
 
 TEST_CASE("a step that undoes the advantage once more moves the crossover behind it") {
-  const auto p = free_of_cost();  // pages are 4096 octets
+  const auto p = free_of_cost();  // Pages have 4096 octets.
   const auto better = [](const Parameters&, double n) {
     return n >= 5000 && (n <= 8192 || n >= 8200) && n != 65537;
   };

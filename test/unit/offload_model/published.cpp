@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The published rows: required results match, predictions are marked as such, misses are shown.
+// Tests the published rows: required results match, predictions are marked as such, and misses are
+// shown.
 #include "iwarp/offload_model/published.hpp"
 
 #include <doctest/doctest.h>

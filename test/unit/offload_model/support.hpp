@@ -6,11 +6,11 @@
 
 namespace iwarp::offload_model {
 
-/// Sizes as on a link of MTU 1500 without offloads, every cost zero.
+/// Returns the sizes of a link of MTU 1500 without offloads, with every cost zero.
 inline Parameters free_of_cost() {
   Parameters p{};
   p.clock = 1;
-  p.link = 8;  // one octet per nanosecond
+  p.link = 8;  // The link carries one octet per nanosecond.
   p.mss = 1448;
   p.gso = 1448;
   p.gro = 1448;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bands contain the prediction, are reproducible, and have the width that the uncertainty implies.
+// Tests that bands contain the prediction, are reproducible, and have the width that the
+// uncertainty implies.
 #include "iwarp/offload_model/uncertainty.hpp"
 
 #include <doctest/doctest.h>
@@ -17,7 +18,7 @@ TEST_CASE("the same seed draws the same; another does not") {
   const auto one = draw(set, 3, 7);
   CHECK(one[2].copy_rx == draw(set, 3, 7)[2].copy_rx);
   CHECK(one[2].copy_rx != draw(set, 3, 8)[2].copy_rx);
-  CHECK(one[0].mss == one[1].mss);  // a definition is exact
+  CHECK(one[0].mss == one[1].mss);  // mss is a definition and therefore exact.
 }
 
 TEST_CASE("the band of one parameter is as wide as its uncertainty") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps the program's port numbers to TCP's, at both ends of the range.
+// Tests the mapping of the program's port numbers to TCP's, at both ends of the range.
 #include <doctest/doctest.h>
 
 #include <vector>

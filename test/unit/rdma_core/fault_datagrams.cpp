@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delayed datagrams: sent in order of time, unchanged, never after their queue pair is gone, and no
-// more of them than the limit.
+// Tests delayed datagrams: they are sent in order of time, unchanged, never after their queue pair
+// is gone, and the number of waiting datagrams is limited.
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace verbs = iwarp::verbs;
 
 namespace {
 
-/// What one socket sends arrives at the other; there is room for a few datagrams in between.
+/// A pair of sockets: datagrams sent to `from` arrive at `to`. The socket buffer holds only a few.
 struct Sockets {
   Sockets() {
     std::array<int, 2> both{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fault plans: their grammar, and when their rules are due.
+// Tests the grammar of fault plans, and when their rules are due.
 #include <doctest/doctest.h>
 
 #include <cerrno>
@@ -235,13 +235,14 @@ TEST_CASE("rules that can never be due again leave, and make room") {
     CHECK(of.passed(1, of.room(1, 100)).size() == 1);
     REQUIRE(of.rules() == stays);
   }
-  // A rule that counts queue pairs separately may trigger at another one, even if one is gone.
+  // A rule that counts each queue pair separately stays when one queue pair is gone, as it may
+  // still trigger for another.
   REQUIRE(of.add(rule("after 1 completion qp each error"), 0ns));
   CHECK(due_at(of, 5, 2) == std::vector<std::uint64_t>{1});
   of.gone(5);
   CHECK(due_at(of, 6, 2) == std::vector<std::uint64_t>{1});
   CHECK(of.size() == stays.size() + 1);
-  // A queue pair that is gone triggers nothing.
+  // A rule about one queue pair is dropped when that queue pair is gone.
   of.gone(2);
   CHECK(of.size() == stays.size());
   CHECK(of.rules().front() == "every 2 sends error");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indices of GIDs while addresses are added and removed.
+// Tests the indices of GIDs while addresses are added and removed.
 #include "device/gid_table.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the 8 octets of an Immediate encode about the message that they belong to.
+// Tests how the 8 octets of an Immediate describe the message that they belong to.
 #include "objects/immediate.hpp"
 
 #include <doctest/doctest.h>

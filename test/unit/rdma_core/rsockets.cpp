@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rsockets without sockets: the wire format of its header, tables and messages, and how Inbound and
-// Outbound handle honest and malicious peers.
+// Tests rsockets without sockets: the wire format of its header, tables and messages, and how
+// Inbound and Outbound handle honest and malicious peers.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -107,19 +107,19 @@ TEST_CASE("what is sent goes round the ring, and into one target after the other
   CHECK(first->address == 1000);
   CHECK(first->key == 7);
   REQUIRE(out.add({90000, 8, 4096}));
-  const auto second = out.take(4096);  // to the end of the first target
+  const auto second = out.take(4096);  // ends where the first target ends
   REQUIRE(second);
   CHECK(second->at == 4096);
   CHECK(second->length == 5000 - 4096);
   CHECK(second->address == 1000 + 4096);
   out.completed(4096);
   out.completed(0);
-  const auto third = out.take(4096);  // to the end of the ring
+  const auto third = out.take(4096);  // ends where the ring ends
   REQUIRE(third);
   CHECK(third->address == 90000);
   CHECK(third->at == 5000);
   CHECK(third->length == 8192 - 5000);
-  CHECK_FALSE(out.take(1));  // no credit
+  CHECK_FALSE(out.take(1));  // There is no credit.
 }
 
 TEST_CASE("requests, the ring, credits and targets each bound what is sent") {

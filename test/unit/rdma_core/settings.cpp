@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IWARP_* variables: each value, the defaults, and the messages about invalid ones.
+// Tests IWARP_* variables: each value, the defaults, and the messages about invalid values.
 #include "process/settings.hpp"
 
 #include <doctest/doctest.h>

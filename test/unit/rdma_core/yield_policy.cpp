@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a thread whose polls find nothing yields the processor.
+// Tests when a thread whose polls find nothing yields the processor.
 #include "objects/yield_policy.hpp"
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Returns after how many fruitless polls it would yield.
+// Returns the number of fruitless polls after which the policy yields.
 unsigned polls_until_yield(YieldPolicy& yield_policy) {
   unsigned polls = 1;
   while (!yield_policy.polled(false)) ++polls;

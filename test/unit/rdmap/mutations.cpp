@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every worked frame with each bit flipped, cut at each octet, or extended by one octet, sent to a
+// Sends every worked frame with each bit flipped, cut at each octet, or extended by one octet, to a
 // stream that expects the frame. The result is a fault with its Terminate, or a tolerable value,
-// but never an access outside the memory granted. Meant to be run with sanitizers.
+// but never an access outside the memory granted. Sanitizers make the test stricter.
 #include "support.hpp"
 
 namespace iwarp::rdmap {
@@ -24,7 +24,8 @@ std::vector<Frame> all_frames() {
   return out;
 }
 
-// A stream that accepts the frame: its MSN is next, its STag valid, its Read outstanding.
+// A stream that accepts the frame: it expects the frame's MSN, its STag is valid, and its Read is
+// outstanding.
 struct Expecting : Bench {
   explicit Expecting(const Octets& frame) : Bench({.extensions = true}) {
     ulp.writable = {{.stag = 0x11223344, .to = 0x100000000, .at = 64, .length = 32},
@@ -111,7 +112,8 @@ TEST_CASE("a frame cut at any octet, or longer, is a fault or tolerated [DDP-78]
   for (const auto& [name, ulpdu] : all_frames()) {
     CAPTURE(name);
     for (std::size_t n = 0; n < ulpdu.size(); ++n) {
-      // Exactly this size, so that a sanitizer detects a read past its end.
+      // The copy has exactly the size of the frame, so that a sanitizer detects a read past its
+      // end.
       const Octets cut(ulpdu.begin(), ulpdu.begin() + static_cast<std::ptrdiff_t>(n));
       const auto outcome = try_mutation(ulpdu, cut);
       const std::size_t header = (ulpdu[0] & std::byte{0x80}) != std::byte{0} ? 14 : 18;
@@ -126,7 +128,8 @@ TEST_CASE("a frame cut at any octet, or longer, is a fault or tolerated [DDP-78]
 TEST_CASE("every worked frame is taken as it is") {
   for (const auto& [name, ulpdu] : all_frames()) {
     CAPTURE(name);
-    // C3 answers a request other than the outstanding one.
+    // The stream accepts every unchanged frame except C3, which answers a request other than the
+    // outstanding one.
     CHECK((try_mutation(ulpdu, ulpdu) == Outcome::kTolerated) == (name != "C3"));
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomics from both ends: requests executed in order and answered, responses checked (RFC 7306
-// sections 5, 7 and 8).
+// Tests Atomics from both ends: the responder executes requests in order and answers them, the
+// requester checks responses (RFC 7306 sections 5, 7 and 8).
 #include "support.hpp"
 
 namespace iwarp::rdmap {
@@ -65,7 +65,7 @@ TEST_CASE(
   bench.set(41);
   bench.stream.receiver().set_expected_msn(kReadRequestQueue, Msn{2});
   CHECK_FALSE(bench.feed(extension("J")));
-  CHECK(bench.ulp.log.empty());  // nothing is executed out of order
+  CHECK(bench.ulp.log.empty());  // The request is executed only when its answer is due.
   CHECK(bench.stream.inbound_reads() == 1);
   CHECK(bench.next_text() == text(extension("K")));
   CHECK(bench.word() == 42);
@@ -99,7 +99,7 @@ TEST_CASE("an Atomic finds the Writes in front of it, and Sends are complete [EX
   CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kWrite, kStag, 0x1000), five)));
   CHECK_FALSE(bench.feed(segment(send_header(1), pattern(3))));
   CHECK_FALSE(bench.feed(add_one(1)));
-  // May be delivered before the Atomic is answered. [EXT-46, EXT-59]
+  // A Send after the Atomic may be delivered before the Atomic is answered. [EXT-46, EXT-59]
   CHECK_FALSE(bench.feed(segment(send_header(2), pattern(4))));
   CHECK(bench.next_value() == 5);
   CHECK(bench.ulp.take_log() == Log{"write 11223344 1000 8", "receive", "send 3", "receive",
@@ -130,7 +130,7 @@ TEST_CASE(
       return bench.feed((kinds >> (msn - 1) & 1) != 0 ? add_one(msn) : read_word(msn));
     };
     for (std::uint32_t msn = 1; msn <= 3; ++msn) CHECK_FALSE(feed(msn));
-    if (kinds % 2 == 0) CHECK(bench.next());  // an answer makes room
+    if (kinds % 2 == 0) CHECK(bench.next());  // Sending one answer makes room for a request.
     const auto fourth = feed(4);
     CHECK(fourth == (kinds % 2 == 0 ? std::nullopt : std::optional(ddp::kUntaggedNoBuffer)));
   }
@@ -149,7 +149,7 @@ TEST_CASE(
                                                 .add_or_swap = 1,
                                                 .mask = opcode == AtomicOpcode::kCmpSwap ? 1U : 0,
                                                 .compare = 0})));
-      REQUIRE(bench.next());  // the earlier Read is answered
+      REQUIRE(bench.next());  // This answers the earlier Read.
       const auto before = bench.ulp.arena;
       bench.ulp.take_log();
       const auto answer = bench.next_text();
@@ -220,7 +220,7 @@ TEST_CASE(
     first.last = false;
     second.mo = static_cast<std::uint32_t>(cut);
     CHECK_FALSE(bench.feed(segment(first, header.first(cut))));
-    CHECK(bench.drain().empty());  // not before it was delivered [EXT-45]
+    CHECK(bench.drain().empty());  // The request is not executed before it was delivered. [EXT-45]
     CHECK_FALSE(bench.feed(segment(second, header.subspan(cut))));
     CHECK(bench.drain() == "b");
     CHECK(bench.word() == 1);
@@ -250,7 +250,8 @@ TEST_CASE("a request that begins as one kind and ends as the other uses no stale
     const auto rest = bytes::View(closer).subspan(22);
     const auto fault = bench.feed(segment(second, rest));
     if (atomic_first) {
-      CHECK_FALSE(fault);  // 28 octets are a Read Request, wherever they were gathered from
+      CHECK_FALSE(
+          fault);  // 28 octets are a complete Read Request, whichever segments they come from.
       CHECK(bench.stream.inbound_reads() == 1);
     } else {
       CHECK(fault == ddp::kUntaggedTooLong);
@@ -280,7 +281,8 @@ TEST_CASE(
   bench.stream.transmitter().set_next_msn(kReadRequestQueue, Msn{2});
   bench.add(0xCAFE0001, 5);
   CHECK(bench.next_text() == text(extension("J")));
-  CHECK(bench.ulp.take_log() == Log{"sent 5"});  // not complete because of that [EXT-41]
+  CHECK(bench.ulp.take_log() ==
+        Log{"sent 5"});  // Sending the request does not complete it. [EXT-41]
   CHECK(bench.stream.outstanding_reads() == 1);
   CHECK_FALSE(bench.feed(extension("K")));
   CHECK(bench.ulp.take_log() == Log{"atomic 5 29"});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream's state machine: its checked copy in rfc-notes/fsm, and the Stream walking its edges.
+// Compares the stream's state machine with its checked copy in rfc-notes/fsm, and lets a Stream
+// take each of its edges.
 #include "iwarp/rdmap/stream_fsm.hpp"
 
 #include <fsm_snapshot.hpp>

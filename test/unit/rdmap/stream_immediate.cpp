@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Immediate Data from both ends (RFC 7306 section 6), and streams that did not negotiate RFC 7306.
+// Tests Immediate Data from both ends (RFC 7306 section 6), and streams that did not negotiate RFC
+// 7306.
 #include "support.hpp"
 
 namespace iwarp::rdmap {
@@ -64,7 +65,8 @@ TEST_CASE("Immediates and Sends arrive in the order they were sent [EXT-51, EXT-
   CHECK(to.ulp.received[1].immediate == 77);
   CHECK(to.ulp.received[2].immediate == 0);
   CHECK(to.ulp.receives.empty());
-  CHECK(to.ulp.arena[16] == std::byte{0xEE});  // the second receive's buffer
+  CHECK(to.ulp.arena[16] ==
+        std::byte{0xEE});  // The Immediate leaves the buffer of the second receive unchanged.
   CHECK(to.ulp.arena[32] == data[0]);
 }
 
@@ -102,7 +104,7 @@ TEST_CASE("without a receive an Immediate is 1/2/02, or waits where Sends wait [
   const auto octets = immediate(1, 8);
   REQUIRE(held.stream.begin(bytes::View(octets).first(18), octets.size()));
   CHECK(held.stream.arrival().hold);
-  held.ulp.receives = {bytes::Span{}};  // a receive need not have a buffer for it
+  held.ulp.receives = {bytes::Span{}};  // The receive needs no buffer for an Immediate.
   CHECK_FALSE(held.feed(octets));
   CHECK(held.ulp.received.size() == 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inbound Sends and Writes, and the checks that apply to all messages (RFC 5040 sections 4.1, 5.1,
-// 5.3 and 7.2).
+// Tests inbound Sends and Writes, and the checks that apply to all messages (RFC 5040 sections 4.1,
+// 5.1, 5.3 and 7.2).
 #include "support.hpp"
 
 namespace iwarp::rdmap {
@@ -44,7 +44,7 @@ TEST_CASE(
   std::uint32_t msn = 0;
   for (const Row& row : rows) {
     bench.ulp.receives = {bench.ulp.memory(0, 8)};
-    // The STag field is filled in for all opcodes; where it has no meaning it is ignored.
+    // The STag field is filled in for all opcodes. Opcodes that do not invalidate ignore it.
     CHECK_FALSE(bench.feed(segment(send_header(++msn, row.opcode, 0xA1B2C3), pattern(3))));
     const auto& got = bench.ulp.received.back();
     CHECK(got.opcode == row.opcode);
@@ -78,7 +78,7 @@ TEST_CASE(
   CHECK(bench.feed(segment(send_header(2, Opcode::kSendInvalidate, 0xA1B2C3))) ==
         kCannotInvalidate);
   CHECK(bench.ulp.received.size() == 1);
-  // M and D, no R: only a Read Request has an RDMA header.
+  // The Terminate has the bits M and D but not R, because only a Read Request has an RDMA header.
   CHECK(bench.next_text() ==
         "41470000 00000000 00020000 00010000 00000109 c0000012 414400a1 b2c30000 00000000 "
         "00020000 0000");
@@ -150,7 +150,7 @@ TEST_CASE(
     "[RDMAP-5, RDMAP-7, RDMAP-96, RDMAP-97, REG-4, EXT-2, EXT-63]") {
   for (unsigned nibble = 0; nibble < 32; ++nibble) {
     CAPTURE(nibble);
-    const bool extensions = nibble >= 16;  // second half: with RFC 7306 negotiated
+    const bool extensions = nibble >= 16;  // The second half of the loop negotiates RFC 7306.
     const auto opcode = static_cast<std::uint8_t>(nibble % 16);
     const auto* row = opcode < 8 || extensions ? find_opcode(opcode) : nullptr;
     for (const Qn qn : {0u, 1u, 2u, 3u}) {
@@ -201,7 +201,7 @@ TEST_CASE("an empty Send as RTR is taken from the stream when one is expected [E
   Bench bench({.rtr_send_expected = true});
   CHECK_FALSE(bench.feed(message("C1")));
   CHECK(bench.ulp.log.empty());
-  // Only one: the next empty Send is a normal message.
+  // Only the first message could be an RTR: the next empty Send is a normal message.
   bench.ulp.receives = {bench.ulp.memory(0, 8)};
   CHECK_FALSE(bench.feed(segment(send_header(2))));
   CHECK(bench.ulp.received.size() == 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDMA Reads from both ends: requests answered, responses checked (RFC 5040 sections 5.2, 6.1 and
-// 7.2).
+// Tests RDMA Reads from both ends: the responder answers requests, the requester checks responses
+// (RFC 5040 sections 5.2, 6.1 and 7.2).
 #include "support.hpp"
 
 namespace iwarp::rdmap {
@@ -22,7 +22,7 @@ TEST_CASE(
     "RDMAP-37, RDMAP-42, RDMAP-47, RDMAP-69, RDMAP-75]") {
   Responder bench;
   CHECK_FALSE(bench.feed(message("G")));
-  CHECK(bench.ulp.log.empty());  // nothing is read before the request is delivered
+  CHECK(bench.ulp.log.empty());  // The stream reads nothing before the request is delivered.
   CHECK(bench.stream.inbound_reads() == 1);
   CHECK(bench.next_text() == text(message("H")));
   CHECK(bench.last_copied);
@@ -141,7 +141,7 @@ TEST_CASE(
                             .source_stag = Stag{0x11223344},
                             .source_to = TaggedOffset{0x1000}};
   CHECK_FALSE(bench.feed(read_request(1, request)));
-  CHECK(bench.next(128)->size() == 128);  // 114 octets
+  CHECK(bench.next(128)->size() == 128);  // The segment has 114 octets of payload.
   CHECK(bench.next(128)->size() == 128);
   bench.ulp.readable.clear();
   const auto octets = bench.next(128);

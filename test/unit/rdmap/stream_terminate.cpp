@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a stream: which Terminate is sent, that it is the only one and the last message, and
-// the effect of the peer's Terminate (RFC 5040 sections 5.4, 6.2.1 and 7.1).
+// Tests the end of a stream: which Terminate is sent, that it is the only one and the last message,
+// and the effect of the peer's Terminate (RFC 5040 sections 5.4, 6.2.1 and 7.1).
 #include "support.hpp"
 
 namespace iwarp::rdmap {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the RDMAP tests: an Ulp that answers from a script and records its calls, and a stream
+// Helpers of the RDMAP tests: an Ulp that answers from a script and records its calls, and a stream
 // driven one ULPDU at a time. Payload is placed only where begin() said.
 #pragma once
 
@@ -102,7 +102,7 @@ class ScriptedUlp final : public Ulp {
   struct Window {
     std::uint32_t stag;
     std::uint64_t to;
-    std::size_t at;  ///< in the arena
+    std::size_t at;  ///< offset in the arena
     std::uint32_t length;
   };
 
@@ -113,7 +113,7 @@ class ScriptedUlp final : public Ulp {
   AccessError refusal = AccessError::kStagInvalid;  ///< returned when no window fits
   std::deque<Request> requests;
   std::deque<bytes::Span> receives;
-  std::optional<bytes::Span> taken;  ///< handed out, and nothing received yet
+  std::optional<bytes::Span> taken;  ///< memory that was handed out and that nothing has filled yet
   bool hold_sends = false;
   bool refuse_invalidate = false;
 
@@ -164,7 +164,7 @@ class ScriptedUlp final : public Ulp {
     return bytes::View(*memory);
   }
   void release_source() override { source_held = false; }
-  /// Words are stored in the arena in wire order.
+  /// Reads and writes words of the arena in wire order.
   std::expected<std::uint64_t, AccessError> atomic(const AtomicRequest& request) override {
     log.push_back(fmt::format("atomic {:08x} {:x}", request.stag.value, request.to.value));
     const auto memory = find(writable, request.stag, request.to, kAtomicWord);
@@ -216,7 +216,7 @@ class ScriptedUlp final : public Ulp {
   }
 };
 
-/// A stream with its Ulp.
+/// A stream together with its Ulp.
 struct Bench {
   explicit Bench(const StreamOptions& options = {}) : stream(ulp, options) {}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codec and header rules of the Terminate message (RFC 5040 section 4.8).
+// Tests the codec and header rules of the Terminate message (RFC 5040 section 4.8).
 #include "iwarp/rdmap/terminate.hpp"
 
 #include "support.hpp"
@@ -22,7 +22,8 @@ Octets payload_of(const std::string& name) {
   return {ulpdu.begin() + ddp::kUntaggedHeaderSize, ulpdu.end()};
 }
 
-// A segment as the Stream stores it: its headers, and the Read Request's header.
+// Returns a segment as the Stream stores it: with its headers, and with the Read Request's header
+// if there is one.
 TerminatedSegment remembered(const std::string& name, bool with_read_request) {
   const auto ulpdu = message(name);
   TerminatedSegment s;
@@ -168,7 +169,7 @@ TEST_CASE("an echo cut off anywhere gives what is there, less than a control wor
   }
 }
 
-// The Terminate for a segment with 10 octets of payload.
+// Returns the Terminate for a segment with 10 octets of payload.
 Terminate about(const Fault& fault, const ddp::SegmentHeader& header) {
   TerminatedSegment s;
   s.segment_length = static_cast<std::uint16_t>(header.size() + 10);
@@ -234,7 +235,7 @@ TEST_CASE("without an echo DDP's error tells the kind, and one that is nobody's 
     CHECK_FALSE(subject.segment);
   }
   auto short_one = about(ddp::kTaggedBounds, header_of(Opcode::kWrite));
-  short_one.segment->segment_length = 0;  // as some peers send it
+  short_one.segment->segment_length = 0;  // Some peers send a segment length of 0.
   CHECK(subject_of(short_one).segment->length == 0);
 }
 
@@ -255,7 +256,7 @@ TEST_CASE(
       }
     }
   }
-  // 256 for 0/0, 7 for 0/1, 6 for 0/2; 1, 5, 6 and 256 for DDP; 7 for MPA.
+  // There are 256 codes for 0/0, 7 for 0/1 and 6 for 0/2; 1, 5, 6 and 256 for DDP; and 7 for MPA.
   CHECK(known == 256 + 7 + 6 + 1 + 5 + 6 + 256 + 7);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// QlogFile and QlogTap: records are always complete, whatever happens to the process or the disk.
+// Tests QlogFile and QlogTap: records are always complete, whatever happens to the process or the
+// disk.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -37,7 +38,7 @@ std::shared_ptr<QlogFile> create(const std::string& path) {
   return *log;
 }
 
-/// Returns the records without their separators and line ends, which each must have.
+/// Returns the records of a file. Checks their separators and line ends and removes them.
 std::vector<std::string> records(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string all((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());

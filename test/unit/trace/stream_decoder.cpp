@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamDecoder: what it finds in valid streams, damaged ones, and octets that are not iWARP.
+// Tests what StreamDecoder finds in valid streams, in damaged streams, and in octets that are not
+// iWARP.
 #include "iwarp/trace/stream_decoder.hpp"
 
 #include <doctest/doctest.h>
@@ -46,7 +47,7 @@ TEST_CASE("offset counts the TCP stream, position full operation") {
   observer.see(short_session({false, true, true}));
   CHECK(observer.found[0].frame.offset == 0);
   const auto& first = observer.found[2].frame;
-  CHECK(first.offset == 24);  // after the Request with its private data
+  CHECK(first.offset == 24);  // The first FPDU follows the Request and its private data.
   CHECK(first.position == 0);
   const auto& second = observer.found[4].frame;
   CHECK(second.offset == first.offset + observer.found[2].octets.size());
@@ -84,7 +85,7 @@ TEST_CASE("with CRC off a flipped bit goes unnoticed, as it does at a peer [MPA-
 
 TEST_CASE("a wrong length ends decoding of that side only, where it can be told") {
   auto script = short_session({false, false, true});
-  script.sent[4].octets[1] ^= std::byte{0x40};  // too short by 64
+  script.sent[4].octets[1] ^= std::byte{0x40};  // The length is now too short by 64.
   Observer observer;
   observer.see(script);
   CHECK(observer.count(FrameKind::kUndecodable) > 0);
@@ -100,7 +101,8 @@ TEST_CASE("a wrong length ends decoding of that side only, where it can be told"
 
 TEST_CASE("with CRC off, markers that point elsewhere tell that boundaries are lost [MPA-58]") {
   auto script = short_session({false, true, false});
-  script.sent[4].octets[0] = std::byte{3};  // 714 becomes 1022: the FPDU holds a marker too many
+  script.sent[4].octets[0] = std::byte{
+      3};  // The length is now 1022 instead of 714, so that the FPDU includes a marker too many.
   script.sent[4].octets[1] = std::byte{0xFE};
   Observer observer;
   observer.see(script);
@@ -112,7 +114,7 @@ TEST_CASE("with CRC off, markers that point elsewhere tell that boundaries are l
 
 TEST_CASE("a marker that points elsewhere in an FPDU with a good CRC is shown, and no more") {
   auto script = WireScript::started({false, true, true});
-  // An FPDU with a good CRC over a leading marker of 8: the CRC below covers it.
+  // Makes an FPDU with a leading marker of 8 and a valid CRC. The CRC also covers the marker.
   Octets fpdu = *bytes::from_hex("00000008 000ec140 00000001 00000000 00000000");
   const std::uint32_t crc = crc32c::compute(fpdu);
   for (unsigned i = 0; i < 4; ++i) fpdu.push_back(static_cast<std::byte>(crc >> (8 * i)));

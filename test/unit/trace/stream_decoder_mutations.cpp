@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams cut, truncated and altered at every octet: the decoder loses no octet, invents none, and
+// Cuts, truncates and alters streams at every octet: the decoder loses no octet, invents none, and
 // never accepts an altered FPDU as valid.
 #include <doctest/doctest.h>
 
@@ -16,12 +16,13 @@ using trace::CrcVerdict;
 using trace::FrameKind;
 using trace::Side;
 
-/// One vector as the near end's stream, after matching startup frames. A vector from the middle of
-/// a marked stream is preceded by an FPDU of suitable size.
+/// Returns a script in which the near end sends one vector after matching startup frames. A vector
+/// from the middle of a marked stream follows an FPDU of suitable size.
 WireScript around(const Vector& vector) {
   auto script = WireScript::started({false, vector.position.has_value(), true});
   if (vector.position.value_or(0) != 0) {
-    // Leading marker, length, header, trailer; position 492 and 512 are both multiples of 4.
+    // The overhead is a leading marker, the length, a header and a trailer. Positions 492 and 512
+    // are both multiples of 4.
     const std::size_t overhead = 4 + 2 + 14 + 4;
     script.tagged(true, rdmap::Opcode::kWrite, 1, 0, counting(*vector.position - overhead));
   }

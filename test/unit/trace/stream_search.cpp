@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decoder on captures: streams that begin in the middle, have only one side, or have holes.
+// Tests the decoder on captures: streams that begin in the middle, have only one side, or have
+// holes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ using trace::DecoderOptions;
 using trace::FrameKind;
 using trace::Side;
 
-/// Many FPDUs of one side, with sizes that shift through the marker interval.
+/// Returns many FPDUs of one side, with sizes that shift through the marker interval.
 WireScript long_stream(const WireScript::Options& options, bool near = true) {
   auto script = WireScript::started(options);
   for (std::uint32_t i = 0; i < 40; ++i) {
@@ -57,7 +58,8 @@ TEST_CASE("a stream that begins anywhere is found within one FPDU, with markers 
       CHECK(seen.count(CrcVerdict::kGood) >= 60);
       CHECK(seen.count(CrcVerdict::kBad) == 0);
       CHECK(seen.found.back().frame.guessed);
-      // A short FPDU without a marker may look like one of a stream without markers.
+      // At first the decoder may take a short FPDU without a marker for one of a stream without
+      // markers.
       CHECK(skipped_octets(seen) < 1100);
     }
   }
@@ -156,7 +158,7 @@ void change_markers(Octets& stream, Change change) {
 TEST_CASE("without CRCs, markers that say anything cost no FPDU and no time [MPA-27]") {
   const auto script = long_stream({.far_markers = true, .crc = false});
   const std::array<std::uint32_t (*)(std::uint32_t), 4> changes{
-      [](std::uint32_t m) { return m >> 8 | (m & 0xFF) << 8; },  // the octets of FPDUPTR swapped
+      [](std::uint32_t m) { return m >> 8 | (m & 0xFF) << 8; },  // Swaps the octets of FPDUPTR.
       [](std::uint32_t) { return 0U; },
       [](std::uint32_t m) { return m + 4; },
       [](std::uint32_t) { return 0x02020202U; },
@@ -183,8 +185,8 @@ TEST_CASE("without CRCs, markers that say anything cost no FPDU and no time [MPA
   }
 }
 
-/// The FPDUs of a script without markers and CRCs, from a sender that inserts markers and does not
-/// count the CRC fields. `first` is the index of the first FPDU.
+/// Returns the FPDUs of a script without markers and CRCs as sent by a peer that inserts markers
+/// and does not count the CRC fields. `first` is the index of the first FPDU.
 Octets with_late_markers(const WireScript& script, std::size_t first, bool little_endian) {
   Octets out;
   std::uint64_t position = 0;
@@ -220,7 +222,7 @@ TEST_CASE("markers of a sender that counts no CRC fields are found where they st
     const auto stream = with_late_markers(script, 2, size % 8 == 0);
     Observer seen{DecoderOptions{.search = true}};
     seen.see(true, script.sent[0].octets);
-    script.sent[1].octets[16] |= std::byte{0x80};  // M of the Reply, after the key
+    script.sent[1].octets[16] |= std::byte{0x80};  // Sets M of the Reply, which follows the key.
     seen.see(false, script.sent[1].octets);
     for (std::size_t at = 0; at < stream.size(); at += 57) {
       seen.see(true,
@@ -259,7 +261,7 @@ TEST_CASE("markers that stand where they are due are not late, in any byte order
 }
 
 TEST_CASE("whatever stands where FPDUs may begin, each octet is told once") {
-  // Control octets as senders write them; lengths and markers that are seldom valid.
+  // Makes control octets as senders write them, with lengths and markers that are seldom valid.
   std::mt19937 random(27);
   for (int round = 0; round < 400; ++round) {
     const bool markers = round % 2 == 0;
@@ -293,7 +295,8 @@ TEST_CASE("whatever stands where FPDUs may begin, each octet is told once") {
 }
 
 TEST_CASE("without CRCs, FPDUs of a stream that begins anywhere are unsure, and none is made up") {
-  // Read Requests that markers interrupt now and then; the markers contain only invalid values.
+  // Makes Read Requests that are interrupted by a marker now and then. The markers contain only
+  // invalid values.
   auto script = WireScript::started({.far_markers = true, .crc = false});
   for (std::uint32_t i = 1; i <= 60; ++i)
     script.read_request(true, i, {.sink_stag = {1}, .size = 4});

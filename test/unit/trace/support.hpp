@@ -14,7 +14,7 @@ using Octets = std::vector<std::byte>;
 
 /// A Frame that owns its octets.
 struct Found {
-  trace::Frame frame;  ///< its views are stale; use the copies
+  trace::Frame frame;  ///< its views are invalid after the callback; use the copies
   Octets octets;
   Octets ulpdu;
   std::string why;
@@ -33,7 +33,7 @@ class Observer {
   void see(const WireScript& script) {
     for (const auto& sent : script.sent) see(sent.outbound, sent.octets);
   }
-  /// Returns all octets reported for that side, reassembled.
+  /// Returns all octets reported for `side`, reassembled.
   Octets stream(trace::Side side) const {
     Octets out;
     for (const auto& f : found) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TeeTap: every tap sees every frame, in order.
+// Tests that every tap of a TeeTap sees every frame, in order.
 #include "iwarp/trace/tee_tap.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TextPrinter: the printed text, frame by frame.
+// Tests the text that TextPrinter prints, frame by frame.
 #include "iwarp/trace/text_printer.hpp"
 
 #include <doctest/doctest.h>
@@ -235,7 +235,8 @@ TEST_CASE("every vector, cut off or altered at every octet, is printed without h
   for (const auto* file : {"messages.hex", "terminates.hex", "extensions.hex"}) {
     for (const auto& vector : load_vectors(file)) {
       for (std::size_t i = 0; i < vector.octets.size(); ++i) {
-        WireScript script({false, false, false});  // no CRC: every altered octet is accepted
+        WireScript script(
+            {false, false, false});  // Without a CRC the decoder accepts every altered octet.
         script.request();
         script.reply();
         auto altered = vector.octets;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sequence numbers of which datagram senders were accepted.
+// Tests which sequence numbers from which datagram senders are accepted.
 #include "iwarp/verbs/arrivals.hpp"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ TEST_CASE("of each sender a number is taken once, in any order, and not when it 
   for (const std::uint32_t start : {1U, 0xFFFFFF00U}) {
     arrivals.clear();
     CHECK(arrivals.take(sender, start + 10));
-    CHECK(arrivals.take(sender, start));  // late
+    CHECK(arrivals.take(sender, start));  // This datagram is late.
     CHECK(arrivals.take(other, start));
     for (std::uint32_t i = 0; i != 2000; ++i) {
       CHECK(arrivals.take(sender, start + i) == (i != 0 && i != 10));

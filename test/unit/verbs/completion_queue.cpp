@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion queue: order, capacity, arming, and its notifications to the queues that feed it.
+// Tests the completion queue: order, capacity, arming, and its notifications to the queues that
+// feed it.
 #include "iwarp/verbs/completion_queue.hpp"
 
 #include <doctest/doctest.h>
@@ -52,7 +53,7 @@ TEST_CASE("completions keep their order while the queue makes room for more [VRB
   std::vector<WorkCompletion> out(1000);
   std::uint64_t pushed = 0;
   std::uint64_t polled = 0;
-  // Each time with more entries, and starting elsewhere in the ring.
+  // Each round has more entries, and starts elsewhere in the ring.
   for (const std::size_t more : {50U, 60U, 100U, 300U, 600U}) {
     for (std::size_t i = 0; i < more; ++i) REQUIRE(push(cq, pushed++));
     const auto n = cq.poll(std::span(out).first(more / 2));
@@ -87,7 +88,8 @@ TEST_CASE("arming for the next completion notifies once per arming [VRB-52]") {
   push(cq, 1);
   CHECK(told == 0);
   cq.arm(Notify::kNext);
-  CHECK(told == 0);  // not for what is already there: poll after arming
+  CHECK(told == 0);  // Arming does not notify of a completion that is already in the queue, so
+                     // programs poll after arming.
   push(cq, 2);
   push(cq, 3);
   CHECK(told == 1);
@@ -121,7 +123,7 @@ TEST_CASE("poll, arm, poll again: what came in between is not lost [VRB-52]") {
   CompletionQueue cq(8, [&told] { ++told; });
   std::array<WorkCompletion, 1> out;
   CHECK(cq.poll(out) == 0);
-  push(cq, 1);  // between the poll and the arming
+  push(cq, 1);  // This completion arrives between the poll and the arming.
   cq.arm(Notify::kNext);
   CHECK(cq.poll(out) == 1);
   push(cq, 2);
@@ -154,7 +156,7 @@ TEST_CASE(
   CHECK(reaped.value() == 0);
   cq.forget(&gone);
   std::array<WorkCompletion, 2> out;
-  CHECK(cq.poll(out) == 2);  // the completion itself stays
+  CHECK(cq.poll(out) == 2);  // The completion itself stays in the queue.
   CHECK(reaped.value() == 5);
   CHECK(gone.value() == 0);
 }
@@ -173,7 +175,7 @@ TEST_CASE("flushed completions come apart from successful ones, and who sleeps i
   CHECK(told == 1);
   CHECK(cq.poll(out, Flushed::kApart) == 2);
   push_both();
-  // This poll is full, so that the caller expects more completions.
+  // This poll fills its array, so the caller expects more completions.
   CHECK(cq.poll(std::span(out).first(1), Flushed::kApart) == 1);
   cq.arm(Notify::kSolicited);
   CHECK(cq.poll(out, Flushed::kApart) == 2);
@@ -184,7 +186,7 @@ TEST_CASE("the failed completions of one queue pair can be taken out of the midd
   CompletionQueue cq(5, nullptr);
   ReapCount reaped;
   std::array<WorkCompletion, 5> out;
-  // The ring is full and begins at its third slot.
+  // Fills the ring, beginning at its third slot.
   for (int i = 0; i < 2; ++i) push(cq, 0);
   CHECK(cq.poll(out) == 2);
   CHECK(cq.push({.wr_id = 6, .qp_num = 1}, false, {.counter = &reaped, .value = 6}));

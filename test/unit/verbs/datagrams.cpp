@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagrams: their wire format, and a queue pair that receives them from arbitrary senders.
+// Tests the wire format of datagrams, and a queue pair that receives datagrams from arbitrary
+// senders.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -84,7 +85,7 @@ struct End {
     const Sge sge = piece(at, length);
     return qp.post_recv({.wr_id = at, .sgl = {&sge, 1}});
   }
-  /// Posts to the queue from which it takes receives.
+  /// Posts to the queue from which the queue pair consumes receives.
   std::error_code post(const RecvWr& wr) {
     SharedReceiveQueue* const shared = qp.init().srq;
     return shared != nullptr ? shared->post_recv(wr) : qp.post_recv(wr);
@@ -153,7 +154,8 @@ TEST_CASE("of a datagram cut at any octet, or with any bit turned, nothing is de
     CHECK(describe_datagram(turned).find('\n') == std::string::npos);
   }
   CHECK(end.qp.counters().delivered == 0);
-  end.qp.arrived(octets, kFromThere);  // the receive is still posted
+  end.qp.arrived(
+      octets, kFromThere);  // The receive is still posted, since no damaged datagram consumed it.
   CHECK(end.came().size() == 1);
 }
 
@@ -172,7 +174,7 @@ TEST_CASE("what is delivered has a GRH in front and says whom it is from") {
   CHECK(came[0].immediate == 0x01020304);
   CHECK(std::ranges::equal(std::span(end.memory).subspan(kGrhSize, 5), text("hello")));
   CHECK(came[0].over_ipv4);
-  CHECK(end.memory[20] == std::byte{0x45});  // IPv4 in the last 20 octets
+  CHECK(end.memory[20] == std::byte{0x45});  // The IPv4 header is in the last 20 octets.
   CHECK(end.memory[21] == std::byte{0x68});
   CHECK(end.memory[28] == std::byte{9});
   CHECK(end.memory[32] == std::byte{10});
@@ -220,7 +222,7 @@ TEST_CASE("each wrong address has its count, and costs no receive") {
   CHECK(end.dropped(DatagramDrop::kMalformed) == 1);
   arrives([](auto&) {});
   CHECK(end.came().size() == 1);
-  arrives([](auto&) {});  // a duplicate
+  arrives([](auto&) {});  // This is a duplicate.
   CHECK(end.dropped(DatagramDrop::kRepeated) == 1);
   arrives([](auto& head) { head.msn = 2; });
   CHECK(end.dropped(DatagramDrop::kNoReceive) == 1);
@@ -259,7 +261,7 @@ TEST_CASE("for whom another took the receive of a shared queue waits for the nex
     end.qp.arrived(whole(header(msn), text("d")), kFromThere);
   }
   const auto lost = end.dropped(DatagramDrop::kNoReceive);
-  CHECK(lost > 0);  // no peer can fill the memory
+  CHECK(lost > 0);  // The queue pair keeps a limited number, so that no peer can fill the memory.
   CHECK(lost < 100);
   REQUIRE(!end.qp.set_state(DatagramState::kReset));
   CHECK(end.qp.deliver_waiting());
@@ -345,18 +347,20 @@ TEST_CASE("what one queue pair sends, the other gets, from a list of pieces or i
     CHECK(done[0].status == WcStatus::kSuccess);
   }
   REQUIRE(!from.send(from.piece(0, 1), SendFlags::kNone, kOwn, 0x80000000));
-  CHECK(decode_datagram(leaves(from))->header.q_key == kKey);  // its own Q_Key
+  CHECK(decode_datagram(leaves(from))->header.q_key ==
+        kKey);  // The datagram carries the queue pair's own Q_Key.
 }
 
 TEST_CASE("the pieces that a datagram is made of need not be those that it is put into") {
   constexpr std::size_t kFrom = 8192;
   const Octets sent = text("abcdefghij");
-  // Cut within the GRH, after it, before the payload's last octet, at its end; one too short.
+  // Receive lists that split the datagram within the GRH, after it, before the payload's last
+  // octet, and at its end. The last list is too short.
   const std::vector<std::vector<std::uint32_t>> layouts{{17, 26, 7}, {40, 10},        {40, 0, 9, 1},
                                                         {1, 48, 1},  {20, 20, 5, 35}, {17, 26, 6}};
   End from(kPeer);
   End to(kOwn);
-  // In memory the parts are in another order, with gaps.
+  // Stores the parts of the payload in another order in memory, with gaps.
   std::ranges::copy(sent | std::views::take(3), from.memory.begin() + kFrom + 200);
   std::ranges::copy(sent | std::views::drop(3) | std::views::take(1),
                     from.memory.begin() + kFrom + 100);
@@ -369,7 +373,7 @@ TEST_CASE("the pieces that a datagram is made of need not be those that it is pu
     std::size_t room = 0;
     for (const std::uint32_t length : layout) {
       scattered.push_back(to.piece(at, length));
-      at += length + 3;  // the gap must not be written
+      at += length + 3;  // Delivery must not write to the gap.
       room += length;
     }
     std::ranges::fill(to.memory, std::byte{0xEE});
@@ -398,7 +402,7 @@ TEST_CASE("the pieces that a datagram is made of need not be those that it is pu
       CHECK(std::ranges::count(std::span(piece.address + piece.length, 3), std::byte{0xEE}) == 3);
     }
     CHECK(std::ranges::equal(std::span(joined).subspan(kGrhSize, sent.size()), sent));
-    CHECK(joined[20] == std::byte{0x45});  // IPv4, in the second half of the GRH
+    CHECK(joined[20] == std::byte{0x45});  // The IPv4 header is in the second half of the GRH.
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring behind a queue, compared with a deque.
+// Compares the ring behind a queue with a deque.
 #include "queues/growing_ring.hpp"
 
 #include <doctest/doctest.h>

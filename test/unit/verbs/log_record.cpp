@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Log lines: one per event, printable, and parsable.
+// Tests log lines: one per event, printable, and parsable.
 #include "iwarp/verbs/log_record.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which requests may be posted, how many, and what an unconnected queue pair does with them.
+// Tests which requests may be posted, how many, and what an unconnected queue pair does with them.
 #include <vector>
 
 #include "driver_support.hpp"
@@ -99,7 +99,8 @@ TEST_CASE(
                         SendWr{.opcode = WrOpcode::kCmpSwap, .sgl = one},
                         SendWr{.opcode = WrOpcode::kImmediate},
                         SendWr{.opcode = WrOpcode::kWriteImmediate, .sgl = odd}};
-  for (const SendWr& wr : good) check(wr, {});  // in Idle, what the peer supports is unknown
+  for (const SendWr& wr : good)
+    check(wr, {});  // In Idle, the queue pair does not know what the peer supports.
   const auto nobody = std::make_shared<CountingDriver>();
   CHECK(f.port().open(*nobody, {.ird = 4, .ord = 4}, nullptr));
   CHECK_FALSE(f.qp->query().extensions);
@@ -107,7 +108,7 @@ TEST_CASE(
   CHECK(f.qp->query().send_outstanding == good.size());
   f.port().event(QpEvent::kLowerLayerLost);
   CHECK(f.poll().size() == good.size());
-  check(good[0], {});  // in Error everything is flushed
+  check(good[0], {});  // In Error, everything is flushed.
   CHECK(f.poll().size() == 1);
 }
 
@@ -156,7 +157,8 @@ TEST_CASE("a queue takes as many as its depth until completions are reaped [VRB-
   CHECK(!f.qp->post_recv({.wr_id = 1, .sgl = {}}));
   CHECK(!f.qp->post_recv({.wr_id = 2, .sgl = {}}));
   CHECK(f.qp->post_recv({.wr_id = 3, .sgl = {}}) == Errc::kQueueFull);
-  CHECK(!f.qp->abort());  // Idle to Error: flushed, not polled yet
+  CHECK(!f.qp->abort());  // Moves from Idle to Error and flushes the requests, which are not polled
+                          // yet.
   CHECK(f.qp->post_send(SendWr{}) == Errc::kQueueFull);
   CHECK(f.qp->post_recv({.wr_id = 3, .sgl = {}}) == Errc::kQueueFull);
   CHECK(f.poll().size() == 5);
@@ -190,13 +192,13 @@ TEST_CASE(
   CHECK(f.qp->state() == QpState::kIdle);
   CHECK(!f.qp->post_send({.wr_id = 5}));
   CHECK(f.poll().empty());
-  CHECK(!f.qp->reset());  // Idle stays Idle
+  CHECK(!f.qp->reset());  // An Idle queue pair stays Idle.
 }
 
 TEST_CASE("ORD may be lowered, not raised above what was agreed on [VRB-25] [VRB-2]") {
   Fixture f;
   const auto nobody = std::make_shared<CountingDriver>();
-  CHECK(!f.qp->set_ord(8));  // in Idle, for the later connection
+  CHECK(!f.qp->set_ord(8));  // In Idle, this sets the value for a later connection.
   CHECK(f.port().open(*nobody, {.ird = 4, .ord = 30}, nullptr));
   CHECK_FALSE(f.port().open(*nobody, {.ird = 4, .ord = 8}, nullptr));
   CHECK(f.qp->query().ird == 4);
@@ -232,7 +234,7 @@ TEST_CASE(
                          .length = 8,
                          .access = Access::kRemoteRead}));
     f.qp.reset();
-    CHECK_FALSE(window->valid.load());  // its windows are destroyed with it
+    CHECK_FALSE(window->valid.load());  // Destroying the queue pair invalidates its windows.
     CHECK(f.cq.attached() == 0);
   }
   CHECK(srq.attached() == 0);

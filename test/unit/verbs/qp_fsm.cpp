@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue pair's state machine against its checked copy, and every name against its enumeration.
+// Compares the queue pair's state machine with its checked copy, and the number of names with each
+// enumeration.
 #include "iwarp/verbs/qp_fsm.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access checks of StagTable::acquire(): which request may access which octets.
+// Tests the access checks of StagTable::acquire(): which request may access which octets.
 #include <iwarp/verbs/memory.hpp>
 
 #include "stag_support.hpp"
@@ -16,7 +16,8 @@ TEST_CASE(
   const std::array rows{Row{Access::kRemoteWrite, true}, Row{Access::kRemoteRead, true},
                         Row{Access::kRemoteAtomic, true}, Row{Access::kLocalWrite, false}};
   for (std::uint32_t bits = 0; bits < 128; ++bits) {
-    if ((bits & static_cast<std::uint32_t>(Access::kZeroBased)) != 0) continue;  // other offsets
+    if ((bits & static_cast<std::uint32_t>(Access::kZeroBased)) != 0)
+      continue;  // Zero-based regions use other offsets.
     Table table;
     const auto given = static_cast<Access>(bits);
     const Region* region = table.add(given);
@@ -94,7 +95,7 @@ TEST_CASE("a region registered with a number of its own is named by it, remotely
       CHECK(table.ask(who, stag_of(region), address_of(region->address), 1) == "bounds");
     }
   }
-  Table table;  // the next region in the same slot is a plain one again
+  Table table;  // The next region in the same slot again has default offsets.
   table.drop(table.add_at(0));
   const Region* region = table.add();
   CHECK(table.ask(local(Access::kNone), stag_of(region), 0, 1) == "bounds");
@@ -160,7 +161,7 @@ TEST_CASE("STag 0, another key, and an index that nobody has are invalid [VRB-26
   const Region* region = table.add();
   const auto at = address_of(region->address);
   CHECK(table.ask(remote_write(), Stag{0}, at, 1) == "invalid");
-  CHECK(table.ask(remote_write(), Stag{5}, at, 1) == "invalid");  // index 0
+  CHECK(table.ask(remote_write(), Stag{5}, at, 1) == "invalid");  // This STag has index 0.
   for (std::uint32_t key = 1; key < 256; ++key) {
     CHECK(table.ask(remote_write(), Stag{stag_of(region).value | key}, at, 1) == "invalid");
   }

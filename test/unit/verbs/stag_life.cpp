@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lifetime of STags: unpredictable numbers, limits, reuse, destruction.
+// Tests the lifetime of STags: unpredictable numbers, limits, reuse and destruction.
 #include <algorithm>
 #include <set>
 
@@ -27,8 +27,8 @@ TEST_CASE(
     if (stag > last) ++rising;
     last = stag;
   }
-  for (const int n : buckets) CHECK((n > 60 && n < 200));  // 125 expected
-  CHECK((rising > 850 && rising < 1150));                  // no order in them
+  for (const int n : buckets) CHECK((n > 60 && n < 200));  // Each bucket is expected to get 125.
+  CHECK((rising > 850 && rising < 1150));                  // Consecutive STags are in no order.
 }
 
 TEST_CASE("a random source that repeats itself and says 0 still gives distinct indices") {
@@ -139,7 +139,7 @@ TEST_CASE("after 100 000 registrations look-ups find what is there and nothing e
   std::set<std::uint32_t> alive;
   for (const Region* region : live) alive.insert(region->stag.load());
   for (const Stag stag : dead) {
-    if (alive.count(stag.value) != 0) continue;  // the same number again, by chance
+    if (alive.count(stag.value) != 0) continue;  // The same number was drawn again by chance.
     REQUIRE(table.ask(remote_write(), stag, address_of(table.memory.data() + 100), 1) == "invalid");
   }
 }

@@ -36,7 +36,7 @@ struct Table : StagTable {
     REQUIRE(region.has_value());
     return *region;
   }
-  /// Adds a region whose first octet has this address.
+  /// Adds a region whose first octet has address `iova`.
   Region* add_at(std::uint64_t iova) {
     auto region = create({.pd = kPd,
                           .address = memory.data() + 100,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lock-free readers against writers that revoke access: made for ThreadSanitizer.
+// Runs lock-free readers against writers that revoke access. ThreadSanitizer checks the accesses.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -28,7 +28,8 @@ TEST_CASE(
             table.acquire(remote_write(), Stag{stag.load()}, address_of(target.data()), 64);
         if (!grant) continue;
         granted.fetch_add(1);
-        // Two peers may write at once; only the race with the owner is tested.
+        // Two peers may write at once in reality. The lock keeps ThreadSanitizer from reporting
+        // that race, as the test is about the race with the owner.
         static std::mutex peers_only;
         const std::lock_guard lock(peers_only);
         std::memset(grant->memory().data(), 0x55, 64);
@@ -45,7 +46,7 @@ TEST_CASE(
     stag.store((*region)->stag.load());
     if (round % 8 == 0) std::this_thread::yield();
     REQUIRE(!table.destroy(*region, [](Region&) {}));
-    target.fill(std::byte{0});  // revoked: only this thread accesses it
+    target.fill(std::byte{0});  // Access is revoked, so only this thread uses the memory.
     for (const std::byte b : target) REQUIRE(b == std::byte{0});
   }
   stop.store(true);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queues between threads: one produces, one consumes, nothing is lost. Made for ThreadSanitizer.
+// Tests queues between threads: one thread produces, one consumes, and nothing is lost.
+// ThreadSanitizer checks the accesses.
 #include <doctest/doctest.h>
 
 #include <algorithm>

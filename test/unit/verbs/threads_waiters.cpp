@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiters against the threads that release what they wait for: made for ThreadSanitizer. A lost
-// notification hangs the test.
+// Runs waiters against the threads that release the resource for which they wait. ThreadSanitizer
+// checks the accesses. A lost notification hangs the test.
 #include <thread>
 
 #include "driver_support.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each waiter for memory, a shared receive or a poll is notified once, and need not poll
+// Tests that each waiter for memory, a shared receive or a poll is notified once, and need not poll
 // repeatedly.
 #include "iwarp/verbs/waiters.hpp"
 
