@@ -60,8 +60,8 @@ def joined(addresses):
 
 
 def own_address():
-    """Returns an IPv4 address of this machine. As with the kernel's devices, a loopback address leads to no device
-    as long as an interface is up."""
+    """Returns an IPv4 address of this machine. A loopback address leads to no device as long as another interface
+    is up, which is also true of the kernel's devices."""
     shown = subprocess.run(["ip", "-j", "-4", "address", "show", "up"], check=True, timeout=60,
                            capture_output=True, text=True).stdout
     found = [address["local"] for link in json.loads(shown) for address in link["addr_info"]]

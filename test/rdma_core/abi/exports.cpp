@@ -55,7 +55,7 @@ int resolve(const char* library) {
   return bad == 0 && all > 0 ? 0 : 1;
 }
 
-/// Looks up NAME@NODE as a program does that was linked to that release.
+/// Looks up NAME@NODE, as a program does that was linked to the release with that version node.
 void* find(std::string_view versioned) {
   const auto at = versioned.find('@');
   if (at == std::string_view::npos) return nullptr;
@@ -67,7 +67,8 @@ void* find(std::string_view versioned) {
 int call(const char* name) {
   void* const symbol = find(name);
   if (symbol == nullptr) return 1;
-  // Refused functions read none of their arguments, and return an int, a long or a pointer.
+  // Refused functions read none of their arguments, and return an int, a long or a pointer. All can
+  // be called by this type.
   const auto function = reinterpret_cast<long (*)(long, long, long, long, long, long)>(symbol);
   for (int i = 0; i < 2; ++i) {
     errno = 0;

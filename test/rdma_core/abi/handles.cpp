@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks what the inline functions of verbs.h, and libraries compiled with them, expect of the
-// structures behind the handles, and the small functions. Linked to the distribution's libraries,
-// run on ours.
+// Checks the structures behind the handles: what the inline functions of verbs.h, and libraries
+// compiled with them, expect. Also checks the small functions. The program is linked to the
+// distribution's libraries and runs on ours.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@
 #include <memory>
 #include <string>
 
-extern "C" {  // exported, but in no header
+extern "C" {  // These functions are exported, but declared in no header.
 int ibv_dontfork_range(void* base, std::size_t size);
 int ibv_dofork_range(void* base, std::size_t size);
 }
@@ -140,7 +140,7 @@ TEST_CASE("there are no vendor options, and no order in which data is written") 
   CHECK(ibv_query_ece(nullptr, &ece) == 0);
   CHECK(ece.vendor_id == 0);
   ece = {.vendor_id = 1, .options = 2, .comp_mask = 0};
-  CHECK(ibv_set_ece(nullptr, &ece) == 0);  // ibv_set_ece() sets it to what was accepted
+  CHECK(ibv_set_ece(nullptr, &ece) == 0);  // ibv_set_ece() stores the accepted options in `ece`.
   CHECK(ece.vendor_id == 0);
   CHECK(ece.options == 0);
   CHECK(ibv_query_qp_data_in_order(nullptr, IBV_WR_RDMA_WRITE, 0) == 0);

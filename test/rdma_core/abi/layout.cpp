@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks the offsets of the members of the C structures on x86-64 against the releases of rdma-core
 // from 34 to 64. Programs have these offsets compiled in, so this layer must not compile against
-// headers that differ (a vendor's, or a future release that breaks the ABI). Compiled, never run.
+// headers that differ (a vendor's, or a future release that breaks the ABI). This file is compiled,
+// never run.
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
@@ -10,8 +11,8 @@
 #if defined(__x86_64__) && defined(__LP64__)
 
 #define SIZE(type, size) static_assert(sizeof(type) == (size))
-// For structures that later releases extend at the end: a function that fills one is given its
-// size, or zeroes what it does not know.
+// Later releases extend these structures at the end. A function that fills one is given its size,
+// or zeroes the members that it does not know.
 #define SIZE_AT_LEAST(type, size) static_assert(sizeof(type) >= (size))
 #define OFFSET(type, member, offset) static_assert(offsetof(type, member) == (offset))
 // verbs_context grows at its beginning, and `sz` holds its size, so distances count from its end.

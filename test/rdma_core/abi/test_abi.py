@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the two libraries with those they replace: every name with its version, what is refused and how, and the
-same texts as rdma-core's. Installed programs and libraries are only read, by readelf and by the dynamic loader."""
+"""Compares our two libraries with rdma-core's: every name with its version, the functions that are refused and how,
+and the texts. Installed programs and libraries are only read, by readelf and by the dynamic loader."""
 import glob
 import os
 import pathlib
@@ -129,7 +129,7 @@ class Names(Abi):
             self.assertEqual(plain, set(), path)
 
     def test_all_that_rdma_core_exports_is_in_the_table(self):
-        """Except the IBVERBS_1.0 versions of functions whose default version is 1.1."""
+        """The IBVERBS_1.0 versions of functions whose default version is 1.1 are exempt."""
         real = [path for folder in library_folders() for name in LIBRARIES
                 for path in glob.glob(f"{folder}/{name}")]
         if not real:
@@ -272,7 +272,7 @@ class Refusals(Abi):
         self.assertEqual(result.stdout.splitlines(), [f"{name} 0" for name in names], result.stderr)
 
     def test_a_refusal_is_of_the_type_that_the_headers_declare(self):
-        """Of the functions that return an int, those return -1 whose manual pages say so."""
+        """A refused function that returns an int returns -1 if its manual page says so, and otherwise an errno."""
         types = declared_types()
         if not types:
             self.skipTest("the headers of rdma-core are not installed")

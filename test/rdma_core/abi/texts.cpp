@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
-extern "C" {  // exported, but in no header
+extern "C" {  // These functions are exported, but declared in no header.
 const char* ibv_get_sysfs_path();
 int ibv_read_sysfs_file(const char* dir, const char* file, char* buf, std::size_t size);
 void ibv_copy_ah_attr_from_kern(ibv_ah_attr* dst, const ib_uverbs_ah_attr* src);
@@ -26,8 +26,8 @@ constexpr int kNowhere = 1000;
 constexpr int kMaxMult = 1000;
 constexpr int kMaxMbps = 2'000'000;
 
-/// Prints the texts up to that of `last`, and of values outside. Skips enumerators of later
-/// releases, for which this layer has no text.
+/// Prints the texts of the values up to `last`, and of values outside of the enumeration. Skips
+/// enumerators of later releases, for which this layer has no text.
 template <typename Enumeration>
 void texts(const char* kind, const char* (*function)(Enumeration), int last) {
   const auto text = reinterpret_cast<const char* (*)(int)>(function);
@@ -50,7 +50,7 @@ void rates() {
 
 void sysfs() {
   std::printf("sysfs: %s\n", ibv_get_sysfs_path());
-  // Sizes with room for "Linux" and a newline, without room for the newline, and too small.
+  // These sizes have room for "Linux" and a newline, or for "Linux" only, or are too small.
   for (const std::size_t size : {16U, 7U, 6U, 5U, 3U}) {
     std::array<char, 16> text{};
     const int count = ibv_read_sysfs_file("/proc/sys/kernel", "ostype", text.data(), size);
@@ -69,7 +69,7 @@ T filled() {
   return out;
 }
 
-/// Returns what `function` makes of a source, in a destination that was zeroed.
+/// Prints the destination that `function` fills from a source. The destination was zeroed.
 template <typename To, typename From>
 void copy(const char* name, void (*function)(To*, const From*)) {
   const auto from = filled<From>();

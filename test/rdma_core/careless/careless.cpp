@@ -174,7 +174,7 @@ void sends_overflow() {
 
 void never_signalled() {
   const Pair p;
-  for (std::size_t i = 0; i < 17; ++i) {  // one more than there is room for
+  for (std::size_t i = 0; i < 17; ++i) {  // Posts one more request than there is room for.
     post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(i * 64, 64), p.b, 0);
   }
 }
@@ -239,7 +239,8 @@ void proper_unsignalled() {
     post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(i * 64, 64), p.b, i == 0 ? IBV_SEND_SIGNALED : 0);
   }
   check(poll(p.a.cq).status == IBV_WC_SUCCESS, "a Write has failed");
-  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b, 0);  // reuses the slot of the first
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b,
+       0);  // This request reuses the slot of the first one.
 }
 
 void proper() {
@@ -284,7 +285,7 @@ namespace {
 struct Program {
   const char* name;
   void (*run)();
-  const char* noticed_by;  ///< null: a correct program
+  const char* noticed_by;  ///< check that reports the mistake; null for a correct program
 };
 #define CARELESS(name, check) \
   Program { #name, name, check }

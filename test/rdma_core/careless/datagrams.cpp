@@ -108,7 +108,7 @@ void datagrams_proper() {
   ibv_destroy_cq(ud.cq);
 }
 
-// A reset ends everything posted before it; so does RTS for what failed in SQE.
+// A reset ends everything posted before it; so does RTS for requests that failed in SQE.
 void datagrams_proper_again() {
   const Ud ud;
   for (int round = 0; round < 3; ++round) {

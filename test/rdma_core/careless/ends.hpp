@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two connected queue pairs of one process, with what small programs need around them. Linked to
-// the distribution's libibverbs, as any program. The programs destroy only what they mean to
-// destroy.
+// Two connected queue pairs of one process, with the objects that small programs need. The programs
+// are linked to the distribution's libibverbs, as any program is. They destroy only what they mean
+// to destroy.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -32,7 +32,8 @@ inline ibv_pd* domain() {
   return kDomain;
 }
 
-/// Sets queues of 16 requests that are signaled individually, on the shared device and domain.
+/// Makes the queues hold 16 requests, which are signaled individually. Uses the shared device and
+/// domain.
 inline Shape small(Shape shape) {
   shape.cap = {.max_send_wr = 16,
                .max_recv_wr = 16,

@@ -18,7 +18,7 @@ using namespace careless;
 namespace {
 
 constexpr std::size_t kSmall = 4096;
-constexpr std::size_t kLarge = 1 << 20;  // large enough that the C library maps it separately
+constexpr std::size_t kLarge = 1 << 20;  // The C library maps a block of this size separately.
 constexpr std::size_t kPage = 4096;
 
 CARELESS_INLINE ibv_mr* lend(void* memory, std::size_t size) {
@@ -191,12 +191,12 @@ void proper_memory() {
         "ibv_rereg_mr");
   other.reset();
   ibv_dereg_mr(mr);
-  // Later blocks at the same address are not registered.
+  // The C library may reuse the address for later blocks, which are not registered.
   std::free(next);
   for (int i = 0; i < 100; ++i) std::free(allocate(kSmall));
 }
 
-// Registering whole pages includes neighbouring blocks, which may be freed.
+// Registering whole pages includes neighbouring blocks, which the program may free.
 void proper_neighbours() {
   const Pair p;
   std::vector<char*> blocks(64);
@@ -231,7 +231,7 @@ void proper_other_domain() {
   ibv_dereg_mr(mr);
 }
 
-// The child's copy of the memory is not registered; memory that the child registers is.
+// The child's copy of the memory is not registered. The child registers memory of its own.
 void proper_child() {
   const Pair p;
   char* const block = allocate(kSmall);
@@ -273,7 +273,7 @@ void proper_threads() {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Memory that is still registered at exit goes with the process.
+// At exit, memory may still be registered: it goes with the process.
 void proper_end() {
   const Pair p;
   static std::unique_ptr<char[]> left;

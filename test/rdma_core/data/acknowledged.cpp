@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IWARP_COMPLETIONS=acked: a completion means that the peer has executed the request. The variable
-// is read once per process, so these cases have a program of their own.
+// Tests IWARP_COMPLETIONS=acked, where a completion means that the peer has executed the request.
+// The library reads the variable once per process, so these cases have a program of their own.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,16 +31,16 @@ int send(End& end, std::uint64_t id, std::size_t length) {
   return end.post({.wr_id = id, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, 0, length);
 }
 
-// Writes to a slot of the peer's memory that `id`, also the wr_id, selects.
+// Writes to the slot number `id` of the peer's memory. `id` is also the wr_id.
 int write(End& end, const End& peer, std::uint64_t id, std::uint32_t rkey) {
   ibv_send_wr wr{.wr_id = id, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED};
   wr.wr.rdma = {.remote_addr = peer.remote(id * 8), .rkey = rkey};
   return end.post(wr, 0, 8);
 }
 
-// Queue pair numbers that no peer has: on a TCP port without a listener (refusing); on this
-// process, which has no such queue pair, so that the request waits (silent); and one whose peer
-// would have to connect to us (absent).
+// Numbers of queue pairs that do not exist. refusing(): its TCP port has no listener. silent(): its
+// port belongs to this process, which has no such queue pair, so that the request waits. absent():
+// its peer would have to connect to us.
 std::uint32_t refusing(const ibv_qp*) { return 0xFF0001; }
 std::uint32_t silent(const ibv_qp* qp) { return 0xFE0000 | (qp->qp_num & 0xFFFF); }
 std::uint32_t absent(const ibv_qp*) { return 1; }
@@ -129,7 +129,7 @@ TEST_CASE("of two atomics posted at once the one whose target is not aligned fai
   wrs[0].next = &wrs[1];
   ibv_send_wr* bad = nullptr;
   REQUIRE_EQ(ibv_post_send(pair.a.qp, wrs.data(), &bad), 0);
-  // The peer's Terminate may replace the response to the first.
+  // The peer's Terminate may replace the response to the first request.
   const auto first = next(pair.a.cq).status;
   CHECK((first == IBV_WC_SUCCESS || first == IBV_WC_WR_FLUSH_ERR));
   CHECK_EQ(statuses(pair.a.cq, 1), "2 remote invalid request error; ");
@@ -159,7 +159,7 @@ TEST_CASE("what succeeds with one peer is seen before another that has left coun
   b.bring_up(a.qp, End::kAllRights, kForEver, kLong);
   REQUIRE_EQ(write(a, b, 1, b.mr->rkey), 0);
   success(a.cq);
-  REQUIRE_EQ(send(a, 2, 8), 0);  // b has no receive for it
+  REQUIRE_EQ(send(a, 2, 8), 0);  // b has posted no receive for this.
   const auto left = std::chrono::steady_clock::now();
   renew(b);
   REQUIRE_EQ(write(others.a, others.b, 3, others.b.mr->rkey), 0);
@@ -179,7 +179,7 @@ TEST_CASE("a peer that leaves says nothing: receives stay posted, and a request 
   REQUIRE_EQ(write(a, b, 1, b.mr->rkey), 0);
   success(a.cq);
   renew(b);
-  Pair().settle();  // Completes only after the driver has seen the disconnect.
+  Pair().settle();  // This completes only after the driver has seen the disconnect.
   ibv_wc wc{};
   CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
   CHECK_EQ(a.state(), IBV_QPS_RTS);
@@ -234,7 +234,8 @@ TEST_CASE("a peer that leaves between its Request and its RTR says nothing eithe
   SUBCASE("it closes") { peer.close_in_order(); }
   SUBCASE("it resets") { peer.reset(); }
   Pair others;
-  others.settle();  // The event of this connection is queued behind that of the disconnect.
+  others
+      .settle();  // The event of this connection is queued behind the disconnect of the first one.
   ibv_wc wc{};
   CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
   CHECK_EQ(a.state(), IBV_QPS_RTR);
@@ -295,7 +296,7 @@ TEST_CASE("a peer that never comes: the oldest request fails in time, the rest i
     post_three(end);
     CHECK_EQ(statuses(end.cq, 4), std::string(kUnanswered) + "9 Work Request Flushed Error; ");
     CHECK_EQ(end.state(), IBV_QPS_ERR);
-    // The queue pair can be used again after a reset.
+    // After a reset the queue pair can be used again.
     REQUIRE_EQ(end.modify(IBV_QPS_RESET), 0);
     End peer;
     end.bring_up(peer.qp, End::kAllRights, 0, kShort);
@@ -309,7 +310,7 @@ TEST_CASE("requests that come late fail as well, also without a limit where nobo
   End end;
   const ibv_qp nobody{.qp_num = refusing(end.qp)};
   end.bring_up(&nobody);
-  CHECK_EQ(end.state(), IBV_QPS_RTS);  // as on InfiniBand before the first send
+  CHECK_EQ(end.state(), IBV_QPS_RTS);  // On InfiniBand the state is also RTS before the first send.
   post_three(end);
   CHECK_EQ(statuses(end.cq, 3), kUnanswered);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings up queue pairs without the CM: the attributes that each state requires, and what a query
-// returns.
+// Tests queue pairs that are brought up without the CM: the attributes that each state requires,
+// and what a query returns.
 #include "bring_up.hpp"
 
 #include <sys/resource.h>
@@ -22,7 +22,7 @@ TEST_CASE("a queue pair that is ready to receive says so, however long it is con
   make_ready_to_receive(a, b.qp);
   make_ready_to_receive(b, a.qp);
   REQUIRE_EQ(modify(a, b.qp, IBV_QPS_RTS, kToRts), 0);
-  read_from(a, b);  // completes only if they are connected
+  read_from(a, b);  // The Read completes only if the queue pairs are connected.
   CHECK_EQ(b.state(), IBV_QPS_RTR);
   CHECK_EQ(b.qp->state, IBV_QPS_RTR);
   REQUIRE_EQ(modify(b, a.qp, IBV_QPS_RTS, kToRts), 0);
@@ -30,7 +30,8 @@ TEST_CASE("a queue pair that is ready to receive says so, however long it is con
   read_from(b, a);
 }
 
-/// Checks that each attribute of `mask` other than the state is required.
+/// Checks that the transition requires each attribute of `mask` other than the state and
+/// `optional`.
 void check_required(End& end, const ibv_qp* peer, ibv_qp_state to, int mask, int optional = 0) {
   const auto before = query(end);
   for (int bit = 1; bit <= mask; bit <<= 1) {
@@ -50,7 +51,8 @@ void check_required(End& end, const ibv_qp* peer, ibv_qp_state to, int mask, int
 TEST_CASE("no state without the attributes that ibv_modify_qp(3) lists, and none is half taken") {
   End a;
   End b;
-  check_required(a, b.qp, IBV_QPS_INIT, kToInit, IBV_QP_PKEY_INDEX);  // rdma_cm omits it
+  check_required(a, b.qp, IBV_QPS_INIT, kToInit,
+                 IBV_QP_PKEY_INDEX);  // rdma_cm omits IBV_QP_PKEY_INDEX.
   check_required(a, b.qp, IBV_QPS_RTR, kToRtr);
   check_required(a, b.qp, IBV_QPS_RTS, kToRts);
   CHECK_EQ(query(a).sq_psn, 77);
@@ -62,7 +64,7 @@ TEST_CASE("a refused change leaves rights and attributes as they were") {
   make_ready_to_receive(a, b.qp);
   ibv_qp_attr attr = attributes(a, b.qp, IBV_QPS_INIT);
   attr.qp_access_flags = 0;
-  CHECK_EQ(ibv_modify_qp(a.qp, &attr, kToInit), EINVAL);  // not allowed in RTR
+  CHECK_EQ(ibv_modify_qp(a.qp, &attr, kToInit), EINVAL);  // RTR does not allow this.
   CHECK_EQ(query(a).qp_access_flags, End::kAllRights);
   make_ready_to_receive(b, a.qp);
   REQUIRE_EQ(modify(b, a.qp, IBV_QPS_RTS, kToRts), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ibv_create_cq_ex(), and completions that are read with the ibv_wc_read_*() calls.
+// Tests ibv_create_cq_ex(), and completions that are read with the ibv_wc_read_*() calls.
 #include <atomic>
 #include <thread>
 
@@ -9,7 +9,7 @@ using namespace data;
 
 namespace {
 
-/// The queue, created with ibv_create_cq_ex(), of two Ends.
+/// A completion queue for two Ends, created with ibv_create_cq_ex().
 struct ExtendedCq {
   explicit ExtendedCq(ibv_context* context, std::uint64_t flags = IBV_WC_STANDARD_FLAGS) {
     ibv_cq_init_attr_ex attr{.cqe = 64, .wc_flags = flags};
@@ -124,7 +124,7 @@ TEST_CASE("who never ends a poll does not keep others from polling") {
   loop.write(1);
   loop.write(2);
   until_started(loop.cq);
-  until_started(loop.cq);  // A second ibv_start_poll() of the same thread starts over.
+  until_started(loop.cq);  // A second ibv_start_poll() of the same thread ends the first.
   CHECK_EQ(loop.cq->wr_id, 2);
   loop.write(3);
   std::uint64_t got = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// After fork() the parent's objects are unusable in the child, which can create its own.
+// Tests that after fork() the parent's objects are unusable in the child, which can create its own.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,8 +16,8 @@ constexpr bool kThreadSanitizer = true;
 constexpr bool kThreadSanitizer = false;
 #endif
 
-/// Makes the calls that would use the parent's objects. Returns 0, or the number of the first call
-/// that did not fail.
+/// Makes the calls that would use the parent's objects, as a program in the child would. Returns 0,
+/// or the number of the first call that did not fail.
 int as_user(Pair& pair) {
   End& end = pair.a;
   const auto is_eio = [](const void* made) { return made == nullptr && errno == EIO; };
@@ -50,7 +50,8 @@ int as_user(Pair& pair) {
   return ibv_get_async_event(end.context, &event) == -1 ? 0 : 113;
 }
 
-/// Returns 0, or the number of the first statement that failed; doctest belongs to the parent.
+/// Runs in the child. Returns 0, or the number of the first statement that failed, since doctest
+/// belongs to the parent.
 int as_child(Pair& pair) {
   ibv_wc wc{};
   if (ibv_poll_cq(pair.a.cq, 1, &wc) != 0) return 1;
@@ -96,5 +97,5 @@ TEST_CASE("a child cannot use what it inherited, and destroys it without harm to
   REQUIRE_EQ(waitpid(child, &status, 0), child);
   REQUIRE(WIFEXITED(status));
   CHECK_EQ(WEXITSTATUS(status), 0);
-  pair.settle();  // The parent's connection is unaffected.
+  pair.settle();  // The parent's connection still works.
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Send and Write with immediate data in every form that a program can post: by list and call by
-// call, received by a receive queue and by a shared one, and completed by both kinds of polling.
-// The payload is compared.
+// Tests Send and Write with immediate data in every form that a program can post: with
+// ibv_post_send() and with ibv_wr_*(), received by a receive queue and by a shared one, and
+// completed by both kinds of polling. Compares the payload.
 #include <algorithm>
 #include <array>
 
@@ -11,11 +11,11 @@ using namespace data;
 
 namespace {
 
-/// How the payload is passed, and its pieces in the sender's buffer.
+/// Whether the payload is inline, and its pieces in the sender's buffer.
 struct Form {
   const char* name;
   bool is_inline;
-  std::vector<std::pair<std::size_t, std::size_t>> pieces;  ///< offset, length
+  std::vector<std::pair<std::size_t, std::size_t>> pieces;  ///< offset and length
 };
 
 const std::vector<Form> kForms{
@@ -29,11 +29,11 @@ const std::vector<Form> kForms{
     {"nothing inline", true, {}},
 };
 
-constexpr std::size_t kAt = 10'000;   ///< offset in the peer's buffer of receives and Writes
+constexpr std::size_t kAt = 10'000;   ///< offset of receives and Writes in the peer's buffer
 constexpr std::size_t kSize = 8'000;  ///< size of a receive
 constexpr std::uint32_t kData = 0xA1B2C3D4;
 
-/// A completion, whichever way it was polled.
+/// A completion, polled in either way.
 struct Seen {
   std::uint64_t wr_id = 0;
   ibv_wc_status status = IBV_WC_GENERAL_ERR;
@@ -68,7 +68,7 @@ int post_by_list(End& from, const End& to, bool write, const Form& form, unsigne
   std::vector<ibv_sge> sges;
   for (const auto& [at, length] : form.pieces) sges.push_back(from.sge(at, length));
   if (form.is_inline) {
-    for (ibv_sge& sge : sges) sge.lkey = 0;  // ignored for inline data
+    for (ibv_sge& sge : sges) sge.lkey = 0;  // The library ignores the keys of inline data.
     flags |= IBV_SEND_INLINE;
   }
   ibv_send_wr wr{.wr_id = 77,
@@ -119,8 +119,7 @@ void fill(End& end) {
   }
 }
 
-/// Checks that `payload` has been placed where receives and Writes go, and that the bytes around it
-/// are unchanged.
+/// Checks that `payload` has been placed at kAt, and that the bytes around it are unchanged.
 void check_placed(const End& end, const std::string& payload) {
   CHECK_EQ(end.text(kAt, payload.size()), payload);
   const auto zero = [](std::byte b) { return b == std::byte{0}; };
@@ -131,7 +130,7 @@ void check_placed(const End& end, const std::string& payload) {
 void exchange(Pair& pair, bool by_calls, bool write, const Form& form, unsigned flags) {
   fill(pair.a);
   std::fill(pair.b.buffer.begin() + kAt, pair.b.buffer.end(), std::byte{0});
-  // A Write does not touch the receive's own buffer.
+  // A Write must not change the receive's own buffer, which is therefore elsewhere.
   const std::size_t receive_at = write ? kAt + kSize : kAt;
   REQUIRE_EQ(pair.b.post_recv(88, receive_at, kSize), 0);
   const auto post = by_calls ? post_by_calls : post_by_list;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the inline functions of verbs.h return for features that the device lacks: the errno or null
-// that their manual pages specify. Structs stand in for objects that cannot be created.
+// Tests what the inline functions of verbs.h return for features that the device lacks: the errno
+// or null that their manual pages specify. Zeroed structs stand in for objects that cannot be
+// created.
 #include "support.hpp"
 
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Message length limits: max_msg_sz for every request, and a receive of the largest 32-bit length.
-// The queue pair is in ERR, where requests are accepted and flushed, so no memory is needed.
+// Tests message length limits: max_msg_sz for every request, and a receive of the largest 32-bit
+// length. The queue pair is in ERR, where requests are accepted and flushed, so no memory is
+// needed.
 #include <array>
 
 #include "support.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Silences the refusals that the tests provoke.
+// Silences the messages about the refusals that the tests provoke.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs: creation attributes, states and teardown.
+// Tests queue pairs: creation attributes, states and teardown.
 #include <array>
 
 #include "support.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of incorrect calls: invalid handles, and the errors that a manual page lists.
+// Tests the errors of incorrect calls: invalid handles, and the errors that a manual page lists.
 #include <array>
 #include <set>
 
@@ -35,7 +35,7 @@ void check_makes_nothing(Call call) {
   CHECK_EQ(errno, ENOENT);
 }
 
-/// Gives the object another object's handle for as long as it lives.
+/// While it exists, `object` has a handle that belongs to no object.
 template <typename T>
 struct Disguised {
   explicit Disguised(T* object) : of(object), handle(object->handle) { of->handle += 1000; }
@@ -234,7 +234,9 @@ TEST_CASE("the device has a vendor, a speed, and atomics as programs look for th
   const End end;
   ibv_device_attr device{};
   REQUIRE_EQ(ibv_query_device(end.context, &device), 0);
-  CHECK_EQ(device.vendor_id, 0xFFFFFF);  // no OUI, as the kernel's software devices report
+  CHECK_EQ(
+      device.vendor_id,
+      0xFFFFFF);  // The device has no OUI; the kernel's software devices report the same value.
   CHECK_EQ(device.atomic_cap, IBV_ATOMIC_HCA);
   ibv_port_attr port{};
   REQUIRE_EQ(ibv_query_port(end.context, 1, &port), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared receive queues.
+// Tests shared receive queues.
 #include "support.hpp"
 
 using namespace data;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A peer of queue pairs without the CM that writes its Request by hand, octet by octet.
+// A peer of queue pairs without the CM. The test writes the peer's Request octet by octet.
 #pragma once
 
 #include <arpa/inet.h>
@@ -14,7 +14,7 @@
 
 namespace data {
 
-/// The claims of a request.
+/// The numbers that the private data of a Request claims.
 struct Claim {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
@@ -28,8 +28,8 @@ inline void append(std::string& out, std::uint32_t word) {
 
 enum class Rtr : std::uint8_t { kNone, kWrite };
 
-/// An MPA Request with CRC: of revision 1 (RFC 5044 section 7.1.1), or of revision 2 with an RTR
-/// (RFC 6581 section 9).
+/// Returns an MPA Request with CRC: of revision 1 (RFC 5044 section 7.1.1), or of revision 2 with
+/// an RTR (RFC 6581 section 9).
 inline std::string request(const Claim& claim, Rtr rtr) {
   constexpr std::uint32_t kOneReadEachAndWrite = 0x8001'8001;
   std::string data;
@@ -42,7 +42,7 @@ inline std::string request(const Claim& claim, Rtr rtr) {
   return out + data;
 }
 
-/// Sends a request to the port in a queue pair number.
+/// Connects to the TCP port of a queue pair number and sends requests.
 class Stranger {
  public:
   explicit Stranger(std::uint32_t number, const char* from = "127.0.0.1")
@@ -67,7 +67,7 @@ class Stranger {
     REQUIRE_EQ(::send(fd_, octets.data(), octets.size(), MSG_NOSIGNAL), octets.size());
     return *this;
   }
-  /// Waits for the other end. Returns whether it answered; false if it closed the connection.
+  /// Waits for the other end. Returns true if it answered, and false if it closed the connection.
   bool is_answered() const {
     REQUIRE(readable(fd_, kLimit));
     char octet = 0;

@@ -47,13 +47,14 @@ inline ibv_wc success(ibv_cq* cq) {
   return wc;
 }
 
-/// How long to wait for a peer that does not answer, as in ibv_qp_attr; 0: without limit.
+/// How long a queue pair waits for a peer that does not answer, as in ibv_qp_attr. 0 means without
+/// limit.
 struct Timeouts {
   std::uint8_t timeout = 0;
   std::uint8_t retry_cnt = 0;
 };
 
-/// The destructor destroys the objects in order and checks each return code.
+/// An end whose destructor destroys the objects in order and checks each return code.
 struct End : rdma_core_test::VerbsEnd {
   explicit End(const Options& options = {}) : VerbsEnd(options) {}
   ~End() { CHECK(destroy()); }
@@ -68,7 +69,7 @@ struct End : rdma_core_test::VerbsEnd {
     const int needed = to == IBV_QPS_INIT ? IBV_QP_PORT | IBV_QP_ACCESS_FLAGS : 0;
     return ibv_modify_qp(qp, &attr, IBV_QP_STATE | needed);
   }
-  /// Takes the queue pair from RESET to RTS, towards one of this process.
+  /// Takes the queue pair from RESET to RTS, connected to a queue pair of this process.
   void bring_up(const ibv_qp* peer, unsigned rights = kAllRights, std::uint8_t rnr_retry = 0,
                 const Timeouts& timeouts = {}) {
     ibv_qp_attr attr = rdma_core_test::rc_attributes(context, peer, rights, 16);
@@ -87,7 +88,7 @@ struct End : rdma_core_test::VerbsEnd {
     return *reinterpret_cast<std::uint64_t*>(buffer.data() + at);
   }
 
-  /// Posts a receive of `length` bytes at `at`; without a buffer if `length` is 0.
+  /// Posts a receive of `length` bytes at offset `at`; without a buffer if `length` is 0.
   int post_recv(std::uint64_t id, std::size_t at = 0, std::size_t length = 0) {
     ibv_sge one = sge(at, length);
     ibv_recv_wr wr{.wr_id = id, .sg_list = &one, .num_sge = length != 0 ? 1 : 0};
@@ -106,14 +107,14 @@ struct End : rdma_core_test::VerbsEnd {
     CHECK_EQ(bad, code != 0 ? &wr : nullptr);
     return code;
   }
-  /// Posts a request to or from the peer's buffer.
+  /// Posts a request that transfers data to or from the peer's buffer.
   int post_rdma(ibv_wr_opcode opcode, const End& peer, std::size_t at, std::size_t length,
                 std::size_t remote_at, unsigned flags = IBV_SEND_SIGNALED) {
     ibv_send_wr wr{.wr_id = at, .opcode = opcode, .send_flags = flags};
     wr.wr.rdma = {.remote_addr = peer.remote(remote_at), .rkey = peer.mr->rkey};
     return post(wr, at, length);
   }
-  /// Takes an event from the channel and acknowledges it.
+  /// Gets an event from the channel and acknowledges it.
   void take_event() {
     ibv_cq* of = nullptr;
     void* its = nullptr;
@@ -134,7 +135,7 @@ struct End : rdma_core_test::VerbsEnd {
   std::span<std::byte> buffer{reinterpret_cast<std::byte*>(memory), memory_size};
 };
 
-inline constexpr std::uint8_t kForEver = 7;  ///< rnr_retry: without limit
+inline constexpr std::uint8_t kForEver = 7;  ///< rnr_retry without limit
 
 /// Two connected ends.
 struct Pair {
@@ -143,7 +144,7 @@ struct Pair {
     a.bring_up(b.qp, End::kAllRights, rnr_retry);
     b.bring_up(a.qp, End::kAllRights, rnr_retry);
   }
-  /// Returns after a transfer in each direction.
+  /// Reads in both directions, so that both ends are connected when it returns.
   void settle() {
     REQUIRE_EQ(a.post_rdma(IBV_WR_RDMA_READ, b, 0, 8, 0), 0);
     success(a.cq);

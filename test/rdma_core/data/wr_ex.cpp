@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests built with ibv_wr_*().
+// Tests requests built with ibv_wr_*().
 #include <array>
 #include <thread>
 
@@ -130,7 +130,8 @@ TEST_CASE("a window is bound and invalidated") {
 
 TEST_CASE("a call for an operation that no queue pair can be asked to have is not there") {
   Pair pair(extended());
-  CHECK((builder(pair.a)->wr_atomic_write == nullptr));  // null makes librpma choose another way
+  CHECK((builder(pair.a)->wr_atomic_write ==
+         nullptr));  // If it is null, librpma uses another operation.
 }
 
 TEST_CASE("all or nothing is posted") {
@@ -162,7 +163,7 @@ TEST_CASE("all or nothing is posted") {
     for (int i = 0; i < 8; ++i) ibv_wr_send(qp);
   }
   CHECK_EQ(ibv_wr_complete(qp), expected);
-  // The following requests are unaffected.
+  // The requests built after that are posted as usual.
   ibv_wr_start(qp);
   begin(qp, 2);
   ibv_wr_rdma_read(qp, pair.b.mr->rkey, pair.b.remote(0));

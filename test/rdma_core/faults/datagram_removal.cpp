@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device removal, as a program that uses datagrams sees it.
+// Tests device removal as a program that uses datagrams sees it.
 #include "ud.hpp"
 
 using namespace faults;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Injected loss and delay of datagrams: what the receiver gets, that the sender sees no difference,
-// and how other errors are reported. Runs as RoCE, which is read once per process.
+// Tests injected loss and delay of datagrams: what the receiver gets, that the sender sees no
+// difference, and how other errors are reported. The program runs as RoCE, which the library reads
+// once per process.
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 
 using namespace faults;
 
-/// Ordinal, from now on, of the call that fails with EAGAIN; 0: none.
+/// The call that fails with EAGAIN: 1 is the next call, 0 means that no call fails.
 static std::atomic<int> refused{0};
 
 static bool is_refused() {
@@ -24,7 +25,7 @@ static bool is_refused() {
   return true;
 }
 
-// Replace the functions of the C library.
+// These functions replace those of the C library.
 extern "C" int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
   if (is_refused()) return -1;
   return static_cast<int>(::syscall(SYS_sendmmsg, fd, messages, count, flags));
@@ -38,8 +39,8 @@ namespace {
 
 [[maybe_unused]] const int kSet = setenv("IWARP_AS", "roce", 1);
 
-/// Returns whether a datagram is unread in the kernel for that queue pair, by the tables of its UDP
-/// sockets.
+/// Returns whether the kernel holds an unread datagram for that queue pair, according to the tables
+/// of UDP sockets.
 bool has_unread(const Ud& end) {
   for (const char* const table : {"/proc/net/udp", "/proc/net/udp6"}) {
     std::ifstream in(table);
@@ -124,7 +125,7 @@ TEST_CASE("what is delayed when its queue pair is destroyed never arrives") {
     gone.end();
   }
   from.send_all(to, {2});
-  // The first would have been sent before the second.
+  // If queue pair `gone` had not been destroyed, its datagram would have arrived before this one.
   CHECK_EQ(to.take(1), Numbers{2});
 }
 
@@ -144,7 +145,7 @@ TEST_CASE("while the port is down, datagrams are lost") {
 TEST_CASE("what comes while the port is down is lost, too") {
   const Ud from;
   const Ud to;
-  from.send_all(to, {1, 2, 3});  // They wait, as no receive is posted.
+  from.send_all(to, {1, 2, 3});  // The datagrams wait, as no receive is posted.
   REQUIRE(has_unread(to));
   rule("now port down");
   to.told(IBV_EVENT_PORT_ERR);
@@ -214,7 +215,9 @@ TEST_CASE("a completion with a status takes its queue pair to error, and a reset
   REQUIRE_EQ(ibv_modify_qp(from.qp, &attr, IBV_QP_STATE), 0);
   from.bring_up();
   CHECK_EQ(from.send(to, 4), IBV_WC_SUCCESS);
-  CHECK_EQ(sorted(to.take(3)), Numbers{1, 2, 4});  // The second has been sent.
+  CHECK_EQ(
+      sorted(to.take(3)),
+      Numbers{1, 2, 4});  // Datagram 2 has been sent although its completion reported an error.
 }
 
 TEST_CASE("a queue pair of datagrams goes to error when it is asked to, which is told") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variables are read once per process, so they are set before the library is used.
+// The library reads the variables once per process, so they are set before it is used.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections that the network resets, the protocol of the fault socket, and device removal.
+// Tests connections that the network resets, the protocol of the fault socket, and device removal.
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
 #include <sys/syscall.h>
@@ -12,10 +12,10 @@
 using namespace data;
 using faults::rule;
 
-/// Number of calls, from now on, that fail with EMFILE.
+/// Number of calls to accept4() that still fail with EMFILE.
 static std::atomic<int> refused{0};
 
-/// Replaces the C library's.
+/// Replaces the function of the C library.
 extern "C" int accept4(int fd, sockaddr* address, socklen_t* length, int flags) {
   if (refused.load() != 0 && refused.fetch_sub(1) > 0) {
     errno = EMFILE;
@@ -47,7 +47,8 @@ TEST_CASE("the socket answers nonsense and goes on") {
     CHECK(socket.say("after 3 sends # nothing\n").starts_with("error: one of status"));
     CHECK(socket.say("seed 4\n") == "error: seed is for files");
     CHECK(socket.say(std::string("\0\xff\x1b[2J\n", 7)).find('\x1b') == std::string::npos);
-    CHECK_EQ(socket.say(std::string(5000, 'x')), "");  // Without a line end: the socket is closed.
+    CHECK_EQ(socket.say(std::string(5000, 'x')),
+             "");  // The text has no line end, so the library closes the socket.
   }
   std::vector<std::unique_ptr<faults::Socket>> many;
   for (int i = 0; i < 20; ++i) many.push_back(std::make_unique<faults::Socket>());

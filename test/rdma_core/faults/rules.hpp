@@ -46,8 +46,8 @@ class Socket {
   int fd_;
 };
 
-/// Adds a rule. The device must be open. A rule that counts is in force when this returns, but
-/// another thread executes what a rule does `now`.
+/// Adds a rule. The device must be open. When this returns, a rule that counts is in force. A rule
+/// with `now` may not have acted yet, since another thread executes it.
 inline void rule(const std::string& text) { REQUIRE_EQ(Socket().say(text + "\n"), "ok"); }
 
 }  // namespace faults

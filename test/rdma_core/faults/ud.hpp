@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A UD queue pair, as RoCE, that sends and receives numbers.
+// A UD queue pair, as RoCE, that sends and receives numbers as payload.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ struct Ud : rdma_core_test::VerbsEnd {
     CHECK_EQ(wc.wr_id, number);
     return wc.status;
   }
-  /// Builds them with ibv_wr_*(). Returns the result of the last call.
+  /// Builds Sends of `numbers` with ibv_wr_*(). Returns the result of the last call.
   int build(const Ud& to, const Numbers& numbers) const {
     ibv_qp_ex* const builder = ibv_qp_to_qp_ex(qp);
     ibv_wr_start(builder);
@@ -72,7 +72,7 @@ struct Ud : rdma_core_test::VerbsEnd {
     }
     return ibv_wr_complete(builder);
   }
-  /// Posts them in one list.
+  /// Posts Sends of `numbers` in one list.
   void send_list(const Ud& to, Numbers numbers) const {
     std::vector<ibv_sge> sges(numbers.size());
     std::vector<ibv_send_wr> wrs(numbers.size());
@@ -86,7 +86,7 @@ struct Ud : rdma_core_test::VerbsEnd {
     REQUIRE_EQ(ibv_post_send(qp, wrs.data(), &bad), 0);
     for (const Number number : numbers) CHECK_EQ(success(cq).wr_id, number);
   }
-  /// Sends datagrams of these numbers and checks that the sender sees no error.
+  /// Sends a datagram with each of `numbers` and checks that the sender sees no error.
   void send_all(const Ud& to, const Numbers& numbers) const {
     for (const Number number : numbers) REQUIRE_EQ(send(to, number), IBV_WC_SUCCESS);
   }
@@ -109,9 +109,10 @@ struct Ud : rdma_core_test::VerbsEnd {
     CHECK_EQ(event.event_type, type);
   }
 
-  static inline int made = 0;  ///< in this process, which creates no other queue pairs
+  static inline int made =
+      0;  ///< number of queue pairs of this process, which are all of this type
   ibv_ah* home = way_home();
-  int ordinal = ++made;  ///< its name in rules
+  int ordinal = ++made;  ///< number of this queue pair in fault rules
 };
 
 }  // namespace faults

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests of the programs of rfc-notes/programs.md with `iwarp run --careful`. They must pass as they do
-without, and every report must be on the list below, with its reason. Careful mode reads each sent payload twice
-more, so tests other than the quick ones run with IWARP_LONG=1 only."""
+"""Runs the tests of the programs of rfc-notes/programs.md with `iwarp run --careful`. The tests must pass as they
+do without --careful, and every report must be on the list below, with its reason. Careful mode reads each sent
+payload twice more, so only the quick tests run without IWARP_LONG=1."""
 import json
 import os
 import pathlib
@@ -18,8 +18,8 @@ QUICK = ("devices", "rping", "cm_programs", "pingpong", "one_port", "datagrams",
 SLOW = ("fio", "iser", "libfabric", "mpi", "perftest", "perftest_plain", "persona", "qperf", "rpma", "ucx")
 SECONDS = 600  # timeout for one test file
 
-# The reports to expect, by the command line of the program, and why each is not an error of this stack. For more see
-# rfc-notes/careful.md.
+# The reports to expect: a pattern of the program's command line, the check that reports, and why the report is not an
+# error of this stack. For more see rfc-notes/careful.md.
 EXPECTED = (
     (r"^ib_send_bw ", "send-changed", "counts on in the word of credits of which a Write is under way"),
     (r"^ib_send_bw ", "posted-too-early", "writes credits from a queue pair that it leaves in RTR (perftest 4.5)"),
@@ -59,7 +59,8 @@ class Table(Case):
         log.write_text("")
         environment = dict(os.environ, IWARP=str(HERE / "careful_iwarp.sh"), CAREFUL_SAID=str(log),
                            CAREFUL_IWARP=str(pathlib.Path(IWARP).resolve()))
-        for name_of_other in ("IWARP_RESULTS", "IWARP_LONG"):  # These two would record results or lengthen the tests.
+        # With these variables the tests would record results, or take longer.
+        for name_of_other in ("IWARP_RESULTS", "IWARP_LONG"):
             environment.pop(name_of_other, None)
         ran = subprocess.run([sys.executable, TESTS[name]], env=environment, capture_output=True,
                              text=True, timeout=SECONDS)

@@ -46,8 +46,8 @@ class Ucmatose(Case):
 class Cmtime(Case):
     def setUp(self):
         super().setUp()
-        # cmtime of rdma-core 56 uses one port number for RDMA and TCP, and would go on with queue pairs that do not
-        # exist, which no iWARP device connects.
+        # cmtime of rdma-core 56 uses one port number for RDMA and TCP. Without -q 0 it would continue with queue pair
+        # numbers that do not exist, which no iWARP device connects.
         usage = self.run_program("cmtime", "-h", statuses=(0, 1), plain=True)
         self.words = ("-q", 0) if "[-q base_qpn]" in usage.out + usage.err else ()
 
@@ -69,7 +69,8 @@ class Cmtime(Case):
 
 
 class PortOffset(Case):
-    """The log shows the ports in use: the RDMA and the TCP number with an offset, a single number without."""
+    """The log shows the ports in use: with an offset it shows the RDMA and the TCP number, otherwise a single
+    number."""
 
     def log_of(self, port, *options):
         options = ("--log", "connections", *options)

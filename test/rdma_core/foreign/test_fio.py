@@ -40,7 +40,7 @@ class Fio(Case):
 @tried("fio", "fio", "no `ioengine=librpma_*` in this package, which is built without librpma")
 class WithoutLibrpma(Case):
     def test_the_engine_is_missing(self):
-        """If it appears, the table of rfc-notes/programs.md is wrong, and it needs a test."""
+        """If the engine appears, it needs a test, and the table of rfc-notes/programs.md is wrong."""
         self.assertNotIn("rpma", self.run_program("fio", "--enghelp").out)
 
 

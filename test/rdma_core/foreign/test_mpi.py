@@ -22,7 +22,8 @@ COMPONENTS = {"pml": "cm", "mtl": "ofi", "mtl_ofi_provider_include": "verbs;ofi_
 # UCX finds peers by datagrams.
 UCX = {"pml": "ucx", "osc": "ucx"}
 UCX_ENV = ucx.environment()
-# One-sided communication over messages; Open MPI selects no component by itself if its ranks are on two hosts.
+# Makes one-sided communication use messages, because Open MPI selects no component by itself if its ranks are on two
+# hosts.
 WINDOWS = {"osc": "pt2pt"}
 ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 ENTER = """#!/bin/sh
@@ -81,7 +82,7 @@ class OpenMpiOnTwoHosts(OnTwoHosts):
 
     def run_parts(self, *parts):
         result = self.play(parts, python_with_mpi4py(), PAYLOAD, ROUNDS, *parts)
-        if self.persona == "iwarp":  # on a RoCE device libfabric tries datagrams, too
+        if self.persona == "iwarp":  # On a RoCE device libfabric also tries datagrams.
             self.assert_silent(result)
 
 

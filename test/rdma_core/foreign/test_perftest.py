@@ -12,7 +12,7 @@ class OverRdmaCm(PerftestCase):
         self.each("-R", "-R")
 
     def test_all_sizes(self):
-        # Filling the buffers takes most of the time, with hundreds of them for ib_send_*.
+        # The tools spend most of the time filling their buffers, and ib_send_* has hundreds of them.
         self.each("-a", "-R", "-a", tools=TOOLS if LONG else ("ib_write_bw", "ib_read_lat"),
                   iterations=5, timeout=3 * TIMEOUT)
 
@@ -36,8 +36,9 @@ class OverRdmaCm(PerftestCase):
         self.each("-I", "-R", "-I", 64, "-s", 64)
 
     def test_a_shared_receive_queue(self):
-        # One queue pair: on iWARP perftest counts credits by receive, not by the queue pair that consumed it. With
-        # several queue pairs, one can get ahead of another and perftest waits for ever, on any device.
+        # Tests only one queue pair. On iWARP perftest counts credits by receive, not by the queue pair that consumed
+        # the receive. With several queue pairs, one can get ahead of another, and perftest then waits for ever on any
+        # device.
         self.each("--use-srq", "-R", "--use-srq")
         self.measure("ib_send_bw", "-R", "--use-srq", "-b")
 
@@ -67,7 +68,8 @@ class OverRdmaCm(PerftestCase):
                 self.measure("ib_send_lat", "-R", options=options)
 
     def test_many_runs_in_a_row(self):
-        """Between two connections of a run the server closes its listener and opens it again."""
+        """Between two connections of a run the server closes its listener and opens it again, so the client may be
+        refused for a moment."""
         for _ in range(50 if LONG else 1):
             for tool in TOOLS:
                 with self.subTest(tool=tool):

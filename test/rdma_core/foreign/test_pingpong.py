@@ -14,7 +14,8 @@ class PingpongCase(Case):
         port = free_port()
         call = (program, "-p", port, "-c", *words)
         # The program ends when all queue pairs together have sent enough, while some still have Sends in flight. An
-        # RNIC flushes what the other end sends to those later, and that end may then not receive enough.
+        # RNIC flushes the Sends that the other end posts to those queue pairs later, and the other end may then not
+        # receive enough.
         leaves_early = program == "ibv_srq_pingpong"
         statuses = (0, 1) if leaves_early and self.persona == "iwarp" else (0,)
         server, client = self.pair(call, (*call, "127.0.0.1"), port, statuses=statuses, **how)
@@ -33,7 +34,7 @@ class PingpongCase(Case):
        "with `--as roce` or `--oob on`", personas=("iwarp", "roce"))
 class Pingpong(PingpongCase):
     def play(self, program, *words, **how):
-        """A RoCE port has no LID."""
+        """Uses a GID as RoCE, since a RoCE port has no LID."""
         gid = ("-g", 0) if self.persona == "roce" and "-g" not in words else ()
         return super().play(program, *gid, *words, **how)
 
@@ -49,16 +50,17 @@ class Pingpong(PingpongCase):
                 self.play("ibv_srq_pingpong", *words)
 
     def test_a_range_of_ports(self):
-        """The lower half of a queue pair number is its TCP port, which is bound when the number is assigned."""
+        """The lower half of a queue pair number is its TCP port, which the library binds when it assigns the
+        number."""
         first, second, third = free_port(), free_port(), free_port()
         options = ("--port-range", f"{first}-{first}")
         with Program("ibv_rc_pingpong", "-p", second, options=options) as server:
-            server.listens(second)  # The queue pair exists by then.
-            # In use: no other port is tried.
+            server.listens(second)  # The server listens on this port after it has created its queue pair.
+            # The only port of the range is in use, and the library tries no other.
             refused = self.run_program("ibv_rc_pingpong", "-p", third, options=options,
                                        statuses=(1,))
             self.assertIn("Couldn't create QP", refused.err)
-            self.assertFalse(is_listening(server.process.pid, first))  # It does not wait for a peer yet.
+            self.assertFalse(is_listening(server.process.pid, first))  # The queue pair does not wait for a peer yet.
         low, high = min(first, second), max(first, second) + 50
         for result in self.play("ibv_rc_pingpong", options=("--port-range", f"{low}-{high}")):
             local = re.search(r"local address: .*QPN 0x(\w+)", result.out)[1]

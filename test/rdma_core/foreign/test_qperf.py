@@ -21,7 +21,7 @@ class Qperf(Case):
             server.listens(port)
             client = self.run_program("qperf", "127.0.0.1", "-lp", port, "-t", 2 if LONG else 1,
                                       "-cm1", *words, *tests, timeout=120)
-            # An alarm ends a test at each end, whatever is in flight, receives first.
+            # SIGALRM ends a test at each end, whatever is in flight. The ends stop posting receives first.
             self.assert_silent(client, server.result(), stops_receiving=True)
             for test in tests:
                 figure = rf"(?m)^{test}:\n +(send_)?{TESTS[test]} += +[\d.]*[1-9]"

@@ -9,7 +9,7 @@ import unittest
 from support import LONG, TIMEOUT, SANITIZER, Case, Program, free_port, main
 from tried import tried
 
-SIZES = (23, 24, 63, 64, 65, 1000, 1448, 4096, 16384, 65000, 65535)  # its limits, and sizes between them
+SIZES = (23, 24, 63, 64, 65, 1000, 1448, 4096, 16384, 65000, 65535)  # the limits of rping, and sizes between them
 
 
 @tried("rping", "rdmacm-utils", "data validated, many clients, queue pairs that it makes itself")
@@ -49,8 +49,8 @@ class Rping(Case):
                 self.ping("-C", 5, "-S", size)
 
     def test_a_program_that_exits_at_a_failed_completion_says_why(self):
-        """The server reads more than its memory has room for. It exits on its own completion, before the disconnect
-        event has arrived."""
+        """The server reads more than its memory has room for. It exits because of its own failed completion, before
+        the disconnect event has arrived."""
         for persona in ("iwarp", "roce"):
             for run in range(4):
                 with self.subTest(persona=persona, run=run):
@@ -77,8 +77,8 @@ class Rping(Case):
         for words in ((), ("-q",)):
             port = free_port()
             where = ("-a", "127.0.0.1", "-p", port, "-V", *words)
-            # Line-buffered, because rping confuses two requests that arrive before it has started a thread for the
-            # first: the next client must wait until then.
+            # The server's output is line-buffered so that the next client can wait until the server has started a
+            # thread for the previous one. rping confuses two requests that arrive before that.
             serve = ("stdbuf", "-oL", "rping", "-s", "-P", "-d", *where)
             with Program(*serve) as server, contextlib.ExitStack() as stack:
                 server.listens(port)
@@ -91,7 +91,7 @@ class Rping(Case):
                 self.assertIsNone(server.result().status, str(server.result()))
 
     def test_a_persistent_server_outlives_peers_that_end_before_their_rtr(self):
-        request = b"MPA ID Req Frame\x50\x02\x00\x04\x80\x01\x80\x01"  # CRC, and an RTR by Write
+        request = b"MPA ID Req Frame\x50\x02\x00\x04\x80\x01\x80\x01"  # The Request has CRC, and an RTR by Write.
         broken_rtr = bytes.fromhex("000e c140 00000001 0000000000000000 00000000")
         port = free_port()
         where = ("-a", "127.0.0.1", "-p", port, "-V")

@@ -14,7 +14,7 @@ import ucx
 
 HOSTS = ("10.99.8.1", "10.99.8.2")
 NO_HOSTS = why_no_namespaces()
-# Test, data layout, bytes. Get by zcopy begins at 65, a short put ends at 64.
+# Rows of test, data layout and size in bytes. zcopy of a Get begins at 65 bytes, and a short Put ends at 64.
 RC_RUNS = (
     ("am_lat", "short", 8), ("am_lat", "bcopy", 4096), ("am_lat", "zcopy", 4096),
     ("am_bw", "short", 32), ("am_bw", "bcopy", 8000), ("am_bw", "zcopy", 8000),
@@ -23,7 +23,7 @@ RC_RUNS = (
     ("get", "bcopy", 8), ("get", "zcopy", 65), ("get", "zcopy", 1 << 20),
     ("add_lat", "short", 8), ("add_mr", "short", 8), ("fadd", "short", 8), ("cswap", "short", 8),
 )
-# UCX has active messages only over datagrams, and on an Ethernet shorter than 1024 bytes.
+# Over datagrams UCX has only active messages, and on an Ethernet each must be shorter than 1024 bytes.
 UD_RUNS = (
     ("am_lat", "short", 8), ("am_lat", "shortiov", 8), ("am_lat", "bcopy", 900),
     ("am_lat", "zcopy", 900),
@@ -36,14 +36,14 @@ UCP_RUNS = (
     ("ucp_cswap", 8))
 ITERATIONS = 10000 if LONG else 100
 NETWORK = ucx.environment()
-# Processes without shared memory, which UCX detects by their namespaces.
+# Starts a process that shares no memory with others; UCX detects this by the namespaces.
 APART = ("unshare", "--ipc", "--pid", "--fork", "--kill-child")
 
 
 class UcxCase(Case):
     @classmethod
     def setUpClass(cls):
-        """A UCX that was built with MPI runs as an MPI program by default."""
+        """A UCX that was built with MPI runs as an MPI program unless an option says otherwise."""
         usage = subprocess.run(["ucx_perftest", "-h"], capture_output=True, text=True, timeout=60)
         cls.alone = ("-P", 0) if "-P <0|1>" in usage.stdout + usage.stderr else ()
 

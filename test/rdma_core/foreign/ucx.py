@@ -15,10 +15,11 @@ def version():
 
 
 def environment(transports="^sm"):
-    """`transports`: UCX_TLS; None lets UCX choose among all. The default excludes shared memory, which both hosts
-    really have in common. From 1.16 on UCX waits at a fence for the peer's memory to be written, which its rc_verbs
-    supports on Mellanox adapters only: elsewhere it prints "flush(remote) is not supported" and continues as if it
-    were done. With one connection between two ends its weak fence is enough."""
+    """Returns the variables. `transports` is the value of UCX_TLS; None lets UCX choose among all. The default
+    excludes shared memory, which the two simulated hosts have in common because they are one machine. From 1.16 on
+    UCX waits at a fence until the peer's memory has been written. Its rc_verbs supports this on Mellanox adapters
+    only: elsewhere it prints "flush(remote) is not supported" and continues. With one connection between two ends
+    its weak fence is enough."""
     variables = {"UCX_NET_DEVICES": "iwarp0:1"}
     if transports is not None:
         variables["UCX_TLS"] = transports

@@ -14,8 +14,9 @@ Octets send_ulpdu(std::uint8_t msn, std::size_t payload, std::byte value) {
   return ulpdu;
 }
 
-/// A first FPDU with `payload` octets of 0x5A that ends near position 512. Its stream is
-/// `total` octets and ends with `tail`; between header and tail is nothing but payload.
+/// Makes a first FPDU with `payload` octets of 0x5A, which ends near position 512. Its stream has
+/// `total` octets, starts with `front` and ends with `tail`; between header and tail is nothing but
+/// payload.
 Golden near_512(std::size_t payload, std::size_t total, std::string_view front,
                 std::string_view tail) {
   Golden golden;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Framer to Deframer with everything randomly mixed (seeded): sizes, cuts, read-ahead, payloads
-// staged, placed at once, placed late, abandoned. What arrives must be what was sent, in order.
+// Carries a stream from Framer to Deframer with random (seeded) sizes, cuts and read-ahead. Payload
+// is randomly staged, placed at once, placed late, or abandoned. What arrives must be what was
+// sent, in order.
 #include <doctest/doctest.h>
 
 #include <map>
