@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The eight tools of perftest: how they are called, their options, and their output. Every second tool runs with
-each option, the others with the next one; with IWARP_LONG=1 all tools run with all options."""
+"""The eight tools of perftest: how they are called, their options, and their output. A test of one option runs
+every second tool, and the test of the next option runs the other tools; with IWARP_LONG=1 each option is tested
+with all tools."""
 import itertools
 import re
 
@@ -11,7 +12,8 @@ TOOLS = tuple(f"ib_{kind}_{what}" for kind in ("write", "read", "send", "atomic"
 PARTS = 1 if LONG else 2
 part = itertools.count()
 ITERATIONS = 100 if SANITIZER else 1000
-# The tool polls memory and never a queue, so it occupies the processor that would receive the next bytes.
+# Fewer iterations for ib_write_lat: it polls memory and never a queue, so it occupies the processor that would
+# receive the next bytes.
 FEWER = {"ib_write_lat": 100}
 ALL_SIZES = tuple(1 << n for n in range(1, 24))
 
@@ -39,8 +41,8 @@ class PerftestCase(Case):
         call = [tool, "-F", "-p", port, *words]
         if "-D" not in words:
             call += ["-n", min(iterations, FEWER.get(tool, iterations))]
-        # On iWARP without -R it never deregisters the memory of its credits, so its PD is rightly busy, which it
-        # reports after all figures.
+        # On iWARP without -R, ib_send_bw never deregisters the memory of its credits. Its PD is therefore busy at the
+        # end, and the tool reports this after all figures.
         leaks = tool == "ib_send_bw" and "-R" not in words
         server, client = self.pair(call, [*call, host], port, statuses=(0, 1) if leaks else (0,),
                                    **how)
@@ -54,11 +56,11 @@ class PerftestCase(Case):
         self.assertTrue(sizes, str(client))
 
     def each(self, option, *words, tools=TOOLS, **how):
-        """Runs each of the tools that have the option; in short form, each second one."""
+        """Runs each of the tools that have the option. In short form, runs every second one of them."""
         fitting = [tool for tool in tools if takes(tool, option)]
         for tool in fitting[next(part) % PARTS::PARTS] or fitting:
-            # On iWARP its client stops when the server's receives are used up, until the server writes a new count into
-            # memory; with -e it then sleeps, and no event comes.
+            # On iWARP the client of ib_send_bw stops when the server's receives are used up, until the server writes
+            # a new count into memory. With -e the client then sleeps, and no event wakes it.
             more = ("-r", 2 * ITERATIONS) if (tool, option) == ("ib_send_bw", "-e") else ()
             with self.subTest(tool=tool, words=words):
                 self.measure(tool, *words, *more, **how)

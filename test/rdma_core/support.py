@@ -45,7 +45,7 @@ PACKAGES = {
     "openssl": ("openssl",),
     "util-linux": ("setpriv", "prlimit", "unshare"),
 }
-# What a sanitizer prints in the middle of a program's output.
+# What a sanitizer prints. It may print this in the middle of a program's output.
 FINDINGS = re.compile(r"(ERROR|WARNING): \w*Sanitizer|runtime error: ")
 
 
@@ -82,7 +82,7 @@ def free_port():
     for port in range(20000 + os.getpid() * 7 % 10000, 32700):
         claim = socket.socket(socket.AF_UNIX)
         try:
-            claim.bind(f"\0iwarp-test-port-{port}")  # released when this process ends
+            claim.bind(f"\0iwarp-test-port-{port}")  # The kernel releases the name when this process ends.
             for family, host in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
                 with socket.socket(family) as probe:
                     probe.bind((host, port))
@@ -105,12 +105,12 @@ class Result:
 
 
 def die_with_parent():
-    """In the child: asks for SIGKILL when this process ends, however that happens."""
+    """Runs in the child: asks for SIGKILL when this process ends, however that happens."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 class Program:
-    """A program under `iwarp run`, until the with block ends; `prefix` goes before the whole command."""
+    """A program that runs under `iwarp run` until the with block ends; `prefix` goes before the whole command."""
 
     def __init__(self, *words, options=(), prefix=(), env=None, cwd=None, plain=False):
         self.words = [str(word) for word in words]
@@ -123,14 +123,14 @@ class Program:
             preexec_fn=die_with_parent)
 
     def _text(self, file):
-        # Not seek(): the program writes at the same offset.
+        # Does not use seek(), since the program writes at the same offset.
         return os.pread(file.fileno(), 1 << 24, 0).decode(errors="replace")
 
     def result(self):
         return Result(self.words, self.process.poll(), self._text(self._out), self._text(self._err))
 
     def wait(self, timeout=TIMEOUT):
-        """Waits for its end; raises an AssertionError with its output on a timeout."""
+        """Waits for the program's end; raises an AssertionError with its output on a timeout."""
         try:
             self.process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -141,7 +141,7 @@ class Program:
         return self.result()
 
     def _threads(self):
-        """Returns the kernel functions in which its threads wait."""
+        """Returns the kernel functions in which the program's threads wait."""
         places = []
         for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
             with contextlib.suppress(OSError):
@@ -172,7 +172,7 @@ class Program:
 
     def kill(self):
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)  # it is in its own session, so this kills only what it started
+            os.killpg(self.process.pid, signal.SIGKILL)  # its own session: only what it started
         self.process.wait()
 
     def __enter__(self):
@@ -213,7 +213,7 @@ class Case(unittest.TestCase):
         self.scratch = pathlib.Path(scratch.name)
 
     def check(self, result, statuses=(0,)):
-        """Checks its exit status, and that no sanitizer found anything."""
+        """Checks the exit status, and that no sanitizer found anything."""
         said = FINDINGS.search(result.out + result.err)
         self.assertIsNone(said, f"{said and said[0]}\n{result}")
         self.assertIn(result.status, statuses, str(result))
@@ -243,8 +243,8 @@ class Case(unittest.TestCase):
 
     def assert_silent(self, *results, leaves_early=False, stops_receiving=False):
         """Checks that the libraries printed nothing but expected messages. `leaves_early`: one end may close while
-        requests of the other are in flight, or while queue pairs that the program did not need for them still look
-        for their peers. `stops_receiving`: it may also stop posting receives before that."""
+        requests of the other are in flight, or while queue pairs that the program did not need for those requests
+        still look for their peers. `stops_receiving`: the end may also stop posting receives before it closes."""
         may_say = [": careful: "] if "CAREFUL_SAID" in os.environ else []
         ended = r": connection with \S+ ended: "
         if leaves_early or stops_receiving:

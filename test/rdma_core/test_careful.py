@@ -20,7 +20,7 @@ CARELESS = pathlib.Path(os.environ.get("IWARP_CARELESS", "build/release/test/rdm
 CAREFUL = {"options": ("--careful",)}
 CAREFUL_ROCE = {"options": ("--careful", "--as", "roce")}
 MISTAKES = CARELESS.with_name("mistakes")
-# With or without the debug information of careless.
+# The place in a report: with or without the debug information of careless.
 PLACE = r"(\S*/careless/\w+\.[ch]pp:\d+|careless\+0x[0-9a-f]+) (?=\(\w)"
 FAIL = {"options": ("--careful=fail",)}
 FAIL_ROCE = {"options": ("--careful=fail", "--as", "roce")}
@@ -30,7 +30,7 @@ FREED_BUFFERS = pathlib.Path(__file__).parent / "programs/freed_buffers.py"
 
 
 def programs():
-    """Returns each program with the check that must notice it, correct ones without."""
+    """Returns a map from each program to the check that must report it; None for a correct program."""
     listed = subprocess.run([CARELESS], capture_output=True, text=True, timeout=60).stdout
     return [line.split() for line in listed.splitlines()]
 
@@ -49,7 +49,8 @@ def python_with_mpi_over_ucx():
 
 
 def how(name):
-    """Returns how to run the program: datagrams exist as RoCE only."""
+    """Returns the options with which to run the program: those with datagrams run as RoCE, since iWARP has
+    no datagrams."""
     return CAREFUL_ROCE if name.startswith("datagram") else CAREFUL
 
 
@@ -109,14 +110,15 @@ class Mistakes(Case):
                                  rf"queue pair \d+: .*{verdict}.*post receives before the peer may send")
 
     def test_a_read_into_memory_that_the_peer_may_not_write(self):
-        """The response writes there; on an iWARP adapter it counts as an RDMA Write."""
+        """The Read Response writes to the sink; on an iWARP adapter that counts as an RDMA Write."""
         result = self.run_program(MISTAKES, "read", **CAREFUL)
         self.assertEqual([check for check, _ in said(result)], ["read-sink-rights"], result)
         self.assertRegex(said(result)[0][1], "lacks IBV_ACCESS_REMOTE_WRITE: an iWARP adapter refuses it")
         self.assert_silent(self.run_program(MISTAKES, "read", **CAREFUL_ROCE))
 
     def test_a_write_into_memory_that_the_peer_may_not_write(self):
-        """It is refused in both personas. The peer made the mistake, which careful mode does not look for."""
+        """The Write is refused in both personas. The peer made the mistake, and careful mode does not look for
+        mistakes of a peer."""
         for how, status in ((CAREFUL, "success"), (CAREFUL_ROCE, "remote access error")):
             with self.subTest(how=how):
                 result = self.run_program(MISTAKES, "write", **how)
@@ -146,7 +148,7 @@ class Places(Case):
 
     @unittest.skipUnless(shutil.which("addr2line"), "addr2line is missing: apt-get install binutils")
     def test_with_debug_information(self):
-        """-O0 and PIE, -O2 and no PIE, AddressSanitizer."""
+        """The builds use -O0 and PIE, -O2 and no PIE, and AddressSanitizer."""
         for build in ("mistakes", "mistakes_optimized", "mistakes_sanitized"):
             with self.subTest(build):
                 self.assertRegex(self.place(build), rf"^\S*/mistakes\.c:{self.line('read')} "
@@ -265,7 +267,7 @@ class Freed(Case):
         self.assertNotIn(FREED, result.err, result)
 
     def test_without_the_library_all_else_is_seen(self):
-        """Sets the variables by hand instead of by `iwarp run`."""
+        """IWARP_CAREFUL alone does not preload the library that watches the allocator; all other checks are made."""
         environment = {"IWARP_CAREFUL": "on"}
         self.assert_silent(self.run_program(CARELESS, "freed_before_deregistration", env=environment))
         result = self.run_program(CARELESS, "never_signalled", env=environment)
@@ -291,7 +293,8 @@ class Others(Case):
                 self.both(words, (*words, "127.0.0.1"), port)
 
     def test_credits_of_perftest(self):
-        """ib_send_bw writes its count of credits to the peer, and goes on counting in the same word."""
+        """ib_send_bw writes its count of credits to the peer, and increments the count in the same word before the
+        Write completes."""
         port = free_port()
         words = ("ib_send_bw", "-R", "-p", port, "-n", 1000)
         for result in self.pair(words, (*words, "127.0.0.1"), port, **CAREFUL):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that writes to its buffers while they are sent, with a receiver that stops now and then: the connection
-survives, in both personas, with and without a CRC. A few seconds; IWARP_LONG=1: 30 s for each of the four. The
-program is ours (programs/changed_sources.cpp), its libraries are the system's."""
+survives, in both personas, with and without a CRC. The test takes a few seconds; with IWARP_LONG=1 each of the four
+runs takes 30 s. The program is ours (programs/changed_sources.cpp), its libraries are the system's."""
 import itertools
 import os
 import pathlib

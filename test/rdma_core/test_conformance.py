@@ -6,7 +6,7 @@ import json
 from support import IWARP, TIMEOUT, Case, Program, free_port, main
 
 ROCE = ("--as", "roce")
-# rping exits when a connection setup fails, so this case shows nothing about the stack below it.
+# This case makes a connection setup fail, and rping exits then, so the case shows nothing about the stack below it.
 ENDS_RPING = {"mpa/rtr/damaged"}
 
 
@@ -15,7 +15,7 @@ class Conformance(Case):
         return self.run_program(IWARP, *words, plain=True, **how)
 
     def run_cases(self, *where):
-        """Runs every MUST, except those that end rping; none fails."""
+        """Runs every MUST case, except those that end rping; none may fail."""
         every = json.loads(self.iwarp("conform", "--list", "--json", *where).out)
         only = [word for case in every if case["id"] not in ENDS_RPING
                 for word in ("--only", case["id"])]

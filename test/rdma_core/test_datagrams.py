@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that use UD queue pairs, on one host and in two network namespaces. On one host they use loopback, whose
-MTU allows the largest datagrams. Also many datagrams through a relay that acts like a lossy network
-(programs/datagrams.cpp, programs/relay.py)."""
+"""Tests programs that use UD queue pairs, on one host and in two network namespaces. On one host they use loopback,
+whose MTU allows the largest datagrams. Another test sends many datagrams through a relay that acts like a lossy
+network (programs/datagrams.cpp, programs/relay.py)."""
 import contextlib
 import json
 import os
@@ -30,14 +30,15 @@ def apart(names):
 
 
 def has_udp(program, port):
-    """Returns whether it has bound the port, since its output stays in a buffer until it ends."""
+    """Returns whether the program has bound the port. The program's output would say so too late, as it stays in a
+    buffer until the program ends."""
     tables = (pathlib.Path(f"/proc/{program.process.pid}/net/{name}") for name in ("udp", "udp6"))
     lines = [line for table in tables for line in table.read_text().splitlines()[1:]]
     return any(int(line.split()[1].rpartition(":")[2], 16) == port for line in lines)
 
 
 def connected(program, port):
-    """Returns whether a peer is, or was, connected to that port of the program."""
+    """Returns whether a peer is, or was, connected to `port` of the program."""
     tables = (pathlib.Path(f"/proc/{program.process.pid}/net/{name}") for name in ("tcp", "tcp6"))
     lines = [line.split() for table in tables for line in table.read_text().splitlines()[1:]]
     return any(int(line[1].rpartition(":")[2], 16) == port and line[3] != "0A" for line in lines)
@@ -155,7 +156,7 @@ class Udaddy(Case):
     def test_on_one_host_and_on_two(self):
         with two_hosts() as names:
             self.play(names[:1], "-S", 512)
-            self.play(names[:1], "-S", 512, host="127.0.0.1")  # a network without a GID
+            self.play(names[:1], "-S", 512, host="127.0.0.1")  # The network 127.0.0.0/8 has no GID.
             self.play(names, "-S", SIZE)
             self.play(names, "-S", 512, "-c", 5, "-C", 50, "-P", "ipoib")
 
@@ -196,7 +197,7 @@ class MckeyOverIpv6(OfGroups):
 @unittest.skipIf(NO_HOSTS, NO_HOSTS)
 @unittest.skipUnless(GROUPS.exists(), f"{GROUPS} was not built, which needs libibverbs-dev")
 class OnTwoInterfaces(Case):
-    """The member is in the middle; its neighbours are on separate networks."""
+    """The member's host is in the middle; its neighbours are on separate networks."""
     NETWORKS = ("10.99.8", "10.99.9"), ("2001:db8:8:", "2001:db8:9:")
 
     @contextlib.contextmanager

@@ -11,8 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "apps"))
 import metrics  # noqa: E402
 
 
-# Opens a device, and another in the child of a fork; prints which sockets exist, as seen by the child and by the parent
-# afterwards.
+# This program opens a device, and another one in the child of a fork. Child and parent print which sockets exist.
 FORKING = """
 import ctypes, os, sys
 verbs = ctypes.CDLL("libibverbs.so.1")

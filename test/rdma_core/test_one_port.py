@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A key-value server with TCP and RDMA on one port number, and its client, both driven by epoll on non-blocking
-descriptors (programs/key_value.cpp). They abort if a completion precedes the connection's ESTABLISHED, or a value
+descriptors (programs/key_value.cpp). Each aborts if a completion precedes the connection's ESTABLISHED, or a value
 is wrong."""
 import os
 import pathlib

@@ -16,7 +16,7 @@ from tried import tried
 ROCE = ("--as", "roce")
 LISTING = pathlib.Path(__file__).resolve().parent / "persona/rxe_devinfo.txt"
 
-# Lines that differ on purpose: our value, and the reason. None: only rxe has the line.
+# Lines that differ on purpose: name, our value, and the reason. A value of None means that only rxe has the line.
 OURS = "the limit is that of our own queues and tables, and what is asked for within it is given"
 DIFFERENCES = {
     "hca_id": ("iwarp0", "the device's name is the same in both personas"),
@@ -64,7 +64,7 @@ class Networks(Case):
 
 class Listing(Networks):
     def compare(self, said, skip=()):
-        """The output has every line of rxe's, in its order, and no others."""
+        """The output has every line of rxe's, in the same order, and no others."""
         ours = fields(said)
         for name, value in fields(LISTING.read_text()):
             if name.startswith("GID[") and "GID" in skip:
@@ -100,7 +100,7 @@ class Listing(Networks):
             self.compare(re.sub(second, "", result.out))
 
     def test_nonsense_is_one_line(self):
-        """One message, not one for each library that reads the variable."""
+        """An invalid value causes one message, not one for each library that reads the variable."""
         for words in (("ibv_devinfo",), ("ls", "/sys/class/infiniband")):
             result = self.run_program(*words, env={"IWARP_AS": "infiniband"})
             self.assertLessEqual(result.err.count("\n"), 1, str(result))
@@ -111,7 +111,7 @@ class Listing(Networks):
 
 @contextlib.contextmanager
 def interfaces():
-    """A network with the two interfaces of the machine that made the listing."""
+    """Makes a network namespace with the two interfaces of the machine that made the listing."""
     with namespaces(1) as (name,):
         without_detection(name)
         for number in (0, 1):
@@ -175,7 +175,7 @@ class Programs(PerftestCase):
                 self.pair(call, (*call, "127.0.0.1"), port, options=ROCE)
 
     def test_pingpong_by_lid_is_refused_as_on_roce(self):
-        """The port has no LID, and RoCE requires a global route."""
+        """The pingpong by LID fails, since the port has no LID and RoCE requires a global route."""
         port = free_port()
         call = ("ibv_rc_pingpong", "-p", port)
         one, two = self.pair(call, (*call, "127.0.0.1"), port, options=ROCE, statuses=(1,))
@@ -184,7 +184,7 @@ class Programs(PerftestCase):
 
 @contextlib.contextmanager
 def two_hosts():
-    """Two networks joined by a cable, whose addresses are usable at once."""
+    """Makes two namespaces joined by a cable. Their addresses are usable at once."""
     with namespaces(2) as names:
         for name in names:
             without_detection(name)
@@ -207,7 +207,7 @@ def without_detection(name):
 
 
 def await_link_local(name, interface):
-    """Waits until the kernel makes the address, which it does some time after the link is up."""
+    """Waits until the kernel has made the link-local address, some time after the link is up."""
     end = time.monotonic() + TIMEOUT
     while not subprocess.run(["ip", "-n", name, "-6", "address", "show", "dev", interface, "scope",
                               "link"], capture_output=True, check=True, timeout=60).stdout:
@@ -220,7 +220,8 @@ class TwoHosts(Networks, PerftestCase):
     """Queue pairs that programs connect by GID and number, without any option but the persona."""
 
     def test_pingpong_by_each_gid(self):
-        """The first GID is a link-local address, which cannot be routed without its interface."""
+        """Connects by each GID. The first GID is a link-local address, which cannot be routed without its
+        interface."""
         self.need_networks()
         with two_hosts() as names:
             server = {"prefix": within(names[0])}
@@ -229,7 +230,7 @@ class TwoHosts(Networks, PerftestCase):
             self.assertRegex(gids[0][1], "^fe80::")
             for index, gid in gids:
                 for program in ("ibv_rc_pingpong", "ibv_srq_pingpong"):
-                    for client in (names[1], names[0]):  # from another host, and from the server's own
+                    for client in (names[1], names[0]):  # The client runs on another host, and on the server's own.
                         with self.subTest(gid=gid, program=program, client=client):
                             port = free_port()
                             call = (program, "-c", "-g", index, "-p", port)

@@ -33,7 +33,7 @@ class Refusals(Case):
                 self.assertEqual(said, [], str(quiet))
 
     def test_perftest_with_other_kinds_of_queue_pairs(self):
-        """The server opens the device only when a client connects."""
+        """The server of these tools opens the device only when a client connects."""
         for words in (("ib_send_bw", "-c", "UD"), ("ib_write_bw", "-c", "UC"),
                       ("ib_write_bw", "-c", "XRC"), ("ib_send_bw", "-R", "-c", "UD")):
             port = free_port()
@@ -42,7 +42,7 @@ class Refusals(Case):
                 server.wait_until(lambda: server.result().err or is_listening(server.process.pid,
                                   port), "listening, or saying why not")
                 client = self.run_program(*call, "127.0.0.1", statuses=range(1, 256))
-                # With -R the client is refused before the server creates a queue pair.
+                # With -R the library refuses the client's queue pair before the server creates one.
                 at_server = self.check(server.wait(), range(1, 256))
                 for result in (client,) if "-R" in words else (client, at_server):
                     self.assertRegex(result.err, REFUSED, str(result))

@@ -56,7 +56,7 @@ class Rstream(Streams):
         self.stream("-T", "b", "-S", 70000, "-C", 10, "-I", 2)
 
     def test_one_end_without_extensions(self):
-        """With RFC 7306 disabled at one end, which then has no Write with immediate data."""
+        """One end runs with RFC 7306 disabled, so it has no Write with immediate data."""
         words = ("-S", 4000, "-C", 10, "-I", 20)
         for ends in ("server_how", "client_how"):
             with self.subTest(ends=ends):
@@ -133,7 +133,7 @@ class Udpong(Case):
     COUNT = 50
 
     def has_address(self, server, port):
-        """Returns whether it has bound the UDP port; its output comes too late."""
+        """Returns whether the program has bound the UDP port; its output would say so too late."""
         tables = (pathlib.Path(f"/proc/{server.process.pid}/net/{name}") for name in ("udp", "udp6"))
         return any(f":{port:04X} " in table.read_text() for table in tables)
 
@@ -146,8 +146,9 @@ class Udpong(Case):
                     result = self.run_program("udpong", "-s", host, "-p", port, "-C", self.COUNT,
                                               *client, *words, prefix=within(names[1]))
                     self.assert_silent(result)
-                    # The server counts until it reads the client's end of the run. That comes by the queue pair and may
-                    # overtake datagrams of 1,536 bytes, which are too long for it and go by UDP.
+                    # The server counts datagrams until it reads the client's last message. That message goes by queue
+                    # pair and may overtake datagrams of 1,536 bytes, which are too long for the queue pair and go by
+                    # UDP.
                     self.assertRegex(result.out,
                                      r"(?m)^custom +[\d.]+k? +[\d.]+ .* +(?:[\d.]+|inf)$")
                     if "e" in client:
@@ -169,12 +170,12 @@ class Udpong(Case):
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
 @unittest.skipIf(SANITIZER, "programs that know neither rsockets nor the sanitizer")
 class Preloaded(Case):
-    """`iwarp run` puts its libraries before them, and keeps the contents of LD_PRELOAD."""
+    """`iwarp run` puts its libraries in front of those in LD_PRELOAD, and keeps the others."""
     env = {"LD_PRELOAD": PRELOAD or ""}
 
     def setUp(self):
         super().setUp()
-        # `iwarp run` treats a working directory /tmp/iwarp-* as its own.
+        # Uses another prefix than /tmp/iwarp-*, since `iwarp run` treats such a working directory as its own.
         folder = tempfile.TemporaryDirectory(prefix="rsockets-")
         self.addCleanup(folder.cleanup)
         self.scratch = pathlib.Path(folder.name)
@@ -223,15 +224,15 @@ class Iperf3(Case):
         told = json.loads(asked.out)["end"]
         for end in ("sum_sent", "sum_received"):
             self.assertGreaterEqual(told[end]["bytes"], self.OCTETS // 2, asked)
-        # The control connection is an rsocket, too.
+        # The control connection of the program is also an rsocket.
         self.assertEqual(len(re.findall("(?m)^iwarp: connected with ", asked.err)), 3, asked)
 
 
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
 @unittest.skipIf(SANITIZER, "programs that know neither rsockets nor the sanitizer")
 class PreloadedFork(Streams):
-    """A server that forks for each connection: the child connects again, to the port number that the parent's TCP
-    socket uses, so that RDMA ports need an offset."""
+    """A server that forks for each connection. The child connects again, to the port number that the parent's TCP
+    socket uses, so RDMA ports need an offset."""
 
     def test_rstream_with_plain_sockets(self):
         env = {"LD_PRELOAD": PRELOAD, "RDMAV_FORK_SAFE": "1"}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is not needed: privileges, locked memory, device nodes, a network card. And what works across hosts: two
-network namespaces joined by a pair of virtual cables. Needs root to set up."""
+"""Programs run without privileges, locked memory, device nodes and a network card, and between hosts: two network
+namespaces joined by a pair of virtual cables. Setting up the tests needs root."""
 import contextlib
 import pathlib
 import shutil
@@ -15,11 +15,11 @@ NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-n
 
 
 class Nobody(Case):
-    """Without privileges, with no memory that may be locked, and with lo as the only interface."""
+    """Runs programs without privileges, without memory that may be locked, and with lo as the only interface."""
 
     def setUp(self):
         super().setUp()
-        # An installation that the user may read, wherever this tree is.
+        # Makes an installation that the unprivileged user may read, wherever this tree is.
         self.scratch.chmod(0o755)
         built = pathlib.Path(support.IWARP).resolve()
         (self.scratch / "bin").mkdir()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS below unmodified programs: what is on the wire, which peers are refused and with which message, and that
-nothing falls back to plain text."""
+"""TLS below unmodified programs: what is on the wire, which peers are refused and with which message. Nothing falls
+back to plain text."""
 import contextlib
 import pathlib
 import re
@@ -16,10 +16,10 @@ from wire import Capture, Relay
 
 HOSTS = ("10.99.9.1", "10.99.9.2")
 NO_HOSTS = why_no_namespaces()
-HANDSHAKE, ALERT = b"\x16\x03", b"\x15\x03"  # how records begin
-CLIENT_HELLO = (HANDSHAKE, 1)  # a record, and its first message
+HANDSHAKE, ALERT = b"\x16\x03", b"\x15\x03"  # first octets of TLS records
+CLIENT_HELLO = (HANDSHAKE, 1)  # a record, and the message that it begins with
 SERVER_HELLO = (HANDSHAKE, 2)
-MPA = b"MPA ID Re"  # beginning of a Request and a Reply
+MPA = b"MPA ID Re"  # beginning of an MPA Request and Reply
 RPING = b"rdma-ping-"
 PINGPONG = b"\x7b" * 64
 
@@ -38,7 +38,7 @@ def make_credentials():
 
 
 def begins(octets):
-    """Returns (record, first message), as in CLIENT_HELLO."""
+    """Returns (record, first message) of the octets, as in CLIENT_HELLO."""
     return bytes(octets[:2]), octets[5]
 
 
@@ -101,7 +101,7 @@ class Programs(Tls, PerftestCase):
 @unittest.skipIf(NO_HOSTS, NO_HOSTS)
 class Pingpong(Tls):
     def play(self, *options):
-        """Returns the streams on the cable, without the program's own TCP connection."""
+        """Returns the TCP streams on the cable, without the program's own TCP connection."""
         port = free_port()
         call = ("ibv_rc_pingpong", "-p", port, "-g", 0, "-n", 20, "-c")
         options = [("--as", "roce", *own) for own in options]
@@ -117,7 +117,8 @@ class Pingpong(Tls):
         self.assertIn(PINGPONG, plain)
         self.assertIn(MPA, plain)
         streams = self.play(self.own("server"), self.own("client"))
-        # Either end may connect first, from the same ports, and be refused while the other is not ready.
+        # Either end may connect first, from the same ports, and is refused if the other end is not ready. Such a
+        # stream holds only an alert.
         self.assertLessEqual({begins(octets)[0] for octets in streams}, {HANDSHAKE, ALERT})
         for hello in (CLIENT_HELLO, SERVER_HELLO):
             record = re.compile(re.escape(hello[0]) + rb"...%c" % hello[1], re.DOTALL)
@@ -137,8 +138,8 @@ class Refused(Tls):
             yield server.listens(self.port)
 
     def assert_refused(self, options, pattern):
-        """Checks that a single message says why."""
-        # rping's threads both call exit(), which a sanitizer reports as an error.
+        """Checks that the client fails and that a single message says why."""
+        # Uses ucmatose: rping's threads both call exit(), which a sanitizer reports as an error.
         result = self.run_program("ucmatose", "-s", "127.0.0.1", "-p", self.port, "-c", 1, "-C", 1,
                                   options=options, statuses=range(1, 256))
         lines = [line for line in result.err.splitlines() if line.startswith("iwarp")]
@@ -156,7 +157,7 @@ class Refused(Tls):
                                 "the peer refused the TLS handshake: unknown ca")
             self.assert_refused((*self.own("client"), "--tls-peer", "elsewhere"),
                                 "this end refused the peer's certificate: hostname mismatch")
-            # The server has not noticed any of them.
+            # The refused clients have not disturbed the server.
             self.check(self.run_program(*self.CALL, "-c", "-p", self.port,
                                         options=self.own("client")))
             said = self.check(server.wait()).err
@@ -171,11 +172,11 @@ class Refused(Tls):
                                                     "may not use TLS")
             self.check(self.run_program(*self.CALL, "-c", "-p", self.port))
             said = self.check(server.wait()).err
-        # Once, although that client retries for a moment.
+        # The server reports this client once, although the client retries for a moment.
         self.assertEqual(said.count("is refused: the peer uses TLS and this end does not: "), 1, said)
 
     def test_queue_pairs_without_rdma_cm(self):
-        """The queue pairs do not find each other, and the program learns it when it sends."""
+        """The queue pairs do not find each other, and the program gets an error when it sends."""
         port = free_port()
         call = ("ibv_rc_pingpong", "-p", port, "-n", 1)
         for server, client, why in (
@@ -186,7 +187,7 @@ class Refused(Tls):
                 one.listens(port)
                 result = self.run_program(*call, "127.0.0.1", options=client, statuses=(1,))
                 self.assertRegex(result.err, rf"iwarp: queue pair \w+ does not find its peer: .*{why}")
-                # Either may connect first.
+                # Either end may connect first, so the server prints either message.
                 one.says(r"(?m)^iwarp: .* (is refused|does not find its peer): ")
 
 

@@ -15,8 +15,9 @@ SUFFIXES = {"iwarp": "AsIwarp", "roce": "AsRoce"}
 
 
 def tried(program, packages, what, personas=("iwarp",)):
-    """`packages`: their names, first the one that a reader would install. Use literal arguments only:
-    rfc-notes/programs.py reads them from the source. The tests of the class run once for each persona (IWARP_AS)."""
+    """Makes the test class record its results. `packages` are names of packages, beginning with the one that a
+    reader would install. Use literal arguments only: rfc-notes/programs.py reads them from the source. The tests of
+    the class run once for each persona (IWARP_AS)."""
     def with_variants(case):
         def variant(persona, name):
             entry = {"program": program, "packages": packages, "what": what, "persona": persona}
@@ -63,7 +64,7 @@ def restore(name, value):
 
 @functools.cache
 def system():
-    """Returns the distribution of the packages: Debian 12, for example."""
+    """Returns the name of the distribution, for example Debian 12."""
     try:
         release = platform.freedesktop_os_release()
     except OSError:
@@ -73,8 +74,8 @@ def system():
 
 @functools.cache
 def versions_of(packages):
-    """Returns names and versions from the package manager; empty without one. Debian 13 has renamed libraries
-    because of 64-bit times on other processors."""
+    """Returns names and versions of the packages from the package manager, or an empty list if there is no package
+    manager. Debian 13 has renamed libraries because of 64-bit times on other processors."""
     names = [name + suffix for name in packages.split() for suffix in ("", "t64")]
     try:
         said = subprocess.run(["dpkg-query", "-W", "-f=${Package} ${Version}\n", *names],

@@ -27,7 +27,7 @@ class Relay:
         self._threads[0].start()
 
     def _run(self):
-        with contextlib.suppress(OSError):  # shut down
+        with contextlib.suppress(OSError):  # The listener was shut down.
             client, _ = self._listener.accept()
             server = socket.create_connection(("127.0.0.1", self._to))
             self._threads.append(threading.Thread(target=copy, args=(server, client, self.back)))
@@ -59,7 +59,7 @@ class Capture:
 
     def __init__(self, namespace, interface):
         opener = threading.Thread(target=self._open, args=(namespace, interface))
-        opener.start()  # Only that thread enters the namespace; its socket stays there.
+        opener.start()  # Only the opener thread enters the namespace; its socket stays there.
         opener.join()
 
     def _open(self, namespace, interface):
@@ -67,14 +67,14 @@ class Capture:
         with open(f"/run/netns/{namespace}") as place:
             if libc.setns(place.fileno(), NEW_NETWORK) != 0:
                 raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        # A socket bound to one protocol receives only incoming packets.
+        # A socket bound to one protocol would receive only incoming packets.
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ALL))
         self._socket.setsockopt(socket.SOL_SOCKET, 33, ROOM)  # SO_RCVBUFFORCE
         self._socket.bind((interface, ALL))
         self._socket.setblocking(False)
 
     def streams(self):
-        """Returns what was sent so far, by (source port, destination port), in the order of arrival."""
+        """Returns the octets sent so far, by (source port, destination port), in the order of arrival."""
         out = collections.defaultdict(bytearray)
         with contextlib.suppress(BlockingIOError):
             while True:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers that agree on an RTR, are accepted, and end the connection instead of sending it. The
-// server must see nothing that an ordinary client cannot cause as well: rping -s -P and others exit
-// on RDMA_CM_EVENT_CONNECT_ERROR.
+// Tests peers that agree on an RTR, are accepted, and end the connection instead of sending the
+// RTR. The server must see only events that an ordinary client can cause as well: rping -s -P and
+// others exit on RDMA_CM_EVENT_CONNECT_ERROR.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ namespace {
 using namespace rdma_core_test;
 using namespace std::string_literals;
 
-/// A TCP socket that sends octets that the test chooses.
+/// A TCP socket that sends octets of the test's choice.
 class Stranger {
  public:
   explicit Stranger(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IWARP_AS=roce: two queue pairs of one process that are brought up by ibv_modify_qp() alone, and
-// what the state of one shows about the other.
+// Tests with IWARP_AS=roce two queue pairs of one process that are brought up by ibv_modify_qp()
+// alone, and what the state of one shows about the other.
 #include <cerrno>
 #include <cstring>
 
@@ -31,7 +31,7 @@ struct ByHand : VerbsEnd {
   ~ByHand() { CHECK(destroy()); }
   ByHand(const ByHand&) = delete;
   ByHand& operator=(const ByHand&) = delete;
-  /// Returns the attributes of a step to `to`, with the number of the peer.
+  /// Returns attributes for the transition to state `to`, with `peer` as the number of the peer.
   ibv_qp_attr attributes(ibv_qp_state to, std::uint32_t peer = 0) const {
     ibv_qp_attr attr{};
     attr.qp_state = to;
@@ -74,7 +74,7 @@ struct ByHand : VerbsEnd {
   const Device& device;
 };
 
-/// Brings up the peer first, which may send first.
+/// Connects the peer first, so that either may send when both are in RTS.
 void connect(const ByHand& own, const ByHand& peer) {
   peer.connect(own.qp->qp_num);
   own.connect(peer.qp->qp_num);
@@ -92,7 +92,7 @@ TEST_CASE("an error that can be polled says ERR of its queue pair, and of the pe
     REQUIRE(next(own.cq).status == IBV_WC_REM_ACCESS_ERR);
     CHECK(own.state() == IBV_QPS_ERR);
     CHECK(peer.state() == IBV_QPS_ERR);
-    // It refuses every step that a queue pair in ERR refuses.
+    // `own` rejects every transition that a queue pair in ERR rejects.
     CHECK(own.modify(own.attributes(IBV_QPS_RTS), IBV_QP_STATE) == EINVAL);
   }
 }
@@ -127,7 +127,7 @@ TEST_CASE("a request with a wrong L_Key fails alone: its peer keeps its state an
   REQUIRE(next(own.cq).status == IBV_WC_LOC_PROT_ERR);
   CHECK(own.state() == IBV_QPS_ERR);
   CHECK(peer.state() == IBV_QPS_RTS);
-  // The peer only learns that its requests are not answered any more.
+  // The peer's only sign of the failure is that its requests are not answered any more.
   REQUIRE(peer.post(IBV_WR_SEND, memory.sge(8)) == 0);
   const ibv_wc first = next(peer.cq);
   CHECK(first.status == IBV_WC_RETRY_EXC_ERR);
@@ -139,7 +139,7 @@ TEST_CASE("a request with a wrong L_Key fails alone: its peer keeps its state an
   CHECK_FALSE(is_readable(device.context->async_fd));
 }
 
-/// A change that must be refused and must change nothing.
+/// A transition that must be rejected without changing anything.
 struct Refused {
   const char* what;
   ibv_qp_state to;
@@ -202,7 +202,7 @@ TEST_CASE("a step takes the attributes that its type needs, those that it allows
   const ByHand ud(device, IBV_QPT_UD);
   constexpr int kUcToRtr = kToRtr & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
   constexpr int kUcToRts = IBV_QP_STATE | IBV_QP_SQ_PSN;
-  const ByHand idle(device);  // never brought up, so that nothing is connected meanwhile
+  const ByHand idle(device);  // `idle` is never brought up, so it cannot connect during the test.
   const auto peer = idle.qp->qp_num;
 
   check_refused(rc, peer,

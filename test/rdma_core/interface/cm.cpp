@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma_cm with event channels: addresses and ports, private data, rejects, migration of ids.
+// Tests rdma_cm with event channels: addresses and ports, private data, rejects, migration of ids.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <infiniband/ib.h>
@@ -17,9 +17,9 @@
 
 #include "endpoint.hpp"
 
-static std::atomic<int> connects{0};  ///< number of calls that have returned
+static std::atomic<int> connects{0};  ///< number of calls to connect() that have returned
 
-// Replaces the C library's.
+// Replaces the function of the C library.
 extern "C" int connect(int fd, const sockaddr* to, socklen_t length) {
   const auto result = ::syscall(SYS_connect, fd, to, length);
   ++connects;
@@ -60,7 +60,7 @@ TEST_CASE("requests that the program does not take are as many as the backlog, a
     REQUIRE(::connect(peer, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
     REQUIRE(::send(peer, request.data(), request.size(), MSG_NOSIGNAL) == 20);
     if (i >= 2) {
-      // The request is reset; the first two are, or will be, in the queue.
+      // The listener resets this request. The first two requests are, or will be, in its queue.
       std::byte octet{};
       refused += ::recv(peer, &octet, 1, 0) < 0 ? 1 : 0;
     }
@@ -245,12 +245,12 @@ TEST_CASE("a server that opens its listener a moment late is found") {
   REQUIRE(rdma_create_qp(client.get(), nullptr, &init) == 0);
   rdma_conn_param param{.retry_count = 7};
   {
-    // The connection is retried for 250 ms, of which this program uses less, however late it is
-    // scheduled.
+    // The library retries the connection for 250 ms. The held clock advances by at most 100 ms
+    // here, however late the scheduler runs this program.
     const iwarp::test::HeldClock clock(std::chrono::milliseconds(100));
     const int before = connects.load();
     REQUIRE(rdma_connect(client.get(), &param) == 0);
-    while (connects.load() == before) std::this_thread::yield();  // refused
+    while (connects.load() == before) std::this_thread::yield();  // The connection is refused once.
     REQUIRE(rdma_listen(late.get(), 1) == 0);
   }
   const Event request = expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices, contexts, protection domains and memory through the C interface.
+// Tests devices, contexts, protection domains and memory through the C interface.
 #include <fcntl.h>
 
 #include <cerrno>
@@ -80,8 +80,8 @@ TEST_CASE("rights that are unknown, or make no sense, are refused; optional ones
   const Context context = open_device();
   const Pd pd(ibv_alloc_pd(context.get()));
   std::vector<char> memory(4096);
-  // The rights are not constants here, so that the header calls the function that accepts optional
-  // access flags.
+  // The access rights are not a constant here, so the header calls the function that accepts
+  // optional access flags.
   const auto error_of = [&](int rights) {
     errno = 0;
     ibv_mr* const mr = ibv_reg_mr(pd.get(), memory.data(), memory.size(), rights);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connected ends, made with the calls of any program, one after the other.
+// Makes connected ends, one after the other, with calls that any program uses.
 #include "endpoint.hpp"
 
 #include <arpa/inet.h>

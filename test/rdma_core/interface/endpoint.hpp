@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the tests of the C interface: objects that their scope destroys, bounded waits, and two
-// connected ends in one process. Uses only the headers of rdma-core, as any program does.
+// Helpers of the tests of the C interface: objects that are destroyed at the end of their scope,
+// bounded waits, and two connected ends in one process. They use only the headers of rdma-core, as
+// any program does.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -28,7 +29,7 @@ inline bool is_readable(int fd, int timeout_ms = 0) {
   return ::poll(&wait, 1, timeout_ms) == 1;
 }
 
-/// A pointer of the C interface and the function that destroys it.
+/// Destroys an object of the C interface, for std::unique_ptr.
 template <typename T, auto End>
 struct Ender {
   void operator()(T* object) const { CHECK(End(object) == 0); }
@@ -72,7 +73,7 @@ Id datagram_id(const Channel& channel);
 /// Waits for the next event, which must be of this type.
 Event expect(const Channel& channel, rdma_cm_event_type type);
 
-/// An address of this machine, with a port in host order.
+/// A socket address: a numeric address of this machine, and a port in host order.
 struct Address {
   explicit Address(std::string_view host, std::uint16_t port = 0);
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
@@ -106,7 +107,7 @@ struct End {
   Cq send_cq, receive_cq;
   Id id;
 
-  /// Returns the result of ibv_post_send().
+  /// Posts a Send. Returns the result of ibv_post_send().
   int send(const ibv_sge& sge, unsigned flags = IBV_SEND_SIGNALED, std::uint64_t wr_id = 0);
   int write(const ibv_sge& sge, const Buffer& to, unsigned flags = IBV_SEND_SIGNALED);
   int receive(const ibv_sge& sge, std::uint64_t wr_id = 0);
@@ -126,7 +127,7 @@ struct PairOptions {
   bool all_signaled = false;
   std::string_view request_data;  ///< private data of rdma_connect() and rdma_accept()
   std::string_view accept_data;
-  /// Creates the PD of both ends on this context instead of the id's.
+  /// If not null, both ends create their PD on this context instead of the id's.
   ibv_context* pd_context = nullptr;
 };
 
@@ -135,19 +136,20 @@ class Pair {
  public:
   explicit Pair(PairOptions options = {});
 
-  std::string request_data;  ///< as the server received it
+  std::string request_data;  ///< the private data that the server received
   std::string accept_data;
-  Channel channel, server_channel;  ///< of the client; of the listener and the server
+  Channel channel, server_channel;  ///< `channel` belongs to the client, `server_channel` to the
+                                    ///< listener and the server
   Id listener;
   End client, server;
 };
 
-/// Creates the queue pair with its own completion queues and PD.
+/// Creates the queue pair of `end` with its own completion queues and PD.
 void make_queue_pair(End& end, const PairOptions& options = {});
 
-/// Returns an id that has resolved `to`, and can create a queue pair or connect.
+/// Returns an id that has resolved the address `to`, and can create a queue pair or connect.
 Id resolved(const Channel& channel, Address to);
-/// Returns a listener on 127.0.0.1; sets its port in host order.
+/// Returns a listener on 127.0.0.1. Sets `*port` to its port in host order.
 Id listening(const Channel& channel, std::uint16_t* port);
 /// Returns the private data of an event.
 std::string private_data(const Event& event);

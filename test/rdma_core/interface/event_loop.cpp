@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client and a server structured like key-value servers: each is a thread that sleeps in its own
-// epoll set of non-blocking descriptors, and makes, uses and ends one connection after the other.
-// They fail on every completion that their connection cannot have yet, or any more. 100
-// connections; with IWARP_LONG=1 it is 1,000.
+// Tests a client and a server structured like key-value servers: each is a thread that sleeps in
+// its own epoll set of non-blocking descriptors, and makes, uses and ends one connection after the
+// other. Both fail on every completion of a connection that is not established yet or has ended.
+// The test makes 100 connections, or 1,000 with IWARP_LONG=1.
 #include <fcntl.h>
 #include <sys/epoll.h>
 
@@ -62,15 +62,16 @@ class Loop {
       std::array<epoll_event, 8> ready{};
       const int count = ::epoll_wait(epoll_, ready.data(), ready.size(), kTimeoutMs);
       REQUIRE(count > 0);
-      std::vector<std::pair<int, int>> waited;  // descriptor, connection
+      std::vector<std::pair<int, int>> waited;  // pairs of descriptor and number of its connection
       for (int i = 0; i < count; ++i) {
         const int fd = ready.at(static_cast<std::size_t>(i)).data.fd;
         waited.emplace_back(fd, number_of(fd));
       }
       for (const auto& [fd, number] : waited) {
-        // Any event that precedes a completion can be read by now.
+        // If a completion can be polled, any event that precedes it can be read.
         take_events();
-        // The descriptor may have been reused by another connection, which was not reported.
+        // Since epoll_wait(), the descriptor may have been closed and reused by another connection,
+        // which epoll did not report.
         if (number != 0 && number_of(fd) == number) take_completions(*by_fd_[fd]);
       }
     }
@@ -91,7 +92,7 @@ class Loop {
   }
 
  private:
-  /// Returns the number of the descriptor's connection; 0 if it has none.
+  /// Returns the number of the descriptor's connection, or 0 if it has none.
   int number_of(int fd) const {
     const auto it = by_fd_.find(fd);
     return it != by_fd_.end() ? it->second->number : 0;
@@ -140,7 +141,7 @@ class Loop {
       REQUIRE(link.established);
       INFO(ibv_wc_status_str(wc.status));
       if (wc.status == IBV_WC_WR_FLUSH_ERR) {
-        // The disconnect event may have come since the events were read.
+        // The disconnect event may have arrived after take_events().
         REQUIRE((link.over || is_readable(channel_->fd)));
         continue;
       }
@@ -183,7 +184,8 @@ class Client final : public Loop {
  public:
   explicit Client(std::uint16_t port) : port_(port) {}
   void begin() {
-    rdma_cm_id* const id = make_id(channel()).release();  // the event handler owns it from now on
+    rdma_cm_id* const id =
+        make_id(channel()).release();  // The event handler owns the id from now on.
     REQUIRE(rdma_resolve_addr(id, nullptr, Address("127.0.0.1", port_).get(), kTimeoutMs) == 0);
   }
 

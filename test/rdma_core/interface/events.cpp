@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion channels and the descriptors behind events, which a program may poll, set to
-// O_NONBLOCK, interrupt by signals, and whose events it may forget to acknowledge, or acknowledge
-// too often.
+// Tests completion channels and the descriptors behind events. A program may poll them, set them to
+// O_NONBLOCK, interrupt its waits by signals, and forget to acknowledge events or acknowledge too
+// many.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -23,7 +23,7 @@ namespace {
 
 using namespace rdma_core_test;
 
-/// Sends one byte, solicited or not, to a posted receive, without polling the queues.
+/// Sends one byte, solicited or not, to a posted receive. Does not poll the queues.
 void send_one(Pair& pair, const Buffer& out, const Buffer& in, unsigned flags = 0) {
   REQUIRE(pair.server.receive(in.sge()) == 0);
   REQUIRE(pair.client.send(out.sge(), IBV_SEND_SIGNALED | flags) == 0);
@@ -49,7 +49,7 @@ TEST_CASE("an armed queue gives one event, which poll and epoll see until it is 
 
   send_one(pair, out, in);
   End::done(pair.server.receive_cq);
-  CHECK_FALSE(is_readable(fd));  // the queue is not armed
+  CHECK_FALSE(is_readable(fd));  // The queue is not armed.
   REQUIRE(ibv_req_notify_cq(pair.server.receive_cq.get(), 0) == 0);
   send_one(pair, out, in);
   epoll_event seen{};
@@ -151,7 +151,7 @@ TEST_CASE("a storm of signals hits the program's thread alone, and no transfer s
   program_thread = ::syscall(SYS_gettid);
   struct sigaction action{};
   struct sigaction before{};
-  action.sa_handler = count_signal;  // without SA_RESTART: system calls are interrupted
+  action.sa_handler = count_signal;  // Without SA_RESTART the signal interrupts system calls.
   REQUIRE(::sigaction(SIGALRM, &action, &before) == 0);
   const itimerval every{.it_interval = {0, 500}, .it_value = {0, 500}};
   REQUIRE(::setitimer(ITIMER_REAL, &every, nullptr) == 0);
@@ -179,7 +179,7 @@ TEST_CASE("a storm of signals hits the program's thread alone, and no transfer s
   CHECK(signals_elsewhere == 0);
 }
 
-/// A thread that waits for an event, and is known to be waiting.
+/// A thread that waits for an event. The test knows that it is waiting.
 class Waiter {
  public:
   explicit Waiter(std::function<void()> wait) : wait_(std::move(wait)) {
@@ -213,8 +213,8 @@ class Waiter {
   pthread_t thread_{};
 };
 
-// ThreadSanitizer misses the atomic operations of a thread once one of its cancelled system calls
-// unwinds.
+// Once a cancelled system call has unwound a thread, ThreadSanitizer misses the atomic operations
+// of that thread.
 #ifdef __SANITIZE_THREAD__
 constexpr std::array kCancelled{false};
 #else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What belongs to an id: queue pairs and shared receive queues by the calls of rdma_cma.h, requests
-// by those of rdma_verbs.h, and options.
+// Tests the objects of an id: queue pairs and shared receive queues made with rdma_cma.h, requests
+// posted with rdma_verbs.h, and options.
 #include <rdma/rdma_verbs.h>
 
 #include <array>

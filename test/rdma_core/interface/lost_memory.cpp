@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that frees a buffer before it deregisters it, as many do: with an adapter this has no
-// effect.
+// Tests a program that frees a buffer before it deregisters the buffer, as many programs do: with
+// an adapter this has no effect.
 #include <sys/mman.h>
 
 #include "captured_stderr.hpp"
@@ -18,7 +18,7 @@ TEST_CASE("a Write to a buffer that is no longer there ends the connection, not 
   REQUIRE(at != MAP_FAILED);
   ibv_mr* const mr = ibv_reg_mr(pair.server.pd.get(), at, kSize, kAccess);
   REQUIRE(mr != nullptr);
-  REQUIRE(::mprotect(at, kSize, PROT_NONE) == 0);  // so that the address is not reused
+  REQUIRE(::mprotect(at, kSize, PROT_NONE) == 0);  // Keeps the address from being reused.
   const iwarp::test::CapturedStderr said;
   ibv_sge sge = source.sge();
   ibv_send_wr wr{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IPv4-mapped IPv6 addresses, which programs get from dual-stack sockets, count as IPv4.
+// Tests IPv4-mapped IPv6 addresses, which programs get from dual-stack sockets. They count as IPv4.
 #include <arpa/inet.h>
 
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection events and completions come by separate descriptors. A program that a completion wakes
-// up must find the event that precedes it, because it has no state for a completion of a connection
-// that is not established yet, or that it does not know to be over.
+// Tests the order of connection events and completions, which come by separate descriptors. A
+// program that a completion wakes up must find the event that precedes it. Otherwise it would get a
+// completion of a connection that it takes for not yet established, or for still connected.
 #include <array>
 #include <utility>
 
@@ -11,11 +11,11 @@ namespace {
 
 using namespace rdma_core_test;
 
-// Number of races, most of which are lost if nothing orders events and completions.
+// Number of races. Without an order of events and completions, most of them would be lost.
 constexpr int kRaces = 50;
 
-/// A client that connects and the server that gets the request; each has a receive posted and its
-/// queue armed.
+/// A client that connects and the server that gets the request. Each has posted a receive and armed
+/// its queue.
 struct Meeting {
   Meeting() {
     std::uint16_t port = 0;
@@ -55,7 +55,7 @@ struct Meeting {
   Event request;
 };
 
-/// How a program may notice a completion.
+/// The way in which a program notices a completion.
 using Notice = void (*)(const End&);
 constexpr std::array<Notice, 2> kNotices{
     [](const End& end) { REQUIRE(is_readable(end.receive_channel->fd, kTimeoutMs)); },
@@ -65,7 +65,7 @@ TEST_CASE("a receive of the client completes behind ESTABLISHED") {
   for (int i = 0; i < kRaces; ++i) {
     for (const Notice notice : kNotices) {
       Meeting meeting;
-      // Posted before rdma_accept(), it is sent together with the reply.
+      // This Send is posted before rdma_accept(), so it is sent together with the Reply.
       REQUIRE(meeting.server.send(meeting.server_octets->sge()) == 0);
       meeting.accept();
       notice(meeting.client);

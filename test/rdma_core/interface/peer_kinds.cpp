@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Immediate data to three kinds of peers: one without RFC 7306, one with it, and one that runs this
-// stack, which accepts payload with a Send as well. Each is a TCP socket of the test that speaks
-// MPA by hand, so that the test sees the octets on the wire. Without CRC, which is configured once
-// per process, so these cases have a program of their own.
+// Tests immediate data to three kinds of peers: one without RFC 7306, one with it, and one that
+// runs this stack, which accepts payload with a Send as well. Each peer is a TCP socket for which
+// the test encodes MPA, so that the test sees the octets on the wire. The connections have no CRC.
+// The library reads that option once per process, so these cases have a program of their own.
 #include <endian.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ std::string untagged(const std::string& opcode, char msn, const std::string& pay
   return "414" + opcode + "00000000" + "00000000" + "0000000" + msn + "00000000" + payload;
 }
 
-/// An initiator without RDMA, which sends and receives raw octets.
+/// An initiator made of a TCP socket, which sends and receives raw octets.
 class Peer {
  public:
   explicit Peer(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -88,7 +88,7 @@ class Peer {
   const int fd_;
 };
 
-/// A server of the C interface to which such a peer is connected.
+/// A server of the C interface to which a Peer is connected.
 struct Server {
   explicit Server(const std::string& tag) : channel(make_channel()) {
     std::uint16_t port = 0;
@@ -188,7 +188,7 @@ TEST_CASE("a peer that announces a Send and sends another announcement is refuse
   CHECK(wc.status == IBV_WC_WR_FLUSH_ERR);
   const std::string terminate = server.peer->ulpdu();
   CHECK(hex(terminate.substr(0, 2)) == "4147");
-  CHECK(hex(terminate.substr(18, 2)) == "0206");  // unexpected opcode
+  CHECK(hex(terminate.substr(18, 2)) == "0206");  // The Terminate says "unexpected opcode".
   CHECK(inbox.text(16) == std::string(16, '\0'));
 }
 

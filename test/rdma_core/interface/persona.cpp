@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// IWARP_AS=roce: what a program written for RoCE requires of device, port, queue pairs and CM. The
-// variable is read once per process, so these cases have a program of their own.
+// Tests with IWARP_AS=roce what a program written for RoCE requires of device, port, queue pairs
+// and CM. The library reads the variable once per process, so these cases have a program of their
+// own.
 #include <dlfcn.h>
 #include <net/if.h>
 
@@ -188,7 +189,7 @@ TEST_CASE("ids with queue pairs of their own work as with any device") {
 
 TEST_CASE("a refused request is told by its completion, and by an event where the memory is") {
   Pair pair;
-  Pair later;  // Its event comes after everything that the first has caused.
+  Pair later;  // The event about `later` comes after everything that `pair` has caused.
   for (Pair* refused : {&pair, &later}) {
     const Buffer out(refused->client.pd.get(), "refused");
     const Buffer in(refused->server.pd.get(), 64);  // without remote write access
@@ -229,7 +230,7 @@ TEST_CASE(
   fails(EINVAL, [&] { return rdma_set_local_ece(client.get(), nullptr); });
   fails(EINVAL, [&] { return rdma_set_local_ece(nullptr, &ece); });
   fails(EINVAL, [&] { return rdma_get_remote_ece(client.get(), nullptr); });
-  Pair connected;  // the CM owns their queue pairs
+  Pair connected;  // The CM owns the queue pairs of these ends.
   ece = {};
   fails(EINVAL, [&] { return rdma_set_local_ece(connected.client.id.get(), &ece); });
   fails(EINVAL, [&] { return rdma_get_remote_ece(connected.client.id.get(), &ece); });
@@ -272,7 +273,8 @@ TEST_CASE("who connects a queue pair of the program's gets a response to establi
 TEST_CASE("rdma_disconnect() returns with its queue pair in ERR and everything flushed") {
   const auto flushed = [](const Cq& cq, std::uint64_t wr_id) {
     ibv_wc wc{};
-    REQUIRE(ibv_poll_cq(cq.get(), 1, &wc) == 1);  // the completion is already there
+    REQUIRE(ibv_poll_cq(cq.get(), 1, &wc) ==
+            1);  // The completion is in the queue when rdma_disconnect() returns.
     CHECK(wc.status == IBV_WC_WR_FLUSH_ERR);
     CHECK(wc.wr_id == wr_id);
   };
@@ -292,7 +294,7 @@ TEST_CASE("rdma_disconnect() returns with its queue pair in ERR and everything f
     flushed(pair.server.receive_cq, 3);
     expect(pair.server_channel, RDMA_CM_EVENT_DISCONNECTED);
     expect(pair.channel, RDMA_CM_EVENT_DISCONNECTED);
-    // What the peer posted after the disconnect never reaches the client.
+    // A Send that the peer posted after the disconnect never reaches the client.
     CHECK(End::next(pair.client.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
   }
 }
@@ -312,7 +314,7 @@ TEST_CASE("a message that has come is acknowledged, though its receiver disconne
 }
 
 TEST_CASE("a rejection gives InfiniBand's reason: the consumer's own, or that nobody listens") {
-  constexpr int kInvalidServiceId = 8;  // IB_CM_REJ_*
+  constexpr int kInvalidServiceId = 8;  // The values are those of IB_CM_REJ_*.
   constexpr int kConsumerDefined = 28;
   const Channel theirs = make_channel();
   std::uint16_t port = 0;
@@ -337,8 +339,8 @@ TEST_CASE("a rejection gives InfiniBand's reason: the consumer's own, or that no
   CHECK(expect(mine, RDMA_CM_EVENT_REJECTED)->status == kInvalidServiceId);
 }
 
-/// Returns the GID that stands for 127.0.0.1: the first GID of IPv4, or the address itself if there
-/// is none.
+/// Returns the GID that stands for 127.0.0.1: the first GID of IPv4, or the GID of 127.0.0.1 itself
+/// if there is none.
 ibv_gid gid_of_loopback(ibv_context* context) {
   constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
   ibv_port_attr port{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// IWARP_PORT_OFFSET: TCP and RDMA on one port number, in one program and with one address family at
-// a time. The variable is read once per process, so these cases have a program of their own.
+// Tests IWARP_PORT_OFFSET: TCP and RDMA on one port number, in one program and with one address
+// family at a time. The library reads the variable once per process, so these cases have a program
+// of their own.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -110,7 +111,8 @@ TEST_CASE("TCP and RDMA listen on one port number, whichever comes first, and bo
         listener = bound(theirs, Address(address));
         return tcp->listen(Address(address, ntohs(rdma_get_src_port(listener.get()))));
       };
-      // The kernel chooses the first port; the second may be in use.
+      // The kernel chooses the port of the first socket. The other socket may find this port in
+      // use.
       while (!have_one_port()) continue;
       const auto port = tcp->port();
       REQUIRE(rdma_listen(listener.get(), 4) == 0);
@@ -203,7 +205,8 @@ TEST_CASE("queue pairs brought up without rdma_cm know no offset") {
       .send_cq = cq.get(), .recv_cq = cq.get(), .cap = {1, 1, 1, 1, 0}, .qp_type = IBV_QPT_RC};
   const Qp qp(ibv_create_qp(pd.get(), &init));
   REQUIRE(qp);
-  // The port stays reserved, but nothing listens on it until a queue pair waits for its peer.
+  // The queue pair's port is reserved, but nothing listens on it until a queue pair waits for its
+  // peer.
   CHECK_FALSE(Tcp(AF_INET).listen(Address("127.0.0.1", qp->qp_num & 0xFFFF)));
 }
 

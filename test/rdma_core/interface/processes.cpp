@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes: fork with and without objects, exits with every object alive, and memory that one side
-// polls while the other writes. Not run with ThreadSanitizer, which kills forked processes that
-// create threads, and reports such polling as a race.
+// Tests processes: fork with and without objects, exits with every object alive, and memory that
+// one side polls while the other writes. This file does not run with ThreadSanitizer, which kills
+// forked processes that create threads, and reports such polling as a race.
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -30,7 +30,7 @@ int in_child(Work work) {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    ::alarm(kTimeoutMs / 1000);  // its default action kills the child
+    ::alarm(kTimeoutMs / 1000);  // The default action of SIGALRM kills the child.
     work();
     ::_exit(0);
   }
@@ -39,7 +39,8 @@ int in_child(Work work) {
   return status;
 }
 
-/// doctest's macros belong to the parent; the child reports failures by its exit status.
+/// Checks a condition in a child. doctest's macros belong to the parent, so the child reports
+/// failures by its exit status.
 void require_in_child(bool condition) {
   if (!condition) ::_exit(99);
 }
@@ -81,7 +82,8 @@ TEST_CASE("a child that is made while a request waits behind an end does not rej
   REQUIRE(pair.server.receive(in.sge()) == 0);
   REQUIRE(pair.client.send(out.sge()) == 0);
   End::done(pair.client.send_cq);
-  // The disconnect event waits for the server's poll, and the new request for that event.
+  // The server must poll its completion before it sees the disconnect event, and handle that event
+  // before it sees the new request.
   REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
   const Channel channel = make_channel();
   End client;
@@ -133,7 +135,7 @@ TEST_CASE("the peer sees the end of a connection though a child of its owner liv
   if (child == 0) {
     ::close(hold[1]);
     char octet = 0;
-    ::_exit(::read(hold[0], &octet, 1) == 0 ? 0 : 1);  // until the parent closes its end
+    ::_exit(::read(hold[0], &octet, 1) == 0 ? 0 : 1);  // Lives until the parent closes its end.
   }
   ::close(hold[0]);
   pair.client.id.reset();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries of device and port, one manual page each: ibv_get_device_guid(3) and _index(3),
+// Tests queries of device and port, one manual page each: ibv_get_device_guid(3) and _index(3),
 // ibv_query_gid(3), _gid_ex(3) and _gid_table(3), ibv_query_pkey(3), and the texts.
 #include <arpa/inet.h>
 
@@ -82,7 +82,7 @@ TEST_CASE("a GID that is not there: -1, an errno, or the negative of one, as eac
   ibv_gid_entry entry{};
   CHECK(ibv_query_gid_ex(context.get(), 1, static_cast<std::uint32_t>(length), &entry, 0) ==
         ENODATA);
-  std::uint32_t beyond = 0;  // end of the table, which some programs find by EINVAL alone
+  std::uint32_t beyond = 0;  // the end of the table, which some programs find by EINVAL alone
   const auto query = [&] { return ibv_query_gid_ex(context.get(), 1, beyond, &entry, 0); };
   while (beyond < 4096 && (query() == 0 || query() == ENODATA)) ++beyond;
   CHECK(query() == EINVAL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs through the C interface: requested and actual capabilities, full queues, inline data,
-// unsignaled requests, and requests staged by ibv_wr_*.
+// Tests queue pairs through the C interface: requested and actual capabilities, full queues, inline
+// data, unsignaled requests, and requests staged by ibv_wr_*.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -35,7 +35,7 @@ TEST_CASE("a new queue pair is in RESET, and has at least what was asked for") {
   ibv_qp_attr attr{};
   ibv_qp_init_attr queried{};
   REQUIRE(ibv_query_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_CAP, &queried) == 0);
-  CHECK(attr.qp_state == IBV_QPS_INIT);  // as on every RNIC
+  CHECK(attr.qp_state == IBV_QPS_INIT);  // This is the first state on every RNIC.
   CHECK(qp->state == IBV_QPS_RESET);
   CHECK(queried.cap.max_send_wr == init.cap.max_send_wr);
   CHECK(queried.send_cq == cq.get());
@@ -79,13 +79,13 @@ TEST_CASE("a full receive queue says so, and which request did not fit") {
 }
 
 TEST_CASE("a full send queue says so; what was taken arrives when the peer is ready") {
-  constexpr std::size_t kSize = 4 << 20;  // more than the kernel can buffer
+  constexpr std::size_t kSize = 4 << 20;  // The kernel cannot buffer all of this.
   constexpr std::uint32_t kQueue = 8;
   constexpr std::uint64_t kMost = 64;
   Pair pair({.cap = {kQueue, kQueue, 1, 1, 0}});
   const Buffer out(pair.client.pd.get(), kSize);
   const Buffer in(pair.server.pd.get(), kSize);
-  // The peer has no receive posted, so it reads no further than the header of the first message.
+  // The peer has posted no receive, so it reads no further than the header of the first message.
   std::uint64_t taken = 0;
   int error = 0;
   while (taken < kMost && (error = pair.client.send(out.sge(), IBV_SEND_SIGNALED, taken)) == 0) {
@@ -99,7 +99,7 @@ TEST_CASE("a full send queue says so; what was taken arrives when the peer is re
     CHECK(End::done(pair.client.send_cq).wr_id == i);
   }
   REQUIRE(pair.server.receive(in.sge()) == 0);
-  CHECK(pair.client.send(out.sge()) == 0);  // the queue has room again
+  CHECK(pair.client.send(out.sge()) == 0);  // The queue has room again.
   End::done(pair.server.receive_cq);
 }
 
@@ -157,7 +157,8 @@ TEST_CASE("a message waits for its receive") {
   Pair pair;
   const Buffer out(pair.client.pd.get(), "early");
   REQUIRE(pair.client.send(out.sge()) == 0);
-  End::done(pair.client.send_cq);  // it has been sent, and the peer has no receive for it yet
+  End::done(
+      pair.client.send_cq);  // The message has been sent, and the peer has no receive for it yet.
   const Buffer in(pair.server.pd.get(), 64);
   REQUIRE(pair.server.receive(in.sge()) == 0);
   const auto wc = End::done(pair.server.receive_cq);
@@ -193,9 +194,9 @@ TEST_CASE("requests staged and then forgotten hold nobody up") {
   ibv_qp_ex* const staged = ibv_qp_to_qp_ex(qp.get());
   REQUIRE(staged != nullptr);
   ibv_wr_start(staged);
-  ibv_wr_send(staged);  // without a following ibv_wr_complete()
+  ibv_wr_send(staged);  // No ibv_wr_complete() follows.
 
-  // Another thread can use the same queue pair, and so can this one.
+  // Another thread can use the same queue pair, and so can this thread.
   std::thread other([&] {
     ibv_qp_attr attr{.qp_state = IBV_QPS_INIT, .port_num = 1};
     const int what = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The descriptors of CM channels and of asynchronous events. When epoll reports one as readable,
-// one call that does not block returns an event; an event that comes after the last call returned
-// EAGAIN wakes the epoll set. Both hold level-triggered and edge-triggered.
+// Tests the descriptors of CM channels and of asynchronous events. When epoll reports one as
+// readable, one call that does not block returns an event; an event that arrives after the last
+// call returned EAGAIN wakes the epoll set. This must be true of level-triggered and edge-triggered
+// sets.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -36,8 +37,9 @@ class Watch {
     epoll_event seen{};
     return ::epoll_wait(set_, &seen, 1, timeout_ms) == 1;
   }
-  /// Calls `take`, which returns 0 or sets errno, for one event. Edge-triggered, it waits only
-  /// after EAGAIN, as programs have to; level-triggered, it waits before each call.
+  /// Calls `take`, which returns 0 or sets errno, until it has returned one event. With an
+  /// edge-triggered set it waits only after EAGAIN, as programs have to; with a level-triggered one
+  /// it waits before each call.
   template <typename Take>
   void take_one(Take take) {
     if (may_have_more_) {
@@ -73,7 +75,7 @@ struct Watched {
   Watch watch;
 };
 
-/// Queues ADDR_RESOLVED.
+/// Starts to resolve an address, which queues ADDR_RESOLVED.
 Id resolving(const Channel& channel, std::uint16_t port = 1) {
   Id id = make_id(channel);
   REQUIRE(rdma_resolve_addr(id.get(), nullptr, Address("127.0.0.1", port).get(), kTimeoutMs) == 0);
@@ -89,7 +91,7 @@ void reject(Watched& server, int requests) {
   }
 }
 
-/// Connects `count` ids at once, each of which the server rejects.
+/// Connects `count` ids at once. The server rejects each of them.
 void be_rejected(std::uint32_t events, std::uint16_t port, int count) {
   Watched client(events);
   std::list<End> ends;
@@ -219,7 +221,7 @@ struct Device {
   Watch watch;
 };
 
-/// Raises IBV_EVENT_QP_LAST_WQE_REACHED.
+/// Moves the queue pair to ERR, which raises IBV_EVENT_QP_LAST_WQE_REACHED.
 void fail(ibv_qp* qp) {
   for (const auto& [state, mask] :
        {std::pair{IBV_QPS_RESET, int{IBV_QP_STATE}}, std::pair{IBV_QPS_INIT, kToInit},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma_connect() and rdma_accept() without parameters, configured so that a Send without a receive
-// soon ends the connection (IWARP_RECEIVE_HOLD) and retries count (IWARP_COMPLETIONS). The
-// variables are read once per process, so these cases have a program of their own.
+// Tests rdma_connect() and rdma_accept() without parameters. The library is configured so that a
+// Send without a receive soon ends the connection (IWARP_RECEIVE_HOLD) and retries count
+// (IWARP_COMPLETIONS). It reads the variables once per process, so these cases have a program of
+// their own.
 #include <cstdlib>
 
 #include "endpoint.hpp"
@@ -47,7 +48,7 @@ TEST_CASE("without parameters a Send waits for its receive, however long it take
     const Buffer out(from.pd.get(), "late");
     const Buffer in(to.pd.get(), 64);
     REQUIRE(from.send(out.sge()) == 0);
-    check_few_retries_end();  // takes as long as the first Send would have taken to fail
+    check_few_retries_end();  // This takes as long as the first Send would have taken to fail.
     REQUIRE_FALSE(is_readable(pair.mine->fd));
     REQUIRE(to.receive(in.sge()) == 0);
     CHECK(in.text(End::done(to.receive_cq).byte_len) == "late");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each function that a program may use to look below /sys/class/infiniband and /dev/infiniband.
+// Tests each function that a program may use to look below /sys/class/infiniband and
+// /dev/infiniband.
 #include <dirent.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@
 
 namespace {
 
-// Set before the first lookup.
+// The variable is set before the first lookup.
 const int kSet = ::setenv("IWARP_AS", "roce", 1);
 constexpr const char* kNode = "/dev/infiniband/uverbs0";
 constexpr const char* kDevice = "/sys/class/infiniband/iwarp0";
@@ -68,14 +69,14 @@ std::vector<std::string> names_in(const char* path) {
   return out;
 }
 
-/// Returns the errno of a call that must fail; 0 if it succeeded.
+/// Calls a function that must fail. Returns its errno, or 0 if the call succeeded.
 template <typename Call>
 int error_of(Call call) {
   errno = 0;
   return call() < 0 ? errno : 0;
 }
 
-/// Restores the current directory, whatever a test does.
+/// Restores the current directory at the end of its scope, whatever the test does.
 struct Return {
   Return() : start(::open(".", O_RDONLY | O_DIRECTORY)) {}
   ~Return() { REQUIRE(::fchdir(start.value) == 0); }
@@ -161,7 +162,7 @@ TEST_CASE("the kinds of entries are told by readdir, and scandir and glob find t
   DIR* const folder = ::opendir("/dev/infiniband");
   REQUIRE(folder != nullptr);
   while (const dirent* entry = ::readdir(folder)) {
-    // Where a node of number 0:0 cannot be created, there is a file instead.
+    // Where the library cannot create a device node with number 0:0, it creates a file instead.
     if (entry->d_name[0] != '.') CHECK((entry->d_type == DT_CHR || entry->d_type == DT_REG));
   }
   ::closedir(folder);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that programs call that were linked to an older C library, or compiled with
-// _FORTIFY_SOURCE.
+// Tests the functions that are called by programs that were linked to an older C library, or
+// compiled with _FORTIFY_SOURCE.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>

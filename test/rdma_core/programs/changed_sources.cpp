@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that writes to its buffers while they are sent: one thread increments the words of the
-// source, another sends it, by Writes and Sends of three sizes. The receiver is a separate process
-// that is stopped and continued again and again, so that the source also changes while a full
-// socket delays framed data.
+// source buffer, another thread sends the buffer, by Writes and Sends of three sizes. The receiver
+// is a separate process that is stopped and continued again and again, so that the source also
+// changes while a full socket delays framed data.
 //   changed_sources ADDRESS SECONDS
 // Prints a line for each kind of request, and "done" at the end.
 #include <rdma/rdma_cma.h>
@@ -33,9 +33,9 @@ using std::chrono::milliseconds;
 constexpr std::size_t kLargest = 1 << 20;
 constexpr std::uint32_t kDepth = 32;
 constexpr std::uint32_t kReceives = 64;
-/// If nothing in a full queue completes for this long, the socket is full.
+/// The socket counts as full if nothing in a full queue completes for this long.
 constexpr milliseconds kStuck(5);
-/// Time between two stops.
+/// Time between two stops of the receiver.
 constexpr milliseconds kRunning(20);
 
 void check(bool ok, const char* what) {
@@ -90,7 +90,7 @@ class Buffer {
   ibv_mr* mr_;
 };
 
-// Receives until a message of one octet has come and the sender needs no more answers.
+// Receives until a message of one octet arrives, which means that the sender needs no more answers.
 void receive_all(const char* address, int sender) {
   rdma_cm_id* const listener = endpoint(address, "0", RAI_PASSIVE);
   check(rdma_listen(listener, 1) == 0, "rdma_listen");

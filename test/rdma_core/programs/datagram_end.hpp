@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kBatch = 128;
 inline constexpr std::uint32_t kReceives = 512;
 
 struct End : rdma_core_test::VerbsEnd {
-  /// Uses the port's first GID if `address` is null.
+  /// Makes an end at `address`, or at the port's first GID if `address` is null.
   explicit End(const char* address)
       : VerbsEnd({.type = IBV_QPT_UD,
                   .cap = {.max_send_wr = kBatch,

@@ -2,10 +2,11 @@
 // One end of a stream of datagrams, which pass through relay.py.
 //   datagrams send|receive ADDRESS RELAY PORT TOTAL
 // ADDRESS is an address of this host, and one of its GIDs. Each end sends its queue pair number
-// over TCP to the relay at RELAY and PORT, which answers with the number of the other end's. The
-// sender sends in batches. The receiver learns how many different datagrams have passed the relay,
-// and must get those, each intact, and no others; the last datagram passes after all others. At the
-// end it prints how many arrived, and which did not.
+// over TCP to the relay at RELAY and PORT, which answers with the number of the other end's queue
+// pair. The sender sends in batches. The relay tells the receiver how many different datagrams have
+// passed. The receiver must get those datagrams, each intact, and no others; the last datagram
+// passes after all others. At the end the receiver prints how many datagrams arrived, and which did
+// not.
 #include <netdb.h>
 #include <sys/socket.h>
 

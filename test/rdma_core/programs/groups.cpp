@@ -2,9 +2,9 @@
 // A member of a multicast group on a host with several interfaces, and a sender to the group.
 //   groups member GROUP COUNT
 //   groups send GROUP ADDRESS
-// A member prints on how many interfaces this process's host has joined the group, the sender of
-// each of COUNT datagrams, and how many interfaces remain after it has left the group. ADDRESS is
-// one of the sender's GIDs.
+// A member prints on how many interfaces its host has joined the group, the sender of each of COUNT
+// datagrams, and how many interfaces are still joined after it has left the group. ADDRESS is one
+// of the sender's GIDs.
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -46,8 +46,8 @@ int interfaces_that_joined(const ibv_gid& group) {
   return out;
 }
 
-/// Returns the source address in a GRH: that of an IPv6 header, or of an IPv4 header after 20 zero
-/// octets.
+/// Returns the source address in a GRH: from an IPv6 header, or from an IPv4 header that follows 20
+/// zero octets.
 std::string sender_of(const std::uint8_t* grh) {
   constexpr std::size_t kIpv4Header = 20;
   const bool ipv4 = std::all_of(grh, grh + kIpv4Header, [](auto octet) { return octet == 0; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by both ends of the key-value program: an epoll loop of non-blocking descriptors, and an
+// Used by both ends of the key-value program: an epoll loop of non-blocking descriptors, and an
 // RDMA connection as such servers use it. Each end sends the address of its buffer in a Send; after
 // that a message is a Write into the peer's buffer with its length as immediate data.
 #pragma once
@@ -73,7 +73,8 @@ class Connection {
   using Received = std::function<void(Connection&, std::string_view)>;
   static constexpr std::size_t kBuffer = 8192;
 
-  /// `id` has resolved its device. Calls `ready` once the peer's buffer is known.
+  /// `id` must have resolved its device. The connection calls `ready` once it knows the peer's
+  /// buffer.
   Connection(Loop& loop, rdma_cm_id* id, std::function<void(Connection&)> ready, Received received)
       : loop_(loop), id_(id), ready_(std::move(ready)), received_(std::move(received)) {
     domain_ = ibv_alloc_pd(id->verbs);
@@ -111,7 +112,7 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Call on ESTABLISHED; such programs treat an earlier completion as an error.
+  /// The program calls this on ESTABLISHED. An earlier completion is an error, as in such programs.
   void established() {
     established_ = true;
     const Place own{.address = reinterpret_cast<std::uintptr_t>(received_buffer()),
@@ -121,7 +122,7 @@ class Connection {
     post(IBV_WR_SEND, own_place(), sizeof(own));
   }
 
-  /// Sends a message as soon as the earlier ones have left the buffer.
+  /// Sends `message` as soon as the earlier messages have left the buffer.
   void say(std::string_view message) {
     require(message.size() <= kBuffer && theirs_.key != 0, "a message that fits, and a peer");
     to_say_.emplace_back(message);
@@ -188,7 +189,7 @@ class Connection {
   }
 
   void take(const ibv_wc& done) {
-    if (done.status == IBV_WC_WR_FLUSH_ERR) return;  // flushed after the disconnect
+    if (done.status == IBV_WC_WR_FLUSH_ERR) return;  // The disconnect has flushed the request.
     require(done.status == IBV_WC_SUCCESS, ibv_wc_status_str(done.status));
     require(established_, "a completion before ESTABLISHED");
     if (done.opcode == IBV_WC_RECV) {
@@ -214,7 +215,7 @@ class Connection {
   ibv_mr* memory_ = nullptr;
   std::array<char, 2 * kBuffer + 2 * sizeof(Place)> buffers_{};
   Place theirs_;
-  std::deque<std::string> to_say_;  ///< the first is in the buffer
+  std::deque<std::string> to_say_;  ///< The first message is in the buffer.
   unsigned events_ = 0;
   bool established_ = false;
 };

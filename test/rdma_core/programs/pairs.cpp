@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs between two processes, without rdma_cm: addresses, numbers and PSNs go over a TCP
-// connection, each pair is used and destroyed, and the next one created.
+// Connects queue pairs of two processes without rdma_cm. Addresses, numbers and PSNs go over a TCP
+// connection. Each pair is used and destroyed before the next one is created.
 //   pairs PORT ADDRESS ROUNDS plain|lies [HOST]
-// ADDRESS is an IPv4 address of this host, and one of its GIDs. Without HOST it is the server. Each
-// round reads one word of the peer's memory, which is new in each round. With `lies` the client
-// first creates queue pairs with a wrong number, a wrong PSN and a GID that no host has, and prints
-// the result of a Read on each.
+// ADDRESS is an IPv4 address of this host, and one of its GIDs. Without HOST the program is the
+// server. Each round reads one word of the peer's memory, which is new in each round. With `lies`
+// the client first creates queue pairs with a wrong number, a wrong PSN and a GID that no host has,
+// and prints the result of a Read on each.
 #include <infiniband/verbs.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -70,7 +70,7 @@ class Peer {
   int fd_ = -1;
 };
 
-/// Creates many queue pairs; does not use the one that VerbsEnd has.
+/// A device on which many queue pairs are created. The queue pair of VerbsEnd is not used.
 struct Device : rdma_core_test::VerbsEnd {
   static constexpr rdma_core_test::EndOptions kSmall{
       .cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}, .cqe = 16};
@@ -114,11 +114,11 @@ struct Device : rdma_core_test::VerbsEnd {
 
   ibv_gid gid;
   int index;
-  /// The word that the peer reads, and the word that was read.
+  /// words[0] is the word that the peer reads, and words[1] the word read from the peer.
   std::uint64_t* words = reinterpret_cast<std::uint64_t*>(memory);
 };
 
-/// Both ends destroy a queue pair before it is ready, each in a different state.
+/// Both ends destroy a queue pair before it is ready. Only one of them has connected it.
 void give_up(Device& device, Peer& peer, int round, bool client) {
   ibv_qp* const qp = device.make();
   const Told other = peer.exchange(device.end(qp, 7));
@@ -138,7 +138,7 @@ void one_round(Device& device, Peer& peer, int round, bool client) {
   check(wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
   check(device.words[1] == static_cast<std::uint64_t>(round) * 2 + (client ? 0 : 1),
         "another pair's memory");
-  peer.exchange({});  // Wait until both have read.
+  peer.exchange({});  // Waits until both have read.
   check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
 }
 
@@ -176,7 +176,7 @@ int main(int argc, char** argv) {
     if (std::string(argv[4]) == "lies") {
       ibv_qp* const qp = device.make();
       const Told other = peer.exchange(device.end(qp, 7));
-      // Without the lies, its peer would be the client.
+      // The server connects its queue pair to the client's. The client's lies must not reach it.
       client ? lie(device, other) : check(device.connect(qp, 7, other) == 0, "connect");
       peer.exchange({});
       check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");

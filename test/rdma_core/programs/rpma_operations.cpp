@@ -109,7 +109,7 @@ void serve(const char* address, const char* port) {
   done(rpma_ep_listen(end.peer, address, port, &endpoint), "rpma_ep_listen");
   rpma_conn_req* request = nullptr;
   done(rpma_ep_next_conn_req(endpoint, nullptr, &request), "rpma_ep_next_conn_req");
-  for (int n = 0; n < 2; ++n)  // the immediate data, and the message
+  for (int n = 0; n < 2; ++n)  // One receive is for the immediate data, one for the message.
     done(rpma_conn_req_recv(request, end.region, kSize, kMessage, nullptr), "rpma_conn_req_recv");
   const rpma_conn_private_data own{descriptor.data(), static_cast<std::uint8_t>(size)};
   done(rpma_conn_req_connect(&request, &own, &end.connection), "rpma_conn_req_connect");
@@ -133,7 +133,7 @@ void serve(const char* address, const char* port) {
   std::puts("server: all payload right");
 }
 
-/// Writes, flushes and reads back into the upper half.
+/// Writes to the peer's memory, flushes, and reads back into the upper half of the own memory.
 void use_remote_memory(End& end, rpma_mr_remote* remote) {
   constexpr int kAlways = RPMA_F_COMPLETION_ALWAYS;
   constexpr int kOnError = RPMA_F_COMPLETION_ON_ERROR;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same cases as RoCE, where messages are immediate data. The variable is read once per process.
+// Runs the same cases as RoCE, where messages are immediate data. The library reads the variable
+// once per process.
 #include <cstdlib>
 
 namespace {

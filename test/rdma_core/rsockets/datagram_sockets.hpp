@@ -8,8 +8,8 @@
 
 namespace rsockets_test {
 
-/// Returns an address of this host that is a GID of the device, where datagrams go between queue
-/// pairs.
+/// Returns an address of this host that is a GID of the device. Between such addresses datagrams go
+/// by queue pair.
 sockaddr_in own_place(std::uint16_t port = 0);
 
 Socket datagram_socket();
@@ -23,14 +23,13 @@ struct Got {
   std::string text;
   sockaddr_in from{};
 };
-/// Returns nullopt if nothing arrives within the timeout.
+/// Returns the next datagram, or nullopt if nothing arrives within the timeout.
 std::optional<Got> receive_from(const Socket& socket, int timeout_ms = kTimeoutMs, int flags = 0);
 
-/// Two sockets that know each other's queue pair, so that what they send does not go by UDP any
-/// more.
+/// Two sockets that know each other's queue pair, so that their datagrams no longer go by UDP.
 struct DatagramPair {
   DatagramPair();
-  Socket server, client;  ///< the client is connected
+  Socket server, client;  ///< the client's socket is connected
 };
 
 }  // namespace rsockets_test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers that use rdma_cm and verbs directly and break the protocol of rsockets: each ends its own
-// connection with a specific error, and affects nothing else.
+// Tests peers that use rdma_cm and verbs directly and break the protocol of rsockets: each ends its
+// own connection with a specific error, and affects nothing else.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -22,7 +22,7 @@ std::span<const std::uint8_t> octets(const auto& of) {
   return {reinterpret_cast<const std::uint8_t*>(of.data()), of.size()};
 }
 
-/// A client made by hand, whose ring has 1000 bytes at first.
+/// A client for which the test encodes messages. At first its ring has 1000 bytes.
 class Peer {
  public:
   explicit Peer(std::uint16_t port)
@@ -95,7 +95,7 @@ class Peer {
   wire::Greeting their_;
 };
 
-/// The connection, and the program's rsocket.
+/// The rsocket of the program under test, connected to a Peer.
 class Victim {
  public:
   Victim()
@@ -117,7 +117,7 @@ class Victim {
     CHECK((rsockets_test::await(socket, POLLIN) & POLLERR) != 0);
     CHECK(rsockets_test::get_number(socket, SOL_SOCKET, SO_ERROR) == code);
     peer.is_disconnected();
-    // Other connections are unaffected.
+    // Other connections still work.
     const Socket other = rsockets_test::connect_to(rsockets_test::port_of(listener_));
     CHECK(rsend(other.get(), "x", 1, 0) == 1);
   }
@@ -193,7 +193,8 @@ TEST_CASE("more messages than there were credits for") {
     victim.peer.say(wire::Kind::kData, 1);
     victim.peer.wait_for_send();
   }
-  CHECK((rsockets_test::await(victim.socket, 0) & POLLERR) != 0);  // before anything is read
+  CHECK((rsockets_test::await(victim.socket, 0) & POLLERR) !=
+        0);  // POLLERR is set before anything is read.
   victim.ends_with(EPROTO);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What arbitrary UDP sockets and hand-made queue pairs may send to a datagram rsocket: malformed
+// Tests what arbitrary UDP sockets and raw queue pairs may send to a datagram rsocket: malformed
 // messages are dropped, an answer is never longer than its request, and the state kept per sender
 // is bounded.
 #include <rdma/rdma_cma.h>
@@ -37,7 +37,7 @@ wire::Place place(const sockaddr_in& address) {
   return wire::place_of(reinterpret_cast<const sockaddr&>(address));
 }
 
-/// Speaks the UDP protocol of rsockets by hand.
+/// A UDP socket for which the test encodes the UDP protocol of rsockets.
 class Stranger {
  public:
   Stranger() : fd_(::socket(AF_INET, SOCK_DGRAM, 0)) {
@@ -60,7 +60,7 @@ class Stranger {
     REQUIRE(::sendto(fd_, octets.data(), octets.size(), 0,
                      reinterpret_cast<const sockaddr*>(&address), sizeof address) >= 0);
   }
-  /// Returns an empty datagram if nothing arrives.
+  /// Returns the next datagram, or an empty one if nothing arrives.
   Octets receive() const {
     Octets out(4096);
     const ssize_t count = ::recv(fd_, out.data(), out.size(), 0);
@@ -156,11 +156,12 @@ TEST_CASE("a queue pair that was not asked for changes nothing") {
   stranger.send(pair.server, message(stranger.header(wire::UdpKind::kControl)));
   CHECK_FALSE(receive_from(pair.server, 20));
   CHECK(stranger.receive().empty());
-  // The stranger's queue pair is unknown, so this goes by UDP, and its answer is accepted.
+  // The socket does not know the stranger's queue pair, so this message goes by UDP, and the socket
+  // accepts the stranger's answer.
   const std::string_view text = "by UDP";
   send_to(pair.server, stranger.place, text);
   CHECK(stranger.receive().size() == 16 + text.size());
-  const Stranger queue_pair;  // its port is in the queue pair number
+  const Stranger queue_pair;  // The port of this socket is in the queue pair number.
   const std::uint32_t number = 0x800000 | ntohs(queue_pair.place.sin_port);
   stranger.send(pair.server, message(stranger.header(wire::UdpKind::kControl, number)));
   CHECK_FALSE(receive_from(pair.server, 20));
@@ -176,7 +177,8 @@ TEST_CASE(
     "data that names another queue pair of a known peer has the peer asked, and changes nothing") {
   const Socket socket = bound_socket();
   const Stranger peer;
-  const Stranger own;  // their ports are in the queue pair numbers
+  // The queue pair numbers contain the ports of these two.
+  const Stranger own;
   const Stranger forged;
   const auto number = [](const Stranger& of) { return 0x800000 | ntohs(of.place.sin_port); };
   const auto data_from = [&](const Stranger& queue_pair) {
@@ -187,7 +189,7 @@ TEST_CASE(
   CHECK(peer.receive().size() == 16);
   send_to(socket, peer.place, "to the queue pair");
   CHECK_FALSE(own.receive().empty());
-  // Twice, since the first one removes the known queue pair.
+  // The first message removes the known queue pair, and the second one must not restore it.
   data_from(forged);
   data_from(forged);
   send_to(socket, peer.place, "which one?");
@@ -225,7 +227,7 @@ TEST_CASE("a flood of strangers leaves peers that the program sends to as they a
   CHECK(peers.size() == wire::Peers::kMostWanted + wire::Peers::kMostStrangers);
 }
 
-/// A hand-made UD queue pair that only sends.
+/// A UD queue pair without an rsocket, which only sends.
 class RawQueuePair {
  public:
   RawQueuePair() {

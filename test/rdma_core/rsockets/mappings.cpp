@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the peer writes directly: riomap(), riowrite(), riounmap().
+// Tests memory that the peer writes directly: riomap(), riowrite(), riounmap().
 #include <atomic>
 #include <cerrno>
 #include <thread>

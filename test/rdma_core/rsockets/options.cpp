@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options: a value reads back as it was set, and sizes take effect when the socket connects.
+// Tests options: a value reads back as it was set, and sizes take effect when the socket connects.
 #include <fcntl.h>
 #include <netinet/tcp.h>
 
@@ -58,7 +58,7 @@ TEST_CASE("what is set is read again") {
 TEST_CASE("sizes cannot change once there is a connection, and are inherited from the listener") {
   const Pair pair([](const Socket& socket) {
     set_number(socket, SOL_RDMA, RDMA_SQSIZE, 50);
-    set_number(socket, SOL_RDMA, RDMA_RQSIZE, 1);  // too few
+    set_number(socket, SOL_RDMA, RDMA_RQSIZE, 1);  // 1 is too few; the socket uses its minimum.
   });
   CHECK(get_number(pair.server, SOL_RDMA, RDMA_SQSIZE) == 50);
   CHECK(get_number(pair.server, SOL_RDMA, RDMA_RQSIZE) == 16);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Non-blocking sockets, and rpoll() and rselect() on them together with other descriptors.
+// Tests non-blocking sockets, and rpoll() and rselect() on them together with other descriptors.
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -55,7 +55,8 @@ TEST_CASE("a connection has its number from raccept() on, behind those that were
   const Socket listener = listening();
   const Socket client = connect_to(port_of(listener));
   REQUIRE(await(listener, POLLIN) == POLLIN);
-  // librspreload does this; its select() uses the lower of two numbers.
+  // librspreload opens /dev/null for the number that the program sees; its select() uses the lower
+  // of the two numbers.
   std::array<int, 32> in_use{};
   for (int& fd : in_use) fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   const Socket server(raccept(listener.get(), nullptr, nullptr));

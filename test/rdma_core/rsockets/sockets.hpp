@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the tests of rsockets: sockets that their scope closes, and a connected pair.
+// Helpers of the tests of rsockets: sockets that are closed at the end of their scope, and a
+// connected pair.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -45,7 +46,8 @@ Socket connect_to(std::uint16_t port);
 
 struct Pair {
   Pair() : Pair([](const Socket&) {}) {}
-  /// `prepare` sets options of the listener, whose sockets inherit them, and of the client.
+  /// `prepare` sets options of the listener and of the client. Sockets of the listener inherit its
+  /// options.
   explicit Pair(const std::function<void(const Socket&)>& prepare);
   Socket listener, client, server;
 };
@@ -58,7 +60,7 @@ std::vector<std::uint8_t> pattern(std::size_t size, unsigned seed = 1);
 void send_all(const Socket& socket, std::span<const std::uint8_t> octets);
 std::vector<std::uint8_t> receive_all(const Socket& socket, std::size_t size);
 std::string receive_text(const Socket& socket, std::size_t most = 100);
-/// Waits until one of the events happens. Returns those that did.
+/// Waits until one of `events` happens. Returns the events that happened.
 short await(const Socket& socket, short events, int timeout_ms = kTimeoutMs);
 
 }  // namespace rsockets_test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream: bytes arrive once, in order and unchanged, whatever the sizes; and how it ends.
+// Tests the stream: bytes arrive once, in order and unchanged, whatever the sizes. Also tests how a
+// stream ends.
 #include <sys/uio.h>
 
 #include <array>

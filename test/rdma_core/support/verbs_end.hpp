@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One end of a connection without rdma_cm: a queue pair of type RC, UC or UD and the objects that
-// it needs, made with the C interface alone. For tests and for programs: a call that fails throws,
-// so it needs no doctest. Does not post send requests, since each user checks different properties
-// there.
+// it needs, made with the C interface alone. Tests and programs use it, so a call that fails throws
+// instead of using doctest. VerbsEnd does not post send requests, since each user checks different
+// properties there.
 #pragma once
 
 #include <arpa/inet.h>
@@ -58,7 +58,7 @@ inline ibv_wc next(ibv_cq* cq) {
   return wc;
 }
 
-/// Returns a Send of one datagram, signaled.
+/// Returns a signaled Send of one datagram.
 inline ibv_send_wr datagram(ibv_sge& sge, ibv_ah* to, std::uint32_t qpn, std::uint64_t wr_id = 0) {
   ibv_send_wr wr{};
   wr.wr_id = wr_id;
@@ -89,14 +89,16 @@ struct EndOptions {
   int signal_all = 1;
   bool shared_receives = false;
   bool own_receive_cq = false;
-  bool extended = false;  ///< requests can be built with ibv_wr_*()
+  bool extended = false;  ///< whether requests can be built with ibv_wr_*()
   bool extended_cq = false;
   std::size_t memory = 1 << 16;
-  ibv_context* context = nullptr;  ///< use together with `pd`; null: creates its own
+  ibv_context* context =
+      nullptr;  ///< context to use together with `pd`; if null, the end opens its own
   ibv_pd* pd = nullptr;
 };
 
-/// Owns nothing: a user's destructor may call destroy(), and a program may leave its objects alive.
+/// The destructor destroys nothing: a user's destructor may call destroy(), and a program may leave
+/// its objects alive.
 struct VerbsEnd {
   explicit VerbsEnd(const EndOptions& options = {})
       : owns_device(options.context == nullptr),
@@ -155,7 +157,8 @@ struct VerbsEnd {
     }
     return must(ibv_create_qp_ex(context, &attr));
   }
-  /// Destroys what is not null, users first. Returns whether each call succeeded.
+  /// Destroys each object that is not null, and the users of an object before the object. Returns
+  /// whether each call succeeded.
   bool destroy() {
     bool ok = true;
     const auto end = [&](auto*& object, auto* function) {
@@ -175,7 +178,7 @@ struct VerbsEnd {
     return ok;
   }
 
-  /// Takes the queue pair from RESET to RTS with the attributes of these steps.
+  /// Takes the queue pair from RESET to RTS with the attributes in `attr`.
   void bring_up(ibv_qp_attr attr) const {
     for (const auto& [state, mask] :
          {std::pair{IBV_QPS_INIT, kToInit}, {IBV_QPS_RTR, kToRtr}, {IBV_QPS_RTS, kToRts}}) {
@@ -242,9 +245,11 @@ struct VerbsEnd {
   ibv_context* context;
   ibv_pd* pd;
   ibv_comp_channel* channel;
-  ibv_cq_ex* cq_ex = nullptr;  ///< the same as `cq`, if it was created as extended
+  ibv_cq_ex* cq_ex =
+      nullptr;  ///< the same queue as `cq` if it was created as extended, otherwise null
   ibv_cq* cq;
-  ibv_cq* receive_cq = nullptr;  ///< null: receives complete to `cq`
+  ibv_cq* receive_cq =
+      nullptr;  ///< completion queue of receives; if null, receives complete to `cq`
   char* memory = nullptr;
   ibv_mr* mr = nullptr;
   ibv_srq* srq = nullptr;

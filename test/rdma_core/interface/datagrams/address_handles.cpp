@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address handles as objects: an invalid pointer is refused before it is dereferenced. Part of the
-// program of datagrams.cpp, as RoCE.
+// Tests address handles as objects: an invalid pointer is refused before it is dereferenced. This
+// file is part of the program of datagrams.cpp, which runs as RoCE.
 #include <cerrno>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// UD queue pairs, address handles, and ids of RDMA_PS_UDP; UC queue pairs. IWARP_AS=roce, which is
-// read once per process, so these cases have a program of their own.
+// Tests UD queue pairs, address handles, ids of RDMA_PS_UDP, and UC queue pairs. They need
+// IWARP_AS=roce, which the library reads once per process, so these cases have a program of their
+// own.
 #include "datagrams.hpp"
 
 #include <cstdlib>
@@ -31,7 +32,7 @@ TEST_CASE("a datagram arrives behind its GRH, and the way back is in it") {
   CHECK(wc.wc_flags == (IBV_WC_GRH | IBV_WC_WITH_IMM));
   CHECK(ntohl(wc.imm_data) == 0xABCD);
   CHECK(in.text(wc.byte_len).substr(kGrh) == "a datagram");
-  // Replies by the reverse path.
+  // Replies along the reverse path.
   auto* const grh = reinterpret_cast<ibv_grh*>(in.mr->addr);
   ibv_ah_attr back{};
   REQUIRE(ibv_init_ah_from_wc(b.context, 1, &wc, grh, &back) == 0);
@@ -207,7 +208,7 @@ TEST_CASE("UC is told less than RC, and has no request that is answered") {
   init.send_ops_flags = IBV_QP_EX_WITH_SEND;
   const Qp qp(ibv_create_qp_ex(context.get(), &init));
   REQUIRE(qp);
-  // Connected to itself.
+  // Connects the queue pair to itself.
   ibv_qp_attr attr{.qp_state = IBV_QPS_INIT,
                    .path_mtu = IBV_MTU_1024,
                    .dest_qp_num = qp->qp_num,

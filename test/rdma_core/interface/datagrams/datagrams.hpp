@@ -19,8 +19,8 @@ using Ah = Owned<ibv_ah, ibv_destroy_ah>;
 
 enum class Family : std::uint8_t { kIpv4, kIpv6 };
 
-/// Returns the address vector from the first address of this host to itself; nullopt if it has none
-/// of that family.
+/// Returns the address vector from the first address of this host of that family to itself, or
+/// nullopt if the host has no such address.
 inline std::optional<ibv_ah_attr> way_home(ibv_context* context, Family family) {
   constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
   ibv_ah_attr out{.is_global = 1, .port_num = 1};
@@ -42,7 +42,7 @@ inline ibv_ah_attr way_home(ibv_context* context) {
   return *out;
 }
 
-/// A UD queue pair in RTS. The test supplies the memory of messages.
+/// A UD queue pair in RTS. The test supplies the memory for messages.
 struct Datagrams : VerbsEnd {
   explicit Datagrams(EndOptions options = {}) : VerbsEnd(of_datagrams(options)) { bring_up(); }
   ~Datagrams() { CHECK(destroy()); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicast groups: UD queue pairs that are members, and ids that join. Part of the program of
-// datagrams.cpp, as RoCE; test_datagrams.py covers several interfaces and hosts.
+// Tests multicast groups: UD queue pairs that are members, and ids that join. This file is part of
+// the program of datagrams.cpp, which runs as RoCE; test_datagrams.py covers several interfaces and
+// hosts.
 #include "datagrams.hpp"
 
 namespace {
@@ -21,7 +22,8 @@ ibv_gid group() { return gid_of(kGroup); }
 
 bool is_ipv6(const char* group) { return std::strchr(group, ':') != nullptr; }
 
-/// Returns nullopt if this host has no address of that family.
+/// Returns the GID of `group` and an address vector for it, or nullopt if this host has no address
+/// of that family.
 std::optional<Way> way_to(const Datagrams& from, const char* group) {
   auto attr = way_home(from.context, is_ipv6(group) ? Family::kIpv6 : Family::kIpv4);
   if (!attr) return std::nullopt;
@@ -29,8 +31,8 @@ std::optional<Way> way_to(const Datagrams& from, const char* group) {
   return Way{attr->grh.dgid, *attr};
 }
 
-/// Returns the numbers that the next receives got, without those that the queue pair has sent
-/// itself.
+/// Returns the immediate data of the next `receives` completed receives. Skips completions of the
+/// queue pair's own Sends.
 std::vector<std::uint32_t> numbers_of(const Datagrams& end, std::size_t receives) {
   std::vector<std::uint32_t> out;
   while (out.size() != receives) {
@@ -51,7 +53,7 @@ TEST_CASE("a group is heard from joining it to leaving it") {
   const Buffer in(a.pd, 256);
   const ibv_gid to = group();
   ibv_ah_attr way = way_home(a.context);
-  CHECK(ibv_attach_mcast(a.qp, &way.grh.dgid, 0) == EINVAL);  // not the address of a group
+  CHECK(ibv_attach_mcast(a.qp, &way.grh.dgid, 0) == EINVAL);  // This is not the address of a group.
   REQUIRE(ibv_attach_mcast(a.qp, &to, 0) == 0);
   way.grh.dgid = to;
   const Ah ah(ibv_create_ah(a.pd, &way));
@@ -80,7 +82,8 @@ TEST_CASE("members on one host get each datagram once, the sender only if it is 
       if (sender_is_member) members.push_back(&sender);
       for (const Datagrams* const member : members) {
         REQUIRE(ibv_attach_mcast(member->qp, &way->gid, 0) == 0);
-        REQUIRE(ibv_attach_mcast(member->qp, &way->gid, 0) == 0);  // attached twice, a member once
+        REQUIRE(ibv_attach_mcast(member->qp, &way->gid, 0) ==
+                0);  // The second attach makes no second member.
       }
       const Buffer out(sender.pd, "all of you");
       const Buffer in_a(a.pd, 256);
@@ -109,7 +112,7 @@ TEST_CASE("members on one host get each datagram once, the sender only if it is 
                             kLast) == 0);
       }
       const std::vector<std::uint32_t> all{1, 2, 3, kLast};
-      // One receive is posted for each message, and none for a duplicate.
+      // Each member has posted one receive for each message, and none for a duplicate.
       CHECK(sorted(numbers_of(a, kCount + 1)) == all);
       CHECK(sorted(numbers_of(b, kCount + 1)) == all);
       CHECK(sorted(numbers_of(sender, sender_is_member ? kCount + 1 : 1)) ==

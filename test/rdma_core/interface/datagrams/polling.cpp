@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completions of UD queue pairs that are read with the ibv_wc_read_*() calls. Part of the program
-// of datagrams.cpp.
+// Tests completions of UD queue pairs that are read with the ibv_wc_read_*() calls. This file is
+// part of the program of datagrams.cpp.
 #include "datagrams.hpp"
 
 namespace {
@@ -76,7 +76,7 @@ TEST_CASE("calls say of a datagram that was sent no more than its queue pair and
   CHECK(ibv_wc_read_qp_num(cq) == end.qp->qp_num);
   CHECK(ibv_wc_read_wc_flags(cq) == 0);
   ibv_end_poll(cq);
-  // Plain polling continues where ibv_end_poll() has stopped.
+  // Plain polling continues behind the completion at which ibv_end_poll() stopped.
   REQUIRE(end.send(ah.get(), end.qp->qp_num, out.sge()) == 0);
   CHECK(End::done(end.cq).opcode == IBV_WC_SEND);
 }

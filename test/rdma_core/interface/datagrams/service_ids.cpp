@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an arbitrary UDP socket may send to the port of a datagram id: each request is reported
-// once, an answer is never longer than its request, and drops are counted. Part of the program of
-// datagrams.cpp, as RoCE.
+// Tests what an arbitrary UDP socket may send to the port of a datagram id: each request is
+// reported once, an answer is never longer than its request, and drops are counted. This file is
+// part of the program of datagrams.cpp, which runs as RoCE.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -77,7 +77,7 @@ std::uint16_t listen(const Id& id, int backlog) {
   return ntohs(rdma_get_src_port(id.get()));
 }
 
-/// Returns the id of the next request.
+/// Returns the id of the next connect request.
 Id next_request(const Channel& channel) {
   const Event event = expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
   return Id(event->id);
@@ -128,7 +128,8 @@ TEST_CASE("no more requests wait than the backlog has, and those that are droppe
   stranger.send(reply(1, 1), port);
   for (const std::uint32_t number : {2U, 2U, 2U, 3U, 4U}) stranger.send(request(number), port);
   stranger.send(request(1), port);
-  CHECK(stranger.receive() == answer);  // All earlier ones have been examined.
+  CHECK(stranger.receive() ==
+        answer);  // The answer shows that the id has examined all earlier datagrams.
   CHECK_FALSE(stranger.has_more());
   const Id second = next_request(channel);
   const Id third = next_request(channel);
@@ -189,8 +190,8 @@ TEST_CASE("1024 answers are kept, and who asks behind them again is told to the 
     const Octets answer = stranger.receive();
     if (number == 2) oldest = answer;
   }
-  // One more request than is remembered has come, so the first, which the program has not answered
-  // yet, has been evicted.
+  // The id remembers kKept requests and has received one more, so it has evicted the first, which
+  // the program has not answered yet.
   rdma_conn_param param{};
   param.qp_num = 0x810001;
   CHECK(rdma_accept(undecided.get(), &param) == -1);
@@ -199,7 +200,8 @@ TEST_CASE("1024 answers are kept, and who asks behind them again is told to the 
   stranger.send(request(2), port);
   CHECK(stranger.receive() == oldest);
   CHECK_FALSE(is_readable(channel->fd));
-  // It evicts the next oldest, and the program may answer differently.
+  // Request 1 now counts as new: it evicts the next oldest request, and the program may answer
+  // differently.
   stranger.send(request(1), port);
   accept_as(next_request(channel), 0x820001);
   CHECK(decode_sidr(stranger.receive())->qp_num == 0x820001);
