@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults that the random plans must find. Each is a wrong statement in a copy of the sources, behind
-a switch (see ../conform/faults/make_sources.py), with the rules of which it must break at least one.
-Faults of the tester's table are given by name only."""
+"""Faults that the random plans must find. Each is a wrong statement in a copy of the sources, behind a switch (see
+../conform/faults/make_sources.py), with the rules of which it must break at least one. Faults that
+../conform/faults/faults.py already defines are given by name only."""
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
     id: str
-    rules: tuple      # beginnings of their texts; one of them must be broken
-    file: str = ""    # empty: the fault is in ../conform/faults/faults.py
+    rules: tuple  # beginnings of the texts of rules, one of which must be broken
+    file: str = ""  # empty if the fault is in ../conform/faults/faults.py
     old: str = ""
     new: str = ""
-    seeds: int = 3000  # within which it must be found
+    seeds: int = 3000  # number of seeds within which the plans must find the fault
 
 
 SEND_QUEUE, ACKNOWLEDGED = "verbs/src/queue_pair/send_queue.cpp", "verbs/src/queue_pair/acknowledged_sends.cpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle for completions: which one is due, what it must contain, and what must be in memory at
-// that moment.
+// The oracle for completions: which completion is due, what it must contain, and what must be in
+// memory at that moment.
 #include <algorithm>
 #include <cstring>
 
@@ -59,7 +59,8 @@ std::vector<WorkCompletion> drain(verbs::CompletionQueue& cq) {
   return out;
 }
 
-// Returns whether the request failed before it or anything after it was sent.
+// Returns whether a request with this status failed before any octet of it, or of a later request,
+// was sent.
 bool was_not_sent(WcStatus status) {
   return status == WcStatus::kLocalQpOperation || status == WcStatus::kMwBind;
 }
@@ -78,7 +79,8 @@ bool Link::is_acknowledged(const Side& side) const {
   return (agreed ? ord : std::min(ord, asked)) != 0;
 }
 
-// Receives first: a side that learns that its Send has arrived must find that it did.
+// Handles completions of receives first, so that an end that learns that its Send has arrived finds
+// the receive completed.
 void World::poll() {
   std::array<std::vector<WorkCompletion>, 2> found;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -101,7 +103,8 @@ void World::poll() {
   }
   for (const auto& link : links) {
     for (Side& side : link->sides) {
-      // If the peer acknowledges, requests without a completion are only done at the end.
+      // If the peer acknowledges requests, those without a completion count as done only at the
+      // end.
       const bool waits = link->session != nullptr && link->is_acknowledged(side);
       if (!waits) pass_over(*link, side, side.ops.size() - side.qp->query().send_outstanding);
     }
@@ -134,7 +137,8 @@ void World::sent_completion(Link& link, Side& side, const WorkCompletion& wc) {
   finish(side, op);
 }
 
-// Done without a completion: only a request that is not signalled and did not fail.
+// Counts the requests before `end`, which have no completion, as done. Only a request that is not
+// signalled and did not fail may lack a completion.
 void World::pass_over(Link& link, Side& side, std::size_t end) {
   for (; side.over < end; ++side.over) {
     Op& op = side.ops[side.over];
@@ -145,7 +149,7 @@ void World::pass_over(Link& link, Side& side, std::size_t end) {
   }
 }
 
-// The program that owns the memory may reuse it from now on.
+// After this the program that owns the memory may reuse it.
 void World::finish(Side& side, Op& op) {
   op.is_over = true;
   if (op.sink_alias != nullptr) {
@@ -202,7 +206,7 @@ void World::succeeded(Link& link, Side& side, std::size_t index, const WorkCompl
           "{}", wc);
 }
 
-// Everything before `end` took effect at the peer.
+// Called when every request before `end` took effect at the peer: checks the peer's memory.
 void World::place(Link& link, Side& side, std::size_t end) {
   if (end <= side.placed) return;
   Side& peer = link.peer_of(side);
@@ -218,7 +222,7 @@ void World::place(Link& link, Side& side, std::size_t end) {
     require(!op.is_refused || op.is_read() || op.is_atomic(),
             "a request took effect that had to be refused", "link {}, request {}", link.number, i);
     if (op.act != Act::kSendInvalidate || op.ends == nullptr) continue;
-    // The owner may have opened it again since.
+    // The owner may have opened the window or region again since.
     if (op.ends->state != Opened::State::kClosing) continue;
     require(!op.ends->region->valid.load(), "what the peer invalidated is valid", "");
     op.ends->state = Opened::State::kClosed;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The links: octets from one connection to the other, time, and network faults.
+// The links: carry octets from one connection to the other, advance time, and inject network
+// faults.
 #include <algorithm>
 
 #include "iwarp/rdmap/faults.hpp"
@@ -217,7 +218,7 @@ void World::judge(Link& link, Side& side, std::size_t index) {
   Op& op = side.ops[index];
   Side& peer = link.peer_of(side);
   if (op.is_refused) link.blame("a program did wrong");
-  // Requests after a Read may overtake the refusal.
+  // The peer's refusal of a Read or an atomic does not keep later requests from taking effect.
   const bool ends_all = op.is_local_error || (op.is_refused && !op.is_read() && !op.is_atomic());
   if (ends_all) side.limit = std::min(side.limit, index + (op.is_local_error ? 0 : 1));
   const auto qp = side.qp->query();
@@ -285,8 +286,8 @@ void World::put(Link& link, std::size_t from, bytes::View piece) {
   wire.push(changed);
 }
 
-// With CRC, the stream must end. Payload that was already placed, or has no CRC to detect the flip,
-// is tracked to the octet.
+// With a CRC, the stream must end. Without one, the oracle tracks the changed octet of payload; it
+// does so with a CRC as well if the payload was already placed.
 void World::flip(Link& link, std::size_t from, bytes::View piece, std::size_t at, std::byte mask) {
   Side& side = link.sides[from];
   Side& peer = link.peer_of(side);
@@ -343,7 +344,7 @@ bool World::deliver(Link& link, std::size_t to) {
     return true;
   }
   if (!wire.ends_here() || wire.fin_told) return !wire.is_empty() && !plan_now.empty();
-  if (plan_now.empty()) return false;  // a receiver that does not read does not see the FIN
+  if (plan_now.empty()) return false;  // A receiver that does not read does not see the FIN.
   wire.fin_told = true;
   connection.peer_closed(now);
   return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One posted request in the records of the oracle.
+// One posted request, as the oracle records it.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace iwarp::chaos {
 
-/// An octet that the network changed where no CRC could detect it: both values are allowed.
+/// An octet that the network changed where no CRC could detect it. The oracle accepts both values.
 struct Taint {
   std::size_t at;
   std::byte mask;
 };
 
-/// A window or fast region, and the part of its owner's target that it gives access to.
+/// A window or fast region, and the part of its owner's target to which it gives access.
 struct Opened {
   enum class State : std::uint8_t { kClosed, kOpening, kOpen, kClosing };
   verbs::Region* region = nullptr;
@@ -28,7 +28,7 @@ struct Opened {
   bool contains(std::size_t from, std::size_t n) const {
     return from >= at && from + n <= at + size;
   }
-  /// Returns the TO of that octet of the target.
+  /// Returns the TO of octet `octet` of the target.
   std::uint64_t to(std::size_t octet) const { return region->to_base + (octet - at); }
 };
 
@@ -42,29 +42,29 @@ struct Op {
   Act act = Act::kSend;
   bool is_signaled = true;
   bool is_solicited = false;
-  Block* local = nullptr;  ///< source or sink; null: inline, or none
+  Block* local = nullptr;  ///< source or sink; null if the payload is inline or empty
   std::size_t local_at = 0;
-  std::vector<std::byte> payload;  ///< as sent; for a Read, what it must return
-  Block* target = nullptr;         ///< the peer's, for Writes, Reads and atomics
+  std::vector<std::byte> payload;  ///< octets to send; for a Read, the octets that it must return
+  Block* target = nullptr;         ///< the peer's memory for Writes, Reads and atomics
   std::size_t target_at = 0;
-  bool is_word = false;       ///< the target is in the zone of words
-  std::uint64_t operand = 0;  ///< for atomics
+  bool is_word = false;       ///< whether the target is one of the 64-bit words at its start
+  std::uint64_t operand = 0;  ///< operand of atomics
   std::uint64_t compare = 0;
   std::uint64_t old_word = 0;
   std::uint64_t new_word = 0;
-  Opened* through = nullptr;  ///< it names the STag of this one
+  Opened* through = nullptr;  ///< the window or region whose STag the request names
   Opened* ends = nullptr;
   Opened* opens = nullptr;
   verbs::Region* sink_alias = nullptr;
-  Stag stag;  ///< to be invalidated
+  Stag stag;  ///< STag to be invalidated
   std::uint64_t immediate = 0;
-  bool is_refused = false;      ///< invalid on purpose: it never takes effect as a whole
-  bool is_local_error = false;  ///< invalid locally: it is not sent at all
-  bool is_late = false;         ///< posted when nothing was sent any more
-  std::uint64_t pushed = 0;     ///< octets sent before it was posted
+  bool is_refused = false;      ///< invalid on purpose, so it never takes effect as a whole
+  bool is_local_error = false;  ///< invalid locally, so it is not sent at all
+  bool is_late = false;         ///< posted when the connection no longer sent anything
+  std::uint64_t pushed = 0;     ///< number of octets sent before it was posted
   std::vector<Taint> taints;
-  std::optional<verbs::WcStatus> status;  ///< of its completion
-  bool is_over = false;                   ///< completed, or done without a completion
+  std::optional<verbs::WcStatus> status;  ///< status of its completion
+  bool is_over = false;  ///< whether it has completed, or is done without a completion
 
   bool is_read() const { return act == Act::kRead || act == Act::kReadInvalidate; }
   bool is_atomic() const { return act == Act::kFetchAdd || act == Act::kCmpSwap; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host, the end of a link on it, and what the oracle knows about that end.
+// A host, an end of a link on that host, and what the oracle knows about the end.
 #pragma once
 
 #include <array>
@@ -31,8 +31,8 @@ struct Host {
   verbs::CompletionQueue second_cq;
   verbs::CompletionQueue& recv_cq;
   verbs::SharedReceiveQueue srq;
-  std::map<std::uint64_t, Receive> shared;  ///< posted to `srq`
-  Block* inbox = nullptr;                   ///< buffers of these receives
+  std::map<std::uint64_t, Receive> shared;  ///< receives posted to `srq`
+  Block* inbox = nullptr;                   ///< buffers of the receives in `shared`
   std::uint64_t next_receive = 0;
 };
 
@@ -69,16 +69,17 @@ struct Side {
   Target target;
   std::array<Opened, 3> opened;
 
-  // Requests
+  // Requests. An index counts all requests of this side.
   Ops ops;
-  std::size_t first = 0;         ///< of this connection
-  std::size_t over = 0;          ///< requests before it are completed or passed over
-  std::size_t reaped = 0;        ///< requests before it have returned their slots
-  std::size_t placed = 0;        ///< requests before it took effect at the peer
-  std::size_t next_message = 0;  ///< the first message whose receive was not seen yet
-  std::size_t limit = SIZE_MAX;  ///< requests from here on must not take effect
-  bool has_failed = false;       ///< a request failed; the following ones are flushed
-  bool has_error = false;        ///< it reported an error; a second report is a violation
+  std::size_t first = 0;         ///< index of the first request of this connection
+  std::size_t over = 0;          ///< requests before this index are completed or passed over
+  std::size_t reaped = 0;        ///< requests before this index have returned their slots
+  std::size_t placed = 0;        ///< requests before this index took effect at the peer
+  std::size_t next_message = 0;  ///< index of the first message whose receive was not seen yet
+  std::size_t limit = SIZE_MAX;  ///< requests from this index on must not take effect
+  bool has_failed = false;       ///< a request failed, and the following ones are flushed
+  bool has_error =
+      false;  ///< a receive or request reported an error; a second report is a violation
 
   // Receives of its own queue.
   std::deque<Receive> receives;
@@ -89,9 +90,9 @@ struct Side {
   verbs::Connection* connection() const { return driver->connection.get(); }
   verbs::QpState state() const { return qp->state(); }
   bool is_idle() const { return over == ops.size() || qp->query().send_outstanding == 0; }
-  /// Returns whether it has posted something on this connection that is sent over the wire.
+  /// Returns whether this side has posted a request on this connection that is sent over the wire.
   bool has_spoken() const;
-  /// Returns whether everything that it sent and that takes a receive has arrived.
+  /// Returns whether all messages of this side that take a receive have arrived.
   bool has_received_all() const;
 };
 

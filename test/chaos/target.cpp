@@ -23,7 +23,7 @@ std::uint64_t load(const std::byte* at) {
   return value;
 }
 
-// Returns the octets of an Op that may still write to the target, as far as they fit.
+// Returns the octets of `op`, as far as they fit into the target, that may still be written.
 bytes::View reach(const Op& op) {
   const auto room = op.target->size - std::min(op.target->size, op.target_at);
   return bytes::View(op.payload).first(std::min(room, op.payload.size()));
@@ -75,7 +75,7 @@ bool Target::is_same(std::size_t at, bytes::View wanted) const {
   return true;
 }
 
-// Returns whether a request after the placed ones has written that octet.
+// Returns whether a request after the placed ones has written the octet at `at`.
 bool Target::may_be(const Ops& ops, std::size_t from, std::size_t at) const {
   const std::byte found = *(block_->data() + at);
   for (std::size_t i = from; i < ops.size(); ++i) {
@@ -114,7 +114,8 @@ void Target::check_all_placed() const {
   }
 }
 
-// Returns whether memory is `state`, except for a prefix of `next` if there is one.
+// Returns whether memory equals `state`, except for a prefix of the octets of `next` if `next` is
+// not null.
 bool Target::fits_prefix(const std::vector<std::byte>& state, const Op* next) const {
   const auto rest = [&](std::size_t from, std::size_t to) {
     return is_same(from, bytes::View(state).subspan(from, to - from));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""An oracle that never complains proves nothing: each fault of chaos_faults.py must break one of its
-rules within its number of seeds; without a fault, the same program breaks none."""
+"""An oracle that never complains proves nothing: each fault of chaos_faults.py must break one of its rules within
+its number of seeds. Without a fault, the same program must break none."""
 import concurrent.futures
 import os
 import subprocess

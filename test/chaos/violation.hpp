@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run found wrong, and the log of a run.
+// The violation that a run found, and the log of a run.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,13 +16,13 @@ struct Violation {
   std::string detail;
 };
 
-/// Formats the detail only if needed: most runs break no rule.
+/// Throws a Violation unless `holds`. Formats the detail only then, since most runs break no rule.
 template <typename... Args>
 void require(bool holds, const char* rule, fmt::format_string<Args...> format, Args&&... args) {
   if (!holds) throw Violation{rule, fmt::format(format, std::forward<Args>(args)...)};
 }
 
-/// Log of what happened, line by line; kept only if it will be printed.
+/// Log of a run, line by line; kept only if it will be printed.
 class Story {
  public:
   explicit Story(std::vector<std::string>* lines) : lines_(lines) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to octets between two TCPs.
+// Carries octets between two simulated TCPs.
 #include "wire.hpp"
 
 #include <algorithm>
@@ -7,7 +7,8 @@
 namespace iwarp::chaos {
 namespace {
 
-constexpr std::size_t kStartupHeader = 20;  // key, flags, revision, length of the private data
+constexpr std::size_t kStartupHeader =
+    20;  // octets of key, flags, revision, and length of the private data
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two hosts, the links between them, and time.
+// Two hosts, the links between them, and virtual time.
 #pragma once
 
 #include <string>
@@ -13,19 +13,19 @@ namespace iwarp::chaos {
 struct Link {
   std::uint8_t number = 0;
   const LinkPlan* plan = nullptr;
-  const Session* session = nullptr;  ///< null: not connected
+  const Session* session = nullptr;  ///< null if the link is not connected
   std::array<Side, 2> sides;
   std::array<Wire, 2> wires;  ///< indexed by the sending side
   bool is_reset = false;
   bool is_told_of_reset = false;
   bool lacks_receive = false;
-  /// Why this connection may end abruptly; empty if it must not.
+  /// The reason why this connection may end abruptly; empty if it must not.
   std::string cause;
   bool closes = false;      ///< an end asked for an orderly close
   bool is_damaged = false;  ///< a bit was flipped under a CRC
   std::uint64_t connections = 0;
 
-  verbs::QpNum qp_num() const { return number + 1U; }  // 0 is no queue pair
+  verbs::QpNum qp_num() const { return number + 1U; }  // 0 is not a valid number.
   void blame(const std::string& why) {
     if (cause.empty()) cause = why;
   }
@@ -43,7 +43,7 @@ struct World {
   void connect(Link& link, const Session& session);
   /// Runs one turn of every link. Returns whether anything moved.
   bool turn();
-  /// Both ends learn that TCP has failed.
+  /// Tells both ends that TCP has failed.
   void cut(Link& link);
   /// Records whether this request, begun or about to begin, may end the connection.
   void judge(Link& link, Side& side, std::size_t index);
@@ -52,7 +52,7 @@ struct World {
 
   // completions.cpp: polls the queues, and checks every completion.
   void poll();
-  /// The requests before `end` are done without a completion.
+  /// Counts the requests before `end` as done without a completion.
   void pass_over(Link& link, Side& side, std::size_t end);
 
   const Plan& plan;
@@ -62,7 +62,7 @@ struct World {
   std::array<Host, 2> hosts;
   std::vector<std::unique_ptr<Link>> links;
   std::uint64_t completed = 0;    ///< requests and receives
-  std::uint64_t undisturbed = 0;  ///< connections without a cause to end abruptly
+  std::uint64_t undisturbed = 0;  ///< number of connections that had no cause to end abruptly
 
  private:
   void make_side(Link& link, std::size_t which);

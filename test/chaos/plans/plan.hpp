@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one seed does, as data: the links with their successive connections, and the steps of the
-// programs at both ends. Any step can be removed without changing the meaning of the others, so
-// that a failing plan can be shrunk.
+// The plan that one seed determines, as data: the links with their successive connections, and the
+// steps of the programs at both ends. Any step can be removed without changing the meaning of the
+// others, so that a failing plan can be shrunk.
 #pragma once
 
 #include <array>
@@ -40,10 +40,10 @@ enum class Wrong : std::uint8_t { kNothing, kRemoteKey, kBounds, kLocalKey, kToo
 struct Step {
   Act act = Act::kPass;
   std::uint8_t link = 0;
-  std::uint8_t side = 0;  ///< 0: the initiator
+  std::uint8_t side = 0;  ///< 0 is the initiator
   std::uint32_t size = 0;
   std::uint32_t place = 0;  ///< selects the location
-  std::uint64_t value = 0;  ///< operands, Immediates, patterns
+  std::uint64_t value = 0;  ///< operand, immediate data or pattern
   bool is_signaled = true;
   bool is_solicited = false;
   bool is_fenced = false;
@@ -52,11 +52,11 @@ struct Step {
   Wrong wrong = Wrong::kNothing;
 };
 
-/// A network fault in one direction, at that octet after the startup frame.
+/// A network fault in one direction. `at` counts octets after the startup frame.
 struct Wreck {
   enum class Kind : std::uint8_t { kNone, kReset, kFlip, kHalfClose };
   Kind kind = Kind::kNone;
-  std::uint8_t from = 0;  ///< the sending side
+  std::uint8_t from = 0;  ///< index of the sending side
   std::uint32_t at = 0;
   std::uint8_t bit = 0;
 };
@@ -69,19 +69,19 @@ struct Stall {
 /// One connection, from startup to its end.
 struct Session {
   std::array<verbs::ConnectionOptions, 2> options;
-  std::uint16_t ird = 16;  ///< accepted by the responder
+  std::uint16_t ird = 16;  ///< IRD with which the responder accepts
   std::uint16_t ord = 16;
   bool reject = false;
-  std::uint32_t private_data = 0;  ///< in octets
+  std::uint32_t private_data = 0;  ///< number of octets
   std::uint32_t max_segment = 1000;
-  std::uint32_t max_delay = 0;  ///< in turns
+  std::uint32_t max_delay = 0;  ///< number of turns
   std::array<Stall, 2> stalls;
   Wreck wreck;
-  std::uint32_t time_limit = 0;  ///< in milliseconds; 0: that of TCP
+  std::uint32_t time_limit = 0;  ///< in milliseconds; 0 means that TCP sets the limit
 };
 
 struct LinkPlan {
-  std::vector<Session> sessions;  ///< used in turn by kConnect
+  std::vector<Session> sessions;  ///< connections that kConnect makes, one after the other
   std::uint32_t max_send_wr = 32;
   std::uint32_t max_recv_wr = 32;
   bool signal_all = false;
@@ -94,7 +94,7 @@ struct Plan {
   std::vector<Step> steps;
   std::uint32_t receive_size = 1024;
   bool polls_lazily = false;
-  bool one_queue = false;  ///< one completion queue for everything at an end
+  bool one_queue = false;  ///< whether an end has a single completion queue
 };
 
 Plan make_plan(std::uint64_t seed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The programs at both ends: they turn steps into requests and obey the rules for programs, so that
-// every outcome is known. Only a step that is wrong on purpose breaks the rules.
+// the oracle knows every outcome. Only a step that is wrong on purpose breaks the rules.
 #pragma once
 
 #include "world.hpp"
@@ -11,7 +11,7 @@ class Program {
  public:
   Program(const Plan& plan, Story story) : plan_(plan), story_(story), world_(plan, story) {}
 
-  /// Runs everything, until all connections are gone. Throws Violation.
+  /// Runs the whole plan, until all connections are gone. Throws Violation.
   void run();
   std::uint64_t completed() const { return world_.completed; }
   std::uint64_t connections() const;
