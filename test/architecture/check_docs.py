@@ -33,7 +33,7 @@ PRESCRIBED = ("value_type", "iterator", "const_iterator", "StateType", "EventTyp
 ATTRIBUTES = re.compile(r"\[\[.*?\]\]|\balignas\([^)]*\)", re.DOTALL)
 TEMPLATE = re.compile(r"^template\s*<.*?>\s*(?=[\w\[])", re.DOTALL)
 TYPE = re.compile(r"(class|struct|union|enum(?:\s+class)?)\b\s*([\w:]+)?")
-# A name before "(": of a function, a conversion or an operator.
+# A name before "(": a function, a conversion or an operator.
 FUNCTION = re.compile(r"(operator\s*(?:\(\)|[^\s(]+|\s\w[\w:<>]*)|[~\w][\w:]*)\s*\(")
 ACCESS = re.compile(r"(public|private|protected):(?!:)")
 
@@ -127,7 +127,7 @@ def is_value(head):
         return "=" in head
     head = re.sub(r"\([^()]*(\([^()]*\)[^()]*)*\)", "()", head)
     if "()" not in head and "requires" not in head:
-        return True  # a variable
+        return True  # The brace begins the value of a variable.
     initialisers = re.search(r"\)\s*(noexcept\s*)?:(?!:)", head)
     return bool(initialisers) and bool(re.search(r"[\w>]\s*$", head[head.rfind("()") + 2:]))
 
@@ -224,7 +224,7 @@ class Scanner:
         if re.search(r"=\s*(default|delete)$|\boverride\b|\bfinal$", text):
             return True
         if "::" in name and not name.startswith("operator"):
-            return True  # a member that is defined outside of its class
+            return True  # This defines a member outside of its class.
         if one.body is not None and not owner and text.startswith("inline") and name in self.declared:
             return True
         if not owner or name not in (owner, "operator="):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the drawing of rooms in the README of a layer with the includes. Each room is a box, `[room]`, and a
-line that ends in an arrow head leads from a room to one that it uses. `|` and `-` are lines, which cross without
-touching; `+` joins all lines that touch it. Every arrow must be an include, and every include must have a path
-along the arrows."""
+"""Compares the drawing of rooms in the README of a layer with the includes. A room is a folder or a file of the
+layer (see ROOMS in check_sources.py). The drawing shows it as a box, `[room]`. A line that ends in an arrow head
+leads from a room to a room that it uses. `|` and `-` are lines, which cross without touching; `+` joins all lines
+that touch it. Every arrow must be an include, and every include must have a path along the arrows."""
 import pathlib
 import re
 import sys
@@ -55,7 +55,7 @@ class Drawing:
         return next((name for name, row, begin, end in self.boxes if row == at[0] and begin <= at[1] < end), None)
 
     def follow(self, at, step):
-        """Returns the rooms that the line at this cell, entered by this step, leads to."""
+        """Returns the rooms to which a line leads, followed from the cell `at` in the direction `step`."""
         found, seen, left = set(), set(), [(at, step)]
         while left:
             at, step = left.pop()
@@ -87,8 +87,9 @@ class Drawing:
 
 
 def included(base, readme):
-    """Returns which rooms include which other rooms, by folder; and the same including the layer's shared headers,
-    which belong to the room whose row in the README names them."""
+    """Returns two sets of pairs: a room, and another room that it includes. The first set has only includes among
+    the rooms' own files. The second set also has includes by and of the layer's shared headers; such a header
+    belongs to the room whose row in the README names it."""
     rooms, by_folder, all_of_them = ROOMS[base], set(), set()
     layer = base.removesuffix("/src")
     owners = {name: room for room, row in ROW.findall(readme) for name in re.findall(r"`(\w+)`", row)}
@@ -98,7 +99,7 @@ def included(base, readme):
         for match in INCLUDE.finditer(text):
             shared = match[1].startswith(f"iwarp/{pathlib.PurePath(layer).name}/")
             other = owners.get(pathlib.PurePath(match[1]).stem) if shared else room_of(rooms, match[1])
-            is_ours = match[0].endswith('"')  # <memory> is no room
+            is_ours = match[0].endswith('"')  # A header in <> belongs to no room.
             if is_ours and room and other and room != other:
                 all_of_them.add((room, other))
                 if is_source and not shared:

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every function that programs written for rdma-core can call is called by a test, or is refused
-by a test: the names of verbs/rdma_core/exports.def, and the inline functions of the headers.
+"""Checks that every function that programs written for rdma-core can call is called by a test, or is refused by a
+test: the names of verbs/rdma_core/exports.def, and the inline functions of the headers.
 
   check_exports.py [HEADERS]            check; exit 1 when a name has no test, or the table is stale
   check_exports.py [HEADERS] --update   rewrite the table in verbs/rdma_core/README.md
 
-Handwritten functions (`impl`) must be called in a source of test/rdma_core, or looked up by name.
-Generated ones are called by test/rdma_core/abi/test_abi.py, according to their HOW."""
+Handwritten functions (`impl`) must be called in a source of test/rdma_core, or looked up by name. Generated ones
+are called by test/rdma_core/abi/test_abi.py, according to their HOW."""
 import pathlib
 import re
 import sys
@@ -27,9 +27,9 @@ KINDS = (("done as the manual page says", ("impl",)),
 
 HEADERS = ("infiniband/verbs.h", "rdma/rdma_verbs.h")
 INLINE = re.compile(r"^static inline[^;{(]*?[\s*](\w+)\(", re.MULTILINE)
-# Only headers of releases later than Debian 12's, with which the tests were written, have it.
+# The tests were written with Debian 12's headers. Only headers of later releases have this function.
 LATER = "ibv_wr_flush"
-# Needs an object that cannot exist: the function that creates it is refused, and a test checks that.
+# These need an object that cannot exist: the function that creates the object is refused, and a test checks that.
 UNREACHABLE = {
     "ibv_wc_read_completion_ts": "IBV_WC_EX_WITH_COMPLETION_TIMESTAMP",
     "ibv_wc_read_completion_wallclock_ns": "IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK",
@@ -41,7 +41,7 @@ UNREACHABLE = {
     "ibv_memcpy_to_dm": "ibv_alloc_dm",
     "ibv_memcpy_from_dm": "ibv_alloc_dm",
 }
-# The name that the headers use, where programs do not name it.
+# Names that the headers call behind the name that a program uses.
 BY_HEADER = {"__ibv_get_device_list": "ibv_get_device_list", "___ibv_query_port": "ibv_query_port",
              "__ibv_reg_mr": "ibv_reg_mr", "__ibv_reg_mr_iova": "ibv_reg_mr_iova"}
 
@@ -61,7 +61,7 @@ def exported():
 
 
 def used_by_tests():
-    """Returns every identifier in the code of the tests, and every name that one looks up in the loader."""
+    """Returns every identifier in the code of the tests, and every name that a test looks up by dlsym()."""
     used = set()
     for path in sorted(TESTS.rglob("*.[ch]pp")):
         code = NOT_CODE.sub(" ", path.read_text())
@@ -72,7 +72,7 @@ def used_by_tests():
 
 
 def generated_and_called():
-    """Returns the HOWs whose names test_abi.py calls."""
+    """Returns each HOW whose functions test_abi.py calls."""
     return {how for words in re.findall(r'self\.refused\(([^)]*)\)', GENERATED.read_text())
             for how in re.findall(r'"(\w+)"', words)}
 

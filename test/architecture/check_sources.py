@@ -49,7 +49,7 @@ APPS = {
     "lab": ("common", "frames"),
     "info": ("common", "transfer"),
 }
-# Folder -> its sub-folders, each of which may include itself and those before it.
+# Folder -> its sub-folders in order. Each may include itself and those before it in the list.
 SUB_FOLDERS = {
     "apps/common": ("base", "connection", "serving"),
     "apps/conform": ("script", "cases", "generated", "report", "command"),
@@ -59,12 +59,12 @@ SUB_FOLDERS = {
 }
 FOR_ALL_APPS = ("command_line", "commands.hpp")
 APPS_TOP = ("main.cpp", "commands.hpp", "examples")
-# Folder of apps/ -> headers of other layers that are not installed, and that it may include.
+# Folder of apps/ -> headers of other layers that it may include although they are not installed.
 NOT_INSTALLED = {"run": ("rdma_core/faults/plan.hpp",)}
 
-# Sources of a layer -> its rooms, from the lowest up -> the rooms that each may use besides itself. A room is a folder
-# of any depth ("rsockets/streams") or a single file ("hooks.hpp"). The README of the layer has a table of them: room,
-# rooms that it uses, contents.
+# Sources of a layer -> its rooms, from the lowest up -> the rooms that each room may use besides itself. A room is a
+# folder of any depth ("rsockets/streams") or a single file ("hooks.hpp"). The README of the layer has a table of its
+# rooms: the room, the rooms that it uses, and its contents.
 ROOMS = {
     "verbs/src": {
         "text": (),
@@ -110,23 +110,24 @@ SANS_IO = ("mpa", "ddp", "rdmap", "verbs")  # except what is below these:
 DRIVERS = ("verbs/net", "verbs/tls", "verbs/rdma_core")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
-# Headers that mean sockets, files, threads or real time.
+# Headers for sockets, files, threads or real time.
 IO_HEADERS = re.compile(
     r"(future|semaphore|barrier|latch|stop_token|fstream|iostream|filesystem|random|ctime|"
     r"sys/(?!auxv).*|netinet/.*|arpa/.*|linux/.*|net/.*|poll\.h|unistd\.h|fcntl\.h|netdb\.h|"
     r"pthread\.h|signal\.h|csignal|time\.h|errno\.h|cerrno|boost/asio.*|openssl/.*|pcap.*)$")
-# Objects that connections share need locks, and to yield. check_symbols.py checks that <thread> is not used to create
-# threads.
+# Objects that connections share need locks, and their threads may have to yield. check_symbols.py checks that
+# <thread> is not used to create threads.
 LOCK_HEADERS = re.compile(r"(thread|mutex|shared_mutex|condition_variable)$")
 FILE_HEADERS = re.compile(r"(fstream|filesystem|sys/stat\.h|cerrno|unistd\.h|fcntl\.h|arpa/inet\.h|pcap/.*)$")
 CAPTURE_WRITER = re.compile(r"verbs/trace/(src|(include|internal)/iwarp/trace)/(pcap|capture|qlog_file)\w*\.[ch]pp$")
 
 MAX_LINES = 500
-# Headers of a layer for others: "include" is installed, "internal" is for the layers above in this build.
+# A header of a layer for other code: headers in "include" are installed, those in "internal" are for the layers above
+# in this build.
 SHARED_HEADER = re.compile(r"/(include|internal)/(iwarp/.*\.hpp)$")
 MAX_SHARED_HEADER_LINES = 200  # half of it may be documentation
-# The number of installed headers, including version.hpp, which CMake makes; and the number of those that a program gets
-# by including the first one.
+# The maximum number of installed headers, including version.hpp, which CMake makes; and the maximum number of headers
+# that a program gets by including the first one.
 UMBRELLA = "iwarp/iwarp.hpp"
 MAX_INSTALLED = 60
 MAX_INCLUDED = 30
@@ -134,14 +135,14 @@ MAX_INCLUDED = 30
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(wo" r"rk|ho" r"me|ro" r"ot|tmp/build-|tmp/helpers)(/|\b)")
 SLEEPS = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
-# A call that waits for less than a second. A busy machine can delay any thread for as long, so an event that has not
-# come by then may still come.
+# A call that waits for less than a second. A busy machine can delay any thread by that time, so an event that has not
+# arrived when the wait ends may still arrive.
 SHORT_WAIT = re.compile(r"\b\w*(?:wait|readable)\w*\([^;{}]*?(?<![-\w])(?:[1-9]\d{0,2}(?:ms|us)|"
                         r"(?:milliseconds|microseconds)[({][1-9]\d{0,2}[)}])\s*\)|"
                         r"\b(?:poll|rpoll)\((?:&\w+|[\w.]+\(\)|\w+), [\w.]+(?:\(\))?, [1-9]\d{0,2}\)|"
                         r"\b(?:epoll_wait|is_readable|readable)\([^;{}()]*, [1-9]\d{0,2}\)")
-MAY_SLEEP = ("test/bench",)  # they measure
-MAY_WAIT_BRIEFLY = {  # these test that a wait ends, or that a tool reports at intervals
+MAY_SLEEP = ("test/bench",)  # Benchmarks measure time.
+MAY_WAIT_BRIEFLY = {  # These test that a wait ends, or that a tool reports at intervals.
     "test/net/channel.cpp": ("wait(1ms)",),
     # A program that does not poll its queue for a while, and one that arms it again and again.
     "test/net/driving/drive_modes.cpp": ("wait(2ms)", "wait(10ms)"),
@@ -156,7 +157,7 @@ SCRIPT_SLEEPS = {".py": re.compile(r"^.*\btime\.sleep\(.*$", re.MULTILINE),
 SCRIPT_LOOP = re.compile(r"\b(while|until)\b")
 README_COMMANDS = ("test/portability.sh",)  # runs the commands of README.md, which sleep
 BRIEF_TIMEOUT = re.compile(r"\.(?:wait|join|communicate|get|settimeout)\((?:timeout=)?0?\.\d+\)")
-# Retries until a test passes, by ctest or by itself, which hide races.
+# Retries until a test passes, by ctest or by the test itself. They hide races.
 RETRIES = re.compile(r"until-pass|--repeat until|\b(tries|attempts?|retries_left)\s*(<|<=|>|!=)\s*\d|"
                      r"\bfor \w+ in range\(\w*(tries|attempts)|\brange\(tries\b")
 
@@ -179,7 +180,7 @@ def line_of(text, match):
 
 
 def check_includes():
-    """A layer includes only itself and what it depends on, and layers below the driver use no I/O at all."""
+    """A layer includes only itself and the layers on which it depends, and layers below the driver use no I/O."""
     for path, text in files(CODE, ("mpa", "ddp", "rdmap", "verbs", "offload_model")):
         layer = max((d for d in LAYERS if is_below(path, (d,))), key=len)
         sans_io = is_below(path, SANS_IO) and not is_below(path, DRIVERS)
@@ -201,7 +202,7 @@ def check_includes():
 
 
 def included_apps():
-    """Yields (path, line, including folder of apps/, included folder or top file)."""
+    """Yields (path, line, folder of apps/ that includes, folder or top-level file that it includes)."""
     for path, text in files(CODE, ("apps",)):
         folder = path.split("/")[1]
         for match in INCLUDE.finditer(text):
@@ -216,7 +217,8 @@ def included_apps():
 
 
 def upward_includes():
-    """Finds includes within a folder of SUB_FOLDERS that point at a later sub-folder, and files in none."""
+    """Finds includes within a folder of SUB_FOLDERS that lead to a later sub-folder, and files that are in no
+    sub-folder."""
     for folder, order in SUB_FOLDERS.items():
         name = folder.split("/")[-1]
         for path, text in files(CODE, (folder,)):
@@ -253,7 +255,7 @@ def check_apps():
 
 
 def reached(depends, folder):
-    """Returns the folders that this one's target depends on, directly or indirectly."""
+    """Returns the folders on which the target of `folder` depends, directly or indirectly."""
     found, left = set(), [folder]
     while left:
         for other in depends.get(left.pop(), set()) - found:
@@ -269,7 +271,7 @@ def room_of(rooms, path):
 
 
 def check_rooms():
-    """The rooms of a layer use each other according to the table ROOMS, and so in one direction only."""
+    """The rooms of a layer use each other only as the table ROOMS says, which also rules out cycles."""
     for base, rooms in ROOMS.items():
         lower = set()
         for room, others in rooms.items():
@@ -305,7 +307,7 @@ def included_room(base, path, room, name):
 
 
 def check_rooms_readme(base, rooms):
-    """The table of rooms in the README of the layer agrees."""
+    """The table of rooms in the README of the layer agrees with the table ROOMS."""
     readme = readme_of(base)
     if readme is None:
         return
@@ -318,7 +320,7 @@ def check_rooms_readme(base, rooms):
 
 
 def check_sizes():
-    """No file is longer than its bound."""
+    """No file is longer than the limit for its kind."""
     for path, text in files(CODE + SCRIPTS):
         bound = MAX_SHARED_HEADER_LINES if SHARED_HEADER.search(path) else MAX_LINES
         length = text.count("\n")
@@ -412,7 +414,8 @@ def check_heads():
 
 
 def named_in(readme):
-    """Returns the words that a README shows as code or links to; `cm_*` names many."""
+    """Returns the words that a README shows as code or links to. A word may be a pattern: `cm_*` stands for every
+    name that begins with cm_."""
     shown = re.findall(r"`[^`\n]*`|\]\([^)\n]*\)", readme)
     return {word for text in shown for word in re.findall(r"\w[\w*]*", text)}
 

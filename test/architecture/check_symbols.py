@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The layers below the driver and apps/frames do no I/O, as the imports of their archives show. Reads `nm -uC` of
-each archive named on the command line as LAYER=ARCHIVE; supports GNU nm only."""
+"""Checks by the imports of their archives that the layers below the driver and apps/frames do no I/O. Reads `nm
+-uC` of each archive named on the command line as LAYER=ARCHIVE; supports GNU nm only."""
 import os
 import re
 import subprocess

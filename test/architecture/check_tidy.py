@@ -32,8 +32,8 @@ def sources_of(unit):
 
 
 def changed(base="origin/main"):
-    """Returns the files that differ from `base` in more than their names, includes and comments; None if that is
-    unknown here."""
+    """Returns the files that differ from `base` in more than their names, includes and comments, or None if the
+    repository does not have `base`."""
     done = subprocess.run(["git", "diff", "-M", "--unified=0", "--no-color", f"{base}...HEAD"], cwd=ROOT,
                           capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the checks in this folder and of rfc-notes/trace.py: a small tree breaks each rule, which must report
-it, and another keeps it. Uses its own requirement ids (TOY-n)."""
+"""Tests of the checks in this folder and of rfc-notes/trace.py: one small tree breaks each rule, and the check must
+report it; another tree keeps all rules. Uses its own requirement ids (TOY-n)."""
 import pathlib
 import subprocess
 import sys
@@ -18,7 +18,7 @@ LOOP = "while not condition():\n    if late():\n        fail()\n    time.sleep(0
 SHORT = "short wait used as a sleep"
 OUTSIDE = "sleep outside a loop that waits for a condition"
 
-# Breaks each rule of check_sources.py: a file, its includes or text, and the report of the rule.
+# Files that break each rule of check_sources.py: a path, its includes or text, and the report of the rule.
 BREAKS = {
     "includes": [
         ("ddp/src/a.cpp", '#include "iwarp/mpa/fpdu.hpp"\n', "ddp/src/a.cpp:3: ddp must not include iwarp/mpa/fpdu.hpp"),
@@ -78,7 +78,7 @@ BREAKS = {
         ("ddp/internal/iwarp/ddp/three.hpp", "", "ddp/README.md: does not name three of ddp"),
         ("mpa/bytes/src/hex.cpp", "", "mpa/README.md: does not name hex of mpa/bytes")],
 }
-# Keeps the rules.
+# Files that keep the rules.
 KEPT = {
     "verbs/trace/src/pcap_writer.cpp": "#include <fstream>\n",
     "verbs/net/src/sockets/c.hpp": "",
