@@ -31,7 +31,8 @@ struct TcpPacket {
   bool checksums_good = false;
 };
 
-/// RFC 1071: zero over octets that include their own correct checksum.
+/// Computes the checksum of RFC 1071, which is zero over octets that include their own correct
+/// checksum.
 inline std::uint16_t internet_checksum(std::span<const std::byte> octets, std::uint32_t sum = 0) {
   for (std::size_t i = 0; i < octets.size(); ++i) {
     sum += std::to_integer<std::uint32_t>(octets[i]) << (i % 2 == 0 ? 8 : 0);
@@ -87,7 +88,7 @@ inline bool is_arp(bytes::View ethernet) {
   return ethernet.size() >= 14 && bytes::load_be<std::uint16_t>(ethernet.data() + 12) == 0x0806;
 }
 
-/// Returns all TCP packets of the file in order; skips ARP.
+/// Returns all TCP packets of the file in order. Skips ARP packets.
 inline std::vector<TcpPacket> read_capture(const std::string& path) {
   char error[PCAP_ERRBUF_SIZE];
   const std::unique_ptr<pcap_t, void (*)(pcap_t*)> pcap(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The held clock: the kernel's clock, less the time it was held back, up to the point where it
-// stands still.
+// The held clock shows the kernel's time, less the time for which it was held back, and at most the
+// time at which it stands still.
 #include "held_clock.hpp"
 
 #include <sys/syscall.h>
@@ -24,7 +24,7 @@ std::int64_t held(const timespec& now) {
 
 }  // namespace
 
-// Replaces the C library's.
+// Replaces the function of the C library.
 extern "C" int clock_gettime(clockid_t clock, timespec* out) noexcept {
   const auto result = ::syscall(SYS_clock_gettime, clock, out);
   if (result != 0 || clock != CLOCK_MONOTONIC) return static_cast<int>(result);
@@ -43,7 +43,7 @@ HeldClock::~HeldClock() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   timespec real{};
   ::syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &real);
-  // In this order, so that the clock never goes back.
+  // `behind` is set before `last`, so that the clock never goes back.
   behind = real.tv_sec * kSecond + real.tv_nsec - now;
   last = INT64_MAX;
 }

@@ -9,7 +9,7 @@ namespace iwarp::test {
 
 /// While an object exists, CLOCK_MONOTONIC advances by at most `most` and then stands still;
 /// afterwards it continues from there. Kernel timers are not held, so a thread may wake up early
-/// and wait again. One at a time in a process.
+/// and wait again. A process may have only one such object at a time.
 class HeldClock {
  public:
   explicit HeldClock(std::chrono::nanoseconds most = {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A peer without a protocol: plain blocking TCP sockets that send whatever a test chooses.
+// A peer without a protocol: a plain blocking TCP socket that sends whatever a test chooses.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -52,7 +52,7 @@ class RawPeer {
     REQUIRE_EQ(::recv(socket_.get(), out.data(), size, MSG_WAITALL), static_cast<ssize_t>(size));
     return out;
   }
-  /// Reads until the other side closes. Returns whether it was reset.
+  /// Reads until the other side closes. Returns whether the connection was reset.
   bool wait_for_end() {
     std::byte drop[512];
     ssize_t n = 0;

@@ -9,10 +9,10 @@
 
 namespace iwarp::test {
 
-/// Replaces the system calls of all drivers, until it is destroyed.
+/// Replaces the system calls of all drivers until the object is destroyed.
 class ReplacedSocketOps {
  public:
-  /// `change` gets the table of the kernel's calls, and sets those to replace. The table lives
+  /// `change` gets the table of the kernel's calls, and replaces entries of it. The table lives
   /// until the process ends: a worker that has fetched it may still call through it after this
   /// object is destroyed.
   explicit ReplacedSocketOps(std::invocable<net::SocketOps&> auto change) {

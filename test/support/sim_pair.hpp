@@ -25,7 +25,7 @@ using bytes::View;
 using mpa::Role;
 using mpa::TimePoint;
 
-/// Size of a Request or Reply between two ends that only announce RFC 7306.
+/// Size of a Request or Reply between two ends whose only tag is that of RFC 7306.
 inline constexpr std::size_t kPlainFrame = mpa::startup_frame_size(mpa::kExtensionsTagSize);
 inline constexpr std::size_t kEnhancedFrame = kPlainFrame + mpa::kEnhancedWordSize;
 
@@ -100,7 +100,7 @@ class End final : public verbs::QpDriver {
   verbs::CompletionQueue cq;
   std::vector<verbs::AsyncEvent> async;
   std::unique_ptr<verbs::QueuePair> qp;
-  std::unique_ptr<verbs::WireTap> tap;  ///< of connections that are created from now on
+  std::unique_ptr<verbs::WireTap> tap;  ///< tap of connections that are created later
   std::unique_ptr<verbs::Connection> connection;
   std::optional<mpa::Failure> last_failure;
   TimePoint now{};
@@ -112,8 +112,10 @@ class End final : public verbs::QpDriver {
 
 struct LinkOptions {
   std::uint32_t seed = 1;
-  std::size_t max_segment = 100'000;  ///< maximum of octets moved per step; the seed picks fewer
-  /// The octet of the initiator-to-responder stream at which the link breaks; it is reset then.
+  std::size_t max_segment =
+      100'000;  ///< maximum number of octets moved per step; the seed picks fewer
+  /// The octet of the initiator-to-responder stream at which the link breaks. Both ends then see a
+  /// reset.
   std::size_t reset_at = SIZE_MAX;
 };
 
@@ -123,7 +125,7 @@ struct Direction {
   std::vector<std::byte> log;  ///< all octets ever sent
   bool fin = false;
   bool fin_delivered = false;
-  bool sent_after_fin = false;  ///< a socket would have refused to send
+  bool sent_after_fin = false;  ///< set if a connection sent where a socket would have refused
 };
 
 class Pair {

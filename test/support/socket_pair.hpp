@@ -60,7 +60,8 @@ inline CmEvent expect(CmChannel& channel, CmEvent::Type type) {
   return event;
 }
 
-/// One end: a domain, a queue with its channel, a buffer with all rights, a queue pair.
+/// One end: a protection domain, a completion queue with its channel, a buffer with all rights, and
+/// a queue pair.
 struct End {
   explicit End(Rnic& device, std::size_t size = 1 << 16, unsigned seed = 1)
       : rnic(device),
@@ -131,7 +132,7 @@ struct End {
   std::unique_ptr<CompletionChannel> channel;
   CqHandle cq;
   std::vector<std::byte> buffer;
-  /// The address of the buffer's first octet in an Sge.
+  /// The address of the buffer's first octet, for an Sge.
   std::uint64_t base = verbs::virtual_address(buffer.data());
   Memory memory;
   QpHandle qp;
@@ -153,7 +154,7 @@ inline void join(End& a, End& b) {
   join(a, *a.qp, b, *b.qp, listener->local());
 }
 
-/// Two ends of one device; the second has a listener.
+/// Two ends of one device. The second one has a listener.
 struct Pair {
   explicit Pair(std::size_t size = 1 << 16, const RnicOptions& options = {},
                 const Address& at = {"127.0.0.1", 0}, const ListenOptions& listen = {})
@@ -176,7 +177,7 @@ struct Pair {
   std::unique_ptr<Listener> listener;
 };
 
-/// A connected pair.
+/// A Pair that is connected.
 struct Established : Pair {
   explicit Established(std::size_t size = 1 << 16, const RnicOptions& options = {},
                        const Address& at = {"127.0.0.1", 0}, const ListenOptions& listen = {})

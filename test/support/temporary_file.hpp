@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file for one test: a unique name in the system's temporary directory, removed at the end.
+// A file for one test, with a unique name in the system's temporary directory. It is removed at the
+// end.
 #pragma once
 
 #include <unistd.h>

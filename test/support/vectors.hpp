@@ -16,7 +16,8 @@ namespace iwarp::test {
 
 struct Vector {
   std::string name;
-  std::optional<std::uint64_t> position;  ///< in a stream with markers; nullopt without markers
+  std::optional<std::uint64_t>
+      position;  ///< position in a stream with markers; nullopt if the stream has no markers
   std::string title;
   std::vector<std::byte> octets;
 };
