@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends. The work checks itself: what was written is read back and compared.
+// Both ends of the load. The work checks itself: the client reads back what it has written, and
+// compares.
 #include "ends.hpp"
 
 #include <poll.h>
@@ -18,15 +19,15 @@ using verbs::SendFlags;
 using verbs::WrOpcode;
 
 constexpr std::size_t kSend = 64;        // bytes of a Send
-constexpr std::size_t kReceives = 4096;  // posted at a time
+constexpr std::size_t kReceives = 4096;  // number of receives that are posted at a time
 constexpr std::size_t kQueue = 1 << 17;  // entries of a completion queue
 constexpr std::size_t kAddresses = 64;   // loopback addresses, each with its own set of ports
 constexpr std::uint32_t kSizes[] = {1, 64, 1024, 4096, 30'000};
 
-// Measures a steady state, so no limit of one end may interfere.
+// Returns limits that no run reaches, so that the load measures a steady state.
 net::RnicOptions options() {
   net::RnicOptions out;
-  out.max_regions = 1024;  // an STag is not reused before half of them have been used
+  out.max_regions = 1024;  // An STag is not reused before half of them have been used.
   out.max_pending_connects = 4096;
   out.max_pending_per_source = 4096;
   out.max_pending_per_listener = 4096;
@@ -89,7 +90,7 @@ void End::post_receive(std::uint64_t id) {
   must(srq->post_recv({.wr_id = id, .sgl = {&into, 1}}));
 }
 
-// Passive end.
+// The passive end.
 
 void serve(Shared& shared, std::size_t slots) {
   End end(slots, kReceives);
@@ -124,7 +125,7 @@ void serve(Shared& shared, std::size_t slots) {
   }
 }
 
-// Active end.
+// The active end.
 
 Client::Client(Shared& shared, std::size_t slots) : End(slots, 0), shared_(shared) {
   for (std::size_t i = 0; i < slots; ++i) free_slots_.push_back(i);
@@ -135,7 +136,7 @@ Client::Client(Shared& shared, std::size_t slots) : End(slots, 0), shared_(share
 Connection& Client::connect() {
   auto made = std::make_unique<Connection>();
   made->qp = make_qp();
-  // Several addresses, because there are few ports for each.
+  // Connects to several addresses, because there are too few ports for a single one.
   const auto host = "127.0.0." + std::to_string(1 + next_address_++ % kAddresses);
   net::ConnectOptions how;
   how.fall_back_to_revision_1 = false;
@@ -204,7 +205,7 @@ Connection* Client::any_established(std::size_t turn) {
 
 void Client::work(Connection& c) {
   if (!c.slot) {
-    // The slot that has been free longest: what its last user wrote has arrived.
+    // Takes the slot that has been free longest: everything that its last user wrote has arrived.
     c.slot = free_slots_.front();
     free_slots_.pop_front();
   }
@@ -223,7 +224,7 @@ void Client::work(Connection& c) {
                           .remote = there}));
     octets_ += length;
   };
-  // The first half of a slot is written, and read back into the second.
+  // Writes the first half of a slot, and reads it back into the second half.
   switch (c.step % 3) {
     case 0:
       std::memcpy(source, &drawn_, sizeof drawn_);

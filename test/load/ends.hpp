@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ends of the load: a passive one that accepts and serves, and an active one that connects
-// and works. Each is a process of its own with one Rnic, one completion queue and one receive
-// queue.
+// The two ends of the load: a passive end that accepts and serves, and an active end that connects
+// and works. Each is a process with one Rnic, one completion queue and one receive queue.
 #pragma once
 
 #include <deque>
@@ -36,18 +35,18 @@ struct End {
   net::Memory inbox_region;
 };
 
-/// Accepts everything, receives Sends, and closes what its peer closes. Returns when `shared.stop`
-/// is set.
+/// Accepts every request, receives Sends, and closes each connection that its peer closes. Returns
+/// when `shared.stop` is set.
 void serve(Shared& shared, std::size_t slots);
 
 /// One connection of the active end.
 struct Connection {
   net::QpHandle qp;
-  std::optional<std::size_t> slot;  ///< in the memory of both ends, once it works
+  std::optional<std::size_t> slot;  ///< slot in the memory of both ends while it works
   bool established = false;
   unsigned step = 0;  ///< number of the next step
   std::uint32_t length = 0;
-  Clock::time_point since;  ///< start of the operation that is outstanding
+  Clock::time_point since;  ///< start of the outstanding operation
 };
 
 class Client : public End {
@@ -58,27 +57,29 @@ class Client : public End {
   Connection& connect();
   /// Waits until no connection is being set up. Throws if one fails.
   void settle();
-  /// Handles all queued events. Waits at most `timeout` for the first. Returns whether there were
-  /// any.
+  /// Handles all queued events. Waits at most `timeout` for the first event. Returns whether there
+  /// were any.
   bool take_events(std::chrono::milliseconds timeout);
   void close(Connection& connection);
 
   std::size_t connecting() const { return connecting_; }
   std::size_t failed() const { return failed_; }
   std::vector<Connection*> established();
-  /// Returns an established connection, a different one each turn; nullptr if there is none.
+  /// Returns an established connection, a different one for each `turn`, or nullptr if there is
+  /// none.
   Connection* any_established(std::size_t turn);
-  /// Called for each established connection, or with `false` for one that failed before.
+  /// Called with `true` for each connection that is established, and with `false` for each that
+  /// failed before.
   std::function<void(Connection&, bool)> on_connected;
 
-  /// Starts the next step of the connection's work: Write, Read it back and compare, Send; sizes
-  /// vary. Consumes completions.
+  /// Starts the next step of the connection's work: a Write, a Read that is compared with it, or a
+  /// Send. Sizes vary. Consumes completions.
   void work(Connection& connection);
   /// Consumes completions and starts the next step of their connections. Returns the number of
   /// completions.
   std::size_t take_completions(Latencies& latencies, std::chrono::milliseconds timeout);
   std::uint64_t octets() const { return octets_; }
-  /// Starts no more steps from now on.
+  /// After this call no new steps are started.
   void rest() { resting_ = true; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process uses, and how long operations took.
+// Measures what a process uses, and how long operations took.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Usage {
   std::size_t memory = 0;       ///< bytes of anonymous memory in use
-  std::size_t descriptors = 0;  ///< open
+  std::size_t descriptors = 0;  ///< number of open descriptors
 };
 /// Returns the usage of this process. Throws std::runtime_error if /proc does not report it.
 Usage usage();
@@ -30,7 +30,7 @@ class Latencies {
  public:
   void add(Clock::duration time);
   std::uint64_t count() const { return count_; }
-  /// Returns the time that this share of all did not exceed.
+  /// Returns the time that the given share of all recorded times does not exceed.
   std::chrono::duration<double, std::micro> quantile(double share) const;
   void clear() { *this = {}; }
 
@@ -39,14 +39,14 @@ class Latencies {
   std::uint64_t count_ = 0;
 };
 
-/// Memory through which the two processes exchange their figures.
+/// Shared memory through which the two processes exchange their figures.
 struct Shared {
   std::atomic<std::uint16_t> port{0};
-  std::atomic<std::uint64_t> memory{0};  ///< of the passive end, sampled continuously
+  std::atomic<std::uint64_t> memory{0};  ///< memory of the passive end, sampled continuously
   std::atomic<std::uint64_t> descriptors{0};
   std::atomic<std::uint64_t> samples{0};
   std::atomic<std::uint64_t> processor_ms{0};
-  std::atomic<std::uint64_t> open{0};  ///< queue pairs of the passive end
+  std::atomic<std::uint64_t> open{0};  ///< number of queue pairs of the passive end
   std::atomic<bool> stop{false};
 };
 

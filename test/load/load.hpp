@@ -14,10 +14,10 @@ struct Options {
   double seconds = 10;
   std::size_t at_once = 256;  ///< connections that are set up at a time
   unsigned samples = 20;
-  double pace = 0;  ///< maximum operations per second of the soak; 0: no limit
+  double pace = 0;  ///< maximum number of operations per second of the soak; 0 means no limit
 };
 
-/// Returns the exit status. Throws if it cannot go on.
+/// Run one of the loads. Return the exit status. Throw if the run cannot continue.
 int hold(const Options& options);
 int rate(const Options& options);
 int soak(const Options& options);
