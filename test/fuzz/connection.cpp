@@ -18,7 +18,7 @@ namespace {
 using namespace verbs;  // NOLINT: the target is about nothing else
 using mpa::Role;
 
-// Large enough for payloads that are placed while they arrive.
+// These sizes are large enough that payloads are placed while they arrive.
 constexpr std::size_t kRegion = 12288;
 constexpr std::size_t kLargest = 6000;
 
@@ -26,7 +26,7 @@ struct Options {
   Role role;
   bool honest_startup;
   bool peer_markers;
-  bool peer_agrees;  ///< supports RFC 7306
+  bool peer_agrees;  ///< whether the peer supports RFC 7306
   std::size_t chunk;
   ConnectionOptions connection;
 };
@@ -78,7 +78,7 @@ class Harness {
     if (options.honest_startup) startup();
   }
   ~Harness() {
-    end_->qp->abort();  // while connected, End shares ownership of the queue pair
+    end_->qp->abort();  // While connected, End shares ownership of the queue pair.
     check();
   }
 
@@ -136,14 +136,15 @@ class Harness {
     transmit(4096);
   }
 
-  // A correctly framed FPDU whose payload is continued with filler. STags 1 to 3 stand for the
-  // regions.
+  // Makes a correctly framed FPDU, whose payload is continued with filler. STags 1 to 3 stand for
+  // the regions.
   Octets framed(Input& in) {
     auto ulpdu = in.octets(in.u8());
     ulpdu.resize(ulpdu.size() + in.u16() % kLargest, std::byte{0x5A});
     patch_stag(ulpdu, 2);
-    patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 16);  // source of a Read Request
-    patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 8);   // target of an Atomic Request
+    patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 16);  // This is the source STag of a Read Request.
+    patch_stag(ulpdu,
+               ddp::kUntaggedHeaderSize + 8);  // This is the target STag of an Atomic Request.
     if (ulpdu.empty()) return {};
     const auto header = std::min<std::size_t>(ulpdu.size(), ddp::kUntaggedHeaderSize);
     bytes::Gather payload;
@@ -167,7 +168,7 @@ class Harness {
     if (value == 3) bytes::store_be(ulpdu.data() + at, local_->stag.load());
   }
 
-  // Delivers all but the last `late` octets, which come before the next delivery.
+  // Delivers all octets but the last `late` ones, which are delivered before the next ones.
   void deliver_part(const Octets& octets, std::size_t late) {
     const auto now = octets.size() - std::min(octets.size(), late);
     deliver(View(octets).first(now));
@@ -184,7 +185,7 @@ class Harness {
     while (!octets.empty()) {
       const auto plan = end_->connection->receive_plan();
       const auto n = std::min({octets.size(), options_.chunk, bytes::total_size(plan)});
-      if (n == 0) return;  // the stream is held or over
+      if (n == 0) return;  // The stream is held or over.
       auto left = n;
       for (const Span piece : plan) {
         const auto take = std::min(left, piece.size());
@@ -254,7 +255,8 @@ class Harness {
     }
   }
 
-  // The owner revokes the peer's access to a region, once: from now on no octet of it may change.
+  // Lets the owner revoke the peer's access to a region, once. After that no octet of the region
+  // may change.
   bool destroy(Region* region) {
     const auto at = region == readable_ ? 0U : 1U;
     if (std::exchange(destroyed_[at], true)) return false;

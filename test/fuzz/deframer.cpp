@@ -24,7 +24,7 @@ struct Options {
   std::size_t chunk;
 };
 
-// Returns the ULPDUs of a stream without markers, CRC unchecked.
+// Returns the ULPDUs of a stream without markers. Does not check CRCs.
 std::vector<Octets> parse(View stream) {
   std::vector<Octets> out;
   while (stream.size() >= 2) {
@@ -39,7 +39,8 @@ std::vector<Octets> parse(View stream) {
   return out;
 }
 
-// Destinations end where it ends; large enough for the longest possible ULPDU.
+// Returns guarded memory that is large enough for the longest possible ULPDU. Destinations end
+// where the memory ends, so that a write behind them faults.
 Span shared_memory() {
   static const GuardedMemory memory(17);
   return memory.all();
@@ -101,7 +102,7 @@ class Harness {
     header_.assign(deframer_.prefix().begin(),
                    deframer_.prefix().begin() + static_cast<std::ptrdiff_t>(header));
     target_ = memory_.last(length - header);
-    // Two pieces, to cover boundaries between pieces.
+    // Uses two pieces, to cover boundaries between pieces.
     const auto half = target_.size() / 2;
     deframer_.place(header, {target_.first(half), target_.subspan(half)});
     if (options_.abandon) {

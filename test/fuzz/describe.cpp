@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: everything that describes octets in words. Property: one line, whatever the octets are.
+// Target: all functions that describe octets in words. Property: the result is one line, whatever
+// the octets are.
 #include "iwarp/rdmap/describe.hpp"
 
 #include "iwarp/ddp/segment_header.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: JSON from other programs: what a server of `iwarp perf` is asked to measure, and the runs
-// and the host that `iwarp cost` reads. The first octet selects which, and whether the input is the
-// text itself or changes to a valid one (RFC 7396). Properties: an error is one line of text, and
-// what was accepted can be written and is accepted again.
+// Target: JSON from other programs: the plan that a client sends to a server of `iwarp perf`, and
+// the runs and the host that `iwarp cost` reads. The first octet selects which, and whether the
+// input is the text itself or changes to a valid text (RFC 7396). Properties: an error is one line
+// of text, and an accepted text can be written and is accepted again.
 #include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
@@ -32,7 +32,7 @@ Json changed(std::string_view text, bool changes, Json right) {
 void plan(std::string_view text, bool changes) {
   const auto right = apps::measure::to_json({.test = apps::measure::tests().data()});
   const auto json = changed(text, changes, right);
-  if (!json.is_object()) return;  // as in Control::receive()
+  if (!json.is_object()) return;  // Control::receive() requires this, too.
   const auto one = apps::measure::to_json(apps::measure::plan_from_json(json));
   require(apps::measure::to_json(apps::measure::plan_from_json(one)) == one,
           "a plan is written as it was read");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a target on files, without libFuzzer: every file given by name or below a given directory,
-// unchanged, cut at every octet, and with every octet changed in turn. Having no files is a
-// failure.
+// unchanged, cut at every octet, and with every octet changed in turn. Fails if there are no files.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -12,7 +11,7 @@ namespace {
 
 using iwarp::fuzz::Octets;
 
-// Longer files are only run unchanged: the variants would take too long.
+// Longer files are only run unchanged, since their variants would take too long.
 constexpr std::size_t kVariantsBelow = 512;
 
 Octets read_file(const std::filesystem::path& path) {

@@ -109,7 +109,7 @@ def large_payloads():
         yield "connection", f"large-send-{bits:02x}", start + work + framed(send, 5500)
         response = tagged(2, 0, 0, b"")
         yield "connection", f"large-response-{bits:02x}", start + work + framed(response, 0x1700)
-        # The peer's access to the region is revoked while the payload is arriving.
+        # The owner revokes the peer's access to the region while the payload is arriving.
         part = b"\2" + framed(write, 5500)[1:] + bytes([60, 0x37])
         yield "connection", f"closed-{bits:02x}", start + part + op(0, b"") + framed(send, 0)
 
@@ -157,7 +157,7 @@ def capture_seeds(vectors):
 
 
 def marked(fpdus, marker, counted=4):
-    """Returns the FPDUs as one stream with markers; marker(distance) returns the octets of each. The sender
+    """Returns the FPDUs as one stream with markers; marker(distance) returns the octets of each marker. The sender
     counts `counted` of the octets of a CRC field."""
     out, position = b"", 0
     for fpdu in fpdus:
@@ -222,7 +222,7 @@ def datagram_seeds():
 
 
 def log_records(frames_of_log):
-    """Returns a log with these frames, (sent, octets), and one event of each other kind."""
+    """Returns a log of `frames`, a list of (sent, octets), and of one event of each other kind."""
     def event(name, data):
         return {"time": 1.5, "name": f"iwarp:{name}", "group_id": "1", "data": data}
 
@@ -364,7 +364,7 @@ def seeds(vectors):
         if position == "0":
             for bits in (0x03, 0x0B, 0x0F):
                 yield "deframer", f"marked-{name}-{bits:02x}", bytes([bits, 40]) + octets
-    posted = bytes([0xFD, 8]) * 4  # receives; for the stream target
+    posted = bytes([0xFD, 8]) * 4  # the stream target posts receives for these octets
     for name, group in segments().items():
         body = b"".join(op(0, s) + bytes([0x33, 0, 64]) for s in group)
         yield "stream", name, bytes([0x0F]) + bytes([0x04, 1, 64]) + b"\x13\x01\x00" + posted + body

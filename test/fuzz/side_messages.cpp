@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: small messages from strangers outside of the stack itself: SIDR, the private data of
-// queue pairs without a CM, rsockets, the file protocol, requests for metrics. The first octet
-// selects which. Property: what is decoded and encoded again is unchanged.
+// Target: small messages that arbitrary peers send outside of RDMA streams: SIDR, the private data
+// of queue pairs without a CM, rsockets, the file protocol, and requests for metrics. The first
+// octet selects which. Property: a message that is decoded and encoded again is unchanged.
 #include <algorithm>
 
 #include "bring_up/request.hpp"
@@ -57,7 +57,7 @@ void tables(View octets) {
   }
 }
 
-// Headers of a datagram rsocket, over UDP and between queue pairs.
+// Decodes headers of a datagram rsocket, over UDP and between queue pairs.
 void datagram_headers(View octets) {
   const auto check = [&](const auto decode) {
     const auto first = decode(octets);
@@ -75,12 +75,12 @@ void datagram_headers(View octets) {
 }
 
 void file_protocol(View octets) {
-  if (octets.size() > apps::kMaxMessage) return;  // no receive is larger
+  if (octets.size() > apps::kMaxMessage) return;  // No receive is larger.
   const auto message = apps::decode_message(octets);
   if (!message) return require(*message.error() != '\0', "an error says why");
   if (const auto* refusal = std::get_if<apps::Refusal>(&*message);
       refusal != nullptr && refusal->reason.size() > apps::kMaxReason) {
-    return;  // is truncated when it is encoded
+    return;  // Encoding truncates the message.
   }
   const auto again = apps::decode_message(apps::encode(*message).view());
   require(again && *again == *message, "a message of files is written as it was read");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Target: MPA startup in both roles, fed by a hostile peer in pieces of any size (RFC 5044 section
-// 7.1, RFC 6581). Properties: the result is within what was offered, our own frame is well formed,
-// and for an initiator the result does not depend on how TCP cuts the octets.
+// 7.1, RFC 6581). Properties: the result is within what this end offered, the frame that it sends
+// is well formed, and for an initiator the result does not depend on how TCP cuts the octets.
 #include "iwarp/mpa/startup.hpp"
 
 #include "target.hpp"
@@ -88,7 +88,7 @@ Plan read_plan(Input& in) {
   return plan;
 }
 
-// Returns how many octets belonged to startup, and its final state.
+// Returns the number of octets that belonged to startup, and its final state.
 std::pair<std::size_t, StartupState> drive(const Plan& plan, View octets, std::size_t chunk) {
   Startup startup(plan.role, plan.options);
   const mpa::TimePoint now{};

@@ -15,7 +15,8 @@ namespace {
 
 using namespace rdmap;  // NOLINT: the target is about nothing else
 
-// Two windows for the peer, receives and read sinks, all in one arena between guard pages.
+// An Ulp with two windows for the peer, receives and read sinks, all in one arena between guard
+// pages.
 class ArenaUlp final : public Ulp {
  public:
   bool next_request(bool read_credit, Request& out) override {
@@ -87,7 +88,7 @@ class ArenaUlp final : public Ulp {
   Watched watched{arena};
   std::deque<Request> requests;
   std::deque<Span> receives;
-  std::optional<Span> taken;  ///< handed out, and nothing received yet
+  std::optional<Span> taken;  ///< memory that was handed out and that nothing has filled yet
   bool windows_open = true;
   bool hold = false;
   bool ended = false;
@@ -147,7 +148,7 @@ class Harness {
   }
 
  private:
-  // A segment with the correct version and, if untagged, the next MSN.
+  // Makes a segment with the correct version and, if it is untagged, the next MSN.
   Octets likely_segment(Input& in, bool extension) {
     const auto bits = in.u8();
     const auto opcode = static_cast<Opcode>(extension ? 8 + (bits & 3) : bits & 7);
@@ -222,7 +223,7 @@ class Harness {
 
   void end(unsigned how, Input& in) {
     if (how < 2) stream_.terminate(kLocalCatastrophic, in.flag());
-    // Once only: the closed state has no edge for a second time.
+    // lower_layer_closed() is called only once: the closed state has no edge for a second call.
     if (how == 2 && stream_.state() != StreamState::kClosed) stream_.lower_layer_closed();
     if (how == 3) stream_.cancel();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the fuzz targets: the entry that each defines, a reader that never runs out, memory
+// Used by the fuzz targets: the entry point that each defines, a reader that never runs out, memory
 // between forbidden pages, and a check that works in every build.
 #pragma once
 
@@ -42,8 +42,8 @@ class Input {
     return high << 8 | u8();
   }
   bool flag() { return (u8() & 1) != 0; }
-  /// Returns at most `n` octets, in a separate allocation, so that a sanitizer detects a read past
-  /// their end.
+  /// Returns at most `n` octets, in a separate allocation, so that a sanitizer detects a read
+  /// behind them.
   Octets octets(std::size_t n) {
     const auto view = take(n);
     return {view.begin(), view.end()};
@@ -62,7 +62,7 @@ class Input {
 class Watched {
  public:
   explicit Watched(Span memory) : memory_(memory), expected_(memory.begin(), memory.end()) {}
-  /// Allows these octets to change from now on.
+  /// Allows the octets of `part` to change from now on.
   void grant(Span part) { granted_.push_back(part); }
   bool untouched_elsewhere() {
     for (const Span part : granted_) {
