@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// X.509 certificates with OpenSSL.
+// Makes X.509 certificates with OpenSSL.
 #include "certificates.hpp"
 
 #include <doctest/doctest.h>

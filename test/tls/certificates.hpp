@@ -36,8 +36,8 @@ struct Issued {
 class Authority {
  public:
   explicit Authority(std::string name);
-  /// Issues a certificate for a host name or address, valid for `days` days from yesterday on; 0:
-  /// it has expired.
+  /// Issues a certificate for a host name or address. It is valid from yesterday on for `days`
+  /// days; with 0 it has expired.
   Issued issue(const std::string& name, int days = 2) const;
   std::string file() const { return file_; }
 

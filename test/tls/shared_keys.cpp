@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of shared keys, and contradictory options.
+// Tests the file of shared keys, and contradictory options.
 #include "shared_keys.hpp"
 
 #include "support_tls.hpp"

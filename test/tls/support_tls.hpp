@@ -74,7 +74,7 @@ inline net::Pair pair_served_by(const net::ListenOptions& options, std::size_t s
   return net::Pair(size, {}, {"127.0.0.1", 0}, options);
 }
 
-/// A blocking peer. The test checks whether the handshake succeeds.
+/// A peer with blocking calls. The test checks whether the handshake succeeds.
 class TlsPeer {
  public:
   TlsPeer(net::UniqueFd socket, bool connects, const Issued* own)
