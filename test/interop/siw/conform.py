@@ -13,7 +13,7 @@ import tempfile
 from guest import (GUEST_ADDRESS, HERE, HOST_SEEN_FROM_GUEST, LIFE, Guest, Listener, environment_path,
                    need_guest, run_here)
 
-# What Debian's siw does in violation of RFC 5044, 6581, 5041 and 5040; see rfc-notes/siw.md.
+# Violations of RFC 5044, 6581, 5041 and 5040 by Debian's siw; see rfc-notes/siw.md.
 ALWAYS = {
     "mpa/startup/crc-by-default": "does not ask for CRCs unless told to",
     "mpa/startup/markers-demanded": "rejects who asks for markers",
@@ -49,7 +49,7 @@ REPAIRED = {
     "rdmap/terminate/control-word": "lays the control word out by host bit fields",
     "mpa/fpdu/split-crc": "loses the first part of a CRC that comes in two",
 }
-# Stale octets in the response to a zero-length Read: one time in three.
+# In one run of three, the response to a zero-length Read has stale octets.
 BY_CHANCE = {"rdmap/read/empty", "rdmap/read/empty-unknown", "ddp/tagged/own-empty"}
 # These cases crash the guest's kernel or end its listener, so the cases that follow show nothing.
 FATAL = ("mpa/rtr/damaged", "closing/fin/without-mpa-request", "mpa/request/truncated-key",
@@ -72,7 +72,7 @@ def as_server(variant, *only):
     delay = ("--first-fpdu-delay", "100") if variant == "stock" else ()
     with Guest(variant) as guest:
         server = guest.start(f"rping -s -a {GUEST_ADDRESS} -P", LIFE)
-        # 7174, as the kernel writes it.
+        # 7174 is the port as the kernel writes it.
         guest.wait_for_listener(7174)
         cases = conform(f"127.0.0.1:{guest.ports[7174]}", *delay, *only)
         del server
@@ -103,20 +103,21 @@ def check(variant):
 
 
 def everything(variant):
-    """Runs all cases in both roles; those that crash the guest run in a guest of their own."""
+    """Runs all cases in both roles; a case that crashes the guest runs in a guest of its own."""
     server = as_server(variant)
     for name in FATAL:
         server |= as_server(variant, "--only", name)
     client = as_client(variant)
     for name in [name for name, case in client.items() if case["result"] == "fail"]:
-        again = as_client(variant, "--only", name)[name]  # the guest may have crashed before
+        again = as_client(variant, "--only", name)[name]  # An earlier case may have crashed the guest.
         if again["result"] != "fail":
             client[name] = again | {"result": "once"}
     return server, client
 
 
 def merged(runs):
-    """Merges the results of several ways to start a peer: a failure in any of them counts, then a pass in any."""
+    """Merges the results of several ways to start a peer: a case failed if any of them failed, and otherwise passed
+    if any of them passed."""
     cases = {}
     for run in runs:
         for name, case in run.items():
@@ -147,7 +148,7 @@ MARKS = {"pass": "pass", "fail": "**fail**", "once": "fail once", "skipped": "-"
 
 
 def table(role, columns):
-    """Lists only the cases that fail in some column; the others count in the totals."""
+    """Returns a table of the cases that fail in some column; all other cases count in the totals."""
     lines = [f"## {role}", "", "| Case | Section | ours | stock | fixed |", "|---|---|---|---|---|"]
     names = sorted({name: case for cases in columns for name, case in cases.items()}.items())
     for name, case in names:

@@ -13,7 +13,7 @@ import tempfile
 from guest import GUEST_ADDRESS, LIFE, Guest, environment_path, need_guest, run_here
 
 MOST_GUESTS = 40
-# Sessions that no handwritten case has, and the reaction of siw: rfc-notes/peers.md.
+# Sessions that no handwritten case covers, and the reaction of siw; see rfc-notes/peers.md.
 KNOWN = {
     "in-read-response/RDMA Read Response/STag=another key": "goes on",
     "in-read-response/RDMA Read Response/TO=largest": "goes on",
@@ -28,7 +28,7 @@ def sessions_of_one_guest(variant, options):
     """Returns the report of one guest, and the last lines that its program and kernel wrote."""
     delay = ("--first-fpdu-delay", "100") if variant == "stock" else ()
     with Guest(variant) as guest, tempfile.TemporaryDirectory() as scratch:
-        # Sessions that end badly leak descriptors in rping.
+        # rping leaks descriptors in sessions that end badly.
         server = guest.start(f"ulimit -n 65536; rping -s -a {GUEST_ADDRESS} -P", LIFE)
         guest.wait_for_listener(7174)
         report = pathlib.Path(scratch, "report.json")
@@ -42,7 +42,7 @@ def sessions_of_one_guest(variant, options):
 
 
 def run(variant, options):
-    """Returns the report of all guests; each begins after the session that ended the previous one."""
+    """Returns the report of all guests. Each guest begins after the session that ended the previous guest."""
     sessions, after = [], ()
     for _ in range(MOST_GUESTS):
         report, words = sessions_of_one_guest(variant, (*options, *after))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Manages the guest for matrix.py: siw-guest.sh starts it, commands go over its control channel, and it is stopped
-at the end in any case. Also runs the programs of the host that talk to it."""
+"""Manages the guest for matrix.py: siw-guest.sh starts the guest, commands go over its control channel, and it is
+stopped at the end in any case. Also runs the programs of the host that communicate with the guest."""
 import base64
 import os
 import pathlib
@@ -19,8 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 HOST_SEEN_FROM_GUEST = "10.0.2.2"
 GUEST_ADDRESS = "10.0.2.15"
 
-# Seconds. The guest ends shortly before ctest's timeout; the other limit is reached by defects only, however busy the
-# machine is.
+# Seconds. The guest ends shortly before ctest's timeout. Only defects reach LIMIT, however busy the machine is.
 LIFE = 1750
 LIMIT = 300
 
@@ -28,8 +27,8 @@ SKIPPED = 77
 
 
 def need_guest(variant="fixed"):
-    """Ends the program with a message if there cannot be a guest: as skipped, or as failed. The unmodified driver
-    of Debian runs in long runs only."""
+    """Ends the program with a message, as skipped or as failed, if there cannot be a guest. The unmodified driver
+    of Debian is tested in long runs only."""
     if os.environ.get("IWARP_NO_GUEST") == "1":
         print("SKIPPED: IWARP_NO_GUEST=1, so nothing was tried against kernel siw")
         sys.exit(SKIPPED)
@@ -60,7 +59,7 @@ class Output:
         self._new.put(None)
 
     def wait_for(self, pattern, timeout=60):
-        """Returns the match in the first new line that has one; None if the process ended, or on a timeout."""
+        """Returns the match in the first new line that has one, or None if the process ended, or on a timeout."""
         end = time.monotonic() + timeout
         while True:
             try:
@@ -90,10 +89,10 @@ class Remote:
         self.output = Output(self._socket.makefile("r", errors="replace"))
 
     def result(self):
-        """Waits for its end. Returns (status, lines); the status is 137 after a timeout."""
+        """Waits for the command's end. Returns (status, lines); the status is 137 after a timeout."""
         ended = self.output.wait_end(self._limit + 15)
         lines = list(self.output.lines)
-        status = 125  # the guest is gone
+        status = 125  # The connection to the guest is lost.
         if lines and lines[-1].startswith("\036SIW-RC "):
             status = int(lines.pop().split()[1])
         return (status if ended else 137), lines

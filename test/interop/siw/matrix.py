@@ -42,7 +42,7 @@ class Setup:
     we_connect: bool
     revision: int
     crc: bool
-    rtr: str  # none: client-server mode
+    rtr: str  # "none" means client-server mode
 
     def __str__(self):
         who = "we-connect" if self.we_connect else "guest-connects"
@@ -67,11 +67,11 @@ def setups(variant):
     for we_connect, revision, crc, rtr in itertools.product(
             (True, False), (1, 2), (False, True), ("none", "write", "read", "send")):
         if revision == 1 and rtr != "none":
-            continue  # RFC 5044 has no RTR
+            continue  # MPA revision 1 (RFC 5044) has no RTR.
         if not we_connect and rtr == "send":
-            continue  # siw never offers it
+            continue  # siw never offers this.
         if not we_connect and variant == "stock" and (revision, rtr) != (2, "none"):
-            continue  # stock has no parameters, only its default
+            continue  # Stock siw has no parameters, only its default.
         yield Setup(we_connect, revision, crc, rtr)
 
 
@@ -113,7 +113,7 @@ class Bench:
             raise RuntimeError(f"verbs_partner does not listen: {self.partner.output.lines}")
 
     def set_parameters(self, setup):
-        if self.guest.variant != "stock":  # stock has none
+        if self.guest.variant != "stock":  # Stock siw has no parameters.
             self.guest.set_parameters(**setup.guest_parameters())
 
     def we_connect(self, port, *options):
@@ -136,12 +136,12 @@ def timed(title, test, *arguments):
 # The matrix -----------------------------------------------------------------------------------
 
 def cell_text(setup, mover, kind, size):
-    """Returns the cell for the command line, where "out" means from the end that connects."""
+    """Returns the cell for the command line, where "out" means that the data goes out from the end that connects."""
     return f"{'out' if (mover == 'ours') == setup.we_connect else 'in'}:{kind}:{size}"
 
 
 def run_connection(bench, setup, cells, listeners, where):
-    """Runs one connection with these (mover, kind, size); reports one line for each."""
+    """Runs one connection with cells (mover, kind, size); reports one line for each."""
     texts = {cell_text(setup, *cell): cell for cell in cells}
     argument = ",".join(texts)
     if setup.we_connect:
@@ -163,7 +163,7 @@ def matrix(bench, which, cells, prefix=""):
         listeners = {True: with_crc, False: without}
         for number, setup in enumerate(which):
             bench.set_parameters(setup)
-            # A cell that may kill the connection gets one of its own.
+            # A cell that may end the connection gets a connection of its own.
             groups = collections.defaultdict(list)
             for cell in cells[number % PARTS::PARTS]:
                 what = ":".join(map(str, cell))
@@ -191,7 +191,7 @@ def rping(bench):
         bench.report.add("rping -s", f"{count} pings of {size}", problem)
 
         with Listener(bench.iwarp, "ping", "--server", "-v", "--listen", "127.0.0.1:0") as ours:
-            # Its exit status is useless: it is 0 also when the stream was terminated.
+            # The exit status of rping is useless: it is 0 also when the stream was terminated.
             _, lines = bench.guest.run(f"rping -c -a {HOST_SEEN_FROM_GUEST} -p {ours.port} "
                                        f"-C {count} -S {size} -v -V")
             seen = sum(1 for line in lines if shown.search(line))
@@ -202,8 +202,8 @@ def rping(bench):
 
 
 def small_programs(bench):
-    """rdma_server, rdma_client: 16 bytes in each direction. ucmatose: several Sends in each direction, with the
-    server's first, which therefore has to wait for an RTR."""
+    """Runs rdma_server and rdma_client with 16 bytes in each direction, and ucmatose with several Sends in each
+    direction. ucmatose's server sends first, so it has to wait for an RTR."""
     for names, size, messages, options in ((("rdma_server", "rdma_client"), 16, 1, ""),
                                            (("ucmatose", "ucmatose"), 1000, 20, "-C 20 -S 1000")):
         exchange = ["--messages", messages, "--size", size]
@@ -237,7 +237,7 @@ def terminates(bench):
         text = next((line for line in lines if line.startswith("end ")), error)
         good = text.startswith(f"end the peer terminated the stream: {code} ")
         bench.report.add("siw terminates", ending, "" if good else text)
-    swap = bench.guest.variant == "stock"  # stock swaps layer and type when it reads them
+    swap = bench.guest.variant == "stock"  # Stock siw swaps layer and type when it reads them.
     for ending, code in wanted.items():
         bench.guest.run("dmesg -c >/dev/null")
         with Listener(bench.ours, "listen", "127.0.0.1:0") as ours:

@@ -21,7 +21,8 @@ from support import free_port
 LONG = os.environ.get("IWARP_LONG") == "1"
 ITERATIONS = 1000
 RPING_PORT, OTHER_PORT = 7174, 7600
-# rping accepts no smaller sizes, as its text alone is longer. The largest is 64 KiB less one byte.
+# Payload sizes of rping. Smaller ones than 26 are invalid, as its text alone is longer. The largest is 64 KiB less
+# one byte.
 SIZES = (26, 64, 512, 1024, 1460, 4096, 16384, 65535) if LONG else (64, 65535)
 PING = re.compile("ping data: rdma-ping-")
 STREAM_SIZES = (64, 65536)
@@ -35,18 +36,18 @@ ACKED_SIZE = 4096
 
 
 class Here:
-    """A program of the host, under `iwarp run` with these options."""
+    """Runs a program of the host under `iwarp run` with the given options."""
 
     def __init__(self, iwarp, options, *words):
         self.process = subprocess.Popen([iwarp, "run", *options, *map(str, words)],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
-        # Separate streams: standard output comes in blocks, which error lines would split.
+        # Uses separate streams: standard output comes in blocks, which error lines would split.
         self.output = Output(self.process.stdout)
         self.errors = Output(self.process.stderr)
 
     def result(self, limit=LIMIT):
-        """Waits for its end. Returns (status, lines); the status is 137 after a timeout."""
+        """Waits for the program's end. Returns (status, lines); the status is 137 after a timeout."""
         try:
             status = self.process.wait(limit)
         except subprocess.TimeoutExpired:
@@ -94,7 +95,8 @@ def pings(lines):
 
 
 def verdict(count, server, client):
-    """rping exits with 0 also when the stream was terminated, so its output decides."""
+    """Returns why the run failed, or "". The output decides, since rping exits with 0 also when the stream was
+    terminated."""
     seen = [pings(server), pings(client)]
     if seen == [count, count]:
         return ""
@@ -110,8 +112,8 @@ def end_here(program, how):
 def rping(bench, size, count, how=()):
     options = ["-C", count, "-S", size, "-v", "-V"]
     words = " ".join(map(str, options))
-    # Without a count a server ends with its client. With one, its end races with the client's last message, in rping
-    # itself.
+    # Without a count the server ends when its client does. With a count, the server's end races with the client's
+    # last message, which is a race within rping.
     server = bench.guest.start(f"rping -s -S {size} -v -V")
     bench.guest.wait_for_listener(RPING_PORT)
     client = bench.here("rping", "-c", "-a", "127.0.0.1", "-p", bench.guest.ports[RPING_PORT],
@@ -163,8 +165,8 @@ def has_figures(lines, size):
 
 
 def closed_too_soon(status, lines, client):
-    """Only the end of siw's side failed: the client's lines have all figures. siw completes a Send with an error if
-    the answer and the FIN arrive before it has counted the Send as sent, as with a fast peer."""
+    """Returns whether only siw's end failed, although the client's lines have all figures. siw completes a Send
+    with an error if the answer and the FIN arrive before it has counted the Send as sent, which a fast peer causes."""
     return status == 1 and has_figures(client, 4096) and any("Bad wc status 2" in l for l in lines)
 
 
@@ -199,7 +201,7 @@ def perftest(bench, program, how=()):
 
 def run():
     iwarp = environment_path("IWARP")
-    # Two processors: on a single one, a program that polls keeps the driver from sending.
+    # The guest has two processors: on a single one, a program that polls keeps the driver from sending.
     with Guest("fixed", cpus=2) as guest:
         guest.set_parameters(**RTR_BY_WRITE)
         bench = Bench(guest, iwarp)

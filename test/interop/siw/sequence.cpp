@@ -88,7 +88,7 @@ Control receive(Link& link, Step step) {
   return control;
 }
 
-/// Octet number `i` of the pattern: a multiplicative hash, so that a shift is noticed.
+/// Returns octet number `i` of the pattern: a multiplicative hash, so that a shift is noticed.
 std::byte octet(std::uint32_t seed, std::uint32_t i) {
   auto x = seed + i * 0x9E3779B9U;
   x = (x ^ (x >> 15)) * 0x85EBCA6BU;
@@ -122,7 +122,7 @@ bool invalidates(Kind kind) {
   return kind == Kind::kSendInvalidate || kind == Kind::kSendSeInvalidate || kind == Kind::kMixed;
 }
 
-/// M's part: sends the messages, and checks what a Read has returned.
+/// Does the part of M (see sequence.hpp): sends the messages, and checks what a Read has returned.
 Found move(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed, const Place& peer) {
   fill(link.source().first(size), seed);
   blank(link.sink(), size, kBlank);
@@ -150,7 +150,7 @@ Found check_send(Link& link, std::uint32_t size, std::uint32_t seed, bool solici
   return Found::kFine;
 }
 
-/// O's part between kReady and kDone: receives the Sends of the kind.
+/// Does the part of O between kReady and kDone: receives the Sends of the kind.
 Found take_sends(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed,
                  std::uint32_t stag) {
   auto found = Found::kFine;
@@ -166,7 +166,7 @@ Found take_sends(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed,
   return found;
 }
 
-/// O's part of a cell. Returns the verdicts of M and O.
+/// Does the part of O for a cell. Returns the verdicts of M and O.
 std::pair<Found, Found> be_other(Link& link, const Control& cell) {
   blank(link.target(), cell.size, kBlank);
   if (cell.kind == Kind::kRead) fill(link.target().first(cell.size), cell.seed);
@@ -182,7 +182,7 @@ std::pair<Found, Found> be_other(Link& link, const Control& cell) {
   return {done.found, found};
 }
 
-/// M's part of a cell. Returns the verdicts of M and O.
+/// Does the part of M for a cell. Returns the verdicts of M and O.
 std::pair<Found, Found> be_mover(Link& link, const Control& cell) {
   const auto ready = receive(link, Step::kReady);
   const auto found = move(link, cell.kind, cell.size, cell.seed, ready.place);
@@ -207,11 +207,11 @@ std::string problem(std::pair<Found, Found> found) {
   return "mover: " + word(found.first) + ", other: " + word(found.second);
 }
 
-/// The client's bad ending: uses an invalid address in the server's memory.
+/// Ends the sequence with the client's bad ending: uses an invalid address in the server's memory.
 void provoke(Link& link, Ending ending) {
   Place place = kUnknown;
   if (ending == Ending::kWriteDeadStag) {
-    // A Send with Invalidate has invalidated it first, in a cell of its own.
+    // First lets a Send with Invalidate invalidate the STag, in a cell of its own.
     const Control cell{.kind = Kind::kSendInvalidate, .flags = kClientMoves, .size = 16, .seed = 1};
     say(link, cell);
     place = receive(link, Step::kReady).place;

@@ -24,7 +24,7 @@ inline constexpr std::size_t kMaxSize = std::size_t{1} << 20;  ///< octets of on
 inline constexpr std::size_t kGuard = 16;  ///< octets after a message that must not change
 inline constexpr std::size_t kBuffer = kMaxSize + kGuard;
 inline constexpr std::size_t kControlSize = 32;
-/// Number of posted receives, the most that either end may have outstanding.
+/// Number of posted receives: the most messages that either end may have outstanding.
 inline constexpr std::size_t kSlots = 4;
 
 /// A place in the peer's memory, as the peer advertises it.
@@ -35,27 +35,27 @@ struct Place {
 
 struct SendKind {
   bool solicited = false;
-  bool fenced = false;  ///< starts after earlier Reads have completed
+  bool fenced = false;  ///< the request starts after earlier Reads have completed
   std::optional<std::uint32_t> invalidate;
 };
 
 /// A received Send. Fields that an end cannot see (siw's library shows neither bit) are nullopt.
 struct Received {
-  std::span<const std::byte> octets;  ///< until the next receive()
+  std::span<const std::byte> octets;  ///< valid until the next receive()
   std::optional<bool> solicited;
   std::optional<std::uint32_t> invalidated;
-  bool tells_invalidated = false;  ///< `invalidated` is meaningful
+  bool tells_invalidated = false;  ///< whether `invalidated` is meaningful
 };
 
-/// One connected end with three buffers of kBuffer octets and kSlots receives, each of which is
+/// One connected end with three buffers of kBuffer octets and kSlots receives. Each receive is
 /// posted again after it was consumed. Functions throw std::runtime_error when the stream is over,
 /// or on a timeout.
 class Link {
  public:
   virtual ~Link() = default;
-  virtual std::span<std::byte> source() = 0;  ///< what send() and write() send
-  virtual std::span<std::byte> sink() = 0;    ///< where read() places the data
-  virtual std::span<std::byte> target() = 0;  ///< what the peer may read and write
+  virtual std::span<std::byte> source() = 0;  ///< the octets that send() and write() send
+  virtual std::span<std::byte> sink() = 0;    ///< memory in which read() places the data
+  virtual std::span<std::byte> target() = 0;  ///< memory that the peer may read and write
   /// Registers the target again if its STag was invalidated.
   virtual Place advertise() = 0;
   virtual void target_invalidated() = 0;
@@ -66,7 +66,7 @@ class Link {
   virtual void read(std::size_t size, const Place& from) = 0;
   virtual void wait_read() = 0;
   virtual Received receive() = 0;
-  /// Waits until the peer ends the stream. Returns what this end knows of the reason.
+  /// Waits until the peer ends the stream. Returns the reason, as far as this end knows it.
   virtual std::string wait_end() = 0;
 };
 
@@ -89,7 +89,8 @@ struct Cell {
 /// "out:write:4096": a Write of 4096 octets by the client; "in:...": by the server.
 std::vector<Cell> parse_cells(const std::vector<std::string>& texts);
 
-/// How a client ends: with a message that the server must refuse, or in order.
+/// How a client ends: with a message that the server must refuse, or in order. kClose is the
+/// orderly end.
 enum class Ending : std::uint8_t { kClose, kWriteUnknownStag, kReadUnknownStag, kWriteDeadStag };
 std::optional<Ending> ending_named(const std::string& name);
 
@@ -99,10 +100,11 @@ using Report = std::function<void(const Cell&, const std::string& problem)>;
 /// Prints the line that the runner reads from standard output: "cell out:write:4096 ok".
 void print_cell(const Cell& cell, const std::string& problem);
 
-/// Returns false if a cell failed. After a bad ending `end_text` is what this end knows of it.
+/// Leads the sequence. Returns false if a cell failed. After a bad ending, sets `end_text` to the
+/// reason as far as this end knows it.
 bool lead(Link& link, const std::vector<Cell>& cells, Ending ending, const Report& report,
           std::string& end_text);
-/// Runs until the client ends the sequence, or its bad ending has ended the stream.
+/// Follows the sequence until the client ends it, or its bad ending has ended the stream.
 void follow(Link& link);
 
 }  // namespace iwarp::interop

@@ -31,7 +31,7 @@ constexpr Timeout kTimeout = 30s;
 struct Options {
   CommonOptions common;
   std::string address;
-  std::string cell_list;  // as on the command line
+  std::string cell_list;  // the cells as on the command line
   std::vector<std::string> cells;
   std::string ending = "close";
   unsigned connections = 1;
@@ -102,7 +102,7 @@ class SessionLink final : public Link {
     try {
       for (;;) progress();
     } catch (const PeerGone&) {
-      session_.await_close();  // the reason is known once the queue pair has been closed
+      session_.await_close();  // The reason is known once the queue pair has been closed.
       return end_reason(session_.qp());
     }
   }
@@ -137,8 +137,8 @@ class SessionLink final : public Link {
   bool read_done_ = false;
 };
 
-/// Like rdma_client, rdma_server and ucmatose: both ends send `messages` messages and receive as
-/// many.
+/// Does what rdma_client, rdma_server and ucmatose do: both ends send `messages` messages and
+/// receive as many.
 class Exchange {
  public:
   Exchange(Session& session, const Options& options)
@@ -195,7 +195,8 @@ int run_connect(const Options& options) {
 
 void follow_connection(const Options& options, net::Rnic& rnic, net::ConnectRequest& request) {
   Session session(rnic);
-  // Its buffer outlives the exchange: the last Send may still be in flight.
+  // The buffer of the exchange outlives run(), since the last Send may still be in flight when it
+  // returns.
   std::optional<Exchange> exchange;
   if (options.messages > 0) {
     exchange.emplace(session, options);

@@ -26,7 +26,7 @@ using namespace iwarp::interop;
 constexpr int kTimeout = 30'000;  // timeout of a single wait, in ms
 constexpr std::uint8_t kReads = 16;
 constexpr std::uint64_t kReadId = 100;  // wr_id of Reads
-// wr_id of control messages; that of a receive is its slot.
+// wr_id of control messages; the wr_id of a receive is the number of its slot.
 constexpr std::uint64_t kControlId = 101;
 constexpr int kLocal = IBV_ACCESS_LOCAL_WRITE;
 constexpr int kRemote = kLocal | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
@@ -49,7 +49,7 @@ bool readable(int fd, int timeout) {
   return poll(&on, 1, timeout) == 1;
 }
 
-/// Returns the first of the two that becomes readable; -1 after a timeout.
+/// Returns the descriptor that becomes readable first, or -1 after a timeout.
 int first_readable(int one, int other) {
   std::array<pollfd, 2> on{pollfd{.fd = one, .events = POLLIN, .revents = 0},
                            pollfd{.fd = other, .events = POLLIN, .revents = 0}};
@@ -57,7 +57,7 @@ int first_readable(int one, int other) {
   return (on[0].revents & POLLIN) != 0 ? one : other;
 }
 
-/// Waits for the next connection event. Returns its id, which is new for a request.
+/// Waits for the next connection event. Returns its id, which is a new one for a connect request.
 rdma_cm_id* expect(rdma_event_channel* channel, rdma_cm_event_type type, int timeout = kTimeout) {
   if (!readable(channel->fd, timeout)) fail("no connection event in time");
   rdma_cm_event* event = nullptr;
@@ -232,7 +232,7 @@ class VerbsLink final : public Link {
   std::unique_ptr<ibv_cq, Deleter<ibv_destroy_cq>> cq_;
   std::unique_ptr<ibv_mr, Deleter<ibv_dereg_mr>> local_;
   std::unique_ptr<ibv_mr, Deleter<ibv_dereg_mr>> target_;
-  std::deque<std::pair<std::size_t, std::size_t>> arrived_;  // slot, octets
+  std::deque<std::pair<std::size_t, std::size_t>> arrived_;  // slot and number of octets
   std::optional<std::size_t> taken_;
   bool read_done_ = false;
 };
@@ -292,7 +292,7 @@ int run_client(const rdma_addrinfo* to, const Task& task, int count) {
 
 void serve(rdma_cm_id* id) {
   const auto channel = make_channel();
-  // First of all, so that the link is destroyed before the channel of its id.
+  // Migrates the id first, so that the link is destroyed before the channel of its id.
   check(rdma_migrate_id(id, channel.get()), "rdma_migrate_id");
   VerbsLink link(id);
   auto wanted = parameters();

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares tshark and iwarp explain on the same capture, field by field. TABLE pairs the fields that both decode;
-the lists after it name those that only one of them decodes, and KNOWN the differences, each with the verdict which
-one is right in rfc-notes/wireshark.md. A field in none of them is a finding."""
+the lists after it name those that only one of them decodes. KNOWN has the differences; rfc-notes/wireshark.md says
+for each which program is right. A field in none of these tables is a finding."""
 import json
 import re
 import subprocess
 import xml.etree.ElementTree
 
-# tshark's name: layer and name of explain's.
+# tshark's name of the field -> explain's layer and name.
 TABLE = {
     "iwarp_mpa.key.req": ("mpa", "Key"),
     "iwarp_mpa.key.rep": ("mpa", "Key"),
@@ -80,7 +80,7 @@ BRANCHES = {
     "iwarp_rdma.term_hdrct"}
 
 
-# Fields of tshark that explain does not have, with the reason.
+# Fields that tshark has and explain does not, with the reason.
 TSHARK_ALONE = {
     "iwarp_ddp.rsvdulp": "explain gives these octets to RDMAP, whose control field and Invalidate STag they are",
     "iwarp_rdma.term_hdrct_m": "explain has the three bits as one field",
@@ -136,7 +136,7 @@ class Tshark:
                 yield name, int(field.get("value") or "0", 16), int(field.get("size"))
 
     def of_mpa(self, proto):
-        """Returns an FPDU for each of its trees; markers are in trees of their own."""
+        """Returns an FPDU for each of tshark's trees; markers are in trees of their own."""
         trees = [t for t in proto if t.get("name") in
                  ("iwarp_mpa.fpdu", "iwarp_mpa.req", "iwarp_mpa.rep")]
         frames = [list(self.leaves(tree)) for tree in trees]
@@ -173,7 +173,7 @@ class Explain:
 
     @staticmethod
     def number(record, field):
-        """Returns the value of the octets and bits that explain reports for the field."""
+        """Returns the value of the octets and bits that explain names as the place of the field."""
         _, _, ranges, bits = field
         octets = bytes.fromhex(record["octets"])
         raw = b"".join(octets[a:a + n] for a, n in zip(ranges[::2], ranges[1::2]))
@@ -282,7 +282,7 @@ def marked_one_way(record):
 
 
 def pairs(theirs, ours):
-    """Returns pairs of frames of a packet; None if the two tools found different numbers of frames."""
+    """Returns pairs of frames of a packet, or None if the two tools found different numbers of frames."""
     if not theirs and all(marked_one_way(record) for record, _ in ours):
         return []
     if len(theirs) != len(ours):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tshark as a second opinion: it and iwarp explain agree on every field that both decode, in captures of siw, in
-sessions of this stack with each option, and in a capture of every kind of message. fields.py and
-rfc-notes/wireshark.md have the differences. Without tshark the test is skipped."""
+"""Uses tshark as a second opinion: tshark and iwarp explain must agree on every field that both decode, in captures
+of siw, in sessions of this stack with each option, and in a capture of every kind of message. fields.py and
+rfc-notes/wireshark.md list the differences. Without tshark the test is skipped."""
 import os
 import pathlib
 import re

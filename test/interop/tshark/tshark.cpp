@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures that CaptureTap writes, read by tshark: every frame is recognized, every CRC is good, no
-// dissector fails, and the TCP analysis has no complaints. Without tshark the test is skipped with
-// a message.
+// Lets tshark read captures that CaptureTap writes: every frame is recognized, every CRC is good,
+// no dissector fails, and the TCP analysis has no complaints. Without tshark the test is skipped
+// with a message.
 #include "tshark.hpp"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ using trace::CaptureEnds;
 using trace::CaptureFile;
 using trace::CaptureTap;
 
-// Port 5000 and other well-known ones would select dissectors that take precedence over heuristics.
+// Well-known ports, for example 5000, would select dissectors that take precedence over heuristics.
 const CaptureEnds kV4{{"192.0.2.10", 40001}, {"192.0.2.20", 7174}};
 const CaptureEnds kV6{{"2001:db8::10", 40002}, {"2001:db8::20", 7174}};
 const trace::CaptureClock kClock{

@@ -37,11 +37,11 @@ struct TsharkReport {
   std::size_t packets = 0;
   std::size_t requests = 0;  ///< MPA Request frames
   std::size_t replies = 0;
-  std::size_t fpdus = 0;             ///< in packets that are iwarp_mpa and iwarp_ddp_rdmap
+  std::size_t fpdus = 0;  ///< number of FPDUs in packets that are iwarp_mpa and iwarp_ddp_rdmap
   std::vector<std::string> opcodes;  ///< "0x00" and so on, one for each FPDU
   std::size_t good_crcs = 0;
   std::size_t bad_crcs = 0;
-  std::size_t bad_checksums = 0;  ///< IP or TCP
+  std::size_t bad_checksums = 0;  ///< of IP or TCP
   std::size_t malformed = 0;      ///< packets that a dissector could not parse
   std::size_t remarks = 0;        ///< findings of the TCP analysis: gaps, repeats, windows ...
 };
@@ -72,7 +72,7 @@ inline void add_packet(TsharkReport& report, const std::vector<std::string>& col
       report.opcodes.push_back(opcode);
     }
   }
-  // Status 1 is good; IPv6 has no checksum of its own.
+  // Status 1 means good. IPv6 has no checksum of its own.
   const bool bad_ip = column.at(4) != "1" && !column.at(4).empty();
   report.bad_checksums += bad_ip || column.at(5) != "1" ? 1 : 0;
   report.malformed += column.at(6).empty() ? 0 : 1;
