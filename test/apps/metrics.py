@@ -49,7 +49,7 @@ class Figures:
                 if found == name and all(its.get(key) == want for key, want in labels.items())]
 
     def __call__(self, name, **labels):
-        """Returns the value of the only series with that name and these labels; 0 if there is none."""
+        """Returns the value of the only series with that name and these labels, or 0 if there is no such series."""
         values = self.all(name, **labels)
         assert len(values) <= 1, (name, labels, values)
         return values[0] if values else 0

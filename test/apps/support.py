@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the built iwarp command for the end-to-end tests: with timeouts, and killed afterwards."""
+"""Runs the built iwarp command for the end-to-end tests, with timeouts. Kills what is still running afterwards."""
 import contextlib
 import os
 import pathlib
@@ -36,7 +36,7 @@ def wait_until(condition, what, timeout=TIMEOUT):
 
 
 def octets_written(pid):
-    """Returns the number of bytes that a process has written: it is at work while this grows."""
+    """Returns the number of bytes that a process has written; while this grows, the process is at work."""
     text = pathlib.Path(f"/proc/{pid}/io").read_text()
     return int(re.search(r"^wchar: (\d+)", text, re.MULTILINE)[1])
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transfers a file of 3 GiB in both directions, with 256 MiB of memory for each process. Runs with IWARP_LONG=1.
-The bound is RLIMIT_DATA, which counts all private memory, stacks included. Mapped file pages do not count, so the
-peak of resident memory is checked as well."""
+RLIMIT_DATA bounds the memory: it counts all private memory, stacks included. It does not count mapped file pages,
+so the test also checks the peak of resident memory."""
 import filecmp
 import os
 import resource

@@ -13,7 +13,7 @@ from support import IWARP, TIMEOUT, Case, Server, main, run, start
 
 
 class OldServer:
-    """Closes each connection after its Request, as servers do that do not know revision 2."""
+    """A server that closes each connection after its Request, as servers do that do not know revision 2."""
 
     def __enter__(self):
         self.revisions = []
@@ -25,7 +25,7 @@ class OldServer:
         return self
 
     def __exit__(self, *_):
-        # A connection that does not begin with a Request ends the thread.
+        # A connection that sends no Request ends the thread.
         socket.create_connection(("127.0.0.1", self.port)).close()
         self.thread.join()
         self.socket.close()
@@ -194,7 +194,7 @@ class Failures(Case):
         self.assert_fails(run("demo", "--trace", nowhere / "x.pcap", "-q"), 1, "^iwarp demo: ")
 
     def test_a_silent_server_is_given_up_in_time(self):
-        """A connection without --timeout has 10 s, so one with a shorter timeout that began earlier ends earlier."""
+        """The default timeout is 10 s, so a connection with a shorter timeout that began earlier also ends earlier."""
         with socket.create_server(("127.0.0.1", 0)) as server:
             url = f"iwarp://127.0.0.1:{server.getsockname()[1]}/x"
             hasty = start("get", url, self.out, "--timeout", "1")

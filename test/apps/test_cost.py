@@ -256,7 +256,7 @@ class Cost(Case):
 
     def assert_says_if_busy(self, host, stderr, prediction):
         share = re.fullmatch(r"(\d+) % of the processors", host["machine"]["used by other programs"])[1]
-        if int(share) != 10:  # the share is rounded
+        if int(share) != 10:  # The printed share is rounded.
             busy = int(share) > 10
             self.assertEqual("is not reliable" in stderr, busy)
             self.assertEqual("busy when measured" in prediction, busy)

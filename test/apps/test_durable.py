@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file that has its final name is complete: after kill -9 of either side at any moment, on disks that are full or
-fail, and after a power cut at any point. 24 kills; with IWARP_LONG=1 500."""
+"""A file that has its final name must be complete: after kill -9 of either side at any moment, on disks that are
+full or fail, and after a power cut at any point. The test kills 24 times, or 500 times with IWARP_LONG=1."""
 import contextlib
 import errno
 import itertools
@@ -25,14 +25,14 @@ def content(version):
 
 
 def disk(fail, log):
-    """Returns an environment in which these (call, n, errno) fail and all others are recorded."""
+    """Returns an environment in which the given calls (call, n, errno) fail and all other calls are recorded."""
     return dict(os.environ, LD_PRELOAD=os.environ["DISK"], DISK_LOG=str(log),
                 DISK_FAIL=",".join(f"{call}:{n}:{code}" for call, n, code in fail),
                 ASAN_OPTIONS="verify_asan_link_order=0")
 
 
 class Watcher:
-    """Reads a file by its name over and over: it must be complete each time."""
+    """A thread that reads a file by its name over and over: the file must be complete each time."""
 
     def __init__(self, path, may_be):
         self.path, self.may_be = path, may_be
@@ -112,7 +112,7 @@ class Kills(Case):
 
 
 class Disk(Case):
-    """Either side has the failing disk."""
+    """First the server and then the client has the failing disk."""
 
     def setUp(self):
         super().setUp()
@@ -136,7 +136,7 @@ class Disk(Case):
 
 
 class Failures(Disk):
-    """The earlier file stays until the new one is complete."""
+    """The previous file stays until the new one is complete."""
 
     def check_refused(self, fail, pattern, after=0):
         for old in (True, False):
@@ -168,14 +168,14 @@ class Failures(Disk):
 
 
 class PowerCut:
-    """A directory as a log of calls leaves it. Changes that were not synced may be lost."""
+    """The state of a directory after the calls of a log. Changes that were not synced may be lost."""
 
     def __init__(self, old, new):
         self.old, self.new = old, new
         self.written = {}  # inode: synced content
         self.pending = {}  # inode: [(offset, length)] of writes since the last sync
         self.names = {"f": "old"} if old is not None else {}
-        self.moves = []  # of names, since the last sync of the directory
+        self.moves = []  # renames since the last sync of the directory
 
     def take(self, line):
         call, subject, *rest = line.split()
@@ -206,8 +206,8 @@ class PowerCut:
         return names
 
     def states(self):
-        """Yields each possible content of the file after a cut: without unsynced writes, and with any prefix of the
-        unsynced moves."""
+        """Yields each possible content of the file after a power cut: without unsynced writes, and with any prefix
+        of the unsynced renames."""
         for moves in range(len(self.moves) + 1):
             inode = self.after(moves).get("f")
             if inode is None:
@@ -239,10 +239,10 @@ class PowerCuts(Disk):
                     for line, state in self.states(old, lines):
                         cuts += 1
                         self.assertIn(state, whole, f"cut after {line} of {lines}")
-                    # The command has reported success: from now on no cut may lose the file.
+                    # The command has reported success: after this no power cut may lose the file.
                     last = [state for line, state in self.states(old, lines) if line == lines[-1]]
                     self.assertEqual(last, [content(1)], path)
-                    # Without the sync of the file, or that of the directory, a cut could lose it.
+                    # Checks that both syncs are needed: without one of them, a power cut could lose the file.
                     syncs = [line for line in lines if line.startswith("sync")]
                     self.assertEqual([s == "sync folder" for s in syncs], [False, True], lines)
                     worse = [line for line in lines if line != syncs[0]]

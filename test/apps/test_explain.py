@@ -106,7 +106,7 @@ class Siw(Case):
                               timeout=TIMEOUT, check=True)
         whole = self.explain(SIW / "rping-stock.pcap")
         self.assertEqual(done.stdout.decode(), whole)
-        # Like a ring of capture files, each with its own header.
+        # Splits the capture into several, each with its own header, as a ring of capture files does.
         packets = list(records(capture))
         parts = []
         for number, at in enumerate(range(0, len(packets), 7)):
@@ -143,7 +143,7 @@ class Packed(Case):
         done = subprocess.run([IWARP, "explain", "-"], input=self.packed.read_bytes(), capture_output=True,
                               timeout=TIMEOUT, check=True)
         self.assertEqual(done.stdout.decode(), self.whole)
-        # Several members, and the zero padding that tape archives end with.
+        # The file has several members, and the zero padding with which tape archives end.
         self.packed.write_bytes(gzip.compress(self.capture[:3000]) + gzip.compress(self.capture[3000:]) + bytes(512))
         self.assertEqual(self.assert_ok(run("explain", self.packed)), self.whole)
         plain = self.scratch / "demo.pcapng"
@@ -223,7 +223,7 @@ class Spoiled(Case):
             for p in records(capture)))
         text = self.assert_ok(run("explain", cut))
         self.assertIn("octets were not captured)", text)
-        # The second of two FPDUs in a packet begins after the captured part.
+        # The second of two FPDUs in a packet begins behind the captured part.
         self.assertIn(": the octets that say how long it is were not seen\n", text)
         self.assertIn(", 33 frames, 0 violations\n", text)
         text = self.assert_ok(run("explain", "-v", cut))

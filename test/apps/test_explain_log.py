@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Logs: --trace FILE.qlog, and iwarp explain as its reader. They hold what no capture has. Logs of other programs,
-and cut or invalid ones, are read with a message about what was skipped."""
+"""Logs: --trace FILE.qlog, and iwarp explain as its reader. A log holds details that no capture has. explain reads
+logs of other programs, and truncated or invalid logs, and prints what it skipped."""
 import json
 import os
 import pathlib
@@ -17,8 +17,8 @@ SEPARATOR = b"\x1e"
 
 
 def records(path, killed=False):
-    """Returns the objects of a log; each must have its separator and its line end. Linux may truncate a write when
-    the process is killed."""
+    """Returns the objects of a log; each must have its separator and its line end. A killed process may leave an
+    incomplete line, since Linux may truncate its write."""
     octets = path.read_bytes()
     assert octets.startswith(SEPARATOR), octets[:20]
     found, parts = [], octets.split(SEPARATOR)[1:]

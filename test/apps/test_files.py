@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serve, get and put: content, many clients, and that no failure leaves partial files."""
+"""serve, get and put: content, many clients, and that no failure leaves partial files behind."""
 import contextlib
 import filecmp
 import os
@@ -15,7 +15,7 @@ from support import (Case, TIMEOUT, Server, main, octets_written, processes, run
                      wait_until)
 
 MIB = 1 << 20
-LONG_TRANSFER = 512 * MIB  # sparse; large enough to be interrupted in the middle
+LONG_TRANSFER = 512 * MIB  # a sparse file, large enough to be interrupted in the middle
 
 
 class Content(Case):
@@ -84,7 +84,7 @@ class Content(Case):
             self.assert_ok(run("put", source, server.url()))
             self.assert_fails(run("get", server.url("f"), fifo), 1, "no process has it open for reading$")
             with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader:
-                held = os.open(fifo, os.O_RDWR)  # until the reader has opened it, too
+                held = os.open(fifo, os.O_RDWR)  # open until the reader has opened it, too
                 result = []
                 worker = threading.Thread(target=lambda: result.append(
                     run("get", "-q", server.url("f"), fifo)))
@@ -142,7 +142,7 @@ class Refusals(Case):
         self.assertEqual(self.names(self.dir), [])
 
     def test_a_full_disk_at_the_server(self):
-        limit = (8 * MIB, 8 * MIB)  # limit of a file's size: fails like a full disk
+        limit = (8 * MIB, 8 * MIB)  # the maximum size of a file, so that a write fails as on a full disk
         with Server("serve", self.dir,
                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)) as server:
             self.assert_fails(run("put", self.file("f", 9 * MIB), server.url()), 1,
@@ -264,7 +264,7 @@ class Killed(Case):
             _, err = client.communicate(timeout=TIMEOUT)
         self.assertEqual(client.returncode, 1)
         self.assertRegex(err, r"^iwarp put: .*\n$")
-        with Server("serve", self.dir):  # removes partial files, which exist on file systems without O_TMPFILE
+        with Server("serve", self.dir):  # It removes partial files, which need a file system without O_TMPFILE.
             self.assertEqual(self.names(self.dir), [])
 
     def test_the_client_of_a_get_is_killed(self):

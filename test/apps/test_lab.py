@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """iwarp lab without a browser: its WebAssembly module computes the same results as the native build, and the
-command serves its page. IWARP_LONG=1: 100,000 sessions instead of 4,000."""
+command serves its page. The test runs 4,000 sessions, or 100,000 with IWARP_LONG=1."""
 import http.client
 import os
 import pathlib

@@ -90,7 +90,7 @@ class Shown(Case):
             report = json.loads(client.communicate(timeout=TIMEOUT)[0])
             self.assertEqual(client.returncode, 0)
             wait_until(lambda: metrics.Figures(theirs)("iwarp_connections_open") == 0, "the end")
-            # The report counts what happened between two moments.
+            # The report counts only what happened between the start and the end of the measurement.
             after = metrics.Figures(theirs)
             for name in ("octets_received", "octets_placed", "fpdus_received"):
                 counted = report["counters"]["server"][name]
@@ -100,7 +100,7 @@ class Shown(Case):
             self.assertGreaterEqual(after("iwarp_octets_received_total"),
                                     during("iwarp_octets_sent_total"))
             self.assert_ok(run("perf", server.address, "send-lat", "--duration", "0.1"))
-            again = metrics.Figures(theirs)  # another Rnic adds to the same sums
+            again = metrics.Figures(theirs)  # The next run has another Rnic, which adds to the same sums.
             self.assertGreater(again("iwarp_octets_received_total"),
                                after("iwarp_octets_received_total"))
             self.assertEqual(again("iwarp_setups_established_total", side="passive"), 2)
@@ -155,7 +155,7 @@ class Kept(Case):
                     while big.recv(4096):
                         pass
                 except OSError:
-                    pass  # closed or reset before everything was sent
+                    pass  # The server has closed or reset the connection before everything was sent.
             for request, status in ((b"POST /metrics HTTP/1.0\r\n\r\n", "405"),
                                     (b"GET /etc/passwd HTTP/1.0\r\n\r\n", "404"),
                                     (b"\x16\x03\x01\x02\r\n\r\n", "400"),

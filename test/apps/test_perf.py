@@ -170,7 +170,7 @@ class Perf(Case):
                 self.addCleanup(client.communicate)
                 self.addCleanup(client.kill)
                 self.assertIn(test, client.stdout.readline())
-                self.assertIn("messages/s", client.stdout.readline())  # it is at work
+                self.assertIn("messages/s", client.stdout.readline())  # The client is at work once it prints this.
                 server.process.send_signal(signal.SIGSTOP)
                 silent = 0
                 while silent < 3:
@@ -312,13 +312,13 @@ class Perf(Case):
                            ("tcp-stream", "--event"), ("tcp-pingpong", "--epoll")):
             with self.subTest(test=test, mode=mode):
                 client = self.working_client("--self", test, mode)
-                os.killpg(client.pid, signal.SIGINT)  # as a terminal does: the server gets the signal, too
+                os.killpg(client.pid, signal.SIGINT)  # A terminal also signals the server.
                 out, err = client.communicate(timeout=TIMEOUT)
                 self.assertRegex(err, r"^iwarp perf: interrupted after [\d.]+ of 60 seconds\n$")
                 self.assertEqual(client.returncode, 0)
                 self.assertRegex(out, r"(?m)^  (throughput|one-way latency) +\S")
                 self.assertRegex(out, r"\n  CPU s per GB +[\d.]+ +[\d.]+\n")
-                # If no interval is complete there is only the summary.
+                # If no interval is complete, the client prints only the summary.
                 for end in re.findall(r"(?m)^ +[\d.]+-([\d.]+) +s .*messages/s", out):
                     self.assertLess(float(end), 60)
 
@@ -375,7 +375,7 @@ class Perf(Case):
                                  (1, "iwarp perf: the peer says: this server was interrupted\n"))
 
     def plan_of_a_client(self):
-        """What a client sends first."""
+        """Returns the first message of a client."""
         with socket.create_server(("127.0.0.1", 0)) as server:
             client = start("perf", f"127.0.0.1:{server.getsockname()[1]}", "write-bw", "--duration", 0.1, "--warm-up", 0)
             peer, _ = server.accept()

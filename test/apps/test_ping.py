@@ -58,7 +58,7 @@ class Ping(Case):
             endless = start("ping", server.address, "--count", 0)
             self.addCleanup(endless.communicate)
             self.addCleanup(endless.kill)
-            endless.stdout.readline()  # the server serves it
+            endless.stdout.readline()  # The server is serving this client.
             self.assert_fails(run("ping", server.address), 1,
                               "rejected the connection: busy: too many clients$")
 
@@ -89,7 +89,7 @@ class Ping(Case):
             self.assertRegex(err, r"^iwarp ping: .*\n$")
 
     def test_immediate_data_is_no_answer_to_a_read(self):
-        """FPDUs made by hand, without CRC: an advert, and Immediate Data instead of the answer."""
+        """Sends FPDUs made by the test, without CRC: an advert, and Immediate Data instead of the answer."""
         def fpdu(opcode, msn, payload):
             ulpdu = struct.pack(">BBIIII", 0x41, 0x40 | opcode, 0, 0, msn, 0) + payload
             return struct.pack(">H", len(ulpdu)) + ulpdu + bytes(-(len(ulpdu) + 2) % 4) + bytes(4)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client that breaks the rules of the file protocol: hostile_client HOST:PORT ATTACK [NAME].
-// Prints the server's answer: "refused: REASON", "gone: REASON", or an answer that it should not
-// have sent. The server must refuse, and continue to serve.
+// Prints the server's reaction: "refused: REASON", "gone: REASON", or an answer that the server
+// should not have sent. The server must refuse, and continue to serve.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -83,8 +83,8 @@ class Attacker {
     listen();
   }
 
-  /// Sends Immediate Data while the server waits for windows, more of which follow than it has
-  /// buffers.
+  /// Sends Immediate Data while the server waits for windows. There is more Immediate Data than the
+  /// server has buffers.
   void immediate_while_getting(const std::string& name) {
     auto& messages = client_.messages();
     messages.send(GetRequest{name});
@@ -98,7 +98,7 @@ class Attacker {
     }
   }
 
-  /// Keeps as many zero-length Reads in flight as possible, for ever; they require no access
+  /// Keeps as many zero-length Reads in flight as possible, for ever. Such Reads require no access
   /// rights.
   void flood() {
     auto& session = client_.session();

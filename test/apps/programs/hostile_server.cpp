@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file server that attacks its only client: hostile_server ATTACK. Prints its port, then the
-// outcome: "gone: REASON", or "done" if the client stopped nothing. An attack that reads memory it
-// must not read prints "read: OCTETS" if it got any of the client's octets.
+// outcome: "gone: REASON", or "done" if the client tolerated the attack. An attack that reads
+// memory it must not read prints "read: OCTETS" if it got any of the client's octets.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -59,8 +59,8 @@ class Attacker {
   void add() { run(WrOpcode::kFetchAdd, (8 - window_.memory.to % 8) % 8, 8, window_.memory.stag); }
   void guess() { run(WrOpcode::kWrite, 0, kSize, verbs::Stag{window_.memory.stag.value ^ 1}); }
 
-  // Announces the piece, which then belongs to the client, by a Send that leaves the rights in
-  // place; a correct server would revoke them with it.
+  // Announces by a Send that the piece is complete and now belongs to the client. The Send leaves
+  // the access rights in place; a correct server would revoke them with it.
   void say_piece() { messages_.send(Piece{0}); }
   void say_done() {
     const std::vector<std::byte> octets(kSize, kTrue);
@@ -108,7 +108,7 @@ struct Attack {
 constexpr std::uint64_t kBefore = ~std::uint64_t{0};
 
 constexpr std::array kAttacks{
-    // For get, whose windows allow writing.
+    // Attacks on get, whose windows allow writing.
     Attack{"read", [](Attacker& a) { a.read(); }},
     Attack{"add", [](Attacker& a) { a.add(); }},
     Attack{"guess", [](Attacker& a) { a.guess(); }},
@@ -129,14 +129,14 @@ constexpr std::array kAttacks{
              a.say_done();
              a.keep_writing(kFalse);
            }},
-    // For put, whose windows allow reading.
+    // Attacks on put, whose windows allow reading.
     Attack{"write", [](Attacker& a) { a.write(kFalse); }},
     Attack{"read-before", [](Attacker& a) { a.read(kBefore, 1); }},
     Attack{"read-behind", [](Attacker& a) { a.read(0, kSize + 1); }},
     Attack{"read-after-piece",
            [](Attacker& a) {
              a.say_piece();
-             a.await_finish();  // The client reports that it is done with the window.
+             a.await_finish();  // The client reports that it no longer needs the window.
              a.read();
            }},
 };
@@ -153,7 +153,7 @@ void attack(const Attack& how) {
   try {
     attacker.serve(*event->request);
     how.run(attacker);
-    attacker.await_finish();  // No answer is due: this waits for the end of the stream.
+    attacker.await_finish();  // The client sends no Finish: this waits for the end of the stream.
     std::puts("done");
   } catch (const PeerGone& error) {
     std::printf("gone: %s\n", error.what());

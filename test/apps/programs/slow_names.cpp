@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library to be preloaded that acts as a name server without answers. Lookups of "slow.invalid"
-// block for ever; the file named by SLOW_NAMES_BEGUN shows that one has begun.
+// A preloaded library that acts as a name server which does not answer. Lookups of "slow.invalid"
+// block for ever; the library creates the file named by SLOW_NAMES_BEGUN when a lookup has begun.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netdb.h>

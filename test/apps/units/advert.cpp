@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The advert and the ping text, octet for octet as in rping.
+// Tests the advert and the ping text, which must have the same octets as in rping.
 #include "common/connection/advert.hpp"
 
 #include <doctest/doctest.h>

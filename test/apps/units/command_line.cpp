@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands as data: parsing, values, help, suggestions.
+// Tests commands that are described as data: parsing, values, help, suggestions.
 #include <doctest/doctest.h>
 
 #include "command_line/command.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files on disk: no name escapes the directory, no file appears before it is complete, and no
+// Tests files on disk: no name escapes the directory, no file appears before it is complete, and no
 // partial file remains.
 #include "transfer/file_store.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The session of iwarp lab: commands, steps forwards and back, faults and the Terminates they
-// cause.
+// Tests the session of iwarp lab: commands, steps forwards and back, faults and the Terminates that
+// they cause.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -115,7 +115,7 @@ TEST_CASE("lab: what is stepped back comes again when it is stepped forwards") {
   REQUIRE(other.open(script));
   CHECK((state_json(other.session()) == behind));
   REQUIRE(other.back(Step::kOperation));
-  REQUIRE(other.open(other.script()));  // including the steps that follow
+  REQUIRE(other.open(other.script()));  // The script includes the steps ahead.
   REQUIRE(other.forward(Step::kOperation));
   CHECK((state_json(other.session()) == behind));
   CHECK((before != behind));

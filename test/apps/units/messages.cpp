@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codec of the file protocol: golden octets, and every truncation, bit flip and wrong length.
+// Tests the codec of the file protocol: golden octets, and every truncation, bit flip and wrong
+// length.
 #include "transfer/messages.hpp"
 
 #include <doctest/doctest.h>
@@ -124,7 +125,7 @@ TEST_CASE("any flipped bit gives a refusal or another well-formed message") {
       octets[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
       const auto back = decode_message(octets);
       if (back) CHECK(octets_of(*back) == octets);
-      if (bit < 8 * 5) CHECK_FALSE(back.has_value());  // magic and version
+      if (bit < 8 * 5) CHECK_FALSE(back.has_value());  // The bit is in the magic or the version.
     }
   }
 }

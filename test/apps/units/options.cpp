@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options that all commands share, from the command line to the connection.
+// Tests the options that all commands share, from the command line to the connection.
 #include "common/connection/options.hpp"
 
 #include <doctest/doctest.h>

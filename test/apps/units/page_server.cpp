@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server of iwarp lab with more connections than it holds at a time.
+// Tests the server of iwarp lab with more connections than it holds at a time.
 #include "lab/page_server.hpp"
 
 #include <arpa/inet.h>
@@ -62,7 +62,9 @@ struct Serving {
     close(stop);
   }
   int stop = eventfd(0, EFD_CLOEXEC);
-  PageServer server{0, "the page", std::chrono::hours(1)};  // so that no connection times out
+  PageServer server{
+      0, "the page",
+      std::chrono::hours(1)};  // The timeout is so long that no connection reaches it.
   std::thread thread{[this] { server.run(stop); }};
 };
 
@@ -73,7 +75,7 @@ TEST_CASE("silent connections give way to new ones, the oldest first") {
   std::deque<Browser> silent;
   for (std::size_t i = 0; i != PageServer::kMaxClients + 8; ++i) {
     silent.emplace_back(serving.server.port());
-    silent.back().send("GET ");  // which is an incomplete request
+    silent.back().send("GET ");  // This is an incomplete request.
   }
   const Browser other(serving.server.port());
   other.send(kRequest);

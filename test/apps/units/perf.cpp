@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of iwarp perf that need no connection: percentiles, intervals, the pattern, and a plan
-// from an untrusted client.
+// Tests the parts of iwarp perf that need no connection: percentiles, intervals, the pattern, and a
+// plan from an untrusted client.
 #include <doctest/doctest.h>
 #include <sys/epoll.h>
 
@@ -75,15 +75,15 @@ TEST_CASE("intervals are shown as they pass, each with what is its own, and the 
   Intervals intervals(milliseconds(1000), [&](const Interval& one) { shown.push_back(one); });
   const Intervals::Time start{};
   Histogram latency;
-  CHECK_FALSE(intervals.due(start + milliseconds(5000)));  // not before it begins
+  CHECK_FALSE(intervals.due(start + milliseconds(5000)));  // The first interval has not begun.
   intervals.begin(start, milliseconds(60'000));
   CHECK_FALSE(intervals.due(start + milliseconds(999)));
   REQUIRE(intervals.due(start + milliseconds(1001)));
   latency.add(nanoseconds(10));
   intervals.end_interval(start + milliseconds(1001), 1, latency);
   CHECK_FALSE(intervals.due(start + milliseconds(1999)));
-  // After a pause there is one long interval, which ends with the next message; the next ends at a
-  // whole second.
+  // After a pause there is one long interval, which ends with the next message. The interval after
+  // it ends at a whole second.
   latency.add(nanoseconds(30));
   latency.add(nanoseconds(30));
   intervals.end_interval(start + milliseconds(3500), 3, latency);
@@ -102,15 +102,15 @@ TEST_CASE("intervals are shown as they pass, each with what is its own, and the 
   CHECK(shown[2].messages == 1);
   CHECK_FALSE(shown[0].partial);
   CHECK_FALSE(shown[1].partial);
-  CHECK(shown[2].partial);  // it ended early, after 0.2 s
+  CHECK(shown[2].partial);  // The interval ended early, after 0.2 s.
 }
 
 TEST_CASE("a rest that is too short for an interval of its own belongs to the last one") {
   using std::chrono::milliseconds;
   struct Example {
-    int duration, end;           // ms: planned, and actual
-    std::vector<double> bounds;  // seconds
-    bool partial;                // of the last interval
+    int duration, end;           // in ms: planned duration, and actual end
+    std::vector<double> bounds;  // in seconds
+    bool partial;                // whether the last interval is partial
   };
   for (const auto& [duration, end, bounds, partial] :
        {Example{3000, 3004, {1, 2, 3.004}, false}, Example{3300, 3301, {1, 2, 3.301}, false},
@@ -168,7 +168,9 @@ TEST_CASE("a plan is the same after its way to the server, and one out of bounds
   refused([](Plan& p) { p.check = true; });
   refused([](Plan& p) { p.qps = 2; });
   refused([](Plan& p) { p.test = find_test("read-bw"); });
-  refused([](Plan& p) { p.test = find_test("tcp-stream"); });  // and it has no outstanding Reads
+  refused([](Plan& p) {
+    p.test = find_test("tcp-stream");
+  });  // tcp-stream also has no outstanding Reads.
 }
 
 TEST_CASE("an unknown host and an address of another machine are told apart") {

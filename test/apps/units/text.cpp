@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text for users: units, progress, error texts, digests.
+// Tests text for users: units, progress, error texts, digests.
 #include <doctest/doctest.h>
 
 #include <cerrno>
