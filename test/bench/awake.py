@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the processors from halting, like booting with idle=poll: runs one process for each of them that spins in
-the class SCHED_IDLE, which any other process preempts at once. Waking up a halted virtual processor takes up to 100
-us, depending on its neighbours, which would dominate the result of a test with sleeping processes."""
+"""Keeps the processors from halting, as booting with idle=poll does: for each processor it runs one process that
+spins in the class SCHED_IDLE, which any other process preempts at once. Waking up a halted virtual processor takes
+up to 100 us, depending on its neighbours, which would dominate the result of a test with sleeping processes."""
 import contextlib
 import os
 import signal

@@ -40,7 +40,7 @@ def link():
          f"{ADDRESSES[1]}:{PORT}"], stdout=subprocess.PIPE, text=True)
     atexit.register(server.wait)
     atexit.register(server.terminate)
-    server.stdout.readline()  # it listens
+    server.stdout.readline()  # The server prints a line when it listens.
     return names[0]
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts instructions of the data path under callgrind: two queue pairs of one process, polled by
-// one thread, with collection enabled only between the points of a row. System calls and noise do
-// not count. Run by test/bench/instructions.
+// one thread. Each row has two points between which instructions count. System calls and noise do
+// not count. test/bench/instructions starts this program.
 //
 // Time is virtual: the driver decides by time whether it is polled often enough to let its worker
 // sleep, and valgrind is slow.
@@ -27,15 +27,15 @@ namespace {
 constexpr std::uint32_t kSize = 64;
 constexpr unsigned kRounds = 200;
 constexpr unsigned kList = 16;
-constexpr unsigned kWarmUp = 150;  // so that every queue has wrapped around once
+constexpr unsigned kWarmUp = 150;  // After these messages every queue has wrapped around once.
 
-// Only the polling thread advances it. If the worker did so while the polling thread is not
-// scheduled, polls would seem to be rare.
+// The virtual time. Only the polling thread advances it: if the worker did so while the polling
+// thread is not scheduled, polls would seem to be rare.
 std::atomic<long> virtual_ns{1'000'000'000};
 constexpr long kNsPerLook = 100;
 thread_local bool moves_time = false;
 
-// Whether instructions count: between the points of the row, outside of system calls.
+// Whether instructions count now: they do between the two points of a row, except in system calls.
 bool counting = false;
 
 void count(bool on) {
@@ -44,7 +44,7 @@ void count(bool on) {
   CALLGRIND_TOGGLE_COLLECT;
 }
 
-// The points of a row that are system calls.
+// The points of a row that are at a system call.
 struct Marks {
   bool stop_at_send = false;
   bool start_after_receive = false;
@@ -118,7 +118,7 @@ class Pair {
     verbs::WorkCompletion wc;
     if (cq.poll({&wc, 1}) != 0) throw std::runtime_error("a completion of an unsignalled request");
   }
-  // The number of FPDUs received by both ends.
+  // Returns the number of FPDUs that both ends have received.
   std::uint64_t received() const { return rnic_->counters().fpdus_received; }
 
  private:
@@ -140,11 +140,11 @@ class Pair {
 
 struct Row {
   const char* name;
-  unsigned per_round;  ///< number of messages
+  unsigned per_round;  ///< number of messages per round
   std::function<void(Pair&)> round;
 };
 
-// From post_send() to the system call.
+// Counts from post_send() to the system call.
 void post_to_send(Pair& pair) {
   pair.post_receive();
   marks = {.stop_at_send = true};
@@ -156,7 +156,7 @@ void post_to_send(Pair& pair) {
   (void)iwarp::next_completion(pair.client_cq());
 }
 
-// From the return of recv() until the program has the completion.
+// Counts from the return of recv() until the program has the completion.
 void receive_to_completion(Pair& pair) {
   pair.post_receive();
   pair.send();
@@ -173,7 +173,7 @@ void empty_poll(Pair& pair) {
   count(false);
 }
 
-// From the post of the list to the completion of its last Write.
+// Counts from the post of the list to the completion of its last Write.
 void list_sender(Pair& pair) {
   const auto before = pair.received();
   count(true);
@@ -212,7 +212,7 @@ extern "C" int clock_gettime(clockid_t, timespec* out) {
   return 0;
 }
 
-// For each row, makes one dump of callgrind and prints one line "<messages> <name>".
+// Makes one dump of callgrind for each row, and prints one line "<messages> <name>".
 int main() try {
   moves_time = true;
   auto ops = net::kernel_socket_ops();

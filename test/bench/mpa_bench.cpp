@@ -84,7 +84,7 @@ Stream batch(const Setup& setup) {
   return stream;
 }
 
-/// Copies `from` into the plan, like a socket read.
+/// Copies `from` into the receive plan, as a socket read does.
 std::size_t read(Deframer& deframer, View from) {
   std::size_t n = 0;
   for (const Span piece : deframer.plan()) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one measurement with this stack or with another one, both ends on loopback, and returns {bytes_per_second,
-messages_per_second, latency (us)}, as far as the program reports them. No process outlives a call."""
+messages_per_second, latency (us)}, as far as the program reports these figures. No process outlives a call."""
 import contextlib
 import json
 import os
@@ -19,7 +19,7 @@ TIMEOUT = 120  # seconds
 
 
 class Missing(Exception):
-    """The program is not installed, or does not run here."""
+    """Raised if a program is not installed, or does not run here."""
 
 
 def output(*command, env=None):
@@ -42,12 +42,12 @@ def built(name):
 
 
 def raw_tls(size, seconds):
-    """OpenSSL alone over its own socket."""
+    """Measures OpenSSL alone over its own socket."""
     return json.loads(output(built("bench_tls_stream"), size, seconds))
 
 
 def own_address():
-    """Returns the address of the interface with the default route, as in the GID table; sends nothing."""
+    """Returns the address of the interface with the default route, which is in the GID table. Sends no packet."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
@@ -57,7 +57,7 @@ def own_address():
 
 
 def raw_udp(test, size, seconds):
-    """The kernel's UDP alone: "pingpong" or "rate"."""
+    """Measures the kernel's UDP alone; `test` is "pingpong" or "rate"."""
     return json.loads(output(built("bench_udp"), test, own_address(), size, seconds))
 
 
@@ -73,8 +73,8 @@ def free_port():
 
 
 def listens(port):
-    """Returns whether a program listens on the port; without connecting, which some servers would take for their
-    client."""
+    """Returns whether a program listens on the port. Does not connect, since some servers would take the connection
+    for their client."""
     wanted = f"{port:04X}"
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for entry in pathlib.Path(table).read_text().splitlines()[1:]:
@@ -108,7 +108,7 @@ def iwarp_over_tls(test, *options, seconds):
 
 
 def iwarp(test, *options, seconds, server="--self", prefix=()):
-    """`server`: its address. `prefix`: a command that runs the client."""
+    """Runs a test of iwarp perf. `server` is the server's address. `prefix` is a command that runs the client."""
     if not os.access(IWARP, os.X_OK):
         raise SystemExit(f"{IWARP} is not there: build it, or say where in IWARP")
     report = json.loads(output(*prefix, IWARP, "perf", server, test, *options, "--json",
@@ -140,7 +140,7 @@ UCX_TCP = {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "lo", "UCX_WARN_UNUSED_ENV_VARS"
 
 
 def ucx_perftest(words, test, size, seconds, env=None):
-    """`words`: the command that runs ucx_perftest, with the options common to all tests."""
+    """Runs a test of ucx_perftest. `words` is the command, with the options common to all tests."""
     need("ucx_perftest")
 
     def measure(iterations):
@@ -177,7 +177,7 @@ def uct_over_tcp(test, layout, size, seconds):
 
 
 def uct_over_verbs(test, layout, size, seconds):
-    """Runs the same test over rc_verbs on this stack, which UCX sees as a RoCE adapter."""
+    """Runs the same test of uct over rc_verbs on this stack, which UCX sees as a RoCE adapter."""
     return ucx_perftest((*AS_ROCE, "ucx_perftest", "-d", "iwarp0:1", "-x", "rc_verbs", "-D", layout),
                         test, size, seconds)
 
@@ -214,14 +214,16 @@ def perftest_over_ud(program, size, *options):
 
 
 def ud_latency(size, seconds):
-    """Columns: size, iterations, minimum, maximum, typical, average, deviation, 99 %, 99.9 %."""
+    """Returns the latency in the result line of perftest. Columns: size, iterations, minimum, maximum, typical,
+    average, deviation, 99 %, 99.9 %."""
     words = perftest_over_ud("ib_send_lat", size, "-n", max(1000, int(seconds * 100000)))
     return {"latency": float(words[4])}
 
 
 def ud_rate(size, seconds):
-    """Columns: size, iterations, peak and average of MB/s, millions of messages per second. Limited by time, since
-    lost datagrams would keep a count from being reached."""
+    """Returns the rates in the result line of perftest. Columns: size, iterations, peak and average of MB/s,
+    millions of messages per second. The run is limited by time, since lost datagrams would keep a count from being
+    reached."""
     words = perftest_over_ud("ib_send_bw", size, "-l", 32, "-D", max(2, round(seconds)))
     return {"messages_per_second": float(words[4]) * 1e6}
 
