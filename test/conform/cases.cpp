@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of cases: what reports and readers rely on.
+// Tests the tables of cases: the properties on which reports and readers rely.
 #include <doctest/doctest.h>
 
 #include <set>

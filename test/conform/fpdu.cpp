@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tester's own FPDU builder: the worked frames, and the same octets as mpa::Framer for valid
-// FPDUs. Both are written independently of each other and of the reference they are compared with.
+// Tests the tester's own FPDU builder against the worked frames, and against mpa::Framer for valid
+// FPDUs. The builder shares no code with the framer or with the reference.
 #include "conform/script/fpdu.hpp"
 
 #include <doctest/doctest.h>
@@ -45,7 +45,7 @@ Octets framed_by_mpa(const Octets& ulpdu, const Framing& framing) {
   return out;
 }
 
-// Returns the CRC field at the end, least significant octet first.
+// Returns the CRC field at the end of `fpdu`, least significant octet first.
 std::uint32_t crc_field(const Octets& fpdu) {
   std::uint32_t value = 0;
   for (std::size_t i = 4; i != 0; --i) {

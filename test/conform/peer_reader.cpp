@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the tester reads a peer's octets: both layouts of a Terminate, wrong CRCs, endings.
+// Tests how the tester reads a peer's octets: both layouts of a Terminate, wrong CRCs, and endings.
 #include "conform/script/peer_reader.hpp"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ using apps::conform::Received;
 using apps::conform::untagged;
 using Kind = Received::Kind;
 
-/// A reader after both startup frames: FPDUs with CRC follow.
+/// A reader after both startup frames. FPDUs with a CRC follow.
 struct Established {
   PeerReader peer_reader;
   apps::conform::Framing framing;

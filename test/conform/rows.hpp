@@ -13,8 +13,8 @@
 
 namespace iwarp::test {
 
-// POSIX extended regular expressions: GCC 12 warns about its own std::regex in builds with
-// sanitizers.
+// Uses POSIX extended regular expressions, because GCC 12 with sanitizers warns about its own
+// std::regex.
 class Pattern {
  public:
   explicit Pattern(const char* text) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a case handles peers that would keep it busy forever.
+// Tests how a case handles peers that would keep it busy for ever.
 #include "conform/script/script.hpp"
 
 #include <doctest/doctest.h>
@@ -47,17 +47,18 @@ class StubbornPeer {
 
  private:
   Acceptor acceptor_{{.host = "127.0.0.1", .port = 0}};
-  std::jthread thread_;  // last: joined before the other members are destroyed
+  std::jthread thread_;  // This is last, so it is joined before the other members are destroyed.
 };
 
 }  // namespace
 
 TEST_CASE("a peer that never stops talking does not keep a case for ever") {
-  // It does stop in the end, to distinguish a tester that waits for that from one that does not.
+  // The peer does stop in the end, so that a tester that waits for the end fails instead of
+  // blocking.
   const StubbornPeer peer([](const auto& send, const Octets& reply) {
     Framing framing;
     const auto small = make_fpdu(make_ulpdu(untagged(rdmap::Opcode::kSend, 1), {}), framing);
-    Octets burst;  // faster to send than to read
+    Octets burst;  // The peer sends this faster than the tester reads it.
     while (burst.size() < kMiB) burst.insert(burst.end(), small.begin(), small.end());
     send(reply);
     for (const auto until = Clock::now() + std::chrono::seconds(30); Clock::now() < until;) {

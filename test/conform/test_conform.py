@@ -26,16 +26,17 @@ MAY_SKIP = (
     ("the peer does not ask for CRC", lambda options: "--crc=off" in options),
     ("the peer does not ask for peer-to-peer mode", lambda options: "--rtr=" not in options),
     ("the peer asks for peer-to-peer mode", lambda options: "--rtr=" in options),
-    # The peer has IRD to spare for the Reads with which a peer like itself would ask.
+    # The peer accepts more Reads than one segment holds: its IRD includes Reads with which a peer of the same kind
+    # would request acknowledgements.
     ("the peer agreed to more than one TCP segment has", lambda options: "acked" in options),
     ("it advertises less", lambda options: "--size=" not in options),
-    # Whichever comes first: the rest of the burst, or its program's reaction to a nonsensical
+    # The peer may end the stream before the rest of the burst arrives, as its program reacts to a meaningless
     # message.
     ("the peer's program ended the stream first", lambda options: True),
 )
 # Cases that a peer must fail because of an option.
 MUST_FAIL = {"--crc=off": {"mpa/startup/crc-by-default"}}
-# The SHOULD cases are only run with --markers: some take as long as the peer waits.
+# The SHOULD cases run only with --markers: some of them take as long as the peer waits.
 SERVERS = ("", "--markers", "--crc=off", "--completions=acked")
 CLIENTS = ("--size=1M", "--markers --size=1M", "--crc=off", "--rtr=write", "--rtr=read",
            "--rtr=send", "--completions=acked")
@@ -47,8 +48,7 @@ class OwnPeer(Case):
     def run_cases(self, role, options, *arguments):
         with tempfile.NamedTemporaryFile(suffix=".json") as report:
             should = ["--should"] if "--markers" in options else []
-            # A limit that a peer under a sanitizer can also meet, with others running at the same
-            # time.
+            # The limit is long enough for a peer under a sanitizer while other tests run.
             done = run("conform", *arguments, *should, "--timeout=30",
                        f"--json={report.name}", timeout=900)
             results = json.load(report)
@@ -85,7 +85,7 @@ class OwnPeer(Case):
         self.assertGreater(len(passed), 150)
 
     def test_both_roles(self):
-        # In parallel: both spend most of their time waiting.
+        # The two roles run in parallel, since both spend most of their time waiting.
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             roles = [pool.submit(self.check, self.run_server, SERVERS),
                      pool.submit(self.check, self.run_client, CLIENTS)]
@@ -94,7 +94,7 @@ class OwnPeer(Case):
 
 
 class Generated(Case):
-    """Sessions generated from fields, limits and states. All of them with IWARP_LONG=1."""
+    """Sessions generated from fields, limits and states. IWARP_LONG=1 runs all of them."""
     CHOICE = [] if os.environ.get("IWARP_LONG") == "1" else ["--cases=200", "--pairs=40"]
     SEED = os.environ.get("IWARP_SEED", "1")
 
@@ -134,13 +134,13 @@ class Generated(Case):
 
 @contextlib.contextmanager
 def silent_listener():
-    """A peer that accepts connections and never sends anything."""
+    """The peer accepts connections and never sends anything."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener.getsockname()[1]
 
 
 def waiting(*arguments):
-    """Starts iwarp conform without a client command. Returns it and the port where it waits."""
+    """Starts iwarp conform without a client command. Returns the process and the port on which it waits."""
     conform = start("conform", "--serve", "0", *arguments)
     return conform, int(re.search(r":(\d+)$", conform.stderr.readline().strip())[1])
 
@@ -244,7 +244,7 @@ class Peers(Case):
 
     def test_a_port_alone_is_one_of_all_addresses(self):
         conform, port = waiting("--only", "mpa/crc/wrong-field")
-        # Any address of this machine will do; 127.0.0.2 is not the usual one.
+        # The tester accepts a client on any address of this machine, not only on the usual 127.0.0.1.
         run("ping", f"127.0.0.2:{port}", "--count", 1)
         out, _ = conform.communicate(timeout=TIMEOUT)
         self.assertIn("1 cases, 1 passed", out)

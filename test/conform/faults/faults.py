@@ -13,9 +13,9 @@ class Fault:
     file: str
     old: str
     new: str
-    cases: tuple              # each of which must fail
-    role: str = "responder"   # of the broken peer
-    options: tuple = ()       # of the broken peer's command line
+    cases: tuple  # each of these cases must fail
+    role: str = "responder"  # role of the broken peer
+    options: tuple = ()  # options of the broken peer's command line
 
 
 DEFRAMER, FRAMER = "mpa/src/deframer.cpp", "mpa/src/framer.cpp"

@@ -17,11 +17,11 @@ from faults import FAULTS
 
 BROKEN = os.environ["IWARP_BROKEN_COMMAND"]
 TIME_LIMIT = 3  # seconds; failing cases often wait that long
-AT_ONCE = 4     # faults; most of the time is spent waiting
+AT_ONCE = 4  # number of faults tested at once; most of the time is spent waiting
 
 
 class BrokenServer(support.Server):
-    """iwarp_broken ping --server with that fault, or without any if it is None."""
+    """Runs iwarp_broken ping --server with `fault`, or without a fault if it is None."""
 
     def __init__(self, fault, *options):
         environment = {**os.environ, "IWARP_BREAK": fault or ""}
@@ -39,7 +39,7 @@ def conform(*arguments):
 
 
 def run_cases(cases, role, options, fault=None):
-    """Returns the results of these cases, or of all if empty, against the peer with that fault, by id."""
+    """Returns the results by id: of `cases`, or of all cases if that is empty, against a peer with `fault`."""
     only = [word for case in cases for word in ("--only", case)]
     if role == "responder":
         with BrokenServer(fault, *options) as server:
@@ -52,7 +52,7 @@ def run_cases(cases, role, options, fault=None):
 
 
 def problems_of(fault):
-    """Yields what is wrong with one row of the table; nothing if its cases find its fault."""
+    """Yields the problems with one row of the table, none if each of its cases finds the fault."""
     healthy = run_cases(fault.cases, fault.role, fault.options)
     broken = run_cases(fault.cases, fault.role, fault.options, fault.id)
     for case in fault.cases:
