@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls that a plan makes fail: system calls of the driver, the memory allocator, and the start
-// of a thread. Each call is counted; one of one kind, or a few in a row, fails.
+// of a thread. Every call is counted. The plan makes one call of one kind fail, or several in a
+// row.
 #pragma once
 
 #include <array>
@@ -38,13 +39,13 @@ enum class Kind : std::uint8_t {
 };
 inline constexpr std::size_t kKinds = 24;
 
-/// Used instead of an errno: the call moves only one byte.
+/// Means that the call transfers only one byte. Used in place of an errno.
 inline constexpr int kOneOctet = -1;
 
-/// One way in which calls of a kind fail.
+/// One way in which calls of a kind may fail.
 struct Way {
   int code = 0;
-  /// The caller must do without it: everything succeeds nevertheless.
+  /// Whether the stack must do without the call, so that everything succeeds nevertheless.
   bool is_harmless = false;
   unsigned in_a_row = 1;
 };
@@ -54,7 +55,8 @@ std::span<const Way> ways_of(Kind kind);
 
 struct Plan {
   Kind kind = Kind::kMemory;
-  unsigned long nth = 0;  ///< counted from 1; 0: none fails
+  unsigned long nth =
+      0;  ///< ordinal of the first call that fails, from 1 on; 0 means that none fails
   Way way;
 };
 
@@ -62,11 +64,11 @@ struct Plan {
 void begin(const Plan& plan);
 /// Stops making calls fail.
 void end();
-/// Returns whether it is called between begin() and end() of a plan with a harmful failure.
+/// Returns true between begin() and end() of a plan with a harmful failure.
 bool may_break();
 /// Returns the number of calls of each kind since begin().
 std::array<unsigned long, kKinds> counts();
-/// Returns how many of them failed.
+/// Returns the number of calls that failed since begin().
 unsigned long failed();
 
 }  // namespace failing

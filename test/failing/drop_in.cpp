@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same through the C interface: two ids on one event channel, each with one queue.
+// Does what native.cpp does through the C interface: two ids on one event channel, each with one
+// completion queue.
 #include <poll.h>
 #include <rdma/rdma_cma.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs each scenario once to count its calls, then once for each call and way to fail, each in its
-// own process. Checks that the scenario ends by itself, that it reports an error or everything is
-// correct, that no descriptor is leaked, and that the same process can then run it successfully.
+// Runs each scenario once to count its calls, then once for each call and each way to fail, each
+// time in a process of its own. Checks that the scenario ends by itself, that it either reports an
+// error or transfers everything correctly, that no descriptor is leaked, and that the same process
+// can then run the scenario successfully.
 //
 //   failing [--all] [--most N] [--kind NAME] [--scenario NAME] [--jobs N]
 //   failing --one SCENARIO KIND NTH WAY      in this process, for a debugger
@@ -69,9 +70,9 @@ std::string again(const Scenario& scenario) {
   return {};
 }
 
-// A plan with a harmful failure has a short time limit for startup. Returns whether the machine was
-// too slow for it, so that the call that should have failed was not reached. Either end may report
-// that.
+// Returns whether startup timed out because the machine was too slow, so that the call that should
+// have failed was not reached. A plan with a harmful failure has a short time limit for startup.
+// Either end may report the timeout.
 bool is_too_late(const std::string& error) {
   return error.find("did not finish the MPA startup in time") != std::string::npos ||
          error.starts_with("accept: ");
@@ -91,11 +92,12 @@ void judge(const Trial& trial, Report& report) {
   if (!outcome.violation.empty()) return report.say(outcome.violation);
   if (without_need) return report.say("without need: " + outcome.error);
   if (const auto wrong = again(trial.scenario); !wrong.empty()) return report.say(wrong);
-  // The last eight event channels that were destroyed are kept for a while.
+  // The library keeps the last eight event channels that were destroyed for a while. Nine more runs
+  // fill that cache before the descriptors are counted.
   for (int i = 0; i < 9 && trial.scenario.run == drop_in; ++i) (void)trial.scenario.run();
   const auto kept = trial.scenario.run == drop_in ? descriptors() : before;
   if (const auto wrong = again(trial.scenario); !wrong.empty()) return report.say(wrong);
-  // A thread that resolves a name ends by itself.
+  // A thread may still be resolving a name; it ends by itself.
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(kLimit / 2);
   while (descriptors() != kept && std::chrono::steady_clock::now() < limit) {
     std::this_thread::yield();
@@ -190,10 +192,10 @@ class Runner {
   std::size_t running_ = 0;
 };
 
-constexpr unsigned long kEach = 1000;  // pollers make many more calls than there are different ones
+constexpr unsigned long kEach = 1000;  // More calls of a kind only repeat the same polls.
 
 struct Options {
-  unsigned long most = 4;  ///< how many calls of a kind fail, one after the other, in one way
+  unsigned long most = 4;  ///< number of calls of a kind that fail in one way, each in its own run
   unsigned jobs = 2;
   std::string kind;
   std::string scenario;

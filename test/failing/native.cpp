@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ends of one device: listen by name, connect, Write, Send, Read, a Send back, close in order.
+// Connects two ends of one device: listen by name, connect, Write, Send, Read, a Send in the other
+// direction, and an orderly close.
 #include <poll.h>
 
 #include <array>
@@ -25,7 +26,7 @@ using Type = CmEvent::Type;
 using verbs::WcStatus;
 using verbs::WrOpcode;
 
-constexpr std::size_t kHalf = 100'000;  // many segments
+constexpr std::size_t kHalf = 100'000;  // This has many segments.
 constexpr std::size_t kShort = 100;
 constexpr std::array<std::byte, 40> kPrivate{std::byte{1}};
 
@@ -106,9 +107,10 @@ class Session {
     b_.post_recv(kHalf, kHalf);
     a_.post_recv(0, kShort);
     ConnectOptions options;
-    // Short only if one end may wait in vain for the other.
+    // The timeout is short only if one end may wait in vain for the other.
     options.connection.startup.timeout = may_break() ? 300ms : std::chrono::milliseconds(1h);
-    options.fall_back_to_revision_1 = false;  // with it, the other end would be established twice
+    options.fall_back_to_revision_1 =
+        false;  // With a fallback, the other end would be established twice.
     options.private_data.assign(kPrivate.begin(), kPrivate.end());
     connect({.host = "localhost", .port = listener->local().port}, options);
     if (!until([this] { return a_.established && b_.established; })) return ended();
@@ -130,7 +132,7 @@ class Session {
   std::string violation;
 
  private:
-  // Waits on the channel, or in a thread of its own with the blocking call.
+  // Connects and waits on the channel, or lets another thread connect with the blocking call.
   void connect(const Address& to, const ConnectOptions& options) {
     if (channel_ != nullptr) return need(rnic_->connect(*a_.qp, to, options, *cm_), "connect");
     std::optional<Expected<CmEvent>> outcome;
@@ -145,7 +147,7 @@ class Session {
     happened(event);
   }
 
-  // Runs until `done`. Returns false if something failed or a connection ended.
+  // Runs until `done` returns true. Returns false if a request failed or a connection ended.
   template <typename Done>
   bool until(Done done) {
     for (;;) {
@@ -155,7 +157,8 @@ class Session {
     }
   }
 
-  // Each connected end learns of the end, and everything posted completes.
+  // Aborts both ends, and waits until each connected end has its event and every request has
+  // completed.
   std::string ended() {
     a_.qp->abort();
     b_.qp->abort();
@@ -181,7 +184,7 @@ class Session {
     }
   }
 
-  // Handles what is there; a program that sleeps blocks until there is something.
+  // Handles pending events and completions. If the program sleeps, blocks until there is one.
   void wait() {
     if (channel_ != nullptr) {
       const auto before = a_.completed() + b_.completed();
@@ -209,7 +212,7 @@ class Session {
       if (event.private_data.size() != kPrivate.size()) violation = "wrong private data";
       const auto error = event.request->accept(*b_.qp);
       if (error) note("accept: " + error.message());
-      return;  // undecided, it is rejected here
+      return;  // If accept() has failed, the destructor of the request rejects it here.
     }
     End& end = event.qp == a_.qp.get() ? a_ : b_;
     if (event.type == Type::kEstablished) {

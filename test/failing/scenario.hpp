@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done while a call fails. Everything is reported to the program by an error, an event or a
-// completion, or by an exception for lack of memory. A scenario ends with the first of them, and
-// never waits unless one must come.
+// The work that is done while a call fails. The stack reports each failure to the program by an
+// error, an event or a completion, or by an exception for lack of memory. A scenario ends with the
+// first such report, and waits only for reports that must come.
 #pragma once
 
 #include <span>
@@ -13,7 +13,8 @@ namespace failing {
 struct Outcome {
   /// Empty if everything was done and all data is correct.
   std::string error;
-  /// What no failure excuses: wrong data, or an end that was never reported.
+  /// Empty unless something is wrong that no failure excuses: wrong data, or an end that was never
+  /// reported.
   std::string violation;
 };
 
@@ -24,8 +25,8 @@ struct Scenario {
 
 std::span<const Scenario> scenarios();
 
-Outcome sleeping();  ///< verbs/net; both ends sleep on channels
-Outcome polling();   ///< verbs/net; both ends poll
-Outcome drop_in();   ///< libibverbs and librdmacm
+Outcome sleeping();  ///< uses verbs/net; both ends sleep on channels
+Outcome polling();   ///< uses verbs/net; both ends poll
+Outcome drop_in();   ///< uses libibverbs and librdmacm
 
 }  // namespace failing
