@@ -21,7 +21,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GENERATED = {"build", "node_modules", ".git", ".cache", "__pycache__"}
-# Quotations of RFCs, texts of other projects, and what is made of sources that are read anyway.
+# Quotations of RFCs, texts of other projects, and files generated from sources that are checked themselves.
 NOT_OURS = ("LICENSE", "rfc-notes/requirements/", "rfc-notes/messages.md", "test/vectors/", "test/fuzz/regressions/")
 EXCEPTIONS = pathlib.Path(__file__).with_name("prose_exceptions.txt")
 SLASHES = {".cpp", ".hpp", ".h", ".c", ".ts", ".tsx", ".js", ".css"}
@@ -57,7 +57,7 @@ def is_read(path):
 
 
 def blocks(path, text):
-    """(line, kind, words) of each comment, paragraph or literal; kind: doc, comment, text, literal."""
+    """Yields (line, kind, words) of each comment, paragraph or literal. kind: doc, comment, text, literal."""
     suffix, name = pathlib.PurePath(path).suffix, pathlib.PurePath(path).name
     if suffix == ".md":
         yield from paragraphs(text)
@@ -72,7 +72,7 @@ def blocks(path, text):
 
 
 def comments(text, mark):
-    """Comments that follow each other without code between them are one."""
+    """Comments that follow each other without code between them count as one."""
     first, kind, words, last = 0, "", [], 0
     for number, line in enumerate(text.splitlines(), 1):
         found = re.search(rf"(?:^|\s){mark}(/?!?<?)\s(.*)$" if mark == "//" else r"(?:^|\s)#()\s(.*)$", line)
@@ -120,7 +120,7 @@ def paragraphs(text):
 
 
 def exceptions():
-    """{path: [text]}"""
+    """Returns {path: [text]}."""
     out = collections.defaultdict(list)
     if EXCEPTIONS.is_file():
         for line in EXCEPTIONS.read_text().splitlines():
@@ -146,7 +146,7 @@ def findings(path, allowed):
 
 
 def git(*words):
-    """Its output; nothing where this is no checkout."""
+    """Returns the output of git, or nothing if this is not a checkout."""
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout if done.returncode == 0 else ""
 

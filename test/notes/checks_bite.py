@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the checks in this folder and of rfc-notes/figures.py: each gets a small tree that breaks its rule, and
-must report it. A script that prints two lines replaces the iwarp command."""
+"""Tests of the checks in this folder and of rfc-notes/figures.py: each check gets a small tree that breaks its
+rule, and must report it. A small script replaces the iwarp command."""
 import os
 import pathlib
 import subprocess
@@ -98,7 +98,7 @@ class Figures(Tree):
         self.assert_says(self.CHECK, "README.md:1: stale: iwarp x | lines 1,3; varies")
         self.assert_passes(self.CHECK, "--update")
         self.assertIn("one\n...\nthree\n```", (self.root / "README.md").read_text())
-        self.assert_passes(self.CHECK)  # with a different process id
+        self.assert_passes(self.CHECK)  # The process id in the output differs now.
 
     def test_numbers_count_where_nothing_varies(self):
         self.figure("iwarp x | lines 1", "0x0 one")
