@@ -10,7 +10,7 @@ example=$here/../../apps/examples/hello_send.cpp
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-prefix=$scratch/moved  # the package has been moved, so it must find its files relative to itself
+prefix=$scratch/moved  # the package was moved, so it must find its files relative to itself
 cmake --install "$build" --prefix "$scratch/prefix" --component dev >/dev/null
 if [ -e "$build/apps/iwarp" ]; then
   cmake --install "$build" --prefix "$scratch/prefix" --component iwarp >/dev/null

@@ -3,7 +3,8 @@
 # FUNCTION...
 set -euo pipefail
 
-# get PACKAGE...: installs packages from the registry, or from files (with wildcards), without what they recommend.
+# get PACKAGE...: installs packages from the registry or from files (with wildcards), without the packages that these
+# recommend.
 get() {
   local words
   # shellcheck disable=SC2048,SC2086
@@ -18,7 +19,8 @@ as_nobody() {
     --no-new-privs "$@"
 }
 
-# A first use as an ordinary user without privileges; all three libraries are found.
+# first_use [IWARP]: uses the commands as an ordinary user without privileges, and checks that all three libraries are
+# found.
 first_use() {
   local iwarp=${1:-iwarp} seen
   as_nobody "$iwarp" info | head -n 3
@@ -30,7 +32,7 @@ first_use() {
   [ "$seen" = "rdma_cm uverbs0 " ]
 }
 
-# rping IWARP: server and client, unmodified, on a random port.
+# rping [IWARP]: runs server and client of rdma-core's rping, unmodified, on a random port.
 rping() {
   local iwarp=${1:-iwarp} port=$((20000 + RANDOM % 10000)) server
   as_nobody "$iwarp" run rping -s -a 127.0.0.1 -p $port -C 10 &
@@ -55,7 +57,7 @@ consumer() {
   /tmp/example
 }
 
-# purge PACKAGE...: checks that no file of them remains.
+# purge PACKAGE...: removes packages, and checks that no file of them remains.
 purge() {
   apt-get -qq -y -o Dpkg::Use-Pty=0 purge "$@" >/dev/null
   local left

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shared by the tests in chroots. Sourced with $source set to the tree; sets $scratch, a temporary directory that is
-# removed at the end. Prints the reason if a test cannot run here.
+# Used by the tests in chroots, which source it with $source set to the tree. Sets $scratch, a temporary directory
+# that is removed at the end. Prints the reason if a test cannot run here.
 # shellcheck shell=bash
 source "$source/.ci/chroot.sh"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Compiler launcher for a second tree of the same sources: copies an object that BUILD already has instead of compiling
-# it, so that a test of the build rules does not compile the product again. Objects that BUILD lacks are compiled, and
-# their names appended to COMPILED.
+# Compiler launcher for a second tree of the same sources: copies an object that BUILD already has instead of
+# compiling it, so that a test of the build rules does not compile the product again. Compiles objects that BUILD
+# lacks, and appends their names to COMPILED.
 # Usage: take_object.sh BUILD COMPILED INSIDE COMPILER ARGUMENT...; INSIDE: the path of the sources' own tree in the
 # second tree, "." for its root.
 set -euo pipefail

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The archive for x86-64: small, needs the C library only, exports no name of a bundled library, and works without
-# libstdc++: from the file to a first rping in three lines and 10 s, on Debian 12 and on the newest release.
+# Tests the archive for x86-64: it is small, needs the C library only, exports no name of a bundled library, and works
+# without libstdc++. From the file to a first rping a user needs three lines and 10 s, on Debian 12 and on the newest
+# release.
 # Usage: test_archive.sh SOURCE_DIR
 set -euo pipefail
 source=$1
@@ -27,7 +28,7 @@ for file in "$scratch/$name/bin/iwarp" "$scratch/$name"/lib/iwarp/*; do
   for library in $needed; do
     case $library in
       libc.so.6 | libm.so.6 | ld-linux-x86-64.so.2) ;;
-      libibverbs.so.1) [[ $file == */librdmacm.so.1 ]] ;;  # its own copy
+      libibverbs.so.1) [[ $file == */librdmacm.so.1 ]] ;;  # the copy in the archive
       *) echo "$file needs $library" >&2; exit 1 ;;
     esac
   done
@@ -44,7 +45,7 @@ for suite in bookworm trixie; do
   fresh_chroot "$suite" bare
   if find "$scratch/root" -name 'libstdc++*' | grep .; then exit 1; fi
   started=$(date +%s%N)
-  tar -xf "$archive" -C "$scratch/root/opt"  # on the host, since the chroot has no xz
+  tar -xf "$archive" -C "$scratch/root/opt"  # unpacked by the host, since the chroot has no xz
   inside rping "/opt/$name/bin/iwarp"
   echo "from the archive to the end of a first rping: $((($(date +%s%N) - started) / 1000000)) ms"
   [ $((($(date +%s%N) - started) / 1000000000)) -lt 10 ]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The container image, built from the archive and a local root file system (no image registry); the layer idiom in a
-# second image; programs in both as an ordinary user, with all capabilities dropped, on a read-only root. Uses podman if
-# it can run containers, else unshare and setpriv on the image's files; the output tells which.
+# Tests the container image, built from the archive and a local root file system (no image registry), and the layer
+# idiom in a second image. Programs run in both as an ordinary user, with all capabilities dropped, on a read-only
+# root. Uses podman if it can run containers, else unshare and setpriv on the image's files; the output says which.
 # Usage: test_container.sh SOURCE_DIR
 set -euo pipefail
 source=$1
@@ -12,7 +12,7 @@ command -v buildah >/dev/null || skip "buildah is not installed"
 archive=$("$source/.ci/package" bookworm archive | grep '\.tar\.xz$')
 store=(--root "$scratch/store" --runroot "$scratch/run" --storage-driver vfs)
 
-# from_chroot NAME SUITE KIND: makes an image of that chroot.
+# from_chroot NAME SUITE KIND: makes an image from the root file system of that release.
 from_chroot() {
   local working
   working=$(buildah "${store[@]}" from scratch)
@@ -39,7 +39,7 @@ ENV PATH=/opt/iwarp/bin:/usr/sbin:/usr/bin:/sbin:/bin
 TEXT
 build -f "$scratch/context/Containerfile" -t localhost/layered "$scratch/context"
 
-# What runs in the image: the demo, ls of the devices, and rdma-core's rping at both ends.
+# Commands that run in the image: the demo, ls of the devices, and rdma-core's rping at both ends.
 try='iwarp demo -q | tail -n 1
 [ "$(iwarp run --as roce ls /dev/infiniband | tr "\n" " ")" = "rdma_cm uverbs0 " ]
 iwarp run rping -s -a 127.0.0.1 -p 7471 -C 5 & server=$!

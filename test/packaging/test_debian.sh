@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The Debian packages of one release: built in its chroot, checked by lintian, installed by apt in a fresh chroot with
-# their dependencies only, used by an ordinary user, and purged.
+# Tests the Debian packages of one release: builds them in its chroot, checks them with lintian, installs them with
+# apt in a fresh chroot with their dependencies only, uses them as an ordinary user, and purges them.
 # Usage: test_debian.sh SOURCE_DIR SUITE
 set -euo pipefail
 source=$1 suite=$2

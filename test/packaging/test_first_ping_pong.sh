@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The three lines of rfc-notes/programs.md from a bare Debian 12 to a first ping-pong, run unchanged in a container
-# without privileges: bubblewrap, started as UID 65534, with one user and no capability, and after the installation no
-# network but lo. One difference from that page: `sleep` waits until the server listens, because a busy machine may take
-# longer than a second.
+# Runs the three lines of rfc-notes/programs.md, from a bare Debian 12 to a first ping-pong, unchanged in a container
+# without privileges: bubblewrap, started as UID 65534, with one user and no capability, and after the installation
+# with no network but lo. One command differs from that page: `sleep` waits until the server listens, because a busy
+# machine may take longer than a second.
 # Usage: test_first_ping_pong.sh SOURCE_DIR
 set -euo pipefail
 source=$1
@@ -30,7 +30,7 @@ as_nobody() {
     --no-new-privs "$@"
 }
 
-# contain [OPTION...] -- TEXT: runs TEXT by bash, in a folder of its own.
+# contain [OPTION...] -- TEXT: runs TEXT with bash in a working directory of its own.
 contain() {
   local options=()
   while [ "$1" != -- ]; do options+=("$1"); shift; done
