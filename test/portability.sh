@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tries the committed tree without anything else of this machine, in a chroot of a Debian release, as a new
-# user does: apps/demo.sh, the commands of README.md and of its guides that need no other machine, and
-# test/run.sh without the guest. Needs root, mmdebstrap and the packages' mirror; an hour without ccache,
-# which is shared with this machine. The chroot itself is kept, see .ci/chroot.sh.
+# Tests the committed tree without anything else of this machine, in a chroot of a Debian release, as a new user
+# would: apps/demo.sh, the commands of README.md and of its guides that need no other machine, and test/run.sh without
+# the guest. Needs root, mmdebstrap and the packages' mirror. Takes an hour without ccache, whose cache is shared with
+# this machine. The chroot is kept, see .ci/chroot.sh.
 # usage: test/portability.sh RELEASE [COMPILER] [OPTION_OF_TEST_RUN...]
 #   RELEASE bookworm, trixie ...; COMPILER g++ (default), clang++ or a package's like clang++-19
 set -euo pipefail
