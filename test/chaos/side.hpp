@@ -78,8 +78,8 @@ struct Side {
   std::size_t next_message = 0;  ///< index of the first message whose receive was not seen yet
   std::size_t limit = SIZE_MAX;  ///< requests from this index on must not take effect
   bool has_failed = false;       ///< a request failed, and the following ones are flushed
-  bool has_error =
-      false;  ///< a receive or request reported an error; a second report is a violation
+  /// A receive or request reported an error; a second report is a violation.
+  bool has_error = false;
 
   // Receives of its own queue.
   std::deque<Receive> receives;

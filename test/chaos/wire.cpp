@@ -7,8 +7,8 @@
 namespace iwarp::chaos {
 namespace {
 
-constexpr std::size_t kStartupHeader =
-    20;  // octets of key, flags, revision, and length of the private data
+// Octets of key, flags, revision, and length of the private data.
+constexpr std::size_t kStartupHeader = 20;
 
 }  // namespace
 

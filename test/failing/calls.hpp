@@ -55,8 +55,8 @@ std::span<const Way> ways_of(Kind kind);
 
 struct Plan {
   Kind kind = Kind::kMemory;
-  unsigned long nth =
-      0;  ///< ordinal of the first call that fails, from 1 on; 0 means that none fails
+  /// Ordinal of the first call that fails, from 1 on; 0 means that none fails.
+  unsigned long nth = 0;
   Way way;
 };
 

@@ -109,8 +109,8 @@ class Session {
     ConnectOptions options;
     // The timeout is short only if one end may wait in vain for the other.
     options.connection.startup.timeout = may_break() ? 300ms : std::chrono::milliseconds(1h);
-    options.fall_back_to_revision_1 =
-        false;  // With a fallback, the other end would be established twice.
+    // With a fallback, the other end would be established twice.
+    options.fall_back_to_revision_1 = false;
     options.private_data.assign(kPrivate.begin(), kPrivate.end());
     connect({.host = "localhost", .port = listener->local().port}, options);
     if (!until([this] { return a_.established && b_.established; })) return ended();

@@ -143,8 +143,8 @@ class Harness {
     ulpdu.resize(ulpdu.size() + in.u16() % kLargest, std::byte{0x5A});
     patch_stag(ulpdu, 2);
     patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 16);  // This is the source STag of a Read Request.
-    patch_stag(ulpdu,
-               ddp::kUntaggedHeaderSize + 8);  // This is the target STag of an Atomic Request.
+    // This is the target STag of an Atomic Request.
+    patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 8);
     if (ulpdu.empty()) return {};
     const auto header = std::min<std::size_t>(ulpdu.size(), ddp::kUntaggedHeaderSize);
     bytes::Gather payload;

@@ -72,8 +72,8 @@ TEST_CASE("what cannot be bound is said at once") {
 TEST_CASE("a port is bound again while its former connections are open or in TIME_WAIT") {
   Established pair;
   const Address at = pair.listener->local();
-  CHECK_EQ(error_of(at),
-           make_error_code(Errc::kAddressInUse));  // The listener already holds the port.
+  // The listener already holds the port.
+  CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));
   pair.listener.reset();
   {
     auto beside_the_connection = must(bind_tcp(at));

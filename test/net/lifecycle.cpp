@@ -168,8 +168,8 @@ TEST_CASE("a queue pair destroyed in the middle of a message resets its connecti
   peer.receive_request();
   peer.send_startup({.kind = mpa::FrameKind::kReply});
   expect(*pair.a.cm, Type::kEstablished);
-  REQUIRE_FALSE(
-      pair.a.post(WrOpcode::kSend, 0, 1 << 24));  // The sockets do not buffer all of this.
+  // The sockets do not buffer all of this.
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 1 << 24));
   pair.a.qp.reset();
   CHECK(peer.wait_for_end());
 }

@@ -82,8 +82,8 @@ TEST_CASE("a queue pair may be without receives, without sends, or without both"
                                                          .limits = limits,
                                                          .signal_all = true}));
       ConnectOptions options;
-      options.connection.startup.rtr =
-          mpa::Rtr::kWrite;  // The RTR lets the passive side send first.
+      // The RTR lets the passive side send first.
+      options.connection.startup.rtr = mpa::Rtr::kWrite;
       pair.connect(options);
       CHECK_EQ(!pair.a.post(verbs::WrOpcode::kWrite, 0, 8, pair.b.remote(0)), sends == 1);
       if (sends == 1) pair.a.expect_success();

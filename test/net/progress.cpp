@@ -99,8 +99,8 @@ TEST_CASE("two threads sleep on one channel, and both are woken") {
       const auto wc = pair.b.completion();
       if (wc.opcode != verbs::WcOpcode::kRecv) continue;
       is_last = wc.wr_id == kLast;
-      if (is_last)
-        pair.b.cq->arm(verbs::Notify::kNext);  // Wakes the other thread for its last message.
+      // Wakes the other thread for its last message.
+      if (is_last) pair.b.cq->arm(verbs::Notify::kNext);
       ++taken;
     }
   };

@@ -62,9 +62,8 @@ TEST_CASE("a responder may close before it has heard anything") {
 TEST_CASE("a close gives up when what was posted before can never be sent") {
   Connected pair;
   Region* mine = pair.b->memory(100, kEverything);
-  post_send(
-      *pair.b, 1,
-      sge(mine, 0, 100));  // This responder never received an FPDU, so it may not send. [MPA-93]
+  // This responder never received an FPDU, so it may not send. [MPA-93]
+  post_send(*pair.b, 1, sge(mine, 0, 100));
   CHECK(!pair.b->qp->disconnect());
   pair.run();
   const auto limit = ConnectionOptions{}.close_timeout;
@@ -162,8 +161,8 @@ TEST_CASE(
     half_close(pair);
     if (kind == 0) post_read(*pair.b, 1, sge(mine, 0, 8), remote(memory));
     if (kind == 1) post_send(*pair.b, 1, sge(mine, 0, 8));  // The peer has posted no receive.
-    if (kind == 2)
-      post_write(*pair.b, 1, sge(mine, 0, 8), remote(memory, 60));  // The Write ends out of bounds.
+    // The Write ends out of bounds.
+    if (kind == 2) post_write(*pair.b, 1, sge(mine, 0, 8), remote(memory, 60));
     if (kind == 3) {  // The FIN arrives inside an FPDU.
       post_write(*pair.b, 1, sge(mine, 0, 8), remote(memory));
       const auto plan = pair.b->connection->transmit_plan(64, pair.b->now);

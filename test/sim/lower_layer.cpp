@@ -66,8 +66,8 @@ TEST_CASE(
   CHECK(same(mine, theirs, kSize));
   const auto lengths = ulpdu_lengths(pair.to_b.log);
   const auto small = std::find(lengths.begin(), lengths.end(), std::size_t{530});
-  CHECK(small - lengths.begin() >=
-        13);  // FPDUs that were framed before the change are sent unchanged.
+  // FPDUs that were framed before the change are sent unchanged.
+  CHECK(small - lengths.begin() >= 13);
   CHECK(lengths.end() - small >= 20);
   CHECK(std::all_of(lengths.begin(), small, [](std::size_t n) { return n == 1454; }));
   CHECK(std::all_of(small, lengths.end() - 1, [](std::size_t n) { return n == 530; }));

@@ -63,8 +63,8 @@ TEST_CASE("a Read fills a list of buffers and completes once, whatever ORD [RDMA
         REQUIRE(text(done) == "1 success");
         CHECK(done[0].byte_len == count * (count + 1) / 2);
         CHECK(has_source(regions, source));
-        CHECK(opcodes(pair.to_b) ==
-              std::string(count, '1'));  // More outstanding Reads than IRD would end the stream.
+        // More outstanding Reads than IRD would end the stream.
+        CHECK(opcodes(pair.to_b) == std::string(count, '1'));
         CHECK(pair.b->qp->state() == QpState::kRts);
       }
     }

@@ -91,8 +91,8 @@ bool run_with_reset(const Plan& plan, std::size_t at) {
     CHECK(wc.byte_len == 300);
     CHECK(std::memcmp(run.inbox->address + (wc.wr_id - 1) * 300,
                       run.mine->address + (wc.wr_id - 1) * 300, 300) == 0);
-    CHECK(same(run.mine, run.theirs,
-               700));  // Everything posted before that Send is in place. [VRB-44]
+    // Everything posted before that Send is in place. [VRB-44]
+    CHECK(same(run.mine, run.theirs, 700));
   }
   if (sent.size() == 4 && sent[1].status == WcStatus::kSuccess) {
     CHECK(same(run.mine, run.back, 700));

@@ -45,8 +45,8 @@ TEST_CASE(
     post_write(*pair.a, 1, sge(mine, 0, size), remote(theirs));
     step_until(pair, [&] { return pair.to_b.log.size() > 100'000; });
     destroy(*pair.a, mine);
-    std::fill_n(mine->address, size,
-                std::byte{0xDD});  // The memory may belong to another owner now.
+    // The memory may belong to another owner now.
+    std::fill_n(mine->address, size, std::byte{0xDD});
     pair.run();
     check_refused(pair, *pair.a, "0/0/00");
     CHECK(pair.a->connection->incidents().pins_broken == 1);

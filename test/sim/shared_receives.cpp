@@ -90,8 +90,8 @@ TEST_CASE(
   s.send(0, 2);
   s.send(1, 3);
   CHECK(s.first->b->qp->state() == QpState::kRts);
-  CHECK(s.first->b->completions().size() ==
-        3);  // Polling lets the first queue pair take two more receives.
+  // Polling lets the first queue pair take two more receives.
+  CHECK(s.first->b->completions().size() == 3);
   s.send(0, 4);
   s.send(0, 5);
   CHECK(s.first->b->qp->state() == QpState::kRts);
@@ -136,8 +136,8 @@ TEST_CASE("in Error a queue pair says once that it takes no more shared receives
     CHECK(!end.qp->abort());
     CHECK(told() == 1);
     CHECK(count(*s.second->b, AsyncEventType::kLastReceive) == 0);
-    CHECK(count(*s.first->a, AsyncEventType::kLastReceive) ==
-          0);  // `a` has a receive queue of its own.
+    // `a` has a receive queue of its own.
+    CHECK(count(*s.first->a, AsyncEventType::kLastReceive) == 0);
     CHECK(!end.qp->reset());
     CHECK(!end.qp->abort());
     CHECK(told() == 2);  // The second event belongs to a new connection.

@@ -69,8 +69,8 @@ TEST_CASE(
     "a peer that floods fills no completion queue: the other stream on it loses nothing "
     "[SEC-24] [SEC-37] [RDMAP-117]") {
   constexpr std::uint64_t kEach = 4;
-  verbs::CompletionQueue shared(
-      2 * kEach, nullptr);  // The queue has as many entries as receives may be posted.
+  // The queue has as many entries as receives may be posted.
+  verbs::CompletionQueue shared(2 * kEach, nullptr);
   verbs::QpInit init;
   init.recv_cq = &shared;
   Pair flooding({}, {}, {.seed = 1}, {}, init);

@@ -184,8 +184,8 @@ TEST_CASE("a completion queue that overflows is named") {
     const RemoteAddress at = remote(pair.b->memory(kBytes, kEverything));
     for (std::uint64_t i = 0; i < 3; ++i) post_write(*pair.a, i, sge(mine, 0, 8), at);
     carry(*pair.a, *pair.b);
-    post_write(*pair.a, 3, sge(mine, 0, 8),
-               at);  // This Write is outstanding when the third completion is lost.
+    // This Write is outstanding when the third completion is lost.
+    post_write(*pair.a, 3, sge(mine, 0, 8), at);
     carry(*pair.b, *pair.a);
     pair.run();
     CHECK(why(*pair.a).starts_with("a completion queue of this end overflowed ("));

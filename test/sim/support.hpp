@@ -222,8 +222,8 @@ inline void check_refused(Pair& pair, End& refuser, const std::string& why) {
   CHECK(sent_code(refuser) == why);
   CHECK(received_code(other) == why);
   CHECK(received_code(refuser) == "none");
-  CHECK(sent_code(other) ==
-        "none");  // The other end never answers a Terminate with another. [VRB-10]
+  // The other end never answers a Terminate with another. [VRB-10]
+  CHECK(sent_code(other) == "none");
   CHECK(count(refuser, AsyncEventType::kTerminateSent) == 1);
   CHECK(count(other, AsyncEventType::kTerminateReceived) == 1);
   CHECK(refuser.qp->state() == QpState::kError);

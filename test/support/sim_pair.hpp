@@ -112,8 +112,8 @@ class End final : public verbs::QpDriver {
 
 struct LinkOptions {
   std::uint32_t seed = 1;
-  std::size_t max_segment =
-      100'000;  ///< maximum number of octets moved per step; the seed picks fewer
+  /// Maximum number of octets moved per step; the seed picks fewer.
+  std::size_t max_segment = 100'000;
   /// The octet of the initiator-to-responder stream at which the link breaks. Both ends then see a
   /// reset.
   std::size_t reset_at = SIZE_MAX;

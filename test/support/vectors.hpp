@@ -16,8 +16,8 @@ namespace iwarp::test {
 
 struct Vector {
   std::string name;
-  std::optional<std::uint64_t>
-      position;  ///< position in a stream with markers; nullopt if the stream has no markers
+  /// Position in a stream with markers; nullopt if the stream has no markers.
+  std::optional<std::uint64_t> position;
   std::string title;
   std::vector<std::byte> octets;
 };

@@ -62,9 +62,8 @@ struct Serving {
     close(stop);
   }
   int stop = eventfd(0, EFD_CLOEXEC);
-  PageServer server{
-      0, "the page",
-      std::chrono::hours(1)};  // The timeout is so long that no connection reaches it.
+  // The timeout is so long that no connection reaches it.
+  PageServer server{0, "the page", std::chrono::hours(1)};
   std::thread thread{[this] { server.run(stop); }};
 };
 

@@ -168,9 +168,8 @@ TEST_CASE("a plan is the same after its way to the server, and one out of bounds
   refused([](Plan& p) { p.check = true; });
   refused([](Plan& p) { p.qps = 2; });
   refused([](Plan& p) { p.test = find_test("read-bw"); });
-  refused([](Plan& p) {
-    p.test = find_test("tcp-stream");
-  });  // tcp-stream also has no outstanding Reads.
+  // The test tcp-stream also has no outstanding Reads.
+  refused([](Plan& p) { p.test = find_test("tcp-stream"); });
 }
 
 TEST_CASE("an unknown host and an address of another machine are told apart") {

@@ -239,8 +239,8 @@ void proper_unsignalled() {
     post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(i * 64, 64), p.b, i == 0 ? IBV_SEND_SIGNALED : 0);
   }
   check(poll(p.a.cq).status == IBV_WC_SUCCESS, "a Write has failed");
-  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b,
-       0);  // This request reuses the slot of the first one.
+  // This request reuses the slot of the first one.
+  post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b, 0);
 }
 
 void proper() {

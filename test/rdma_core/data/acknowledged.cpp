@@ -234,8 +234,8 @@ TEST_CASE("a peer that leaves between its Request and its RTR says nothing eithe
   SUBCASE("it closes") { peer.close_in_order(); }
   SUBCASE("it resets") { peer.reset(); }
   Pair others;
-  others
-      .settle();  // The event of this connection is queued behind the disconnect of the first one.
+  // The event of this connection is queued behind the disconnect of the first one.
+  others.settle();
   ibv_wc wc{};
   CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
   CHECK_EQ(a.state(), IBV_QPS_RTR);

@@ -51,8 +51,8 @@ void check_required(End& end, const ibv_qp* peer, ibv_qp_state to, int mask, int
 TEST_CASE("no state without the attributes that ibv_modify_qp(3) lists, and none is half taken") {
   End a;
   End b;
-  check_required(a, b.qp, IBV_QPS_INIT, kToInit,
-                 IBV_QP_PKEY_INDEX);  // rdma_cm omits IBV_QP_PKEY_INDEX.
+  // rdma_cm omits IBV_QP_PKEY_INDEX.
+  check_required(a, b.qp, IBV_QPS_INIT, kToInit, IBV_QP_PKEY_INDEX);
   check_required(a, b.qp, IBV_QPS_RTR, kToRtr);
   check_required(a, b.qp, IBV_QPS_RTS, kToRts);
   CHECK_EQ(query(a).sq_psn, 77);

@@ -234,9 +234,8 @@ TEST_CASE("the device has a vendor, a speed, and atomics as programs look for th
   const End end;
   ibv_device_attr device{};
   REQUIRE_EQ(ibv_query_device(end.context, &device), 0);
-  CHECK_EQ(
-      device.vendor_id,
-      0xFFFFFF);  // The device has no OUI; the kernel's software devices report the same value.
+  // The device has no OUI; the kernel's software devices report the same value.
+  CHECK_EQ(device.vendor_id, 0xFFFFFF);
   CHECK_EQ(device.atomic_cap, IBV_ATOMIC_HCA);
   ibv_port_attr port{};
   REQUIRE_EQ(ibv_query_port(end.context, 1, &port), 0);

@@ -130,8 +130,8 @@ TEST_CASE("a window is bound and invalidated") {
 
 TEST_CASE("a call for an operation that no queue pair can be asked to have is not there") {
   Pair pair(extended());
-  CHECK((builder(pair.a)->wr_atomic_write ==
-         nullptr));  // If it is null, librpma uses another operation.
+  // If it is null, librpma uses another operation.
+  CHECK((builder(pair.a)->wr_atomic_write == nullptr));
 }
 
 TEST_CASE("all or nothing is posted") {

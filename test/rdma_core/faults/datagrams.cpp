@@ -215,9 +215,8 @@ TEST_CASE("a completion with a status takes its queue pair to error, and a reset
   REQUIRE_EQ(ibv_modify_qp(from.qp, &attr, IBV_QP_STATE), 0);
   from.bring_up();
   CHECK_EQ(from.send(to, 4), IBV_WC_SUCCESS);
-  CHECK_EQ(
-      sorted(to.take(3)),
-      Numbers{1, 2, 4});  // Datagram 2 has been sent although its completion reported an error.
+  // Datagram 2 has been sent although its completion reported an error.
+  CHECK_EQ(sorted(to.take(3)), Numbers{1, 2, 4});
 }
 
 TEST_CASE("a queue pair of datagrams goes to error when it is asked to, which is told") {

@@ -47,8 +47,8 @@ TEST_CASE("the socket answers nonsense and goes on") {
     CHECK(socket.say("after 3 sends # nothing\n").starts_with("error: one of status"));
     CHECK(socket.say("seed 4\n") == "error: seed is for files");
     CHECK(socket.say(std::string("\0\xff\x1b[2J\n", 7)).find('\x1b') == std::string::npos);
-    CHECK_EQ(socket.say(std::string(5000, 'x')),
-             "");  // The text has no line end, so the library closes the socket.
+    // The text has no line end, so the library closes the socket.
+    CHECK_EQ(socket.say(std::string(5000, 'x')), "");
   }
   std::vector<std::unique_ptr<faults::Socket>> many;
   for (int i = 0; i < 20; ++i) many.push_back(std::make_unique<faults::Socket>());

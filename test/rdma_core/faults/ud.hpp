@@ -109,8 +109,8 @@ struct Ud : rdma_core_test::VerbsEnd {
     CHECK_EQ(event.event_type, type);
   }
 
-  static inline int made =
-      0;  ///< number of queue pairs of this process, which are all of this type
+  /// Number of queue pairs of this process, which are all of this type.
+  static inline int made = 0;
   ibv_ah* home = way_home();
   int ordinal = ++made;  ///< number of this queue pair in fault rules
 };

@@ -184,8 +184,8 @@ class Client final : public Loop {
  public:
   explicit Client(std::uint16_t port) : port_(port) {}
   void begin() {
-    rdma_cm_id* const id =
-        make_id(channel()).release();  // The event handler owns the id from now on.
+    // The event handler owns the id from now on.
+    rdma_cm_id* const id = make_id(channel()).release();
     REQUIRE(rdma_resolve_addr(id, nullptr, Address("127.0.0.1", port_).get(), kTimeoutMs) == 0);
   }
 

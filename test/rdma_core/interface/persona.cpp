@@ -273,8 +273,8 @@ TEST_CASE("who connects a queue pair of the program's gets a response to establi
 TEST_CASE("rdma_disconnect() returns with its queue pair in ERR and everything flushed") {
   const auto flushed = [](const Cq& cq, std::uint64_t wr_id) {
     ibv_wc wc{};
-    REQUIRE(ibv_poll_cq(cq.get(), 1, &wc) ==
-            1);  // The completion is in the queue when rdma_disconnect() returns.
+    // The completion is in the queue when rdma_disconnect() returns.
+    REQUIRE(ibv_poll_cq(cq.get(), 1, &wc) == 1);
     CHECK(wc.status == IBV_WC_WR_FLUSH_ERR);
     CHECK(wc.wr_id == wr_id);
   };

@@ -157,8 +157,8 @@ TEST_CASE("a message waits for its receive") {
   Pair pair;
   const Buffer out(pair.client.pd.get(), "early");
   REQUIRE(pair.client.send(out.sge()) == 0);
-  End::done(
-      pair.client.send_cq);  // The message has been sent, and the peer has no receive for it yet.
+  // The message has been sent, and the peer has no receive for it yet.
+  End::done(pair.client.send_cq);
   const Buffer in(pair.server.pd.get(), 64);
   REQUIRE(pair.server.receive(in.sge()) == 0);
   const auto wc = End::done(pair.server.receive_cq);

@@ -134,8 +134,8 @@ TEST_CASE("one queue in both places of an id is destroyed once") {
   auto init = usual();
   init.send_cq = init.recv_cq = cq;
   REQUIRE(rdma_create_qp(id.get(), nullptr, &init) == 0);
-  rdma_destroy_qp(
-      id.get());  // Destroys the completion queue, too. The channel can then be destroyed.
+  // Destroys the completion queue, too. The channel can then be destroyed.
+  rdma_destroy_qp(id.get());
 }
 
 }  // namespace

@@ -226,8 +226,8 @@ TEST_CASE("options, and what datagrams do not have") {
   set_number(socket, SOL_SOCKET, SO_REUSEADDR, 1);
   const auto any_port = own_place();
   REQUIRE(rbind(socket.get(), reinterpret_cast<const sockaddr*>(&any_port), sizeof any_port) == 0);
-  CHECK(get_number(socket, SOL_RDMA, RDMA_RQSIZE) ==
-        9);  // The queue holds 9 receives of 2048 bytes each.
+  // The queue holds 9 receives of 2048 bytes each.
+  CHECK(get_number(socket, SOL_RDMA, RDMA_RQSIZE) == 9);
   CHECK(rlisten(socket.get(), 1) == -1);
   CHECK(errno == EOPNOTSUPP);
   CHECK(raccept(socket.get(), nullptr, nullptr) == -1);

@@ -193,8 +193,8 @@ TEST_CASE("more messages than there were credits for") {
     victim.peer.say(wire::Kind::kData, 1);
     victim.peer.wait_for_send();
   }
-  CHECK((rsockets_test::await(victim.socket, 0) & POLLERR) !=
-        0);  // POLLERR is set before anything is read.
+  // POLLERR is set before anything is read.
+  CHECK((rsockets_test::await(victim.socket, 0) & POLLERR) != 0);
   victim.ends_with(EPROTO);
 }
 

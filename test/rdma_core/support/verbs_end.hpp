@@ -92,8 +92,8 @@ struct EndOptions {
   bool extended = false;  ///< whether requests can be built with ibv_wr_*()
   bool extended_cq = false;
   std::size_t memory = 1 << 16;
-  ibv_context* context =
-      nullptr;  ///< context to use together with `pd`; if null, the end opens its own
+  /// Context to use together with `pd`; if null, the end opens its own.
+  ibv_context* context = nullptr;
   ibv_pd* pd = nullptr;
 };
 
@@ -245,11 +245,11 @@ struct VerbsEnd {
   ibv_context* context;
   ibv_pd* pd;
   ibv_comp_channel* channel;
-  ibv_cq_ex* cq_ex =
-      nullptr;  ///< the same queue as `cq` if it was created as extended, otherwise null
+  /// Equals `cq` if that was created as an extended queue, otherwise null.
+  ibv_cq_ex* cq_ex = nullptr;
   ibv_cq* cq;
-  ibv_cq* receive_cq =
-      nullptr;  ///< completion queue of receives; if null, receives complete to `cq`
+  /// Completion queue of receives; if null, receives complete to `cq`.
+  ibv_cq* receive_cq = nullptr;
   char* memory = nullptr;
   ibv_mr* mr = nullptr;
   ibv_srq* srq = nullptr;

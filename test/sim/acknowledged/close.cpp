@@ -93,8 +93,8 @@ TEST_CASE("the end that has taken an RTR alone closes at once [EMPA-38]") {
 }
 
 TEST_CASE("a FIN in place of the answer fails the oldest request that it was about") {
-  Asked asked(
-      ConnectionOptions{});  // b's completions follow RFC 5040, so b does not wait when it closes.
+  // Completions of b follow RFC 5040, so b does not wait when it closes.
+  Asked asked(ConnectionOptions{});
   Pair& pair = asked.pair;
   REQUIRE(!pair.b->qp->disconnect());
   pair.b->connection->transmit_plan(64, pair.b->now);

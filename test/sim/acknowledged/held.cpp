@@ -130,8 +130,8 @@ TEST_CASE("the acknowledgement of what was delivered does not part an Immediate 
   Region* const inbox = pair.a->memory(4096, kEverything);
   post_receives(pair, m, 3);
   post_recv(*pair.a, 200, sge(inbox, 0, 4096));
-  post_send(*pair.a, 0,
-            sge(m.mine, 0, 64));  // The responder may not send before it has received this.
+  // The responder may not send before it has received this.
+  post_send(*pair.a, 0, sge(m.mine, 0, 64));
   CHECK(completed(pair) == "0 success");
   const Sge from = sge(m.theirs, 0, 3000);
   post_send_immediate(*pair.b, 0, {&from, 1}, 7);

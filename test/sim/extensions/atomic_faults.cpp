@@ -182,9 +182,8 @@ TEST_CASE(
     "an atomic that cannot be created ends the stream with 0/0/00 and no headers [EXT-60] "
     "[VRB-28] [VRB-54]") {
   Connected pair;
-  Region* readable = pair.a->memory(
-      8,
-      Access::kNone);  // The original value cannot be placed in memory without local write access.
+  // The original value cannot be placed in memory without local write access.
+  Region* readable = pair.a->memory(8, Access::kNone);
   Region* theirs = pair.b->memory(8, kEverything);
   post_fetch_add(*pair.a, 1, sge(readable, 0, 8), remote(theirs), 1);
   pair.run();

@@ -27,10 +27,10 @@ TEST_CASE(
   set_word(theirs, 41, 8);
   post_fetch_add(*pair.a, 1, sge(old, 0, 8), remote(theirs, 8), 1);
   post_cmp_swap(*pair.a, 2, sge(old, 8, 8), remote(theirs, 8), 42, 99);
-  post_cmp_swap(*pair.a, 3, sge(old, 16, 8), remote(theirs, 8), 42,
-                7);  // 42 does not match, so nothing is swapped.
-  post_fetch_add(*pair.a, 4, sge(old, 27, 8), remote(theirs, 8),
-                 ~0ULL);  // The local address need not be aligned.
+  // 42 does not match, so nothing is swapped.
+  post_cmp_swap(*pair.a, 3, sge(old, 16, 8), remote(theirs, 8), 42, 7);
+  // The local address need not be aligned.
+  post_fetch_add(*pair.a, 4, sge(old, 27, 8), remote(theirs, 8), ~0ULL);
   pair.run();
   CHECK(word(old, 0) == 41);
   CHECK(word(old, 8) == 42);

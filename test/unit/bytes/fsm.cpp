@@ -29,8 +29,8 @@ const char* to_string(Act act) {
 }
 
 constexpr std::array kDoor{
-    DoorEdge{Door::kLocked, Act::kTurnKey, Door::kClosed,
-             "c"},  // The table uses kLocked before any edge leads there.
+    // The table uses kLocked before any edge leads there.
+    DoorEdge{Door::kLocked, Act::kTurnKey, Door::kClosed, "c"},
     DoorEdge{Door::kClosed, Act::kTurnKey, Door::kLocked, "b"},
     DoorEdge{Door::kOpen, Act::kPull, Door::kClosed, "a"},
     DoorEdge{Door::kClosed, Act::kPush, Door::kOpen, "a"},

@@ -53,8 +53,8 @@ struct Listener final : frames::ConnectionListener {
   }
   ConnectionInfo info;
   std::size_t frames = 0, violations = 0, bad = 0, unknown = 0, startups = 0, answers = 0;
-  std::vector<std::uint64_t>
-      packets;  ///< numbers of the packets in which frames ended, in the order of the callbacks
+  /// Numbers of the packets in which frames ended, in the order of the callbacks.
+  std::vector<std::uint64_t> packets;
   std::vector<frames::Skipped> skips;
   std::vector<frames::Closed> endings;
   std::vector<std::string> datagrams;

@@ -102,8 +102,8 @@ TEST_CASE("the first message of revision 1 is a ready-to-receive message if it m
   auto more = started();
   more.read_request(kNear, 1, kSomething);
   CHECK(last_of(more).rtr == Rtr::kNone);
-  auto send =
-      started();  // A Send consumes a receive, so the program may have meant it as a message.
+  // A Send consumes a receive, so the program may have meant it as a message.
+  auto send = started();
   send.send(kNear, 1, {});
   CHECK(last_of(send).rtr == Rtr::kNone);
   auto answer = started();

@@ -286,8 +286,8 @@ TEST_CASE("octets that MPA must not send [MPA-7] [MPA-15] [MPA-27] [MPA-46] [DDP
   CHECK(one(false, 5, 2, false) == Rules{Rule::kDdpReserved});
   CHECK(one(false, 5, SIZE_MAX, false) == Rules{Rule::kPad});
   CHECK(one(true, 5, SIZE_MAX, false) == Rules{Rule::kPad});
-  CHECK(one(true, 600, 515, true) ==
-        Rules{});  // After a wrong marker the stream has no FPDU boundaries any more.
+  // After a wrong marker the stream has no FPDU boundaries any more.
+  CHECK(one(true, 600, 515, true) == Rules{});
   // Makes an FPDU that is longer than any from this project's framer.
   auto script = WireScript::started();
   constexpr std::uint16_t kLength = mpa::kMaxMulpdu + 1;

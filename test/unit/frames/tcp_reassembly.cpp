@@ -109,8 +109,8 @@ TEST_CASE("what the peer has acknowledged is not waited for") {
   d.give(10, 10);
   d.give(50, 10);
   d.tcp.acknowledged(kIsn, d.sink);
-  d.tcp.acknowledged(
-      kIsn + 9, d.sink);  // The last octet of the hole is not acknowledged, so it may still arrive.
+  // The last octet of the hole is not acknowledged, so it may still arrive.
+  d.tcp.acknowledged(kIsn + 9, d.sink);
   CHECK(d.sink.lost == 0);
   d.tcp.acknowledged(kIsn + 10, d.sink);
   CHECK(d.sink.lost == 10);
@@ -144,8 +144,8 @@ TEST_CASE("out of order is what comes late, not what waits for it") {
 
 TEST_CASE("a capture without the SYN begins with the first octets that it has") {
   Direction d;
-  d.tcp.segment({.seq = kIsn - 5000}, {},
-                d.sink);  // An acknowledgement without data does not begin the stream.
+  // An acknowledgement without data does not begin the stream.
+  d.tcp.segment({.seq = kIsn - 5000}, {}, d.sink);
   d.give(1000, 100);
   d.give(900, 100);  // This is late and precedes the beginning, so it looks like a retransmission.
   d.give(1100, 100);

@@ -216,14 +216,14 @@ TEST_CASE("kPartial comes once, when the wanted prefix is there, and the prefix 
             ++partials;
             REQUIRE(deframer.ulpdu_length() == ulpdu.size());
             REQUIRE(std::ranges::equal(deframer.prefix(), View(ulpdu).first(want)));
-            CHECK(deframer.staged_octets() <
-                  want + 2 + 2 * 4 + 1);  // kPartial is returned as early as possible.
+            // kPartial is returned as early as possible.
+            CHECK(deframer.staged_octets() < want + 2 + 2 * 4 + 1);
           }
         }
         CHECK(partials == 1);
         REQUIRE(step == Step::kUlpdu);
-        CHECK(*deframer.next(want) ==
-              Step::kUlpdu);  // next() returns the same step until consume() is called.
+        // next() returns the same step until consume() is called.
+        CHECK(*deframer.next(want) == Step::kUlpdu);
         CHECK(std::ranges::equal(deframer.prefix(), View(ulpdu).first(want)));
         deframer.consume();
         CHECK(deframer.at_boundary());

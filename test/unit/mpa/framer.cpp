@@ -83,8 +83,8 @@ TEST_CASE("large payload stays where it is and shares pieces with nobody") {
   REQUIRE(plan.size() == 5);
   CHECK(plan[1].data() == ulpdu.data() + 18);
   CHECK(plan[1].size() == 4000);
-  CHECK(plan[2].size() ==
-        mpa::pad_size(4018) + 4 + 2 + 18);  // One piece holds the trailer and the next header.
+  // One piece holds the trailer and the next header.
+  CHECK(plan[2].size() == mpa::pad_size(4018) + 4 + 2 + 18);
   CHECK(plan[3].data() == ulpdu.data() + 18);
   CHECK(framer.plan(2).size() == 2);
   CHECK(framer.counters().octets_copied == 0);

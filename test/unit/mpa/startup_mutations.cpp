@@ -103,16 +103,15 @@ StartupState expected_of_request(std::size_t bit) {
   const auto octet = bit / 8;
   const auto mask = 1U << (bit % 8);
   if (octet < 16) return StartupState::kFailed;  // The key is wrong.
-  if (octet == 16)
-    return StartupState::kAwaitDecision;  // M, C, R, S and Res are valid with any value; each
-                                          // changes the meaning.
+  // M, C, R, S and Res are valid with any value; each changes the meaning.
+  if (octet == 16) return StartupState::kAwaitDecision;
   if (octet == 17) return StartupState::kFailed;              // Rev 0, 3, 6 ... is not supported.
   if (octet == 18 && mask > 2) return StartupState::kFailed;  // PD_Length is at least 1032.
   if (octet == 18)
     return mask == 2 ? StartupState::kFailed         // PD_Length is 520.
                      : StartupState::kAwaitRequest;  // PD_Length is 264: waits for more.
-  if (octet == 19 && mask == 8)
-    return StartupState::kFailed;  // PD_Length is 0: no room for the enhanced word.
+  // PD_Length is 0: no room for the enhanced word.
+  if (octet == 19 && mask == 8) return StartupState::kFailed;
   if (octet == 19) return StartupState::kAwaitRequest;  // PD_Length exceeds the frame.
   return StartupState::kAwaitDecision;  // The enhanced word and private data are valid with any
                                         // value.
@@ -143,8 +142,8 @@ StartupState expected_of_reply(std::size_t bit) {
   const auto octet = bit / 8;
   const auto mask = 1U << (bit % 8);
   if (octet < 16 || octet == 17) return StartupState::kFailed;
-  if (octet == 16 && mask == 0x10)
-    return StartupState::kFailed;  // Without S the Reply is not enhanced.
+  // Without S the Reply is not enhanced.
+  if (octet == 16 && mask == 0x10) return StartupState::kFailed;
   if (octet == 16 && mask == 0x20) return StartupState::kRejected;
   if (octet == 16) return StartupState::kFullOperation;
   if (octet == 18)

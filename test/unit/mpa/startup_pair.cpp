@@ -91,8 +91,8 @@ TEST_CASE(
     CHECK(pair.initiator().negotiated().tx_markers == b.markers);
     CHECK(pair.initiator().negotiated().revision == a.revision);
     CHECK(pair.initiator().negotiated().enhanced == (a.revision == 2));
-    CHECK(pair.initiator().peer_offer()->crc ==
-          (a.crc || b.crc));  // The Reply's C bit has the agreed value.
+    // The Reply's C bit has the agreed value.
+    CHECK(pair.initiator().peer_offer()->crc == (a.crc || b.crc));
     CHECK(pair.responder().peer_offer()->crc == a.crc);
   }
 }

@@ -29,8 +29,8 @@ TEST_CASE("worked frame A is understood and worked frame B answers it [MPA-87, E
   CHECK(end.peer_offer()->rtr == RtrSet{.write = true, .read = true, .send = false});
   CHECK(end.peer_offer()->ird == 4);  // [EMPA-16]
   CHECK(end.peer_offer()->ord == 4);
-  CHECK(text(end.peer_private_data()) ==
-        "48454c4f");  // The private data does not include the enhanced word.
+  // The private data does not include the enhanced word.
+  CHECK(text(end.peer_private_data()) == "48454c4f");
   REQUIRE(end.accept({}, 4, 4));
   CHECK(text(end.transmit()) == kFrameB);
   CHECK(end.state() == StartupState::kFullOperation);
@@ -48,8 +48,8 @@ TEST_CASE("a plain Request gets a plain Reply with Rev 1 [EMPA-6, EMPA-46, EMPA-
     CHECK(text(end.transmit()) == kReplyKey + "40010004 706f6e67");
     CHECK(end.negotiated().revision == 1);
     CHECK_FALSE(end.negotiated().enhanced);
-    CHECK(end.negotiated().ird ==
-          7);  // A plain Request negotiates nothing, so each end uses its own values.
+    // A plain Request negotiates nothing, so each end uses its own values.
+    CHECK(end.negotiated().ird == 7);
     CHECK(end.negotiated().ord == 9);
     CHECK(end.peer_offer()->ird == 0);
     CHECK(text(end.peer_private_data()) == "70696e67");
@@ -59,8 +59,8 @@ TEST_CASE("a plain Request gets a plain Reply with Rev 1 [EMPA-6, EMPA-46, EMPA-
 TEST_CASE("Rev 2 without S is plain and is answered alike [EMPA-46]") {
   auto end = after({}, frame(FrameKind::kRequest, 0x40, 2, hex("80048004")));
   REQUIRE(end.state() == StartupState::kAwaitDecision);
-  CHECK(text(end.peer_private_data()) ==
-        "80048004");  // These octets are the ULP's data, not an enhanced word.
+  // These octets are the ULP's data, not an enhanced word.
+  CHECK(text(end.peer_private_data()) == "80048004");
   REQUIRE(end.accept({}, 1, 1));
   CHECK(text(end.transmit()) == kReplyKey + "40020000");
   CHECK_FALSE(end.negotiated().enhanced);

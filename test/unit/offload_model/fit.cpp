@@ -35,8 +35,8 @@ TEST_CASE("costs are found again") {
 
 TEST_CASE("no cost is below zero, even where that would fit better") {
   auto data = made_of(350, 0.2);
-  for (auto& o : data)
-    o.counts.push_back(o.counts[0] * o.group);  // Adds a column that is proportional to the octets.
+  // Adds a column that is proportional to the octets.
+  for (auto& o : data) o.counts.push_back(o.counts[0] * o.group);
   for (auto& o : data) o.cost -= 0.1 * o.counts[0];
   for (const auto cost : fit_costs(data)) CHECK(cost >= 0);
 }

@@ -13,8 +13,8 @@ using doctest::Approx;
 
 namespace {
 
-constexpr SocketCosts kTrue{300, 500, 4000, 0.2,
-                            1000};  // in ns: send, receive, piece, octet, switch
+// In ns: send, receive, piece, octet, switch.
+constexpr SocketCosts kTrue{300, 500, 4000, 0.2, 1000};
 
 /// A run that costs exactly what kTrue implies, times `factor`.
 Record run(const char* mode, std::uint64_t size, std::uint64_t read, double factor = 1) {

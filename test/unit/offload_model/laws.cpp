@@ -80,8 +80,8 @@ TEST_CASE("from a host's parameters: a TOE leaves more structure than an RNIC") 
     const auto toe = ratios(Mode::kToe, p, w, 0.1);
     const auto rnic = ratios(Mode::kRnic, p, w, 0.1);
     CHECK(toe.beta > rnic.beta);
-    CHECK(toe.sigma ==
-          Approx(rnic.sigma).epsilon(0.05));  // FPDU headers use a small part of the link.
+    // FPDU headers use a small part of the link.
+    CHECK(toe.sigma == Approx(rnic.sigma).epsilon(0.05));
     CHECK(toe.gamma > 0);
     CHECK(toe.offloaded < rnic.offloaded);
   }

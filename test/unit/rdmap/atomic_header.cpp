@@ -176,8 +176,8 @@ TEST_CASE("a few words by hand [EXT-12, EXT-14]") {
   CHECK(add(41, 1, 0) == 42);
   CHECK(add(kAll, 1, 0) == 0);
   CHECK(add(5, kAll, 0) == 4);
-  CHECK(add(0x00000000FFFFFFFF, 1, 0x0000000080000000) ==
-        0);  // The carry ends at the end of its field.
+  // The carry ends at the end of its field.
+  CHECK(add(0x00000000FFFFFFFF, 1, 0x0000000080000000) == 0);
   CHECK(add(0x00000000FFFFFFFF, 1, 0x8000000000000000) == 0x0000000100000000);
   CHECK(add(0xFF7FFF7FFF7FFF7F, 0x0101010101010101, 0x8080808080808080) == 0x0080008000800080);
   CHECK(add(0xAAAA, 0xFFFF, kAll) == 0x5555);  // Fields of one bit have no carries.

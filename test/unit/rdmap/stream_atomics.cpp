@@ -250,8 +250,8 @@ TEST_CASE("a request that begins as one kind and ends as the other uses no stale
     const auto rest = bytes::View(closer).subspan(22);
     const auto fault = bench.feed(segment(second, rest));
     if (atomic_first) {
-      CHECK_FALSE(
-          fault);  // 28 octets are a complete Read Request, whichever segments they come from.
+      // 28 octets are a complete Read Request, whichever segments they come from.
+      CHECK_FALSE(fault);
       CHECK(bench.stream.inbound_reads() == 1);
     } else {
       CHECK(fault == ddp::kUntaggedTooLong);
@@ -281,8 +281,8 @@ TEST_CASE(
   bench.stream.transmitter().set_next_msn(kReadRequestQueue, Msn{2});
   bench.add(0xCAFE0001, 5);
   CHECK(bench.next_text() == text(extension("J")));
-  CHECK(bench.ulp.take_log() ==
-        Log{"sent 5"});  // Sending the request does not complete it. [EXT-41]
+  // Sending the request does not complete it. [EXT-41]
+  CHECK(bench.ulp.take_log() == Log{"sent 5"});
   CHECK(bench.stream.outstanding_reads() == 1);
   CHECK_FALSE(bench.feed(extension("K")));
   CHECK(bench.ulp.take_log() == Log{"atomic 5 29"});

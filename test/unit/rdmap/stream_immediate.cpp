@@ -65,8 +65,8 @@ TEST_CASE("Immediates and Sends arrive in the order they were sent [EXT-51, EXT-
   CHECK(to.ulp.received[1].immediate == 77);
   CHECK(to.ulp.received[2].immediate == 0);
   CHECK(to.ulp.receives.empty());
-  CHECK(to.ulp.arena[16] ==
-        std::byte{0xEE});  // The Immediate leaves the buffer of the second receive unchanged.
+  // The Immediate leaves the buffer of the second receive unchanged.
+  CHECK(to.ulp.arena[16] == std::byte{0xEE});
   CHECK(to.ulp.arena[32] == data[0]);
 }
 

@@ -101,8 +101,8 @@ TEST_CASE("a wrong length ends decoding of that side only, where it can be told"
 
 TEST_CASE("with CRC off, markers that point elsewhere tell that boundaries are lost [MPA-58]") {
   auto script = short_session({false, true, false});
-  script.sent[4].octets[0] = std::byte{
-      3};  // The length is now 1022 instead of 714, so that the FPDU includes a marker too many.
+  // The length is now 1022 instead of 714, so that the FPDU includes a marker too many.
+  script.sent[4].octets[0] = std::byte{3};
   script.sent[4].octets[1] = std::byte{0xFE};
   Observer observer;
   observer.see(script);

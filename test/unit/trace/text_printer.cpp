@@ -235,8 +235,8 @@ TEST_CASE("every vector, cut off or altered at every octet, is printed without h
   for (const auto* file : {"messages.hex", "terminates.hex", "extensions.hex"}) {
     for (const auto& vector : load_vectors(file)) {
       for (std::size_t i = 0; i < vector.octets.size(); ++i) {
-        WireScript script(
-            {false, false, false});  // Without a CRC the decoder accepts every altered octet.
+        // Without a CRC the decoder accepts every altered octet.
+        WireScript script({false, false, false});
         script.request();
         script.reply();
         auto altered = vector.octets;

@@ -154,8 +154,8 @@ TEST_CASE("of a datagram cut at any octet, or with any bit turned, nothing is de
     CHECK(describe_datagram(turned).find('\n') == std::string::npos);
   }
   CHECK(end.qp.counters().delivered == 0);
-  end.qp.arrived(
-      octets, kFromThere);  // The receive is still posted, since no damaged datagram consumed it.
+  // The receive is still posted, since no damaged datagram consumed it.
+  end.qp.arrived(octets, kFromThere);
   CHECK(end.came().size() == 1);
 }
 
@@ -347,8 +347,8 @@ TEST_CASE("what one queue pair sends, the other gets, from a list of pieces or i
     CHECK(done[0].status == WcStatus::kSuccess);
   }
   REQUIRE(!from.send(from.piece(0, 1), SendFlags::kNone, kOwn, 0x80000000));
-  CHECK(decode_datagram(leaves(from))->header.q_key ==
-        kKey);  // The datagram carries the queue pair's own Q_Key.
+  // The datagram carries the queue pair's own Q_Key.
+  CHECK(decode_datagram(leaves(from))->header.q_key == kKey);
 }
 
 TEST_CASE("the pieces that a datagram is made of need not be those that it is put into") {

@@ -99,8 +99,8 @@ TEST_CASE(
                         SendWr{.opcode = WrOpcode::kCmpSwap, .sgl = one},
                         SendWr{.opcode = WrOpcode::kImmediate},
                         SendWr{.opcode = WrOpcode::kWriteImmediate, .sgl = odd}};
-  for (const SendWr& wr : good)
-    check(wr, {});  // In Idle, the queue pair does not know what the peer supports.
+  // In Idle, the queue pair does not know what the peer supports.
+  for (const SendWr& wr : good) check(wr, {});
   const auto nobody = std::make_shared<CountingDriver>();
   CHECK(f.port().open(*nobody, {.ird = 4, .ord = 4}, nullptr));
   CHECK_FALSE(f.qp->query().extensions);

@@ -16,8 +16,8 @@ TEST_CASE(
   const std::array rows{Row{Access::kRemoteWrite, true}, Row{Access::kRemoteRead, true},
                         Row{Access::kRemoteAtomic, true}, Row{Access::kLocalWrite, false}};
   for (std::uint32_t bits = 0; bits < 128; ++bits) {
-    if ((bits & static_cast<std::uint32_t>(Access::kZeroBased)) != 0)
-      continue;  // Zero-based regions use other offsets.
+    // Zero-based regions use other offsets.
+    if ((bits & static_cast<std::uint32_t>(Access::kZeroBased)) != 0) continue;
     Table table;
     const auto given = static_cast<Access>(bits);
     const Region* region = table.add(given);

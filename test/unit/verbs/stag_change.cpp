@@ -63,8 +63,8 @@ TEST_CASE("a window is bound by the numbers of its region's octets, and shows th
     Region* region = table.add_at(iova);
     Region* opened = window(table);
     auto what = binding(opened, region);
-    CHECK(table.bind(kPd, kQp, what) ==
-          Errc::kNotBindable);  // A virtual address is not in the region's range.
+    // A virtual address is not in the region's range.
+    CHECK(table.bind(kPd, kQp, what) == Errc::kNotBindable);
     const auto at = [iova](std::uint64_t offset) {
       return reinterpret_cast<std::byte*>(iova + offset);
     };
@@ -164,8 +164,8 @@ TEST_CASE(
   AccessRequest read = remote_write();
   read.need = Access::kRemoteRead;
   CHECK(table.ask(read, stag, at, 1) == "right");
-  CHECK(table.ask(local(Access::kNone), stag, at, 1) ==
-        "right");  // A window's STag is never valid as an lkey. [VRB-30]
+  // A window's STag is never valid as an lkey. [VRB-30]
+  CHECK(table.ask(local(Access::kNone), stag, at, 1) == "right");
 }
 
 TEST_CASE("every rule of binding has its refusal, which changes nothing [VRB-35] [VRB-27]") {
@@ -265,8 +265,8 @@ TEST_CASE("every rule of binding has its refusal, which changes nothing [VRB-35]
   what.length = 150;  // This binding reaches the last octet.
   CHECK(!table.bind(kPd, kQp, what));
   what.window = stag_of(opened);
-  CHECK(table.bind(kPd, kQp, what) ==
-        Errc::kNotBindable);  // The window is valid: the program must invalidate it first.
+  // The window is valid: the program must invalidate it first.
+  CHECK(table.bind(kPd, kQp, what) == Errc::kNotBindable);
 }
 
 TEST_CASE("who may invalidate what [VRB-34] [RDMAP-58] [RDMAP-113] [SEC-28]") {

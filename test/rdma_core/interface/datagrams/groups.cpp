@@ -82,8 +82,8 @@ TEST_CASE("members on one host get each datagram once, the sender only if it is 
       if (sender_is_member) members.push_back(&sender);
       for (const Datagrams* const member : members) {
         REQUIRE(ibv_attach_mcast(member->qp, &way->gid, 0) == 0);
-        REQUIRE(ibv_attach_mcast(member->qp, &way->gid, 0) ==
-                0);  // The second attach makes no second member.
+        // The second attach makes no second member.
+        REQUIRE(ibv_attach_mcast(member->qp, &way->gid, 0) == 0);
       }
       const Buffer out(sender.pd, "all of you");
       const Buffer in_a(a.pd, 256);

@@ -128,8 +128,8 @@ TEST_CASE("no more requests wait than the backlog has, and those that are droppe
   stranger.send(reply(1, 1), port);
   for (const std::uint32_t number : {2U, 2U, 2U, 3U, 4U}) stranger.send(request(number), port);
   stranger.send(request(1), port);
-  CHECK(stranger.receive() ==
-        answer);  // The answer shows that the id has examined all earlier datagrams.
+  // The answer shows that the id has examined all earlier datagrams.
+  CHECK(stranger.receive() == answer);
   CHECK_FALSE(stranger.has_more());
   const Id second = next_request(channel);
   const Id third = next_request(channel);
