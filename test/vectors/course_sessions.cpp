@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The captures of rfc-notes/course, made by the stack itself: two ends, a link in memory, a clock
-// that only the link advances, and fixed STags and addresses. Each session is run again and
-// compared octet by octet with the file in course/; IWARP_UPDATE_SNAPSHOTS=1 writes the files. No
-// octet leaves the process.
+// Makes the captures of rfc-notes/course with the stack itself: two ends, a link in memory, a clock
+// that only the link advances, and fixed STags and addresses. Each test runs a session again and
+// compares it octet by octet with the file in course/; IWARP_UPDATE_SNAPSHOTS=1 writes the files.
+// No octet leaves the process.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -43,8 +43,8 @@ constexpr trace::CaptureClock kClock{
     .wall = std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000)),
     .steady = TimePoint{}};
 
-/// Options without the tag of RFC 7306 in the private data, so that each session shows only its
-/// subject.
+/// Returns options without the tag of RFC 7306 in the private data, so that each session shows only
+/// its subject.
 ConnectionOptions plain() {
   ConnectionOptions options;
   options.startup.extensions = false;
@@ -52,7 +52,8 @@ ConnectionOptions plain() {
   return options;
 }
 
-/// One connection between a client, which connects, and a server. Captures everything that passes.
+/// One connection between a client, which connects, and a server. All octets on the link are
+/// captured.
 class CapturedPair {
  public:
   CapturedPair(const std::string& path, ConnectionOptions client_options,
@@ -98,7 +99,7 @@ class CapturedPair {
     run();
   }
 
-  /// Flips the lowest bit of this octet of the next flight.
+  /// Flips the lowest bit of octet number `octet` of the next flight.
   void damage(std::size_t octet) { damaged_ = octet; }
 
   std::shared_ptr<End> client, server;
@@ -106,7 +107,7 @@ class CapturedPair {
  private:
   void set_clock(TimePoint now) { now_ = client->now = server->now = now; }
 
-  /// Carries one flight: what `from` has to send now, then its FIN or reset.
+  /// Carries one flight: all octets that `from` can send now, then its FIN or reset.
   bool carry(End& from, End& to) {
     std::vector<std::byte> octets;
     for (const View piece : from.connection->transmit_plan(64, now_)) {
@@ -162,13 +163,13 @@ class CapturedPair {
 
 // Steps of the sessions ---------------------------------------------------------------------------
 
-/// Accessible to this stream only, as an application should grant it. [SEC-7]
+/// Creates a region that only this stream can access, as an application should do. [SEC-7]
 Region* memory_at(End& end, std::uint64_t to, std::string_view text, std::size_t size,
                   Access access) {
   Region* region = end.memory(size, Access::kLocalWrite | access, true);
   const auto octets = std::as_bytes(std::span(text));
   std::ranges::copy(octets.first(std::min(octets.size(), size)), region->address);
-  // A TO that does not depend on the addresses of this process.
+  // This TO does not depend on the addresses of this process.
   region->to_base = to;
   return region;
 }
@@ -328,7 +329,7 @@ void markers_session(const std::string& path) {
   s.pair.close();
 }
 
-/// The server sends first.
+/// Runs a session in which the server sends first.
 void greeting_session(const std::string& path, const ConnectionOptions& client_options) {
   CapturedPair pair(path, client_options, plain());
   receive(*pair.client, 64);

@@ -17,8 +17,8 @@ STAG, TO = 1, 0x805C000
 
 
 class Sender:
-    """One end: its startup frame and its FPDUs. `late`: its markers do not count CRC fields, and
-    FPDUPTR is in little-endian order; `swapped`: only the latter."""
+    """One end: its startup frame and its FPDUs. `late` means that its markers do not count CRC fields, and that
+    FPDUPTR is in little-endian order; `swapped` means only the latter."""
 
     def __init__(self, key, markers=False, crc=False, late=False, swapped=False):
         self.key, self.markers, self.crc, self.late = key, markers, crc, late
@@ -68,10 +68,10 @@ def read_request(msn, size=1024, order=">", to=TO):
 
 
 class Capture:
-    """Both ends of a connection. Every packet acknowledges what was sent before it."""
+    """Both ends of a connection. Every packet acknowledges all octets that were sent before it."""
 
     def __init__(self, opening=True, **options):
-        # With M a sender asks to receive markers: here both ends do.
+        # An end that sets M wants to receive markers. Here both ends set M.
         self.near = Sender(b"MPA ID Req Frame", **options)
         self.far = Sender(b"MPA ID Rep Frame", **options)
         self.seq = {NEAR: 1000, FAR: 5000}
@@ -118,7 +118,7 @@ def rejected():
 
 
 def sends():
-    """Each kind of Send, with CRCs and markers; the responder sends first."""
+    """Sends a message with each kind of Send, with CRCs and markers; the responder sends first."""
     capture = started(markers=True, crc=True)
     capture.says(FAR, send(1, b"s" * 16))
     for msn, opcode in enumerate((3, 4, 5, 6), 1):
@@ -145,7 +145,7 @@ def little_endian_reads():
 
 
 def late_markers():
-    """The FPDUs are so long that a marker is due in one FPDU but is in the next."""
+    """The FPDUs are so long that the sender puts some markers into the FPDU after the one in which they are due."""
     return writes_and_reads(started(markers=True, late=True), writes=18, reads=12)
 
 
@@ -154,7 +154,7 @@ def swapped_markers():
 
 
 def middle():
-    """Begins in the middle of a Write; no CRCs."""
+    """The capture begins in the middle of a Write. There are no CRCs."""
     capture = started()
     capture.says(NEAR, send(1, b"r" * 16))
     fpdu = capture.near.fpdu(write(2000))
@@ -168,7 +168,7 @@ def middle():
 
 
 def smb_direct():
-    """IRD and ORD in the private data; an empty Read as RTR, whose answer was not captured."""
+    """IRD and ORD are in the private data. An empty Read is the RTR; its response was not captured."""
     capture = Capture(crc=True)
     capture.start(struct.pack(">II", 16, 0), struct.pack(">II", 0, 16))
     capture.says(NEAR, read_request(1, size=0, to=1), send(1, b"q" * 20))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every FPDU that the Linux kernel's software iWARP sent, read by the passive decoder.
+// Lets the passive decoder read every FPDU that the Linux kernel's software iWARP has sent in the
+// captures.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -20,7 +21,7 @@ using trace::Frame;
 using trace::FrameKind;
 using trace::Side;
 
-/// What was found in one capture, over all connections.
+/// The contents of one capture, summed over all connections.
 struct Seen {
   std::size_t connections = 0;
   std::size_t startup_frames = 0;
@@ -30,7 +31,7 @@ struct Seen {
   std::map<CrcVerdict, std::size_t> crcs;
   std::map<unsigned, std::size_t> opcodes;
   std::vector<std::string> terminates;  ///< "layer/type/code header size" in order
-  std::size_t payload = 0;              ///< in tagged messages
+  std::size_t payload = 0;              ///< octets of payload in tagged messages
 };
 
 void note(Seen& seen, const Frame& frame) {
@@ -111,7 +112,7 @@ TEST_CASE("siw: one Send each way") {
   CHECK(seen.opcodes == Opcodes{{3, 2}});
 }
 
-// In these captures the peer was sent an FPDU with a wrong CRC, a Read Request with an unknown
+// In these captures the test sent siw an FPDU with a wrong CRC, a Read Request with an unknown
 // STag, and a Send with an MSN out of range.
 TEST_CASE("siw: Terminates in the layout of RFC 5040 and in that of stock siw say the same") {
   const auto fixed = look_at("term-fixed.pcap");

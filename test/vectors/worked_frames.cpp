@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every worked frame through every codec and back: the result is the input, octet by octet.
+// Decodes every worked frame with every codec and encodes it again: the result must equal the
+// input, octet by octet.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -53,7 +54,7 @@ Octets framed(const Vector& vector, View header, View payload) {
   return join(framer.plan(1024));
 }
 
-/// Decodes and encodes what RDMAP puts after the DDP header; the application's payload stays
+/// Decodes and encodes the RDMAP header behind the DDP header; leaves the application's payload
 /// unchanged.
 Octets message_again(std::uint8_t opcode, View in) {
   Octets out(in.size());

@@ -11,14 +11,14 @@ const [modulePath, executablePath, page, screenshots, kind] = process.argv.slice
 const playwright = (await import(pathToFileURL(modulePath))).default;
 
 const PAPER = 680; // A4 less its margins, in CSS pixels
-const MOST_ROWS = 120; // in the document at once, however many frames there are
+const MOST_ROWS = 120; // maximum number of rows in the document at once, however many frames there are
 const problems = [];
 const browser = await playwright.chromium.launch({ executablePath,
   args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking'] });
 
 async function open(options) {
   const view = await browser.newPage(options);
-  view.setDefaultTimeout(120000); // slow while other tests run
+  view.setDefaultTimeout(120000); // The limit is long because the page is slow while other tests run.
   view.on('console', (message) => problems.push(`console: ${message.text()}`));
   view.on('pageerror', (error) => problems.push(`page: ${error.message}`));
   view.on('dialog', (dialog) => { problems.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
@@ -53,7 +53,7 @@ const heading = (view) => view.locator('.message h2').innerText();
 const note = (where, found) => { for (const one of found) problems.push(`${where}: ${one}`); };
 
 async function demo(view) {
-  // The TO of the RDMA Write, selected in the grid.
+  // Selects the TO of the RDMA Write in the grid.
   await frame(view, 5);
   has('frame 5', await heading(view), '5 · RDMA Write');
   await view.hover('.octet[data-at="10"]');
@@ -63,14 +63,14 @@ async function demo(view) {
   has('memory', await view.locator('.memory .now').first().innerText(), 'Frame 5 places 64 octets at 0x');
   await shoot(view, 'light');
 
-  // One octet with several bit fields.
+  // Selects one octet with several bit fields.
   await view.hover('.octet[data-at="2"]');
   same('bits', await view.locator('.bits small').allInnerTexts(), ['T', 'L', 'Rsvd', 'DV']);
-  // The CRC, selected in the list.
+  // Selects the CRC in the list.
   await view.hover('.fields li button:has-text("CRC")');
   same('the octets of the CRC', await litOctets(view), range(80, 4));
 
-  // Layers fold one by one, by key and by click.
+  // Folds layers one by one, by key and by click.
   await view.focus('#rows');
   await view.keyboard.press('3');
   same('octets of DDP, folded', await view.locator('.octet.layer-ddp[data-at]').count(), 0);
@@ -90,13 +90,14 @@ async function demo(view) {
   same('the last field', await litOctets(view), range(80, 4));
   same('the frame stays', (await heading(view)).slice(0, 1), '5');
 
-  // A frame with a marker and a pad; this marker is before the FPDU and splits no field.
+  // Goes to a frame with a marker and a pad. The marker is in front of the FPDU and splits no
+  // field.
   await frame(view, 4);
   await view.hover('.octet[data-at="2"]');
   has('a marker', await told(view), 'FPDUPTR');
   same('marker octets', await view.locator('.octet.layer-marker[data-at]').count(), 4);
 
-  // The next error, and the Terminate that follows.
+  // Goes to the next error, and to the Terminate that follows.
   await view.focus('#rows');
   await view.keyboard.press('Home');
   await view.keyboard.press('n');
@@ -126,7 +127,8 @@ async function errors(view) {
   await view.selectOption('select >> nth=1', 'startup');
   same('startup frames', await view.locator('.row').count(), 2);
 
-  // Every label is complete on a small screen, too, and violations have the same name and count everywhere.
+  // On a small screen every label must also be complete, and violations must have the same name and
+  // count everywhere.
   const small = await open({ viewport: { width: 1280, height: 800 } });
   const counts = (await small.locator('select >> nth=0').locator('option').allInnerTexts())
     .map((text) => Number(/, (\d+) violations?$/.exec(text)?.[1] ?? 0));

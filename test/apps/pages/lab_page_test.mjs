@@ -16,7 +16,7 @@ const browser = await playwright.chromium.launch({ executablePath,
 
 async function open(options, url = pathToFileURL(page).href, ready = 'body[data-ready="true"]') {
   const view = await browser.newPage(options);
-  view.setDefaultTimeout(60000); // slow while other tests run
+  view.setDefaultTimeout(60000); // The limit is long because the page is slow while other tests run.
   view.on('console', (message) => problems.push(`console: ${message.text()}`));
   view.on('pageerror', (error) => problems.push(`page: ${error.message}`));
   view.on('dialog', (dialog) => { problems.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
@@ -86,7 +86,7 @@ async function write(view) {
   const before = await memory(view, 'far', 'window');
   if (before.includes(PLACED)) problems.push('placed before the CRC was seen');
   await shoot(view, '2-write');
-  // Forwards and back, by each kind of step.
+  // Steps forwards and back, by each kind of step.
   await forward(view, 'octet');
   has('placed', await memory(view, 'far', 'window'), PLACED);
   await back(view, 'octet');

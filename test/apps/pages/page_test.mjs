@@ -11,7 +11,7 @@ const playwright = (await import(pathToFileURL(modulePath))).default;
 
 const CHARTS = ['bars', 'size', 'rate', 'share', 'reuse', 'laws', 'waterfall', 'eras', 'file'];
 const TABLES = ['crossovers', 'crc', 'predictions', 'published', 'parameters'];
-const LEAST_SHAPES = 12; // axes alone have more
+const LEAST_SHAPES = 12; // more than axes alone have
 const TEXT_CONTRAST = 4.5; // WCAG 2, text
 const SHAPE_CONTRAST = 3; // WCAG 2, graphics
 const PHONE = 400;
@@ -24,7 +24,7 @@ const browser = await playwright.chromium.launch({ executablePath,
 
 async function open(options) {
   const view = await browser.newPage(options);
-  view.setDefaultTimeout(120000); // slow while other tests run
+  view.setDefaultTimeout(120000); // The limit is long because the page is slow while other tests run.
   view.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) problems.push(`console: ${message.text()}`);
   });

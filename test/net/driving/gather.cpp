@@ -202,8 +202,8 @@ TEST_CASE("it leaves in time where nobody polls any more") {
   for (int i = 0; i < 500; ++i) REQUIRE_FALSE(pair.poll_once());
   pair.post(1);
   const bool answered = pair.poll_once();  // False unless the peer's worker answers at once.
-  pair.post(1);  // Goes out after the acknowledgement request for the first post, unless that is
-                 // answered.
+  // Unless the first post is answered already, this one follows the acknowledgement request for it.
+  pair.post(1);
   if (!answered) (void)pair.a.spin();
   pair.await_arrival(before + 4);
 }

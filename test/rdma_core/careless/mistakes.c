@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends of an rdma_cm connection in one process, with one mistake between them, made through
-// the inline functions of rdma-core that C programs use. Built with and without debug information:
-// a report must name the lines marked PLACE.
+// The program has both ends of an rdma_cm connection in one process, with one mistake between them,
+// made through the inline functions of rdma-core that C programs use. It is built with and without
+// debug information. A report must name the lines marked PLACE.
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
@@ -104,7 +104,7 @@ static void read_into_local_memory(void) {
   check_no_child();
 }
 
-/// Writes to a region that does not allow it.
+/// Writes to a region that does not allow Writes.
 static void write_without_right(void) {
   struct ibv_mr* from = rdma_reg_msgs(client, source, kLength);
   struct ibv_mr* to = rdma_reg_msgs(server, sink, kLength);
@@ -113,7 +113,7 @@ static void write_without_right(void) {
   check(rdma_post_recv(server, NULL, sink, kLength, to) == 0, "rdma_post_recv");
   check(rdma_post_write(client, NULL, source, kLength, from, 0, (uintptr_t)sink, to->rkey) == 0,
         "rdma_post_write");
-  // At each end the receives are flushed after the disconnect event.
+  // The receives of each end are flushed after the disconnect event.
   check(rdma_get_recv_comp(server, &wc) == 1 && wc.status != IBV_WC_SUCCESS, "the server's end");
   check(rdma_get_recv_comp(client, &wc) == 1 && wc.status != IBV_WC_SUCCESS, "the end");
   check(rdma_get_send_comp(client, &wc) == 1, "the Write");

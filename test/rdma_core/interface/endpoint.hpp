@@ -138,8 +138,8 @@ class Pair {
 
   std::string request_data;  ///< the private data that the server received
   std::string accept_data;
-  Channel channel, server_channel;  ///< `channel` belongs to the client, `server_channel` to the
-                                    ///< listener and the server
+  /// `channel` belongs to the client, `server_channel` to the listener and the server.
+  Channel channel, server_channel;
   Id listener;
   End client, server;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Send with Immediate that is interrupted between its two messages: by memory that is
+// Tests a Send with Immediate that is interrupted between its two messages: by memory that is
 // deregistered, by the end of the connection at any octet, and by a peer that announces a Send and
 // then does something else.
 #include "support.hpp"
@@ -30,8 +30,7 @@ std::vector<std::byte> send_fpdu(rdmap::Opcode opcode, std::uint32_t msn, View p
   return out;
 }
 
-/// Feeds what a would send next, although it has posted nothing: an Immediate that announces a
-/// Send.
+/// Delivers an Immediate that announces a Send to b, as if a had sent it. a has posted nothing.
 void announce(Pair& pair) {
   std::array<std::byte, rdmap::kImmediateSize> octets{};
   bytes::store_be(octets.data(), std::uint64_t{5} << 32 | rdmap::kOfNextSend);
@@ -151,7 +150,7 @@ TEST_CASE("a Write or a Read where the Send should be is 0/2/06, and nothing is 
 
 TEST_CASE("its source goes away while the Send waits behind its Immediate: it is not sent") {
   auto one_by_one = agreed_without_crc();
-  one_by_one.transmit_batch = 1;  // the Send is not framed before the Immediate has been sent
+  one_by_one.transmit_batch = 1;  // The Send is framed only after the Immediate was sent.
   Connected pair(one_by_one, agreed_without_crc());
   const auto [mine, inbox] = regions(pair, 64);
   fill_pattern(mine);

@@ -101,8 +101,8 @@ TEST_CASE(
 
 TEST_CASE("a marker that disagrees with the length chain is error 3 [MPA-58] [MPA-108] [MPA-110]") {
   for (const bool crc : {true, false}) {
-    for (const std::size_t size : {20U, 600U}) {  // FPDUs of 20 octets have only a leading marker,
-                                                  // those of 600 also an interior one.
+    // FPDUs of 20 octets have only a leading marker, those of 600 also an interior one.
+    for (const std::size_t size : {20U, 600U}) {
       for (const int wrong : {4, 512, 0xFFFC}) {
         ReferenceStream stream(true, crc);
         stream.fpdu(Octets(size), {.wrong_ptr = static_cast<std::uint16_t>(wrong)});

@@ -113,8 +113,8 @@ StartupState expected_of_request(std::size_t bit) {
   // PD_Length is 0: no room for the enhanced word.
   if (octet == 19 && mask == 8) return StartupState::kFailed;
   if (octet == 19) return StartupState::kAwaitRequest;  // PD_Length exceeds the frame.
-  return StartupState::kAwaitDecision;  // The enhanced word and private data are valid with any
-                                        // value.
+  // The enhanced word and private data are valid with any value.
+  return StartupState::kAwaitDecision;
 }
 
 TEST_CASE(

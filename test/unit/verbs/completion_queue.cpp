@@ -88,8 +88,9 @@ TEST_CASE("arming for the next completion notifies once per arming [VRB-52]") {
   push(cq, 1);
   CHECK(told == 0);
   cq.arm(Notify::kNext);
-  CHECK(told == 0);  // Arming does not notify of a completion that is already in the queue, so
-                     // programs poll after arming.
+  // Arming does not notify of a completion that is already in the queue, so programs poll after
+  // arming.
+  CHECK(told == 0);
   push(cq, 2);
   push(cq, 3);
   CHECK(told == 1);

@@ -157,8 +157,8 @@ TEST_CASE("a queue takes as many as its depth until completions are reaped [VRB-
   CHECK(!f.qp->post_recv({.wr_id = 1, .sgl = {}}));
   CHECK(!f.qp->post_recv({.wr_id = 2, .sgl = {}}));
   CHECK(f.qp->post_recv({.wr_id = 3, .sgl = {}}) == Errc::kQueueFull);
-  CHECK(!f.qp->abort());  // Moves from Idle to Error and flushes the requests, which are not polled
-                          // yet.
+  // Moves from Idle to Error and flushes the requests, which are not polled yet.
+  CHECK(!f.qp->abort());
   CHECK(f.qp->post_send(SendWr{}) == Errc::kQueueFull);
   CHECK(f.qp->post_recv({.wr_id = 3, .sgl = {}}) == Errc::kQueueFull);
   CHECK(f.poll().size() == 5);
