@@ -106,7 +106,8 @@ ROOMS = {
     },
 }
 
-SANS_IO = ("mpa", "ddp", "rdmap", "verbs")  # except what is below these:
+# Layers that use no I/O, except for the folders in DRIVERS.
+SANS_IO = ("mpa", "ddp", "rdmap", "verbs")
 DRIVERS = ("verbs/net", "verbs/tls", "verbs/rdma_core")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)

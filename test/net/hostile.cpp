@@ -314,7 +314,7 @@ TEST_CASE("garbage in full operation ends the stream, not the device [MPA-46]") 
   REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
   expect(*pair.b.cm, Type::kEstablished);
   peer.receive(20);
-  peer.send(std::vector<std::byte>(64));  // an FPDU without ULPDU; its CRC is not 0
+  peer.send(std::vector<std::byte>(64));  // The FPDU has no ULPDU and a wrong CRC, 0.
   expect(*pair.b.cm, Type::kDisconnected);
   REQUIRE_FALSE(pair.b.qp->reset());
   pair.connect();

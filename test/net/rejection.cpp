@@ -103,7 +103,7 @@ TEST_CASE("who is rejected can go on over TCP, and loses no octet behind the Rep
     CHECK_EQ(receive(event.socket, 4), "fine");
     event.socket.reset();
     CHECK_FALSE(peer.wait_for_end());
-    pair.connect();  // the queue pair can be used again
+    pair.connect();  // The queue pair can be used again.
   }
 }
 

@@ -21,7 +21,7 @@ using verbs::Errc;
 namespace {
 
 std::atomic<int> refused{0};
-std::atomic<int> refusals{0};  // number of calls that still fail
+std::atomic<int> refusals{0};  // number of calls of connect() that still fail
 
 /// Makes the next `times` calls of connect() fail with ECONNREFUSED.
 test::ReplacedSocketOps refusing_connects(int times) {

@@ -165,7 +165,7 @@ TEST_CASE("a Terminate is counted by its code, at either end") {
   const bytes::Fault dead{bytes::Layer::kDdp, 1, 0x00};
   Established pair;
   auto target = pair.b.remote(0);
-  target.rkey.value ^= 0x100;  // no region has this STag
+  target.rkey.value ^= 0x100;  // No region has this STag.
   REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kWrite, 0, 64, target));
   expect(*pair.a.cm, Type::kDisconnected);
   expect(*pair.b.cm, Type::kDisconnected);

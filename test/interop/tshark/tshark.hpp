@@ -41,7 +41,7 @@ struct TsharkReport {
   std::vector<std::string> opcodes;  ///< "0x00" and so on, one for each FPDU
   std::size_t good_crcs = 0;
   std::size_t bad_crcs = 0;
-  std::size_t bad_checksums = 0;  ///< of IP or TCP
+  std::size_t bad_checksums = 0;  ///< wrong checksums of IP or TCP
   std::size_t malformed = 0;      ///< packets that a dissector could not parse
   std::size_t remarks = 0;        ///< findings of the TCP analysis: gaps, repeats, windows ...
 };

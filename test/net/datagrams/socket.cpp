@@ -168,7 +168,7 @@ TEST_CASE("a group is joined on one interface after another, each once") {
   constexpr std::uint16_t kPort = 40551;
   const unsigned here = ::if_nametoindex("lo");
   auto member = must(DatagramSocket::open_at(kGroup4, here, kPort));
-  CHECK_FALSE(member.join(kGroup4, here));  // already joined
+  CHECK_FALSE(member.join(kGroup4, here));  // The member has joined it already.
   CHECK_EQ(member.join(kGroup4, 0x7FFFFFF).value(), ENODEV);
   auto sender = must(DatagramSocket::open(0, {}));
   auto sent = datagrams_of({10});
