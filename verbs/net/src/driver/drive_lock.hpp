@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // DriveLock: the lock of a connection and the work that other threads added for its holder, in one
-// word. A thread that finds the lock taken adds its work to the word and returns, so posting never
-// waits. The holder can unlock in two ways only: leave() fails while the word has work that the
-// holder has not taken, and hand_over() sends a successor that takes all of it. So no work is
-// overlooked. test/net/driving/drive_lock.cpp runs this code through every interleaving of its
-// threads.
+// atomic integer. A thread that finds the lock taken adds its work to the integer and returns, so
+// posting never waits. The holder can unlock in two ways only: leave() fails while the integer has
+// work that the holder has not taken, and hand_over() sends a successor, another thread that takes
+// all of that work. So no work is overlooked. test/net/driving/drive_lock.cpp runs this code
+// through every interleaving of its threads.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,8 @@ class BasicDriveLock {
   /// Work that a turn of the holder did not finish.
   struct Rest {
     std::uint32_t work = 0;
-    bool is_followed = false;  ///< another thread is certain to enter later without being sent
+    bool is_followed = false;  ///< another thread is certain to enter later and do `work`, even
+                               ///< without hand_over()
   };
 
   /// Takes the lock and returns all the work to do: `work` and what other threads added. Returns
@@ -37,12 +38,13 @@ class BasicDriveLock {
   }
   /// As enter(), for the successor that hand_over() sent.
   std::optional<std::uint32_t> succeed() {
-    // This exchange reads what hand_over() wrote, so enter() sees the word as hand_over() stored
-    // it.
+    // This exchange reads the value that hand_over() wrote, so enter() sees the word_ that
+    // hand_over() stored.
     is_sent_.exchange(false);
     return enter(0);
   }
-  /// Waits for the lock. The caller gets the work that other threads added from take().
+  /// Waits for the lock. The caller must then call take(), which returns the work that other
+  /// threads added.
   void lock() {
     waiting_.fetch_add(1);
     for (;;) {
@@ -93,9 +95,9 @@ class BasicDriveLock {
  private:
   static constexpr std::uint32_t kHeld = 1U << 31;
 
-  // No wake-up is lost: a thread in lock() increments waiting_ before it reads the word, and the
-  // holder clears the word before it reads waiting_. All four operations are seq_cst, so at least
-  // one of the two threads sees what the other wrote.
+  // No wake-up is lost: a thread in lock() increments waiting_ before it reads word_, and the
+  // holder clears word_ before it reads waiting_. All four operations are seq_cst, so at least one
+  // of the two threads sees what the other wrote.
   void wake() {
     if (waiting_.load() != 0) word_.notify_all();
   }

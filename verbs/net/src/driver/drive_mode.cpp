@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of the modes and of what changes them, for the checked table in rfc-notes/fsm.
+// The names of the modes and causes, for the table in rfc-notes/fsm, which a test compares.
 #include "driver/drive_mode.hpp"
 
 namespace iwarp::net {

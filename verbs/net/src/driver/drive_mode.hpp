@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which thread reads the socket of a connection while nothing is posted, as a table. Data only.
-// Only the holder of the connection's DriveLock changes the mode; any thread may read it, and any
-// thread may post in every mode. A CqFeed has a mode by the same table: the one that it asks its
-// connections for. Each connection decides for itself.
+// DriveMode says which thread reads the socket of a connection while nothing is posted. The table
+// kDriveEdges lists how it changes. Only the holder of the connection's DriveLock changes the mode;
+// any thread may read it, and any thread may post in every mode. A CqFeed changes its own mode by
+// the same table and asks its connections to follow; each connection decides for itself.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace iwarp::net {
 
 enum class DriveMode : std::uint8_t {
-  kWorker,   ///< the worker, woken by its reactor
+  kWorker,   ///< the worker reads the socket when its reactor wakes it
   kPoller,   ///< a thread that polls an empty completion queue all the time; the worker sleeps
   kSleeper,  ///< a thread that sleeps on the socket through a completion channel; the worker sleeps
 };
@@ -24,8 +24,8 @@ enum class DriveCause : std::uint8_t {
   kPolled,       ///< from the CqFeed: the application polls frequently
   kSleptOn,      ///< from the CqFeed: the socket wakes a thread that sleeps on the channel
   kLetGo,        ///< from the CqFeed: no thread has polled or woken up for a while
-  kNotReadable,  ///< from the connection: held or at its end, so the socket would wake no thread in
-                 ///< time
+  kNotReadable,  ///< from the connection: its stream is held or has ended, so the socket would not
+                 ///< wake the sleeping thread in time
 };
 std::string_view to_string(DriveCause cause);
 
@@ -36,8 +36,8 @@ inline constexpr std::array kDriveCauses{DriveCause::kPolled, DriveCause::kSlept
 
 using DriveEdge = bytes::Edge<DriveMode, DriveCause>;
 
-// A connection feeds up to two completion queues, whose feeds act independently: one may ask for a
-// mode that the other has already brought about.
+// A connection has up to two completion queues, whose feeds act independently: one feed may ask for
+// a mode that the connection has already entered for the other feed.
 // clang-format off
 inline constexpr std::array kDriveEdges{
     DriveEdge{DriveMode::kWorker, DriveCause::kPolled, DriveMode::kPoller, "polls are frequent"},
@@ -53,9 +53,9 @@ inline constexpr std::array kDriveEdges{
 };
 // clang-format on
 
-/// Returns whether unfinished work will be done without sending a thread. In kPoller and kSleeper
-/// the CqFeed that set the mode polls, serves its woken thread or lets go, and checks regularly
-/// which of these is due.
+/// Returns whether a thread will do unfinished work even if the driver does not post it to the
+/// worker. In kPoller and kSleeper that thread is the one that polls or that the socket wakes; the
+/// CqFeed checks regularly that it still does, and otherwise gives the connection to the worker.
 constexpr bool is_followed(DriveMode mode) { return mode != DriveMode::kWorker; }
 
 static_assert(bytes::deterministic(kDriveEdges));

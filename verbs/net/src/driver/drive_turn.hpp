@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // DriveTurn: the part of Driven that a connection and a datagram queue pair share. A thread that
-// posts, polls or was woken by the socket enters with work. If the lock is free it takes a turn;
-// otherwise the thread that holds the lock does the work. The table in drive_mode.hpp says which
-// thread reads the socket.
+// posts, polls or was woken by the socket has work, a bit set. If the lock is free the thread takes
+// a turn; otherwise the thread that holds the lock does the work. The table in drive_mode.hpp says
+// which thread reads the socket.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace iwarp::net {
 
-/// `Self` derives from it and from std::enable_shared_from_this, and has
+/// `Self` derives from this class and from std::enable_shared_from_this, and has
 ///   void run(std::uint32_t work, bool by_worker)
 /// which calls take_turns().
 template <typename Self>
@@ -39,7 +39,7 @@ class DriveTurn : public Driven {
     kRoom = 1 << 3,    ///< the socket has room to send
     kSlept = 1 << 4,   ///< the entering thread was woken by the socket
     kResume = 1 << 5,  ///< a receive may have been posted
-    kPolled = 1 << 6,  ///< this and the next two: see DriveCause; the last one set wins
+    kPolled = 1 << 6,  ///< this and the next two are DriveCauses; the highest bit wins
     kSleptOn = 1 << 7,
     kLetGo = 1 << 8,
     kFirstOwn = 1 << 9,  ///< the first bit that `Self` defines
@@ -62,16 +62,16 @@ class DriveTurn : public Driven {
     function();
     self().run(lock_.take() | then, false);
   }
-  /// Call with the lock held; it is free on return. `work`: all work so far. `turn(work)` does it,
-  /// must not throw, and returns the work that it did not finish.
+  /// Call with the lock held; the lock is free on return. `work`: all work so far. `turn(work)`
+  /// does the work, must not throw, and returns the work that it did not finish.
   template <typename Turn>
   void take_turns(std::uint32_t work, bool by_worker, Turn turn) {
     const auto next = [&](std::uint32_t now) -> DriveLock::Rest {
       const std::uint32_t left = turn(now);
       return {.work = left, .is_followed = !by_worker && is_followed(mode())};
     };
-    // The worker continues in a later turn: its other sockets have their turn first, and no thread
-    // of the application is kept.
+    // The worker continues in a later turn, so that its other sockets are served first and a thread
+    // of the application returns.
     lock_.drive(work, kTurns, next, [this] {
       worker_.post([kept = self().shared_from_this(), this] {
         if (const auto all = lock_.succeed()) self().run(*all, true);
@@ -80,7 +80,7 @@ class DriveTurn : public Driven {
   }
 
   DriveMode mode() const { return mode_.load(std::memory_order_relaxed); }
-  /// Changes the mode by the causes in `work`. Returns whether the mode is another one now.
+  /// Changes the mode by the causes in `work`. Returns whether the mode has changed.
   bool change_mode(std::uint32_t work) {
     if ((work & kLetGo) != 0) return change_mode(DriveCause::kLetGo);
     if ((work & kSleptOn) != 0) return change_mode(DriveCause::kSleptOn);
@@ -101,19 +101,21 @@ class DriveTurn : public Driven {
   Worker& worker_;
   DriveLock lock_;
   // Only the holder of lock_ writes these.
-  std::atomic<bool> held_{false};           ///< nothing is read until a receive is posted
-  std::atomic<std::uint32_t> arrivals_{0};  ///< calls that found the socket ready
-  std::atomic<bool> unwatched_{false};      ///< the kernel refused to add a socket to a set
+  std::atomic<bool> held_{false};  ///< the driver does not read until a receive is posted
+  std::atomic<std::uint32_t> arrivals_{
+      0};  ///< number of receive calls that found input, an end or an error
+  std::atomic<bool> unwatched_{false};  ///< the kernel refused to add a socket to a set
 
  private:
-  static constexpr int kTurns = 9;  ///< after that many turns a thread hands over to the worker
+  static constexpr int kTurns =
+      9;  ///< a thread hands over to the worker after this number of turns
 
   Self& self() { return static_cast<Self&>(*this); }
 
   bool serve(bool readable, bool room, std::uint32_t slept) {
     const auto before = arrivals_.load(std::memory_order_relaxed);
-    // The let_go() of another queue, or one that ran late, has put the worker in charge: ask for
-    // the sleeper's mode again.
+    // The feed of another queue has called let_go(), or such a call took effect late, so the worker
+    // reads the socket although this thread sleeps on it: ask for kSleeper again.
     if (slept != 0 && mode() == DriveMode::kWorker) slept |= kSleptOn;
     const auto all = lock_.enter((readable ? kReceive : 0U) | (room ? kRoom : 0U) | slept);
     if (!all) return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driven: an object that has sockets and feeds a completion queue, as the feed of the queue sees
-// it: a connection or a datagram queue pair.
+// Driven: a connection or a datagram queue pair, through the interface that the feed of its
+// completion queue uses.
 #pragma once
 
 #include <atomic>
@@ -16,38 +16,40 @@ class Driven {
   /// Receives and sends as much as possible without waiting. `frequent`: more polls will follow, so
   /// the worker thread sleeps until let_go().
   virtual void poll(bool frequent) = 0;
-  /// As poll(), for a caller that knows what the socket is ready for. Returns whether there was
-  /// input; also true if another thread is driving, which may have taken it.
+  /// Does the same as poll(), for a caller that knows what the socket is ready for. Returns whether
+  /// there was input, or another thread is driving, which may have taken the input.
   virtual bool polled(bool readable, bool room) = 0;
   // For threads that sleep on the socket:
-  /// A thread sleeps on the socket: the worker thread is not woken until let_go().
+  /// Call when a thread starts to sleep on the socket: the socket does not wake the worker thread
+  /// until let_go().
   virtual void sleep_on() = 0;
-  /// As polled(), for a thread that the socket has woken.
+  /// Does the same as polled(), for a thread that the socket has woken.
   virtual bool ready(bool readable, bool room) = 0;
-  /// The application no longer polls or sleeps on the socket: the worker takes over.
+  /// Call when the application no longer polls or sleeps on the socket: the worker takes over.
   virtual void let_go() = 0;
   /// Adds the socket to `set`, which reports when the socket is ready, as long as is_plain() is
   /// true.
   virtual void join(std::shared_ptr<SocketSet> set) = 0;
   virtual void leave(const SocketSet* set) = 0;
-  /// Returns whether a set reports all that the object waits for: input, and perhaps room to send.
+  /// Returns whether the object waits only for events that a set reports: input, and perhaps room
+  /// to send.
   virtual bool is_plain() const = 0;
-  /// Returns whether only a set can say what the socket is ready for, because it also waits for
-  /// room to send, for example.
+  /// Returns whether a woken thread must ask the set what the socket is ready for, because the
+  /// object waits not only for input but also for room to send, for example.
   virtual bool is_blocked() const = 0;
-  /// Sends the posts that are held back to be coalesced: the application polls, or is about to
-  /// sleep.
+  /// Sends the posts that are held back to be coalesced. Call when the application polls or is
+  /// about to sleep.
   virtual void flush_posts() = 0;
-  // For calls that take away what posted requests need:
+  // For calls that take away what posted requests need, such as their memory:
   /// Returns whether a request posted before this call may not have been given to the socket yet.
   virtual bool may_hold_posts() const = 0;
   /// Returns when the requests posted before this call have been sent, as far as the socket accepts
   /// them. Waits for the lock.
   virtual void sync() = 0;
   bool ended() const { return ended_.load(std::memory_order_acquire); }
-  // For the time during which the application has a descriptor that is readable when the socket is.
-  // One call per feed.
-  /// From now on, the object notes in its sets that it has taken input from the socket.
+  /// Until conceal(), the object calls note_taken() of its sets when it has taken input from the
+  /// socket. Each feed calls this while the application has a descriptor that is readable when the
+  /// socket is.
   void expose() { exposed_.fetch_add(1); }
   void conceal() { exposed_.fetch_sub(1); }
   /// With two completion queues on one connection, alternate polls share one call to the socket.
@@ -63,7 +65,7 @@ class Driven {
  protected:
   ~Driven() = default;
 
-  /// The socket had input, so the next poll of either queue asks it again.
+  /// Call after the socket had input: the next poll of either queue calls the socket again.
   void octets_came() {
     asked_for_.store(nullptr, std::memory_order_relaxed);
     if (is_exposed()) note_taken();

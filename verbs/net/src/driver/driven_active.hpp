@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a DrivenConnection has while its socket is open, and use(), the access to it from outside of
-// a turn.
+// DrivenConnection::Active: the state that a connection has only while its socket is open. use()
+// gives access to that state from outside of a turn.
 #pragma once
 
 #include <sys/socket.h>
@@ -26,11 +26,12 @@ struct DrivenConnection::Active {
 
   UniqueFd socket;
   const verbs::Duration close_timeout;
-  const bool may_be_asked;     ///< the peer may ask which of its messages have arrived
-  bool holds_notices = false;  ///< this turn notifies only after it has answered the peer
+  const bool may_be_asked;  ///< the peer may ask which of its messages have arrived
+  bool holds_notices =
+      false;  ///< this turn notifies the application only after it has answered the peer
   std::unique_ptr<verbs::WireTap> tap;
   std::unique_ptr<ConnectionClient> client;
-  const std::unique_ptr<Carrier> carrier;  ///< null: bare TCP
+  const std::unique_ptr<Carrier> carrier;  ///< null if MPA uses the TCP socket directly
   verbs::Connection core;
 
   asio::steady_timer timer;
@@ -42,26 +43,28 @@ struct DrivenConnection::Active {
     std::size_t octets = 0;
     msghdr message{};
     bool is_valid = false;
-    std::optional<ssize_t> answer;  ///< what the call returned, errno included
+    std::optional<ssize_t>
+        answer;  ///< what the call returned, if take_answer() has not handled it yet
   };
   Awaited awaited;
   bool write_blocked = false;       ///< the socket buffer is full
   bool turn_over = false;           ///< the turn ended with more to send
-  bool awaits_octets_only = false;  ///< not in worker mode, and waits for octets only
+  bool awaits_octets_only = false;  ///< the mode is not kWorker, and nothing but octets can happen
   bool end_of_stream = false;
   bool shutdown_wanted = false;
   bool fin_sent = false;
-  std::optional<verbs::TimePoint> linger_until;  ///< rejected: deadline for sending the Reply
+  std::optional<verbs::TimePoint>
+      linger_until;  ///< after a rejection, the deadline for sending the Reply
   std::uint32_t sends_since_emss = 0;
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;
   std::uint64_t octets_received = 0;
   std::uint64_t wakeups = 0;
-  std::uint64_t wait_calls = 0;  ///< by polling threads; the worker's are `wakeups`
+  std::uint64_t wait_calls = 0;  ///< poll(2) calls of polling threads for room to send
 };
 
-// Calls `function` with the lock held, unless the connection has ended; then drives. Returns false
-// if memory ran out, in which case the connection is lost.
+// Calls `function` with the lock held, unless the connection has ended; then drives the connection.
+// Returns false if memory ran out, in which case the connection is lost.
 template <typename Function>
 bool DrivenConnection::use(Function function) {
   bool whole = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a driven connection does for its carrier besides the two calls of driven_io.cpp: it sends
-// and reads what the carrier has buffered, which the socket does not report, and closes the carrier
-// before TCP.
+// The calls of a driven connection to its carrier, except for sending and receiving messages in
+// driven_io.cpp: it sends and reads what the carrier has buffered, which the socket does not
+// report, and closes the carrier before TCP.
 #include <cerrno>
 
 #include "driver/driven_active.hpp"
@@ -12,8 +12,8 @@ namespace iwarp::net {
 
 const Carrier* DrivenConnection::carrier() const { return active_->carrier.get(); }
 
-// Once the carrier is set up, a cut of TCP is not a failure of the carrier: it is reported as
-// without one.
+// Once the carrier is set up, a loss of TCP is not reported as a failure of the carrier, but in the
+// same way as on a connection without a carrier.
 const CarrierFailure* DrivenConnection::carrier_failure() const {
   const Carrier* const carrier = active_->carrier.get();
   const CarrierFailure* const out = carrier != nullptr ? carrier->failure() : nullptr;
@@ -49,8 +49,8 @@ bool DrivenConnection::close_carrier() {
   return flush_carrier() || active_->end_of_stream;
 }
 
-// The carrier's close follows all accepted octets, so that the peer can tell an orderly end from a
-// cut.
+// The carrier sends its close after all accepted octets, so that the peer can distinguish an
+// orderly end from a loss of TCP.
 void DrivenConnection::leave_carrier(Close how) {
   Active& a = *active_;
   if (how == Close::kReset) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of a driven connection: set-up, control, which thread drives it, its end. Octets are in
-// driven_io.cpp.
+// The life of a driven connection: set-up, control, which thread drives it, and its end.
+// driven_io.cpp sends and receives.
 #include "driver/driven_connection.hpp"
 
 #include <sys/socket.h>
@@ -21,11 +21,12 @@
 namespace iwarp::net {
 namespace {
 
-// How long a thread that ends a connection sleeps before it checks whether it has waited enough.
+// How long a thread that ends a connection waits for octets before it checks again whether the peer
+// may still ask which of its messages have arrived.
 constexpr std::chrono::milliseconds kQuestionLook(5);
 
-// For flags that only the holder of the lock writes. Usually the flag has that value already, and a
-// sequentially consistent store is expensive.
+// Sets a flag that only the holder of the lock writes. Usually the flag has that value already, and
+// a sequentially consistent store is expensive.
 void change(std::atomic<bool>& flag, bool value) {
   if (flag.load(std::memory_order_relaxed) != value) flag.store(value);
 }
@@ -75,11 +76,11 @@ bool DrivenConnection::leave_gather_timer() {
 }
 
 void DrivenConnection::receive_posted() {
-  // A stream that is not held needs no notice: it looks for a receive when it needs one.
+  // A stream that is not held needs no notice: it looks for a receive when a message arrives.
   if (held_.load(std::memory_order_seq_cst)) kick(kResume);
 }
 
-// The worker does it later, because the caller may hold any lock.
+// Posts the work to the worker, because the caller may hold any lock.
 void DrivenConnection::resume_soon() {
   worker_.post([self = shared()] { self->kick(kResume, true); });
 }
@@ -112,8 +113,8 @@ bool DrivenConnection::depart() {
   return is_over;
 }
 
-// Answers what has arrived, as before a FIN. Returns false if the peer may still ask which of its
-// messages have arrived.
+// Ends the connection, after answering what has arrived. Returns false, without ending it, if the
+// peer may still ask which of its messages have arrived.
 bool DrivenConnection::close_in_order(Active& a) {
   if (a.core.at_rest() && !a.end_of_stream) {
     receive();
@@ -139,7 +140,7 @@ void DrivenConnection::end_if_unasked() {
 
 void DrivenConnection::end_if_unproven() {
   use([this](Active& a) {
-    // What the peer owes may have arrived without having been read yet.
+    // The peer's Request or RTR may have arrived without having been read yet.
     const bool has_begun = a.core.startup().state() != mpa::StartupState::kIdle;
     if (has_begun && a.core.awaits_peer()) receive();
     if (!a.core.awaits_peer()) return;
@@ -157,7 +158,8 @@ void DrivenConnection::send_events_to(CmChannel& channel) {
 
 // Driving -----------------------------------------------------------------------------------------
 
-// Most polls find the socket empty, like the poll before: they cost one system call and no turn.
+// Most polls find the socket empty, as the poll before them did. Such a poll costs one system call
+// and no turn.
 void DrivenConnection::poll(bool frequent) {
   auto work = lock_.enter(frequent && mode() == DriveMode::kWorker ? kPoll | kPolled : kPoll);
   if (!work) return;
@@ -178,7 +180,8 @@ inline bool DrivenConnection::look_again() {
   return true;
 }
 
-// Hands over what look_again() has received. Only a turn does that, because memory may run out.
+// Passes what look_again() has received to the connection. Only a turn calls this, because it
+// handles the exception if memory runs out.
 inline DrivenConnection::Look DrivenConnection::take_answer() {
   auto& awaited = active_->awaited;
   if (!awaited.answer) return Look::kMayHaveMore;
@@ -200,8 +203,9 @@ void DrivenConnection::run(std::uint32_t work, bool by_worker) {
   });
 }
 
-// A polling or sleeping thread returns to its application when the turn is over. A worker would
-// wake the application during the turn, and the application may exit then.
+// Takes a turn of the worker that answers the peer before it notifies the application. A notified
+// application may exit at once, and then the peer would get no answer. A polling or sleeping thread
+// needs no such turn: it returns to its application only when the turn is over.
 std::uint32_t DrivenConnection::answer_first(std::uint32_t work, std::uint32_t arrived) {
   const HeldNotices until_answered;
   active_->holds_notices = true;
@@ -210,9 +214,9 @@ std::uint32_t DrivenConnection::answer_first(std::uint32_t work, std::uint32_t a
   return left;
 }
 
-// Memory ran out at an unknown point of a turn: the connection is lost, and that is reported unless
-// it has been already.
-// NOLINTNEXTLINE(bugprone-exception-escape): what is not about memory ends the process
+// Ends the connection after memory ran out at an unknown point of a turn, and reports the end
+// unless it has been reported already. NOLINTNEXTLINE(bugprone-exception-escape): exceptions other
+// than bad_alloc end the process
 void DrivenConnection::give_up() noexcept {
   if (active_ == nullptr) return;
   insist([this] {
@@ -246,7 +250,7 @@ void DrivenConnection::control(std::uint32_t work, verbs::TimePoint now) {
     if (active_->linger_until && now >= *active_->linger_until) core.abort(now);
   }
   if ((work & kResume) != 0) core.resume(now);
-  // Requests posted before the end are sent first, as far as the socket has room for them.
+  // Requests posted before a Terminate or abort are sent first, as far as the socket has room.
   const bool ends = (work & (kTerminate | kAbort)) != 0;
   if (ends && (gathered_.any() || (work & kTransmit) != 0)) transmit();
   if ((work & kDisconnect) != 0) core.disconnect(now);
@@ -254,8 +258,8 @@ void DrivenConnection::control(std::uint32_t work, verbs::TimePoint now) {
   if ((work & kAbort) != 0) core.abort(now);
 }
 
-// After octets have moved: reports events, does what the connection wants of the socket, and arms
-// what has to wake the driver again.
+// Runs after octets have moved: reports events, does what the connection wants of the socket, and
+// arms the waits and timers that wake the driver again.
 void DrivenConnection::finish_turn() {
   do {
     while (tell_events()) transmit();
@@ -271,7 +275,8 @@ inline bool DrivenConnection::lift_hold() {
     change(held_, false);
     return false;
   }
-  // From here on a thread that posts a receive sees held_, or resume() sees its receive.
+  // From here on, a thread that posts a receive sees held_, or resume() sees the receive of that
+  // thread.
   held_.store(true);
   core.resume(mpa::Clock::now());
   return !held();
@@ -302,7 +307,7 @@ void DrivenConnection::do_socket_action() {
     case verbs::SocketAction::kShutdownSend:
       a.shutdown_wanted = true;
       break;
-    case verbs::SocketAction::kClose:  // The one stream is over, so TCP is. [DDP-10]
+    case verbs::SocketAction::kClose:  // TCP carries one stream, which is over. [DDP-10]
       finish(Close::kPlain);
       return;
     case verbs::SocketAction::kDepart:
@@ -312,11 +317,11 @@ void DrivenConnection::do_socket_action() {
       finish(Close::kReset);
       return;
   }
-  // A rejected connection continues as plain TCP [MPA-86] [MPA-91], or is closed in order if the
-  // application has not taken the socket.
+  // A rejected connection continues as plain TCP [MPA-86] [MPA-91]. If the application has not
+  // taken the socket, it is closed after the Reply has been sent.
   if (a.core.startup().state() == mpa::StartupState::kRejected) {
     if (!a.socket) return finish(Close::kPlain);
-    // An unknown peer cannot be relied on to close soon after its rejection.
+    // A rejected peer may keep its socket open for long. If many do, close without waiting for it.
     const bool at_once = !is_outgoing_ && LingeringClose::are_many();
     if (a.core.transmit_plan(1, mpa::Clock::now()).empty()) {
       return finish(at_once ? Close::kPlain : Close::kLingering);
@@ -334,7 +339,7 @@ void DrivenConnection::do_socket_action() {
 
 void DrivenConnection::finish(Close how) {
   Active& a = *active_;
-  // Reports the remaining events first: no event of this connection follows.
+  // Reports the remaining events now, because no event of this connection is reported later.
   tell_events();
   setup_.failed(SetupFailure::kAbandoned);
   final_ = count();
@@ -354,7 +359,8 @@ void DrivenConnection::finish(Close how) {
       LingeringClose::start(worker_, std::move(a.socket), a.close_timeout, {});
     }
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-    // The socket is closed at once then, and TCP may discard what it has not sent.
+    // Without memory for a LingeringClose, the socket is closed at once, and TCP may discard octets
+    // that it has not sent.
   }
   active_.reset();
   held_.store(false);
@@ -378,8 +384,9 @@ bool DrivenConnection::arm() {
     return false;
   }
   if (!a.end_of_stream && !held_.load()) await(SocketWaits::kRead, kReceive | kSlept);
-  // A held stream is not read and would not notice a reset. Once both ends have sent a FIN, the
-  // wait would be over at once each time, and the end is near anyway.
+  // A held stream is not read and would not notice a reset, so the worker waits for an error. After
+  // both ends have sent a FIN it does not: such a wait would end at once each time, and the
+  // connection will end soon anyway.
   if (!a.end_of_stream && held_.load() && !a.fin_sent) await(SocketWaits::kError, kSlept);
   if (a.write_blocked) await(SocketWaits::kWrite, kRoom | kSlept);
   return true;
@@ -391,8 +398,9 @@ void DrivenConnection::await(SocketWaits::Kind kind, std::uint32_t work) {
   waits_.await(kind, [self = shared(), work] { self->kick(work, true); });
 }
 
-// Sets what the epoll sets with the socket wait for. If they cannot report all of it, the worker
-// takes over. Returns whether the sets wait for octets.
+// Sets what the epoll sets that contain the socket wait for. If they cannot report all events that
+// the connection needs, a sleeping thread's connection goes to the worker. Returns whether the sets
+// wait for octets.
 inline bool DrivenConnection::update_watched() {
   Active& a = *active_;
   const bool plain = !a.end_of_stream && !held_.load(std::memory_order_relaxed) &&
@@ -410,8 +418,9 @@ inline bool DrivenConnection::update_watched() {
   return false;
 }
 
-// A timer that will expire too early is kept, and set again when it expires: a deadline moves or
-// disappears far more often than it is reached. Returns false if there is no deadline.
+// Arms the timer for the next deadline. If it is armed for an earlier time, leaves it so, and sets
+// it again when it expires: a deadline moves or disappears far more often than it is reached.
+// Returns false if there is no deadline.
 inline bool DrivenConnection::arm_timer() {
   Active& a = *active_;
   auto at = a.core.timeout();

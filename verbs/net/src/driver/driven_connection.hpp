@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // DrivenConnection: one TCP socket, one verbs::Connection, and the lock under which both are used.
-// It is driven by a thread that posts (sends at once, never waits), by a thread that polls an empty
-// completion queue or that the socket has woken (receives and sends), or by its worker (when the
-// socket is ready or a timer expires). A thread that finds another one driving leaves its work to
-// that thread.
+// The connection is driven by a thread that posts (sends at once, never waits), by a thread that
+// polls an empty completion queue or that the socket has woken (receives and sends), or by its
+// worker (when the socket is ready or a timer expires). A thread that finds another thread driving
+// adds its work to that of the other thread and returns.
 //
 // Lock order: Connector, then this, then the Rnic's registry, then channels and queues.
 #pragma once
@@ -41,7 +41,7 @@ class Registry {
   /// Takes an invalid region or window away from the peers of all connections. Called without locks
   /// held.
   virtual void break_pins(verbs::Stag stag) = 0;
-  /// Returns the counters for set-ups of that role. Callable at any time.
+  /// Returns the counters for set-ups in which this end has `role`. Callable at any time.
   virtual SetupTally& setups_as(mpa::Role role) = 0;
   /// The connection ends because memory of the application cannot be accessed any more. Called with
   /// the connection's lock held.
@@ -51,8 +51,8 @@ class Registry {
   ~Registry() = default;
 };
 
-/// Whether the application has recognized a peer that it accepts. An unknown peer can be evicted
-/// until its RTR has arrived.
+/// Whether the application has called ConnectRequest::set_recognized() for a peer before accepting
+/// it. If it has not, the peer is unknown: its set-up can be evicted until its RTR has arrived.
 enum class PeerStanding : std::uint8_t { kUnknown, kRecognized };
 
 /// Receives the events of a connection. Called with the connection's lock held; must not wait.
@@ -65,7 +65,8 @@ class ConnectionClient {
                         const verbs::ConnectionEvent& event) = 0;
   /// Sends later events to `channel`.
   virtual void send_to(CmChannel& channel) = 0;
-  /// Responder: the application has accepted an unknown peer, whose RTR is still to come.
+  /// Reports that the application has accepted a peer without having recognized it, and that the
+  /// peer's RTR has not arrived: the set-up can be evicted from now on. Only for a responder.
   virtual void awaits_rtr() {}
 };
 
@@ -81,7 +82,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
     verbs::ConnectionOptions options;
     std::unique_ptr<verbs::WireTap> tap;
     std::unique_ptr<ConnectionClient> client;
-    std::unique_ptr<Carrier> carrier;  ///< null: bare TCP
+    std::unique_ptr<Carrier> carrier;  ///< null if MPA uses the TCP socket directly
   };
   DrivenConnection(Private, Registry& registry, Worker& worker, const Setup& setup);
   ~DrivenConnection() override;
@@ -90,20 +91,20 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
     return std::static_pointer_cast<DrivenConnection>(shared_from_this());
   }
 
-  // Set-up. These wait for the lock.
+  // The calls during set-up wait for the lock.
   /// Initiator: sends the Request. Returns false if the private data is too long.
   bool start(bytes::View private_data);
   /// Responder: awaits the Request.
   void listen();
   std::error_code accept(verbs::QueuePair& qp, bytes::View private_data, std::uint16_t ird,
                          std::uint16_t ord, PeerStanding standing);
-  /// Returns whether the Request is undecided and, as far as the kernel knows now, the socket is
-  /// open at both ends.
+  /// Returns whether the application has not decided on the Request yet and, as far as the kernel
+  /// knows now, the socket is open at both ends.
   bool peer_waits();
   /// Rejects the Request. Moves the socket to `keep`, unless that is null; see leave().
   std::error_code reject(bytes::View private_data, UniqueFd* keep = nullptr);
 
-  // QpDriver: never waits, except for the lock in depart().
+  // QpDriver. These calls never wait, except that depart() waits for the lock.
   bool posted(verbs::Doorbell doorbell) override;
   void receive_posted() override;
   void resume_soon() override;
@@ -113,7 +114,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void abort() override;
   bool depart() override;
 
-  // Driven: for the feeds of its completion queues.
+  // Driven: the calls of the feeds of its completion queues.
   void poll(bool frequent) override;
   void join(std::shared_ptr<SocketSet> set) override;
   void leave(const SocketSet* set) override { watched_.leave(set); }
@@ -124,7 +125,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void flush_posts() override {
     if (gathered_.any()) kick(kTransmit);
   }
-  // A thread that found the lock taken has left its request to the holder.
+  // While the lock is held, its holder may have requests to send that other threads have posted.
   bool may_hold_posts() const override { return gathered_.any() || !lock_.is_idle(); }
   void note_taken() override { watched_.note_taken(); }
 
@@ -136,29 +137,30 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   /// that the connection has to remain.
   bool leave_gather_timer();
 
-  /// The region has become invalid: returns when this connection cannot access any octet of it.
+  /// Call when `region` has become invalid. Returns when this connection cannot access any octet of
+  /// the region any more.
   void revoke(const verbs::Region& region);
-  /// As revoke(), but only for accesses by the peer.
+  /// Does the same as revoke(), but only for accesses by the peer.
   void withdraw(const verbs::Region& region);
   /// Ends the connection without reporting it, and returns when no thread drives it any more.
-  /// Octets that TCP has accepted still arrive if they are whole messages; otherwise the connection
-  /// is reset.
+  /// If TCP has accepted whole messages only, they still arrive; otherwise resets the connection.
   void end();
-  /// As end(), but does nothing if the peer's Request has been understood.
+  /// Resets the connection without reporting it, unless the peer's Request has arrived.
   void end_if_unasked();
-  /// Resets the connection if its set-up waits for the peer and what the peer owes has not arrived.
-  /// Reports that to the client.
+  /// Evicts a set-up: resets the connection, and reports that to the client, if the set-up waits
+  /// for a Request or RTR of the peer that has not arrived. Otherwise does nothing.
   void end_if_unproven();
   void send_events_to(CmChannel& channel);
 
-  /// Returns the statistics of the connection; once it has ended, its final ones. Returns nullopt
-  /// if it was never established.
+  /// Returns the statistics of the connection, which stay the same once it has ended. Returns
+  /// nullopt if it was never established.
   std::optional<ConnectionStatistics> statistics();
   /// Ends a set-up, which failed because of `why`. Call with the lock held.
   void refuse(SetupFailure why);
 
   verbs::Counters counters();
-  /// Returns how the stream ended; nullopt if it has not, or if the client has been told.
+  /// Returns how the stream ended; nullopt if it has not, or if the socket is closed already, in
+  /// which case the client has been told.
   std::optional<verbs::StreamEnd> stream_end();
   const Address& local() const { return local_; }
   const Address& peer() const { return peer_; }
@@ -167,24 +169,24 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   verbs::QueuePair* qp() const { return qp_; }
   const verbs::Counters& final_counters() const { return final_; }
   const verbs::Incidents& final_incidents() const { return final_incidents_; }
-  /// After a rejection: gives up the socket and returns it. Returns none if TCP has not accepted
-  /// all output, if TCP is lost, or if there is a carrier.
+  /// After a rejection, gives up the socket and returns it. Returns an empty UniqueFd if TCP has
+  /// not accepted all output, if TCP is lost, or if there is a carrier.
   UniqueFd leave();
-  /// Returns the carrier; null: bare TCP.
+  /// Returns the carrier, or null if MPA uses the TCP socket directly.
   const Carrier* carrier() const;
   /// Returns why the carrier could not be set up; null if it was, or if there is none.
   const CarrierFailure* carrier_failure() const;
 
  private:
-  // Besides DriveTurn::Work:
+  // Kinds of work in addition to those of DriveTurn::Work.
   static constexpr std::uint32_t kTimer = kFirstOwn;
   static constexpr std::uint32_t kDisconnect = kFirstOwn << 1;
   static constexpr std::uint32_t kTerminate = kFirstOwn << 2;
   static constexpr std::uint32_t kAbort = kFirstOwn << 3;
-  struct Active;  ///< what exists while the socket is open
+  struct Active;  ///< the state that exists only while the socket is open
   enum class Close : std::uint8_t {
     kPlain,
-    kLingering,  ///< the peer may still send
+    kLingering,  ///< half-closes, and reads until the peer closes; see LingeringClose
     kReset,
   };
 

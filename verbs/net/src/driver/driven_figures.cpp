@@ -21,7 +21,8 @@ verbs::Counters DrivenConnection::counters() {
   return out;
 }
 
-// The thread that failed a request may not have reached the end of the stream yet.
+// A thread may have completed a request with an error and not reached the end of the stream yet.
+// sync() waits for that thread.
 std::optional<verbs::StreamEnd> DrivenConnection::stream_end() {
   sync();
   std::optional<verbs::StreamEnd> out;
@@ -36,7 +37,7 @@ std::optional<ConnectionStatistics> DrivenConnection::statistics() {
   std::optional<ConnectionStatistics> out;
   locked([&] {
     if (!setup_.is_established()) return;
-    const bool open = active_ != nullptr;  // else the queue pair may be gone
+    const bool open = active_ != nullptr;  // if not, the queue pair may have been destroyed
     out = {.qp = open ? qp_->num() : 0,
            .is_outgoing = is_outgoing_,
            .local = local_,

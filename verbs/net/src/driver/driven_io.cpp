@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The octets of a driven connection: moves as many as the socket accepts or has without waiting,
-// gathered from and scattered to where the connection says.
+// Sends and receives for a driven connection, without waiting: as many octets as the socket accepts
+// or has, directly from and to the buffers that the connection names.
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -16,13 +16,13 @@
 namespace iwarp::net {
 namespace {
 
-constexpr std::size_t kPieces = 256;           // per system call, below IOV_MAX
+constexpr std::size_t kPieces = 256;           // iovecs per system call, below IOV_MAX
 constexpr std::size_t kTurn = 1024 * 1024;     // octets in each direction per turn
 constexpr std::uint32_t kEmssInterval = 4096;  // sends between two queries of the EMSS
 
 using Pieces = std::array<iovec, kPieces>;
 
-// Returns the number of octets listed in `out`, and that of the entries.
+// Fills `out` with the pieces of `plan`. Returns the number of octets, and the number of entries.
 template <typename Plan, std::size_t N>
 std::pair<std::size_t, std::size_t> fill(const Plan& plan, std::array<iovec, N>& out) {
   std::size_t octets = 0;
@@ -36,7 +36,7 @@ std::pair<std::size_t, std::size_t> fill(const Plan& plan, std::array<iovec, N>&
   return {octets, count};
 }
 
-// The two calls that move octets: the carrier's, or the kernel's if there is no carrier.
+// Both of these functions call the carrier, or the kernel if there is no carrier.
 ssize_t send_plan(Carrier* carrier, int socket, const msghdr& plan) {
   if (carrier != nullptr) [[unlikely]]
     return carrier->send({plan.msg_iov, plan.msg_iovlen});
@@ -60,7 +60,7 @@ bool has_something(int socket) {
 }  // namespace
 
 // Does one turn and returns the work that it did not finish. `arrived`: the value of arrivals_
-// before the turn; `look`: what is known about the socket since then.
+// before the turn; `look`: what a receive call since then has shown about the socket.
 std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived, Look look) {
   Active& a = *active_;
   a.awaited.is_valid = false;
@@ -68,7 +68,7 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived,
   std::uint32_t left = 0;
   if (work != kTransmit && look_and_receive(work, look)) left |= kReceive;
   if (a.holds_notices && !a.core.owes_answers()) HeldNotices::release();
-  // Most polls find nothing, and then nothing else can have changed.
+  // Most polls find nothing. In kPoller such a turn ends here, because nothing else has changed.
   const bool came = arrivals_.load(std::memory_order_relaxed) != arrived || a.end_of_stream;
   if (work == kPoll && !came && !had_more && mode() == DriveMode::kPoller && !held_.load() &&
       a.carrier == nullptr) {
@@ -88,7 +88,7 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived,
   return left;
 }
 
-// Does the part of a turn before sending. Returns whether there may be more to read.
+// Does the part of a turn that precedes sending. Returns whether there may be more to read.
 bool DrivenConnection::look_and_receive(std::uint32_t work, Look look) {
   Active& a = *active_;
   if ((work & kSlept) != 0) ++a.wakeups;
@@ -115,9 +115,10 @@ inline bool DrivenConnection::may_transmit(verbs::Output output) const {
   return output != verbs::Output::kNone || active_->carrier != nullptr || gathered_.any();
 }
 
-// The only output would be a question how far the peer has come. Returns true if that can wait: the
-// application may answer what this poll has brought with a request, which takes the question along.
-// If it does not, the next poll sends the question.
+// Call if the only output would be a question to the peer which messages have arrived there.
+// Returns true if the question is held back: the application may answer what this poll has received
+// with a request, and the question is sent with that request. Otherwise the next poll sends the
+// question.
 bool DrivenConnection::asks_later() {
   Active& a = *active_;
   if (mode() != DriveMode::kPoller) return false;
@@ -134,7 +135,7 @@ inline bool DrivenConnection::has_only_moved_octets() const {
          a.core.is_steady();
 }
 
-// Lets the next poll repeat this receive call.
+// Stores the receive call that found the socket empty, so that the next poll can repeat it.
 void DrivenConnection::await_same() {
   Active::Awaited& awaited = active_->awaited;
   const auto plan = active_->core.receive_plan();
@@ -167,7 +168,7 @@ bool DrivenConnection::receive() {
   return false;
 }
 
-// Handles the result of a call for `asked` octets. Returns whether there may be more.
+// Handles the result `n` of a receive call for `asked` octets. Returns whether there may be more.
 bool DrivenConnection::take(ssize_t n, std::size_t asked) {
   Active& a = *active_;
   if (n < 0 && errno == EINTR) return true;
@@ -197,9 +198,9 @@ bool DrivenConnection::transmit() {
   Active& a = *active_;
   Pieces pieces;
   Carrier* const carrier = a.carrier.get();
-  gathered_.leave();  // also if the socket is full: they are sent when it has room
+  gathered_.leave();  // also if the socket is full: the posts are sent when it has room
   if (carrier != nullptr && !flush_carrier()) return false;
-  // Nearly always there is output, or the caller has checked that already.
+  // The first pass does not check for output: nearly always there is some.
   bool may_have_more = true;
   for (std::size_t done = 0; !a.write_blocked && may_have_more;
        may_have_more = a.core.may_have_output()) {
@@ -222,7 +223,7 @@ bool DrivenConnection::transmit() {
       if (would_block(errno)) {
         a.write_blocked = true;
       } else {
-        // What the peer sent before it closed, a Terminate perhaps, can still be read.
+        // Octets that the peer sent before it closed, a Terminate for example, can still be read.
         while (receive()) {
         }
         socket_failed();
@@ -247,7 +248,8 @@ bool DrivenConnection::transmit() {
   return false;
 }
 
-// Octets that TCP accepted and did not deliver are reported as lost. [DDP-3]
+// Ends the stream after an error of the socket. The connection reports messages that TCP accepted
+// but may not have delivered as lost. [DDP-3]
 void DrivenConnection::socket_failed() {
   Active& a = *active_;
   a.end_of_stream = true;

@@ -34,7 +34,7 @@ std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View priva
   const bool whole = use([&](Active& a) {
     if (a.core.startup().state() != mpa::StartupState::kAwaitDecision) return;
     out.clear();
-    qp_ = &qp;  // before its events come
+    qp_ = &qp;  // before a.core.accept(), whose events refer to it
     if (!a.core.accept(qp, private_data, ird, ord, mpa::Clock::now())) {
       qp_ = nullptr;
       out = error(verbs::Errc::kPrivateDataTooLong);
@@ -42,7 +42,8 @@ std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View priva
       a.client->awaits_rtr();
     }
   });
-  // Memory ran out. An event reports that if the queue pair was known by then.
+  // If memory ran out after the queue pair was set, an event reports that; otherwise return an
+  // error.
   return whole || out ? out : error(verbs::Errc::kConnectionReset);
 }
 

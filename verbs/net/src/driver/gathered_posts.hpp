@@ -13,11 +13,11 @@ class GatheredPosts {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `longest`: how long a post may wait; 0: no post waits.
+  /// `longest`: how long a post may be held back; 0 means that each post is sent at once.
   explicit GatheredPosts(Clock::duration longest) : longest_(longest) {}
 
-  /// A request was posted that may wait. Returns false if it has to be sent now: nothing has been
-  /// sent for a while, or enough posts wait to be worth a system call.
+  /// Counts a request that was posted and may be held back. Returns false if all posts have to be
+  /// sent now: nothing has been sent for a while, or enough posts wait to be worth a system call.
   bool hold_back(Clock::time_point now) {
     if (now >= due()) return false;
     if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);
@@ -36,10 +36,11 @@ class GatheredPosts {
   bool take_used() { return used_.exchange(false, std::memory_order_relaxed); }
 
   // Call with the connection's lock held.
-  /// All that has been posted is about to be sent.
+  /// Call before sending: no post is held back any more.
   void leave() {
     if (any()) count_.exchange(0, std::memory_order_acq_rel);
   }
+  /// Call after octets have been given to TCP.
   void left(Clock::time_point now) {
     left_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   }
@@ -48,9 +49,9 @@ class GatheredPosts {
   static constexpr std::uint32_t kBatch = 16;
 
   const Clock::duration longest_;
-  /// Sequentially consistent with the flag that says whether the GatherTimer has the connection: a
-  /// posting thread first counts its post and then reads the flag; the timer first clears the flag
-  /// and then reads the count.
+  /// Number of posts held back. Sequentially consistent with DrivenConnection::in_gather_timer_: a
+  /// posting thread first counts its post and then reads that flag; the timer first clears the flag
+  /// and then reads the count. So the timer sees the post, or the thread adds the connection again.
   std::atomic<std::uint32_t> count_{0};
   std::atomic<bool> used_{false};
   std::atomic<Clock::rep> left_at_{0};  ///< when octets were last given to TCP

@@ -15,8 +15,8 @@
 
 namespace iwarp::net {
 
-/// While an instance exists, completions of this thread notify no application; its release() or
-/// destructor delivers these notices.
+/// While an instance exists, completions that this thread adds do not notify the application.
+/// release() or the destructor delivers the delayed notices.
 class HeldNotices {
  public:
   using Notify = std::function<void(verbs::CompletionQueue&)>;
@@ -33,8 +33,8 @@ class HeldNotices {
   static void release() {
     if (current_ != nullptr) current_->tell_all();
   }
-  /// Calls `notify` with `queue`, now or when this thread's notices are released. Both must live
-  /// until then.
+  /// Calls `notify` with `queue`: at once if this thread has no instance or the instance is full,
+  /// otherwise when the instance releases its notices. `notify` and `queue` must live until then.
   static void tell(const Notify& notify, verbs::CompletionQueue& queue) {
     HeldNotices* const holder = current_;
     if (holder == nullptr || holder->count_ == kMost) return notify(queue);
@@ -48,7 +48,8 @@ class HeldNotices {
     }
   }
 
-  /// A connection has two queues, and each is rarely armed again within one turn.
+  /// Number of notices that an instance can hold. A turn rarely causes more: a connection has two
+  /// completion queues, and the application rarely arms one of them again within the turn.
   static constexpr std::size_t kMost = 8;
 
   static inline thread_local constinit HeldNotices* current_ = nullptr;

@@ -53,7 +53,7 @@ LingeringClose::LingeringClose(Private, Worker& worker, UniqueFd socket,
   under_way.fetch_add(1, std::memory_order_relaxed);
 }
 
-// No wait refers to it any more, or the device is being closed.
+// Runs when no pending wait holds this object any more, or when the device is being closed.
 LingeringClose::~LingeringClose() {
   under_way.fetch_sub(1, std::memory_order_relaxed);
   if (readiness_.is_open()) readiness_.release();

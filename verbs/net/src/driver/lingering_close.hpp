@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LingeringClose: closes a socket whose queue pair is gone while TCP still has octets of it to
-// send. Half-closes at once, then reads and drops what the peer still sends until the peer closes
-// as well: octets that are not read, or that arrive at a closed socket, would make TCP reset the
-// connection and discard what it has not sent.
+// LingeringClose: closes a socket whose queue pair is gone while TCP still has octets of that queue
+// pair to send. It half-closes at once, then reads and drops what the peer still sends until the
+// peer closes as well. Octets that stay unread, or that arrive at a closed socket, would make TCP
+// reset the connection and discard what it has not sent.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -21,12 +21,12 @@ class LingeringClose final : public std::enable_shared_from_this<LingeringClose>
   struct Private {};
 
  public:
-  /// Sends the FIN, after `rest`, and returns. The worker does what remains, and closes the socket
-  /// when the peer has closed, `limit` has passed or the worker itself ends.
+  /// Starts to send `rest`, then the FIN, and returns without waiting. The worker continues, and
+  /// closes the socket when the peer has closed, `limit` has passed or the worker itself ends.
   static void start(Worker& worker, UniqueFd socket, mpa::Duration limit,
                     std::vector<std::byte> rest);
-  /// Returns whether closes in progress are numerous enough for unknown peers to exhaust the
-  /// descriptors of this process by them.
+  /// Returns whether many closes are in progress. Then a rejected peer's socket is closed at
+  /// once: peers that never close could otherwise exhaust the descriptors of this process.
   static bool are_many();
   /// Sends the FIN and drops what has arrived, without waiting.
   static void finish(UniqueFd socket);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epoll sets of sockets, and the memberships of one socket.
+// The epoll calls of SocketSet and WatchedSocket.
 #include "driver/socket_set.hpp"
 
 #include <sys/epoll.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SocketSet: the sockets that feed one completion queue, as an epoll(7) set. A polling thread
-// learns from it which of many sockets are ready; a thread that sleeps on it is woken by them.
-// WatchedSocket: the sets that contain one socket, and what they wait for.
+// SocketSet: an epoll(7) set of the sockets that feed one completion queue. It tells a polling
+// thread which of many sockets are ready, and wakes a thread that sleeps on the set.
+// WatchedSocket: lists the sets that contain one socket, and what they wait for.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace iwarp::net {
 
 class Driven;
 
-/// Throws std::system_error if no descriptor is available.
+/// The constructor throws std::system_error if no descriptor is available.
 class SocketSet {
  public:
   /// Returns the descriptor, which is readable while any of the sockets is ready.
@@ -33,11 +33,11 @@ class SocketSet {
   /// Returns up to kMost of the sockets that are ready, in rotation. Does not wait.
   std::span<const Ready> ready(std::array<Ready, kMost>& out) const;
 
-  /// The application has a descriptor that is readable while a socket of this set is ready. Sets
-  /// `owed` when the application may have seen it readable and the input has been taken since. Null
-  /// ends that.
+  /// Call when the application gets a descriptor that is readable while a socket of this set is
+  /// ready. From then on note_taken() sets `owed`: the application may have seen the descriptor
+  /// readable, and the input that made it so is gone. Null stops that.
   void expose_to(std::atomic<bool>* owed) { owed_.store(owed); }
-  /// Input was taken from a socket, or a socket was removed from the set.
+  /// Call after taking input from a socket of the set, or removing a socket from the set.
   void note_taken() const {
     if (auto* const owed = owed_.load()) owed->store(true);
   }
@@ -61,9 +61,9 @@ class WatchedSocket {
   /// Adds the socket to `set`. Returns false if the kernel refuses or the socket is closed.
   bool join(std::shared_ptr<SocketSet> set);
   void leave(const SocketSet* set);
-  /// Sets what the sets wait for. `readable`: input; without it the socket is in no set, because
-  /// the kernel would report errors unasked. `room`: room to send. Returns false if the kernel
-  /// refuses to add the socket again.
+  /// Sets what the sets wait for: input if `readable`, room to send if `room`. If not `readable`,
+  /// removes the socket from all sets, because epoll reports errors even if not asked for them.
+  /// Returns false if the kernel refuses to add the socket again.
   bool watch(bool readable, bool room) {
     return (readable == readable_ && room == room_) || change(readable, room);
   }
@@ -75,9 +75,10 @@ class WatchedSocket {
   bool change(bool readable, bool room);
 
   Driven& driven_;
-  std::mutex mutex_;      ///< last in the lock order
-  int socket_;            ///< -1: closed
-  bool readable_ = true;  ///< like room_, changed only by watch()
+  std::mutex mutex_;  ///< last in the lock order: a thread that holds it takes no other lock
+  int socket_;        ///< -1 after close()
+  bool readable_ =
+      true;  ///< this and room_: arguments of the last watch(), which alone changes them
   bool room_ = false;
   std::vector<std::shared_ptr<SocketSet>> sets_;
 };

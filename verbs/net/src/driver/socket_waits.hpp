@@ -10,7 +10,7 @@
 
 namespace iwarp::net {
 
-/// Call with the lock of the socket's driver held. The handlers of await() run without it.
+/// Call with the lock of the socket's driver held. The handlers of await() run without that lock.
 class SocketWaits {
   using Readiness = asio::posix::stream_descriptor;
 
@@ -22,8 +22,8 @@ class SocketWaits {
   SocketWaits(const SocketWaits&) = delete;
   SocketWaits& operator=(const SocketWaits&) = delete;
 
-  /// Call before the first await(), and again after release(). Returns false if the reactor refuses
-  /// the socket, which it does not own.
+  /// Adds the socket to the reactor, which does not take ownership of it. Call before the first
+  /// await(), and again after release(). Returns false if the reactor refuses the socket.
   bool watch(int socket) {
     boost::system::error_code failed;
     if (!readiness_.is_open()) readiness_.assign(socket, failed);
@@ -37,7 +37,8 @@ class SocketWaits {
     return (pending_.load(std::memory_order_relaxed) & kind) != 0;
   }
   /// Calls `done` on the worker thread when the socket is ready or the wait is cancelled. `done`
-  /// must keep this object alive. If it throws std::bad_alloc, nothing is awaited.
+  /// must keep this object alive. Throws std::bad_alloc, without starting a wait, if memory runs
+  /// out.
   template <typename Done>
   void await(Kind kind, Done done) {
     pending_.fetch_or(kind);
@@ -59,7 +60,8 @@ class SocketWaits {
   }
 
   Readiness readiness_;
-  std::atomic<std::uint8_t> pending_{0};  ///< kinds; cleared only by the handlers
+  std::atomic<std::uint8_t> pending_{
+      0};  ///< bit set of kinds; the bit of a cancelled wait stays set until its handler runs
 };
 
 }  // namespace iwarp::net

@@ -41,7 +41,7 @@ struct Parts {
 };
 template struct Parts<&Reactor::epoll_fd_, &Reactor::interrupter_, &Reactor::timer_fd_>;
 
-// Adds a descriptor as Asio does, unless it is in the set already.
+// Adds a descriptor in the same way as Asio does, unless the descriptor is in the set already.
 void ensure(int set, int fd, std::uint32_t events, void* reported) {
   epoll_event event{.events = events, .data = {.ptr = reported}};
   if (::epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) == 0 || errno == EEXIST) return;
@@ -66,8 +66,8 @@ Worker::Worker(std::chrono::microseconds busy_poll)
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
-  // Faults of the thread itself must not be blocked: the kernel would end the process without
-  // calling a handler.
+  // Signals for faults of the thread itself must not be blocked: the kernel would end the process
+  // without calling a handler.
   for (const int fault : {SIGBUS, SIGFPE, SIGILL, SIGSEGV}) sigdelset(&all, fault);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the new thread
   try {
@@ -81,8 +81,8 @@ Worker::Worker(std::chrono::microseconds busy_poll)
 
 Worker::~Worker() { join(); }
 
-// Handlers deal with a lack of memory themselves. If one cannot even do that, only its own work is
-// lost.
+// Handlers deal with a lack of memory themselves. If a handler throws std::bad_alloc all the same,
+// only its own work is lost: insist() calls work() again.
 void Worker::run() {
   insist([this] { work(); });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worker: one thread that serves the socket readiness and the timers of its connections, so that a
-// target makes progress while its application sleeps. Runs no code of the application.
+// Worker: one thread that serves the sockets and the timers of its connections, so that the target
+// of an RDMA operation makes progress while its application sleeps. It runs no code of the
+// application.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -24,19 +25,20 @@ class Worker {
   /// long the idle thread busy-polls before it blocks. Throws std::system_error if a thread or
   /// descriptor is not available.
   explicit Worker(std::chrono::microseconds busy_poll);
-  /// Stops and joins the thread. Drops the functions that have not run.
+  /// Stops and joins the thread. Destroys, without calling them, the post()ed functions that have
+  /// not run.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
   asio::io_context& context() { return context_; }
   GatherTimer& gather_timer() { return *gather_timer_; }
-  /// Runs `function` on the thread. Does not fail; waits for memory.
+  /// Runs `function` on the worker thread. Does not fail; if memory runs out, retries until it can.
   template <typename Function>
   void post(const Function& function) {
     insist([&] { asio::post(context_, Function(function)); });
   }
-  /// Ends the thread; the context stays until the destructor.
+  /// Stops and joins the thread; context() stays valid until the destructor.
   void join();
 
  private:
