@@ -102,13 +102,13 @@ class DriveTurn : public Driven {
   DriveLock lock_;
   // Only the holder of lock_ writes these.
   std::atomic<bool> held_{false};  ///< the driver does not read until a receive is posted
-  std::atomic<std::uint32_t> arrivals_{
-      0};  ///< number of receive calls that found input, an end or an error
+  /// Number of receive calls that found input, an end or an error.
+  std::atomic<std::uint32_t> arrivals_{0};
   std::atomic<bool> unwatched_{false};  ///< the kernel refused to add a socket to a set
 
  private:
-  static constexpr int kTurns =
-      9;  ///< a thread hands over to the worker after this number of turns
+  /// A thread hands over to the worker after this number of turns.
+  static constexpr int kTurns = 9;
 
   Self& self() { return static_cast<Self&>(*this); }
 

@@ -27,8 +27,8 @@ struct DrivenConnection::Active {
   UniqueFd socket;
   const verbs::Duration close_timeout;
   const bool may_be_asked;  ///< the peer may ask which of its messages have arrived
-  bool holds_notices =
-      false;  ///< this turn notifies the application only after it has answered the peer
+  /// This turn notifies the application only after it has answered the peer.
+  bool holds_notices = false;
   std::unique_ptr<verbs::WireTap> tap;
   std::unique_ptr<ConnectionClient> client;
   const std::unique_ptr<Carrier> carrier;  ///< null if MPA uses the TCP socket directly
@@ -43,8 +43,8 @@ struct DrivenConnection::Active {
     std::size_t octets = 0;
     msghdr message{};
     bool is_valid = false;
-    std::optional<ssize_t>
-        answer;  ///< what the call returned, if take_answer() has not handled it yet
+    /// What the call returned, if take_answer() has not handled it yet.
+    std::optional<ssize_t> answer;
   };
   Awaited awaited;
   bool write_blocked = false;       ///< the socket buffer is full
@@ -53,8 +53,8 @@ struct DrivenConnection::Active {
   bool end_of_stream = false;
   bool shutdown_wanted = false;
   bool fin_sent = false;
-  std::optional<verbs::TimePoint>
-      linger_until;  ///< after a rejection, the deadline for sending the Reply
+  /// After a rejection, the deadline for sending the Reply.
+  std::optional<verbs::TimePoint> linger_until;
   std::uint32_t sends_since_emss = 0;
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;

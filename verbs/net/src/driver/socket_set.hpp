@@ -77,8 +77,8 @@ class WatchedSocket {
   Driven& driven_;
   std::mutex mutex_;  ///< last in the lock order: a thread that holds it takes no other lock
   int socket_;        ///< -1 after close()
-  bool readable_ =
-      true;  ///< this and room_: arguments of the last watch(), which alone changes them
+  /// This and room_: arguments of the last watch(), which alone changes them.
+  bool readable_ = true;
   bool room_ = false;
   std::vector<std::shared_ptr<SocketSet>> sets_;
 };

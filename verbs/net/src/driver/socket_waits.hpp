@@ -60,8 +60,8 @@ class SocketWaits {
   }
 
   Readiness readiness_;
-  std::atomic<std::uint8_t> pending_{
-      0};  ///< bit set of kinds; the bit of a cancelled wait stays set until its handler runs
+  /// Bit set of kinds; the bit of a cancelled wait stays set until its handler runs.
+  std::atomic<std::uint8_t> pending_{0};
 };
 
 }  // namespace iwarp::net

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The signal handlers. They jump out of a copy or a checksum, which holds no lock.
+// The handlers for SIGSEGV and SIGBUS. They jump out of a copy or a checksum, which holds no lock.
 //
-// The application may install a handler above this layer's and remove it again, and its handler may
-// call the one that was there before. So each handler of the application that this layer covers
-// gets a function of its own to cover it. Thus no handler of this layer calls one that calls back
-// to it, or one that is no longer there.
+// This layer's handler replaces the application's and passes other faults on to it. The application
+// may later replace this layer's handler, restore it, or call it from its own handler. So for each
+// handler of the application that this layer replaces, it installs a different function. Then no
+// handler of this layer calls a handler that calls back to it, or one that no longer exists.
 #include "memory/fault_handler.hpp"
 
 #include <array>
@@ -17,11 +17,11 @@
 namespace iwarp::net {
 namespace {
 
-constexpr std::size_t kMost = 8;  // handlers of the application that can be covered
+constexpr std::size_t kMost = 8;  // number of handlers of the application that can be replaced
 constexpr std::array kSignals{SIGSEGV, SIGBUS};
 
-/// The handler that one of this layer's handlers covers. Written once, before the latter is
-/// installed.
+/// The application's handler that one function of this layer has replaced. Written once, before
+/// that function is installed.
 struct Below {
   bool is_used = false;
   struct sigaction action;
@@ -50,10 +50,10 @@ void call(const struct sigaction& action, int signal, siginfo_t* info, void* con
 }
 
 void hand_on(const struct sigaction& to, int signal, siginfo_t* info, void* context) {
-  const bool was_sent = info->si_code <= 0;  // by a process, not by a fault
+  const bool was_sent = info->si_code <= 0;  // a process sent the signal; there is no fault
   if (is_handler(to)) return call(to, signal, info, context);
   if (was_sent && to.sa_handler == SIG_IGN) return;
-  // The instruction faults again, and ends the process as if this handler did not exist.
+  // The instruction will fault again, and end the process as if this handler did not exist.
   std::signal(signal, SIG_DFL);
   if (was_sent) std::raise(signal);
 }
@@ -88,8 +88,8 @@ void go_on_top(int signal, std::array<Below, kMost>& all) {
     if (!all[i].is_used) all[i] = {.is_used = true, .action = now};
     struct sigaction action{};
     action.sa_sigaction = kHandlers[i];
-    // Blocks no signal, because a jump would not restore the mask. Runs on the stack that the
-    // application has for handlers, if any.
+    // The handler blocks no signal, because a jump out of it would not restore the mask. It runs on
+    // the application's alternate signal stack, if there is one.
     action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART;
     ::sigaction(signal, &action, nullptr);
     return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks the range up in /proc/self/maps, the one place that states access rights without a touch of
-// the memory. If /proc is not mounted, msync() at least says whether all pages exist.
+// Looks the range up in /proc/self/maps, the only source of access rights that needs no access to
+// the memory. If /proc is not mounted, msync() at least reports whether all pages exist.
 #include "memory/memory_check.hpp"
 
 #include <sys/mman.h>
@@ -33,7 +33,7 @@ bool is_mapped(std::span<const std::byte> octets, bool writable) {
   if (octets.empty() || end < begin) return false;
   const std::unique_ptr<std::FILE, Closer> maps(std::fopen("/proc/self/maps", "re"));
   if (maps == nullptr) return pages_exist(octets);
-  auto next = begin;  // everything before it is accessible
+  auto next = begin;  // the octets from `begin` up to this address are accessible
   char* line = nullptr;
   std::size_t capacity = 0;
   while (next < end && ::getline(&line, &capacity, maps.get()) > 0) {

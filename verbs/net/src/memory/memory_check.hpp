@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that this process may use some memory, before an STag for it is issued. [RDMAP-123]
+// Checks that this process may access a memory range, before an STag for it is issued. [RDMAP-123]
 // [SEC-33]
 #pragma once
 
@@ -9,8 +9,8 @@
 namespace iwarp::net {
 
 /// Returns whether every octet lies in a mapping that is readable and, with `writable`, writable.
-/// Touches no memory. If the application unmaps or protects the memory later, that is noticed when
-/// it is accessed, see fault_handler.hpp.
+/// Does not access the memory. If the application unmaps or protects the memory later, the handlers
+/// of fault_handler.hpp catch the fault when the memory is accessed.
 bool is_mapped(std::span<const std::byte> octets, bool writable);
 
 }  // namespace iwarp::net

@@ -71,8 +71,8 @@ std::error_code Request::accept(verbs::QueuePair& qp, std::uint16_t ird, std::ui
     return make_error_code(Errc::kOrdTooLarge);  // [VRB-24]
   }
   if (const auto error = claims_.claim(qp, channel_)) return error;
-  // Attached first, then connected, so that a thread that destroys the queue pair finds the
-  // connection to end.
+  // The connection is attached before it is accepted, so that a thread that destroys the queue pair
+  // finds the connection and ends it.
   try {
     claims_.attach(qp, connection_);
   } catch (const std::bad_alloc&) {
@@ -120,7 +120,8 @@ CmEvent about(CmEvent::Type type, const DrivenConnection& connection) {
   return out;
 }
 
-// The end is reported in any case, and described if there is memory for that.
+// Returns the event that reports the end of a connection: the one of `describe`, or one without a
+// description if memory runs out. The end must be reported in any case.
 template <typename Describe>
 CmEvent described(const DrivenConnection& connection, bool established, Describe describe) {
   try {
@@ -171,7 +172,8 @@ void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connec
   }
   end_.front() =
       described(connection, established_, [&] { return describe_end(connection, core, event); });
-  // Released before the application gets the event, so that it can connect again at once.
+  // Release the queue pair before the application gets the event, so that it can connect again at
+  // once.
   claims_.release(*connection.qp());
   channel_->push_made(end_);
 }
@@ -207,8 +209,8 @@ void ResponderClient::request(DrivenConnection& connection, const mpa::Startup& 
   out.offer = startup.peer_offer();  // [EMPA-16]
   out.private_data = copy(startup.peer_private_data());
   out.peer_identity = identity_of(connection);
-  // This is the last step that may fail: an undecided Request must not be destroyed under this
-  // lock.
+  // No step after this one may fail. The destructor of an undecided Request would take the
+  // connection's lock, which this thread holds.
   out.request = std::make_unique<Request>(claims_, *channel_, connection.shared(), startup);
   pending_.asked();
   channel_->push_made(made);
@@ -220,7 +222,7 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
   if (end_.empty()) return;
   if (event.type == Type::kRequest) return request(connection, core.startup());
   pending_.over();
-  // A failure before the application has accepted is not an event: accept() will return it.
+  // A failure before the application has accepted is not reported by an event: accept() returns it.
   if (qp == nullptr) {
     if (event.failure) tell_refusal(connection, *event.failure);
     return;
@@ -245,15 +247,15 @@ void ResponderClient::tell_refusal(const DrivenConnection& connection,
                                    const mpa::Failure& failure) const {
   if (!refused_) return;
   if (const auto* failed = connection.carrier_failure()) {
-    // A peer that only closes the connection has refused nothing, with a carrier or without.
+    // A peer that only closes TCP may have done so for any reason, so that is not reported.
     if (!failed->cut_short) refused_(connection.peer(), failed->why);
   } else if (failure.speaks_tls) {
     refused_(connection.peer(), failure.fault.why);
   }
 }
 
-// Counts also requests whose peers have closed since. They stay on the channel: the application
-// finds that out.
+// Returns whether the backlog of the port has room. Requests whose peers have closed since count as
+// well: they stay on the channel until the application polls them.
 bool ResponderClient::has_room(std::uint16_t port) {
   return channel_->count([port](const CmEvent& event) {
     return event.type == CmEvent::Type::kConnectRequest && event.local.port == port;
@@ -277,7 +279,7 @@ CmEvent startup_failed(const DrivenConnection& connection, const mpa::Failure& f
 
 namespace {
 
-// Returns what to do about an error of TCP, in brackets.
+// Returns, in brackets, what the user can do about an error of TCP.
 std::string_view advice(const std::error_code& error) {
   if (error == Errc::kConnectionRefused) {
     return " (no program listens there: start the server first, or correct the address and port)";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connection manager's common parts: events about a connection, and the descriptions of
-// failures.
+// The common parts of the connection manager: it turns what happens to a connection into events for
+// the application, and describes failures.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,8 @@
 
 namespace iwarp::net {
 
-/// What the connection manager requires of the device: which queue pair is free to be connected.
+/// The calls of the connection manager to the device, which knows the queue pairs that are free to
+/// be connected.
 class Claims {
  public:
   /// Reserves the queue pair for a connection or an attempt to make one. Fails with
@@ -23,7 +24,7 @@ class Claims {
   /// Frees the queue pair for a new connection.
   virtual void release(const verbs::QueuePair& qp) = 0;
   /// Attaches the connection to the queue pair and to the feeds of its completion queues. Returns
-  /// false if the queue pair is not reserved, or no longer.
+  /// false if the queue pair is not reserved, or not any more.
   virtual bool attach(verbs::QueuePair& qp,
                       const std::shared_ptr<DrivenConnection>& connection) = 0;
 
@@ -34,9 +35,9 @@ class Claims {
 /// Returns the event that says why the stream of an established connection ended.
 CmEvent disconnected(const DrivenConnection& connection, const verbs::StreamEnd& end);
 
-/// The active side. `retry`, if set, is called after a failure and returns whether it connects
-/// again instead of giving up. `private_octets`: octets of private data in the Request, a reason
-/// for some peers to close.
+/// The client of a connection that this end opens. `retry`, if set, is called after a failure; if
+/// it returns true, it will connect again, and the failure is not reported. `private_octets`: size
+/// of the private data in the Request; some peers close if there is much.
 class InitiatorClient final : public ConnectionClient {
  public:
   using Retry = std::function<bool(const mpa::Failure&)>;
@@ -57,12 +58,13 @@ class InitiatorClient final : public ConnectionClient {
   CmChannel* channel_;
   Retry retry_;
   const std::size_t private_octets_;
-  bool established_ = false;                  ///< and reported
-  CmChannel::Made end_ = CmChannel::Made(1);  ///< reports the end; empty once it has
+  bool established_ = false;                  ///< kEstablished has been reported
+  CmChannel::Made end_ = CmChannel::Made(1);  ///< the event of the end; empty once it is reported
 };
 
-/// The passive side. Delivers the request on `channel`. The set-up is pending until it is
-/// established, and is reset if `backlog` requests to its port already wait on the channel.
+/// The client of a connection that a peer opens. Delivers the request on `channel`. The set-up is
+/// pending until it is established, and is reset if `backlog` requests to its port already wait on
+/// the channel.
 class ResponderClient final : public ConnectionClient {
  public:
   using Refused = std::function<void(const Address&, const std::string&)>;
@@ -88,8 +90,8 @@ class ResponderClient final : public ConnectionClient {
   const std::size_t backlog_;
   const Refused refused_;
   Setups::Mark pending_;
-  bool established_ = false;                  ///< and reported
-  CmChannel::Made end_ = CmChannel::Made(1);  ///< reports the end; empty once it has
+  bool established_ = false;                  ///< kEstablished has been reported
+  CmChannel::Made end_ = CmChannel::Made(1);  ///< the event of the end; empty once it is reported
 };
 
 /// Returns the event kConnectFailed for a failed MPA startup.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of connecting. Each runs on the worker and under the connector's mutex.
+// The steps of connecting. Each step runs on the worker and under the connector's mutex.
 #include "setup/connector.hpp"
 
 #include <fmt/format.h>
@@ -13,13 +13,14 @@
 namespace iwarp::net {
 namespace {
 
-// Pauses between two tries, doubled each time: a peer about to listen is quick, and a peer that
-// closes on each Request should not see a hundred of them.
+// The first and the longest pause between two tries; each pause is twice the one before it. The
+// first is short because a peer that is about to listen soon does. The pauses grow so that a peer
+// that closes on each Request does not get a hundred Requests.
 constexpr auto kFirstPause = std::chrono::milliseconds(5);
 constexpr auto kLongestPause = std::chrono::milliseconds(40);
 
-/// Returns the local end; nullopt if `local` is not numeric. An empty host is any address of the
-/// peer's family.
+/// Returns the address to bind to, or nullopt if `local` is not numeric. An empty host means any
+/// address of `family`, that of the peer.
 std::optional<SocketAddress> local_end(const Address& local, sa_family_t family) {
   using asio::ip::tcp;
   if (local.host.empty()) {
@@ -84,7 +85,8 @@ void Connector::limit_time() {
 
 void Connector::at(Clock::time_point when, std::function<void()> then) {
   timer_.expires_at(when);
-  // A wait that had expired before it was cancelled reports success, so the waits are numbered.
+  // If the timer expires just before it is cancelled, the handler still gets no error. So the waits
+  // are numbered, and the handler of any but the current one does nothing.
   timer_.async_wait([self = shared_from_this(), then = std::move(then),
                      wait = ++wait_](const boost::system::error_code& cancelled) {
     self->attempt([&] {
@@ -248,8 +250,8 @@ void Connector::begin_mpa(UniqueFd socket) {
   connection->start(options_.private_data);
 }
 
-// Called with the lock of the failed connection held; no other step runs meanwhile. Returns whether
-// another try follows.
+// Called with the lock of the failed connection held, while no other step of this connector runs.
+// Returns whether it will try again.
 bool Connector::failed(const mpa::Failure& failure) {
   const bool again = failure.unanswered && Clock::now() < retry_until_;
   const bool plain = failure.retry_plain && options_.fall_back_to_revision_1 &&
@@ -266,7 +268,7 @@ bool Connector::failed(const mpa::Failure& failure) {
 }
 
 void Connector::retry_plain() {
-  // Enhanced features are what the peer did not understand. [EMPA-50]
+  // The peer closed after an enhanced Request, so connect without enhanced features. [EMPA-50]
   options_.connection.startup.revision = 1;
   options_.connection.startup.rtr = mpa::Rtr::kNone;
   options_.connection.startup.extensions = false;

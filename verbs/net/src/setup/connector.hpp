@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connector: one connect() of the application. Resolves the name, tries the addresses one after the
-// other, and starts MPA. Does all of it again while a peer that refuses may be about to listen, and
-// once more with revision 1 if the peer turns out to be old.
+// Connector: one connect() of the application. It resolves the name, tries the addresses one after
+// the other, and starts MPA. If the peer refuses TCP, it tries all addresses again until
+// ConnectOptions::retry_refused_for has passed. If the peer does not know RFC 6581, it connects
+// once more with revision 1.
 //
-// Runs on its worker, so that it keeps no thread of the application and the resolver's thread
+// The steps run on the worker, so that no thread of the application waits and the resolver's thread
 // inherits the worker's blocked signals.
 #pragma once
 
@@ -66,19 +67,20 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   ConnectOptions options_;
   CmChannel& channel_;
 
-  std::mutex mutex_;  ///< taken before a connection's lock
+  std::mutex mutex_;  ///< guards the members below; taken before a connection's lock
   bool over_ = false;
   std::vector<SocketAddress> addresses_;
   std::size_t next_ = 0;
   const Clock::time_point retry_until_;
   Clock::duration pause_;
   UniqueFd socket_;
-  std::weak_ptr<DrivenConnection> connection_;  ///< of the last attempt
+  std::weak_ptr<DrivenConnection> connection_;  ///< the connection of the last attempt
   std::optional<NameLookup> lookup_;
-  asio::steady_timer timer_;  ///< limits the time, or ends a pause
-  std::uint64_t wait_ = 0;    ///< number of the wait for timer_ that is current
+  asio::steady_timer timer_;  ///< limits the time to connect, or ends a pause between two tries
+  /// Number of the current wait for timer_; the handlers of others return.
+  std::uint64_t wait_ = 0;
   asio::posix::stream_descriptor readiness_;
-  CmChannel::Made end_ = CmChannel::Made(1);  ///< reports a failure
+  CmChannel::Made end_ = CmChannel::Made(1);  ///< memory for the event of a failure
 };
 
 }  // namespace iwarp::net

@@ -11,7 +11,8 @@
 namespace iwarp::net {
 namespace {
 
-// Pause when descriptors have run out: others must be closed first, which no event reports.
+// How long accepting pauses when descriptors have run out. Other descriptors must be closed first,
+// and no event reports that.
 constexpr auto kRetryPause = std::chrono::milliseconds(20);
 constexpr std::size_t kTidyFrom = 64;
 constexpr int kAcceptsPerTurn = 64;
@@ -77,7 +78,7 @@ void Acceptor::accept_all() {
       try {
         take(std::move(socket));
       } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-        // The socket is closed by then, which the peer sees.
+        // Unwinding has closed the socket, which the peer notices.
       }
       continue;
     }
@@ -87,7 +88,8 @@ void Acceptor::accept_all() {
       return;
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) break;
-    // Any other error is about one peer that has closed already.
+    // Any other error concerns one peer that has already closed its connection: accept the next
+    // one.
   }
   wait();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acceptor: accepts TCP connections and starts MPA on them as responder. Survives running out of
-// descriptors, and has no more requests pending than the device allows. [SCTP-4]
+// Acceptor: accepts TCP connections and starts MPA on them as responder. When descriptors run out
+// it pauses and continues later, and it starts no more set-ups than the device allows. [SCTP-4]
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -16,13 +16,13 @@
 
 namespace iwarp::net {
 
-/// Makes responders; shared by listeners and adopted sockets.
+/// Makes the responder's end of connections, for listeners and for adopted sockets.
 class Responders {
  public:
-  /// Starts MPA. Returns null if there is no room for one more set-up, and resets the socket then.
+  /// Starts MPA. If there is no room for one more set-up, resets the socket and returns null.
   virtual std::shared_ptr<DrivenConnection> respond(UniqueFd socket, const ListenOptions& options,
                                                     CmChannel& channel) = 0;
-  /// Descriptors have run out, and accepting pauses: evicts a set-up if it can.
+  /// Evicts a set-up if it can. Called when accepting pauses because descriptors have run out.
   virtual void make_room() = 0;
 
  protected:
@@ -32,9 +32,10 @@ class Responders {
 class Acceptor final : public std::enable_shared_from_this<Acceptor> {
  public:
   Acceptor(Responders& responders, Worker& worker, ListenOptions options, CmChannel& channel);
-  /// Starts to accept connections on `socket`. Call once. Waits for memory.
+  /// Starts to accept connections on `socket`. Call once. If memory runs out, retries until it can.
   void start(UniqueFd socket);
-  /// Stops accepting. When it returns, no further request will be delivered; those delivered stay.
+  /// Stops accepting. When it returns, no further request will be delivered; requests that have
+  /// been delivered stay valid.
   void close();
 
  private:
@@ -52,7 +53,8 @@ class Acceptor final : public std::enable_shared_from_this<Acceptor> {
   asio::posix::stream_descriptor readiness_;
   asio::steady_timer timer_;
   std::size_t tidy_at_ = 0;
-  std::vector<std::weak_ptr<DrivenConnection>> made_;  ///< their Requests may not have arrived yet
+  /// Connections whose Requests may not have arrived yet.
+  std::vector<std::weak_ptr<DrivenConnection>> made_;
 };
 
 class TcpListener final : public Listener {

@@ -58,7 +58,7 @@ struct NameLookup::State {
 
   EventFd done;
   std::atomic<bool> is_done{false};
-  // Used only by the thread until then.
+  // Until is_done is true, only the lookup thread uses the members below.
   int code = 0;
   std::vector<std::string> addresses;
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// PendingSetups: decides which set-ups of unknown peers continue when there are too many. A new one
-// is admitted and the oldest unproven one is evicted: a legitimate peer proves itself within
-// milliseconds, and an idle one is evicted when its place is needed. No sockets, no clock, no
-// locks.
+// PendingSetups: decides which inbound set-ups continue when there are too many. It admits a new
+// set-up and evicts the oldest unproven one: a legitimate peer proves itself within milliseconds,
+// and an idle peer is evicted when its place is needed. Uses no sockets, clock or locks.
 //
 // A set-up is unproven while the peer has to send its Request, or the RTR that it agreed on. A
 // set-up whose Request is with the application waits for the application and is not evicted; nor is
-// one whose peer the application has recognized. Peers on this host count only towards the total:
-// all of their processes share an address, and a mesh of them starts at once.
+// a set-up whose peer the application has recognized. Peers on this host count only towards the
+// total: all processes of the host share an address, and many of them may connect to each other at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -21,39 +21,40 @@
 namespace iwarp::net {
 
 /// Returns the source that a peer's set-ups count towards: its IPv4 address, or the /64 network of
-/// its IPv6 address, because one host may have all addresses of that.
+/// its IPv6 address, because one host may have all addresses of a /64.
 std::string source_of(const Address& peer);
 
 class PendingSetups {
  public:
   using Id = std::uint64_t;
   struct Limits {
-    std::size_t total;         ///< proven or not
-    std::size_t per_source;    ///< unproven, of one source_of() on another host
-    std::size_t per_listener;  ///< unproven, to one local port, from other hosts
+    std::size_t total;         ///< limit for all set-ups, proven or not
+    std::size_t per_source;    ///< limit for unproven set-ups of one source_of() on another host
+    std::size_t per_listener;  ///< limit for unproven set-ups to one local port, from other hosts
   };
   struct Newcomer {
     std::string source;
     std::uint16_t port = 0;
-    bool is_local = false;              ///< on this host
-    bool short_of_descriptors = false;  ///< one has to be evicted in any case
+    bool is_local = false;              ///< the peer is on this host
+    bool short_of_descriptors = false;  ///< admit the newcomer only if a set-up can be evicted
   };
   struct Verdict {
-    std::optional<Id> id;   ///< none: not admitted
-    std::vector<Id> leave;  ///< evicted; each stays known until over()
+    std::optional<Id> id;   ///< of the newcomer, or nullopt if it is not admitted
+    std::vector<Id> leave;  ///< set-ups to evict; each one counts as pending until over()
   };
 
   explicit PendingSetups(const Limits& limits) : limits_(limits) {}
 
   Verdict admit(const Newcomer& newcomer);
-  /// There is no descriptor even for a new connection: returns a set-up to evict; nullopt: there is
-  /// none.
+  /// Call when no descriptor is available even to accept a connection. Returns a set-up to evict,
+  /// or nullopt if none can be evicted.
   std::optional<Id> make_room();
-  /// The application has got the Request of this set-up.
+  /// Call when the application has received the Request of this set-up.
   void asked(Id id);
-  /// The application has accepted the set-up of a peer that it has not recognized, and the RTR is
-  /// awaited. The set-up counts as new again.
+  /// Call when the application has accepted the set-up of a peer that it has not recognized, and
+  /// the RTR has not arrived. The set-up is then unproven again, and the newest one.
   void accepted(Id id);
+  /// Removes a set-up that is established or has ended.
   void over(Id id);
   std::size_t size() const { return setups_.size(); }
 
@@ -75,7 +76,7 @@ class PendingSetups {
 
   const Limits limits_;
   Id next_ = 1;
-  Setups setups_;  ///< the oldest first
+  Setups setups_;  ///< sorted by age, the oldest set-up first
 };
 
 }  // namespace iwarp::net

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Setups: the pending passive set-ups of an Rnic. PendingSetups decides which of them continue.
+// Setups: the set-ups of inbound connections that an Rnic has in progress. PendingSetups decides
+// which of them continue.
 #pragma once
 
 #include <memory>
@@ -14,12 +15,13 @@ namespace iwarp::net {
 
 class DrivenConnection;
 
-/// Thread-safe. Its lock is a leaf; evicted connections are ended without it.
+/// Thread-safe. Takes no other lock while it holds its own, and ends evicted connections without
+/// it.
 class Setups {
  public:
   using Id = PendingSetups::Id;
 
-  /// One pending set-up, which is over() when this is destroyed.
+  /// Registers one pending set-up. The destructor calls over().
   class Mark {
    public:
     Mark(Setups& setups, Id id) : setups_(&setups), id_(id) {}
@@ -27,8 +29,8 @@ class Setups {
     Mark& operator=(Mark&&) = delete;
     ~Mark() { over(); }
     Id id() const { return id_; }
-    void asked() const;     ///< its Request is with the application
-    void accepted() const;  ///< its RTR is awaited
+    void asked() const;     ///< calls PendingSetups::asked()
+    void accepted() const;  ///< calls PendingSetups::accepted()
     void over();
 
    private:
@@ -38,13 +40,13 @@ class Setups {
 
   explicit Setups(const PendingSetups::Limits& limits) : policy_(limits) {}
 
-  /// Admits a set-up, and ends those that are evicted for it. Returns nullopt if there is no room
-  /// and none can be evicted.
+  /// Admits a set-up, and ends the set-ups that are evicted for it. Returns nullopt if there is no
+  /// room and no set-up can be evicted.
   std::optional<Mark> admit(const PendingSetups::Newcomer& newcomer);
   /// Sets the connection of a set-up that admit() has admitted.
   void started(Id id, const std::shared_ptr<DrivenConnection>& connection);
   std::size_t under_way();
-  /// No descriptor is available: ends a set-up that can be evicted, if there is one.
+  /// Ends a set-up that can be evicted, if there is one. Call when no descriptor is available.
   void make_room();
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SetupTally: the outcomes of the set-ups of one side. Thread-safe, without a lock.
+// SetupTally: counts the outcomes of the set-ups that this end began, or of those that peers began.
+// Thread-safe, without a lock.
 #pragma once
 
 #include <array>
@@ -16,7 +17,8 @@ class SetupTally {
   void established() { add(established_); }
   void failed(SetupFailure why) { add(failed_[static_cast<std::size_t>(why)]); }
 
-  /// Returns the counts, in which set-ups over are never more than those begun.
+  /// Returns the counts. The set-ups that are over never outnumber those begun, because `begun` is
+  /// read last.
   SetupStatistics read() const {
     SetupStatistics out;
     out.established = established_.load();
@@ -34,7 +36,7 @@ class SetupTally {
   std::array<Count, kSetupFailures> failed_{};
 };
 
-/// One set-up, from its beginning to its one outcome. Not thread-safe.
+/// Counts one set-up: its beginning, and exactly one outcome. Not thread-safe.
 class CountedSetup {
  public:
   explicit CountedSetup(SetupTally& tally) : tally_(tally) { tally_.begun(); }
@@ -42,7 +44,7 @@ class CountedSetup {
   CountedSetup(const CountedSetup&) = delete;
   CountedSetup& operator=(const CountedSetup&) = delete;
 
-  /// Says why the set-up is going to fail; the first call counts.
+  /// Sets the reason for which the set-up is going to fail. Only the first call has an effect.
   void blame(SetupFailure why) {
     if (!blame_) blame_ = why;
   }
@@ -50,7 +52,7 @@ class CountedSetup {
     if (!is_over()) tally_.established();
     outcome_ = Outcome::kEstablished;
   }
-  /// The set-up has failed, because of blame()'s reason if there is one, or of `why`.
+  /// Counts the set-up as failed, for the reason of blame() if it was called, otherwise for `why`.
   void failed(SetupFailure why) {
     if (is_over()) return;
     tally_.failed(blame_.value_or(why));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds statistics up.
+// The sums of statistics.
 #include "iwarp/net/statistics.hpp"
 
 #include <algorithm>
