@@ -24,12 +24,12 @@ T must(net::Expected<T> value) {
   return std::move(*value);
 }
 
-/// Throws std::system_error if `error` is one.
+/// Throws std::system_error with `error`, unless it means success.
 inline void must(std::error_code error) {
   if (error) throw std::system_error(error);
 }
 
-/// Busy-polls until there is a completion, which also drives the connections, and returns it.
+/// Busy-polls until there is a completion and returns it. The polls also drive the connections.
 inline verbs::WorkCompletion next_completion(verbs::CompletionQueue& cq) {
   verbs::WorkCompletion wc;
   while (cq.poll({&wc, 1}) == 0) {
@@ -47,8 +47,9 @@ inline net::CmEvent next_event(net::CmChannel& channel, std::chrono::millisecond
 
 inline constexpr std::size_t kAdvertSize = 12;
 
-/// Returns {TO, STag} of a region in network order: what a peer must know to read or write it. The
-/// iWARP protocols leave it to applications how to send that; one way is as private data.
+/// Returns TO and STag of a region in network byte order, which a peer must know to read or write
+/// the region. The iWARP protocols leave it to the application how to send them to the peer; one
+/// way is private data.
 inline std::vector<std::byte> advert_of(const net::Memory& region) {
   std::vector<std::byte> octets(kAdvertSize);
   bytes::Writer out(octets);
@@ -57,7 +58,7 @@ inline std::vector<std::byte> advert_of(const net::Memory& region) {
   return octets;
 }
 
-/// Decodes what a peer's advert_of() returned; nullopt: it is too short.
+/// Decodes the octets that the peer's advert_of() returned, or returns nullopt if they are too few.
 inline std::optional<verbs::RemoteAddress> read_advert(bytes::View octets) {
   if (octets.size() < kAdvertSize) return std::nullopt;
   bytes::Reader in(octets);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CompletionChannel: an application that sleeps often and briefly is woken by the sockets
-// themselves. When a sleep takes longer, the workers take the sockets back, so that at rest nothing
-// runs and one-sided operations progress.
+// themselves. When a sleep takes longer, the workers take the sockets back. Then no timer runs
+// while the connections are idle, and RDMA Reads and Writes of the peer progress although the
+// application sleeps.
 #include "iwarp/net/completion_channel.hpp"
 
 #include <poll.h>
@@ -19,11 +20,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
-// After this many events in quick succession, sleeping on the sockets pays.
+// After this number of events in quick succession, the application sleeps on the sockets.
 constexpr unsigned kLongStreak = 8;
 constexpr auto kSoon = Milliseconds(5);
 
-// Returns the timeout for poll(2), rounded up; -1: no limit.
+// Returns the timeout for poll(2) that ends at `end`, rounded up; -1 (no limit) without an `end`.
 int until(std::optional<Clock::time_point> end) {
   if (!end) return -1;
   const auto left = std::chrono::ceil<Milliseconds>(*end - Clock::now()).count();
@@ -32,9 +33,10 @@ int until(std::optional<Clock::time_point> end) {
 
 }  // namespace
 
-// Returns the event for an application that `outside` may have woken.
+// Returns the next event for an application that `outside` may have woken, or nullopt.
 std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::look() {
-  // In this order, so that a promise made meanwhile is kept.
+  // Take `owed` before polling: if it becomes true meanwhile, the next call returns an event for
+  // it.
   bool is_promised = owed.load() && owed.exchange(false);
   if (const auto out = events.poll()) return out;
   if (!outside.is_watching()) {
@@ -60,7 +62,7 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::serve(bool is_pr
   return out;
 }
 
-// Returns the event that `outside` has promised, if it has. Call with the mutex held.
+// Returns an event if `owed` says that `outside` has promised one. Call with the mutex held.
 std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::keep_promise() {
   if (!owed.exchange(false)) return std::nullopt;
   for (const auto& feed : feeds) {
@@ -81,7 +83,7 @@ bool CompletionChannel::Impl::is_soon() {
   return now - std::exchange(last_event, now) < kSoon;
 }
 
-// poll() found an event. The application may have slept on `outside` for it.
+// Called when poll() has returned an event, for which the application may have slept on `outside`.
 void CompletionChannel::Impl::found() {
   const std::unique_lock lock(mutex, std::try_to_lock);
   if (!lock) return;
@@ -91,7 +93,7 @@ void CompletionChannel::Impl::found() {
   if (found_streak != 0 && found_streak % kLongStreak == 0) begin(outside);
 }
 
-// A blocking call has slept until there was an event.
+// Called when a blocking call has slept until there was an event.
 void CompletionChannel::Impl::waited() {
   owed.store(false);
   const std::unique_lock lock(mutex, std::try_to_lock);
@@ -162,9 +164,10 @@ std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::wait_
 // Fails with timed_out, or with the error of poll(2).
 std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::await(
     std::optional<Clock::time_point> end) {
-  // An application that slept in its own poll(2) before cannot be told from one that sleeps only in
-  // this call. The latter treats an event of an empty queue as an error. So this call never puts
-  // the sockets into `outside`, which would promise events that may not come.
+  // The application may have slept in its own poll(2) before, or it may sleep only in this call;
+  // the channel cannot distinguish the two. An application of the second kind treats an event of an
+  // empty queue as an error. So this call never puts the sockets into `outside`, which would
+  // promise events for queues that may be empty.
   if (const auto out = impl_->look()) return *out;
   while (true) {
     pollfd waiting{.fd = impl_->waits_on(), .events = POLLIN, .revents = 0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompletionChannel::Impl: the events of a completion channel, and the descriptors that an
-// application sleeps on until there is one.
+// CompletionChannel::Impl: the events of a completion channel, and the descriptors on which an
+// application sleeps until there is an event.
 #pragma once
 
 #include <sys/epoll.h>
@@ -21,12 +21,12 @@
 
 namespace iwarp::net {
 
-// How an application sleeps on the sockets, and what it finds when it wakes.
-//
-// A thread in a blocking call of the channel sleeps on `inside`, which the application does not
-// have. A thread in the application's own poll(2) or epoll sleeps on `outside`, which may become
-// readable because of octets that complete nothing, or that another thread takes first. The next
-// call for an event has to return one all the same, for a queue that may turn out to be empty.
+// An application can sleep on the sockets in two ways. A thread in a blocking call of the channel
+// sleeps on `inside`, a descriptor that the application does not have. A thread in the
+// application's own poll(2) or epoll sleeps on `outside`, which may become readable because of
+// octets that complete no request, or that another thread takes first. The application expects an
+// event then, so the next call for an event has to return one, for a queue that may turn out to be
+// empty. `owed` records that.
 struct CompletionChannel::Impl {
   struct Events final : Channel<verbs::CompletionQueue*> {
     using Channel::attend;
@@ -68,7 +68,7 @@ struct CompletionChannel::Impl {
     }
   }
 
-  // For the Rnic: the feeds of this channel's queues.
+  // The Rnic adds and removes the feeds of this channel's queues.
   void add(std::shared_ptr<CqFeed> feed);
   void remove(const CqFeed* feed);
 
@@ -82,16 +82,16 @@ struct CompletionChannel::Impl {
   int waits_on() const;
 
   Events events;
-  std::atomic<bool> owed{false};  ///< `outside` was or may have been readable: an event is promised
-  Descriptor outside{&owed};      ///< the application's; has that of `events` in it
+  std::atomic<bool> owed{false};  ///< `outside` may have been readable: look() must return an event
+  Descriptor outside{&owed};      ///< the application's descriptor; contains that of `events`
 
-  std::mutex mutex;  ///< guards what follows; taken before the lock of a feed
+  std::mutex mutex;  ///< guards the members below; taken before the lock of a feed
   std::vector<std::shared_ptr<CqFeed>> feeds;
   std::unique_ptr<Descriptor> made_inside;
-  std::atomic<Descriptor*> inside{nullptr};  ///< null until its first use; has `outside` in it
+  std::atomic<Descriptor*> inside{nullptr};  ///< null until its first use; contains `outside`
   std::chrono::steady_clock::time_point last_event;
   unsigned found_streak = 0;   ///< events found without sleeping, in quick succession
-  unsigned waited_streak = 0;  ///< events that a blocking call slept for, likewise
+  unsigned waited_streak = 0;  ///< events that a blocking call slept for, in quick succession
 };
 
 }  // namespace iwarp::net

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a poll drives connections, and when it may keep the workers asleep.
+// Decides when a poll drives connections, and when the workers may sleep because of the polls.
 #include "channels/cq_feed.hpp"
 
 #include <algorithm>
@@ -12,35 +12,38 @@
 namespace iwarp::net {
 namespace {
 
-// An infrequent poll asks each connection, at one system call each. With more connections than
-// this, the workers are cheaper.
+// An infrequent poll makes one system call for each connection. With more connections than this, an
+// infrequent poll drives none: the workers are cheaper.
 constexpr std::size_t kMostPolled = 8;
-// This many polls within the window mean that the application waits by polling. Between two of them
-// it may post some large messages, and one poll may place some.
+// This number of polls within kWindow means that the application waits by polling. The window is
+// long because the application may post large messages between two polls, and one poll may place
+// large messages.
 constexpr unsigned kOften = 16;
 constexpr unsigned kPollsPerLook = 8;
 constexpr auto kWindow = std::chrono::milliseconds(2);
-// While the workers sleep, a pause of this length wakes them, if a look of the timer finds no poll
-// since the look before. The interval between looks bounds how long a peer then waits for an
-// answer.
+// If the application has not polled for this time, the timer gives the connections back to the
+// workers at its second tick without a poll. So the interval between ticks bounds how long a peer
+// then waits for an answer.
 constexpr auto kPause = std::chrono::microseconds(500);
-// A thread that sleeps on the sockets longer than this is rarely woken, and the workers can wake it
-// as well.
+// If a thread has slept on the sockets for longer than this, the workers take over: it is woken so
+// rarely that a wake-up through a worker costs little.
 constexpr auto kLongSleep = std::chrono::milliseconds(10);
-// Before it sleeps on the sockets, an application makes sure that the queue is empty, arms it, and
-// polls once more. These polls leave the sockets alone: input will wake the application.
+// Number of polls, after a thread has woken up, that do not drive the sockets. An application polls
+// until the queue is empty, arms it, and polls once more before it sleeps. These two polls need no
+// system calls, because input wakes the application anyway.
 constexpr unsigned kSparePolls = 2;
-// The timer's looks take time from the polling thread, so they become rare while the polling goes
-// on.
+// First and last interval between two ticks of the timer. Ticks take time from the polling thread,
+// so they become rarer while it keeps polling.
 constexpr auto kFirstInterval = std::chrono::milliseconds(1);
 constexpr auto kLastInterval = std::chrono::milliseconds(4);
-// With at most this many connections, ended ones are removed each time that one is added.
+// With fewer connections than this, ended ones are removed each time that a connection is added.
 constexpr std::size_t kFew = 16;
 
 }  // namespace
 
-// An infrequent poll may be the last one, so it asks the connection in any case. Returns whether
-// the connection has ended.
+// Polls a connection; if polls are frequent, only when it is this queue's turn, see
+// Driven::asks_for(). An infrequent poll may be the last one, so it polls the connection in any
+// case. Returns whether the connection has ended.
 inline bool CqFeed::poll_one(Driven& connection, bool frequent) {
   if (!frequent || connection.asks_for(this)) connection.poll(frequent);
   return connection.ended();
@@ -53,7 +56,7 @@ void CqFeed::poll_all(bool frequent) {
 }
 
 void CqFeed::make_progress() {
-  // If the lock is taken, another thread polls this queue, and drives.
+  // If the lock is taken, another thread polls this queue and drives its connections.
   if (!mutex_.try_lock()) return;
   const std::lock_guard lock(mutex_, std::adopt_lock);
   if (connections_.empty()) return;
@@ -62,7 +65,7 @@ void CqFeed::make_progress() {
     --spare_polls_;
     return;
   }
-  // A thread that polls all the time need not read the clock each time.
+  // While the application polls all the time, only one in kPollsPerLook polls reads the clock.
   const bool polling = mode_.load(std::memory_order_relaxed) != DriveMode::kWorker;
   const bool look = ++polls_ % kPollsPerLook == 0 || !polling || queue_->is_armed();
   const bool frequent = look ? polled_often() : true;
@@ -77,12 +80,12 @@ void CqFeed::make_progress() {
 }
 
 void CqFeed::serve_all(bool look) {
-  // Without a descriptor for the set, poll each connection: the workers may be asleep.
+  // If no descriptor is available for the set, poll each connection: the workers may be asleep.
   if (!has_set()) return poll_all(true);
   serve_ready(false);
   if (!look) return;
-  // No set reports streams that are held or at their end, nor sockets that the kernel refused to
-  // add.
+  // Poll the connections that the set does not report: their streams are held or have ended, or the
+  // kernel refused to add their sockets.
   for (const auto& connection : connections_) {
     if (!connection->is_plain()) connection->poll(false);
   }
@@ -157,8 +160,8 @@ bool CqFeed::serve() {
   return came;
 }
 
-// Serves some of the ready sockets; the others come first the next time. Returns whether any was
-// ready.
+// Serves up to SocketSet::kMost ready sockets; the next call begins with the remaining ones.
+// Returns whether any socket was ready.
 bool CqFeed::serve_ready(bool slept) {
   std::array<SocketSet::Ready, SocketSet::kMost> storage;
   bool any_ended = false;
@@ -173,7 +176,7 @@ bool CqFeed::serve_ready(bool slept) {
 
 void CqFeed::add(std::shared_ptr<Driven> connection) {
   const std::lock_guard lock(mutex_);
-  // The limit doubles, so that each connection is checked a few times only, however many there are.
+  // The limit doubles, so that each connection is checked only a few times in all.
   if (connections_.size() >= forget_at_ || connections_.size() < kFew) {
     forget_ended();
     forget_at_ = 2 * connections_.size();
@@ -183,7 +186,7 @@ void CqFeed::add(std::shared_ptr<Driven> connection) {
   }
   if (sleeper_ != nullptr && sleeper_->owed() != nullptr) connection->expose();
   if (set_ != nullptr) connection->join(set_);
-  // Put it into the mode of the others.
+  // Put the new connection into the mode of the feed.
   switch (mode_.load(std::memory_order_relaxed)) {
     case DriveMode::kWorker:
       break;
@@ -205,7 +208,7 @@ void CqFeed::stop() {
   timer_.cancel();
 }
 
-// Makes the set if there is none. Returns false if no descriptor is available.
+// Makes the set if there is none. Returns false if no descriptor or memory is available.
 bool CqFeed::has_set() {
   if (set_ != nullptr) return true;
   try {
@@ -219,7 +222,7 @@ bool CqFeed::has_set() {
   return true;
 }
 
-// Changes the mode. Returns the one before.
+// Changes the mode. Returns the previous mode.
 DriveMode CqFeed::step(DriveCause cause) {
   const DriveMode before = mode_.load(std::memory_order_relaxed);
   const auto next = bytes::step(kDriveEdges, before, cause);
@@ -277,12 +280,13 @@ bool CqFeed::is_overdue(Clock::duration idle) {
   const bool polled = std::exchange(polls_seen_, polls_) != polls_;
   if (!is_slept_on()) {
     if (idle <= kPause) return false;
-    // Polls that have much to do, or whose thread is preempted, seldom set last_look_.
+    // A thread whose polls have much to do, or that is preempted, rarely updates last_look_, so
+    // check polls_ as well.
     interval_ = kFirstInterval;
     return !polled;
   }
-  // A thread that sleeps cannot be told from one that works without polling, except by ready
-  // sockets that stay unserved.
+  // A sleeping thread looks the same as a thread that works without polling, except that ready
+  // sockets stay unserved. If they do at two ticks, the thread is not going to serve them.
   std::array<SocketSet::Ready, SocketSet::kMost> storage;
   const bool is_unserved = idle > kPause && !set_->ready(storage).empty();
   if (is_unserved) interval_ = kFirstInterval;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// CqFeed: the connections whose completions go to one completion queue. A poll of the empty queue
-// drives them in the polling thread, and while polls keep coming the workers sleep (in the manner
-// of NAPI). An application that sleeps briefly and often is woken by the sockets, and drives them
-// then. When the polling stops, or the sleep is long, the workers take over.
+// CqFeed: the connections (and datagram queue pairs) whose completions go to one completion queue.
+// A poll of the empty queue drives the connections in the polling thread, and while the application
+// keeps polling the workers sleep (as in NAPI). An application that sleeps briefly and often is
+// woken by the sockets, and drives the connections then. When the application stops polling, or
+// sleeps for long, the workers take over.
 #pragma once
 
 #include <atomic>
@@ -21,11 +22,11 @@ namespace iwarp::net {
 
 class Driven;
 
-/// A descriptor that a thread of the application sleeps on, as a feed sees it.
+/// A descriptor that a thread of the application sleeps on, through the interface that a feed uses.
 class SleepDescriptor {
  public:
-  /// Returns the flag for SocketSet::expose_to() if the application itself has the descriptor;
-  /// otherwise null.
+  /// Returns the flag for SocketSet::expose_to() if the application has the descriptor and can poll
+  /// it itself; otherwise null.
   virtual std::atomic<bool>* owed() = 0;
   /// Adds the set to the descriptor. Returns false if the kernel refuses.
   virtual bool watch(const SocketSet& set) = 0;
@@ -46,14 +47,14 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   void armed() override;
 
   // For the completion channel of the queue.
-  /// Makes the sockets wake only `sleeper`, and the workers leave them alone. Returns false if that
-  /// is not possible.
+  /// Makes the sockets wake only `sleeper` and not the workers. Returns false if that is not
+  /// possible; the sockets then wake the workers.
   bool begin_sleeping(SleepDescriptor& sleeper);
   /// Lets the workers take over if a thread sleeps on the sockets.
   void end_sleeping();
   bool is_slept_on() const { return mode_.load(std::memory_order_relaxed) == DriveMode::kSleeper; }
-  /// The sleeping thread is awake: drives the ready sockets. Returns whether a socket was ready, or
-  /// may have been.
+  /// Drives the ready sockets. Call when the sleeping thread has woken up. Returns whether a socket
+  /// was ready, or may have been.
   bool serve();
   verbs::CompletionQueue& queue() { return *queue_; }
 
@@ -81,20 +82,21 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   void forget_ended();
 
   verbs::CompletionQueue* queue_ = nullptr;
-  bytes::Mutex mutex_;  ///< taken before the lock of a connection, which it only tries
+  bytes::Mutex mutex_;  ///< taken before the locks of connections
   std::vector<std::shared_ptr<Driven>> connections_;
-  std::size_t forget_at_ = 0;       ///< at this number of them, ended ones are removed
-  std::shared_ptr<SocketSet> set_;  ///< has their sockets; null until its first use
-  std::atomic<DriveMode> mode_{DriveMode::kWorker};  ///< what it asks its connections for
-  SleepDescriptor* sleeper_ = nullptr;               ///< in kSleeper, else null
+  std::size_t forget_at_ = 0;       ///< number of connections at which ended ones are removed
+  std::shared_ptr<SocketSet> set_;  ///< the sockets of the connections; null until its first use
+  std::atomic<DriveMode> mode_{DriveMode::kWorker};  ///< the mode that the connections should have
+  SleepDescriptor* sleeper_ = nullptr;               ///< null except in kSleeper
   Clock::time_point window_;
-  Clock::time_point last_look_;  ///< of a poll or of a woken thread
+  Clock::time_point last_look_;  ///< when a poll last read the clock, or a thread last woke up
   unsigned polls_ = 0;
   unsigned polls_seen_ = 0;   ///< polls_ at the last tick()
-  unsigned spare_polls_ = 0;  ///< polls that will only precede the next sleep
+  unsigned spare_polls_ = 0;  ///< number of coming polls that do not drive; see kSparePolls
   bool was_unserved_ = false;
   asio::steady_timer timer_;
-  Clock::duration interval_{};  ///< until the next check whether a thread still polls
+  /// Time until the next tick(), which checks that a thread still polls.
+  Clock::duration interval_{};
 };
 
 }  // namespace iwarp::net

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One IPv6 socket serves both families; there is an IPv4 socket only on a kernel without IPv6. A
-// connected socket has the family of its peer: through an IPv6 socket, the kernel would look up the
-// route to an IPv4 peer for each datagram.
+// An unconnected socket is an IPv6 socket that serves both families, and an IPv4 socket only on a
+// kernel without IPv6. A connected socket has the family of its peer: through an IPv6 socket, the
+// kernel would look up the route to an IPv4 peer for each datagram.
 #include "iwarp/net/datagram_socket.hpp"
 
 #include <linux/sock_diag.h>
@@ -89,9 +89,9 @@ void put(msghdr& message, int level, int type, const Info& info) {
   std::memcpy(CMSG_DATA(header), &info, sizeof info);
 }
 
-/// Appends hop limit and traffic class; for 0, the system's default applies.
+/// Appends hop limit and traffic class. Omits a value of 0, so that the system's default applies.
 void put_header_fields(msghdr& message, const DatagramPath& path) {
-  const bool v4 = is_ipv4(path.peer);  // Also if the socket is one for IPv6.
+  const bool v4 = is_ipv4(path.peer);  // The socket may be an IPv6 socket all the same.
   const int level = v4 ? IPPROTO_IP : IPPROTO_IPV6;
   if (path.hop_limit != 0) put(message, level, v4 ? IP_TTL : IPV6_HOPLIMIT, int{path.hop_limit});
   if (path.traffic_class != 0) {
@@ -101,7 +101,7 @@ void put_header_fields(msghdr& message, const DatagramPath& path) {
 
 /// Appends the source address.
 void put_source(msghdr& message, bool as_v6, const DatagramPath& path) {
-  // A group has its interface, even if routes would use another.
+  // A datagram to a group goes out on the interface of the path, whatever the routing table says.
   const unsigned interface =
       is_local_to_link(path.peer) || is_multicast(path.peer) ? path.interface : 0;
   if (as_v6) {
@@ -119,14 +119,14 @@ std::size_t size_of(const DatagramSocket::Sending& datagram) {
   return total;
 }
 
-/// Returns whether `b` may follow `a` in one message, which the kernel cuts into datagrams.
+/// Returns whether `b` may follow `a` in one message that the kernel cuts into datagrams.
 bool is_continued(const DatagramSocket::Sending& a, const DatagramSocket::Sending& b) {
   return a.pieces.data() + a.pieces.size() == b.pieces.data() && a.port == b.port &&
          a.path == b.path;
 }
 
-/// Returns how many datagrams, from the first on, can be one message: all have one size, but the
-/// last may be smaller.
+/// Returns how many datagrams, starting with the first, can be sent as one message. They all have
+/// the same `size`, except that the last one may be smaller.
 std::size_t run_of(std::span<const DatagramSocket::Sending> datagrams, std::size_t size,
                    std::size_t longest) {
   constexpr std::size_t kMostOctets = 65000;  // an IP datagram less its headers
@@ -141,8 +141,8 @@ std::size_t run_of(std::span<const DatagramSocket::Sending> datagrams, std::size
   return count;
 }
 
-/// Returns whether the kernel, the route or the device does not cut messages, or not into pieces of
-/// this size.
+/// Returns whether `error` may mean that the kernel, the route or the device cannot cut messages,
+/// or cannot cut them into pieces of this size.
 bool is_refusal_to_segment(int error) {
   return error == EINVAL || error == EMSGSIZE || error == EIO || error == EOPNOTSUPP;
 }
@@ -178,7 +178,8 @@ void take_v6(const cmsghdr& from, DatagramPath& path) {
   }
 }
 
-/// Reads the local address, the interface and what the IP header says of a received datagram.
+/// Reads the local address, the interface, the hop limit and the traffic class of a received
+/// datagram.
 void take_destination(msghdr& message, DatagramPath& path) {
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_level == IPPROTO_IP) take_v4(*c, path);
@@ -201,7 +202,7 @@ std::expected<UniqueFd, std::error_code> open_socket(bool as_v6) {
                                  set(raw, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1) &&
                                  set(raw, IPPROTO_IPV6, IPV6_RECVTCLASS, 1)));
   if (!ready) return std::unexpected(failure());
-  // Fragments are better than a path on which nothing arrives.
+  // Allow fragments: if the path MTU is too small, a datagram must not be dropped.
   if (as_v6) set(raw, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
   set(raw, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
   return fd;
@@ -214,7 +215,7 @@ std::error_code bind_to(int fd, bool as_v6, const IpAddress& at, unsigned interf
   return ::bind(fd, &endpoint.any, size) == 0 ? std::error_code{} : failure();
 }
 
-/// As put_header_fields(), for everything that the socket sends.
+/// Sets hop limit and traffic class for all datagrams that the socket sends. Omits a value of 0.
 bool set_header_fields(int fd, bool as_v6, const DatagramPath& path) {
   const int level = as_v6 ? IPPROTO_IPV6 : IPPROTO_IP;
   return (path.hop_limit == 0 ||
@@ -282,8 +283,8 @@ std::expected<DatagramSocket, std::error_code> DatagramSocket::open_at(const IpA
   if (!ask_for_destination(fd->get(), as_v6)) return std::unexpected(failure());
   const bool is_group = is_multicast(at);
   if (is_group && !set(fd->get(), SOL_SOCKET, SO_REUSEADDR, 1)) return std::unexpected(failure());
-  // Otherwise the socket would receive from all groups that any program of this host has joined. A
-  // kernel may lack this option.
+  // Without this option the socket would receive the datagrams of all groups that any program of
+  // this host has joined. A kernel may lack the option.
   if (is_group)
     set(fd->get(), as_v6 ? IPPROTO_IPV6 : IPPROTO_IP, as_v6 ? kV6All : IP_MULTICAST_ALL, 0);
   auto error = bind_to(fd->get(), as_v6, at, interface, port);

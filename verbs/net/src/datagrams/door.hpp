@@ -32,14 +32,16 @@ struct DatagramDoor {
   DatagramDoor& operator=(const DatagramDoor&) = delete;
 
   DatagramSocket socket;
-  IpAddress group{};                         ///< zeros: none
-  unsigned interface = 0;                    ///< on which the group was joined first
-  std::optional<Peer> peer;                  ///< that the socket is connected to
-  const std::shared_ptr<SocketWaits> waits;  ///< their handlers may outlive the door
+  /// Multicast group of the socket; zeros if it has none.
+  IpAddress group{};
+  unsigned interface = 0;    ///< interface on which the group was joined first
+  std::optional<Peer> peer;  ///< peer to which the socket is connected, if any
+  /// Shared with its handlers, which may outlive the door.
+  const std::shared_ptr<SocketWaits> waits;
   WatchedSocket watched;
   std::size_t expected = 1;     ///< number of datagrams to ask for next time
-  std::uint32_t lost = 0;       ///< the part of DatagramSocket::lost() that is counted
-  std::uint64_t last_sent = 0;  ///< the queue pair's count when the peer was last sent to
+  std::uint32_t lost = 0;       ///< the DatagramSocket::lost() that the counters already include
+  std::uint64_t last_sent = 0;  ///< DatagramCounters::sent when this socket last sent
 };
 
 }  // namespace iwarp::net

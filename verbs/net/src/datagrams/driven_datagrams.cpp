@@ -15,7 +15,7 @@ namespace {
 using verbs::OutgoingDatagram;
 
 constexpr std::size_t kBatch = DatagramSocket::kBatch;
-// Batches of one socket per turn.
+// Number of batches that a turn receives from one socket.
 constexpr int kTurn = 16;
 constexpr int kReceiveRoom = 4 << 20;
 constexpr std::size_t kMaxGroups = 32;
@@ -36,12 +36,13 @@ struct Scratch {
 
 Scratch& scratch() {
   static thread_local std::unique_ptr<Scratch> made;
-  // The caller holds the lock of a queue pair, which no exception may pass.
+  // The caller holds the lock of a queue pair, so no exception may leave this function.
   if (made == nullptr) made = insist([] { return std::make_unique<Scratch>(); });
   return *made;
 }
 
-/// Converts a datagram for its socket; `piece` refers to its octets.
+/// Converts a datagram to the form that DatagramSocket sends, and makes `piece` refer to its
+/// octets.
 DatagramSocket::Sending sending(const OutgoingDatagram& from, iovec& piece) {
   // sendmmsg() only reads through the pointer.
   piece = {.iov_base = const_cast<std::byte*>(from.octets().data()),
@@ -129,7 +130,7 @@ std::error_code DrivenDatagrams::attach(const IpAddress& group,
     std::error_code error;
     try {
       error = join(group, interface);
-    } catch (const std::bad_alloc&) {  // Not past the lock.
+    } catch (const std::bad_alloc&) {  // No exception may leave a function called by locked().
       error = std::make_error_code(std::errc::not_enough_memory);
     }
     if (error && !first) first = error;
@@ -139,7 +140,7 @@ std::error_code DrivenDatagrams::attach(const IpAddress& group,
   return joined != 0 ? std::error_code{} : first;
 }
 
-// A group has one door, whatever its interfaces; a link-local group has one for each interface.
+// A group has one door for all its interfaces; a link-local group has one door for each interface.
 std::error_code DrivenDatagrams::join(const IpAddress& group, unsigned interface) {
   const auto known = std::ranges::find_if(doors_, [&](const auto& door) {
     return door->group == group && (!is_local_to_link(group) || door->interface == interface);
@@ -168,7 +169,8 @@ DrivenDatagrams::Door& DrivenDatagrams::add_door(DatagramSocket socket) {
   return door;
 }
 
-// A socket that the kernel refuses to add to a set has to be polled without it.
+// Adds the socket to a set. If the kernel refuses that, the queue pair has to be polled without the
+// set.
 void DrivenDatagrams::watch(Door& door, const std::shared_ptr<SocketSet>& set) noexcept {
   bool is_watched = false;
   try {
@@ -251,8 +253,8 @@ void DrivenDatagrams::run(std::uint32_t work, bool by_worker) {
     try {
       if (!doors_.empty()) drive(now);
     } catch (const std::bad_alloc&) {
-      // A received datagram may be lost, as any datagram may, but the wait for the next one must
-      // not be.
+      // A datagram that was being received may be lost, as UD permits, but the queue pair must go
+      // on waiting for the next one.
       insist([this] { arm(); });
     }
     return 0;
@@ -287,7 +289,7 @@ void DrivenDatagrams::transmit() {
       try {
         if (tap_ != nullptr) tell_sent(std::span(s.sendings).subspan(done, n));
       } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-        // The tap misses them; they have been sent all the same.
+        // The tap misses these datagrams, which have been sent all the same.
       }
       for (std::size_t i = 0; i != n; ++i) core_.sent(batch[done + i], true);
       done += n;
@@ -303,7 +305,7 @@ void DrivenDatagrams::transmit() {
   }
 }
 
-// Call while the memory of the requests is still pinned.
+// Reports datagrams to the tap. Call while the memory of their requests is still pinned.
 void DrivenDatagrams::tell_sent(std::span<const DatagramSocket::Sending> sent) {
   const auto now = mpa::Clock::now();
   std::vector<std::byte> octets;
@@ -331,9 +333,9 @@ void DrivenDatagrams::tell_received(const Door& door, const DatagramSocket::Rece
                  one.room.first(one.size), mpa::Clock::now());
 }
 
-// The sockets hold datagrams that arrived while no receive was posted; an adapter would have
-// dropped them. But while the application has yet to poll completions, the receive queue may be
-// empty only because the application is late, and an adapter's queue would not have been empty.
+// Drops the datagrams that arrived while no receive was posted, as an adapter would have done. But
+// keeps them while the application has completions to poll: the receive queue may be empty only
+// because the application is slow, and an adapter's queue would not have been empty then.
 void DrivenDatagrams::drop_unreceived() {
   if (core_.receives() != 0) return;
   const auto empty_for = mpa::Clock::now() - empty_since_;
@@ -342,8 +344,8 @@ void DrivenDatagrams::drop_unreceived() {
   core_.drop_waiting();
 }
 
-// Reads all datagrams that have arrived. Without a receive, or in a state that takes none, drops
-// them.
+// Reads all datagrams that have arrived. Drops those for which there is no receive, and all of them
+// in a state in which the queue pair receives none.
 void DrivenDatagrams::drain() {
   try {
     for (const auto& door : doors_) {
@@ -351,7 +353,8 @@ void DrivenDatagrams::drain() {
       for (std::size_t n = 1; n != 0 && count < kDrained; count += n) n = take(*door, kBatch);
     }
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-    // The exception must not pass the lock. Datagrams that were not read are delivered late.
+    // The exception must not leave a function called by locked(). Datagrams that were not read are
+    // delivered later.
   }
 }
 
@@ -361,12 +364,12 @@ void DrivenDatagrams::count_lost(Door& door) {
   door.lost = now;
 }
 
-// Returns true if a polling thread found nothing although there was a receive for it, so that
-// nothing has changed.
+// Receives datagrams. Returns true if a polling thread found no datagram and a receive is posted:
+// then what the sockets wait for has not changed.
 bool DrivenDatagrams::receive() {
   if (!core_.takes_datagrams() || !core_.deliver_waiting()) return false;
-  // A polling thread comes again at once. A look at all sockets each time would delay what peers
-  // send.
+  // A polling thread polls again at once, so it looks at the sockets of peers each time and at the
+  // other sockets only once in kLooks polls. Each look is a system call that delays the rest.
   const bool all = mode() != DriveMode::kPoller || older_ != 0 || ++looks_ % kLooks == 0;
   bool any = false;
   for (const auto& door : doors_) {
@@ -375,14 +378,14 @@ bool DrivenDatagrams::receive() {
   return !any && mode() == DriveMode::kPoller && is_plain() && core_.receives() != 0;
 }
 
-// Returns whether anything arrived. Asking for more datagrams than there are makes the kernel check
-// the socket a second time.
+// Receives from one socket. Returns whether a datagram arrived. Asks for no more datagrams than are
+// likely to be there: asking for more makes the kernel check the socket a second time.
 bool DrivenDatagrams::receive(Door& door) {
   bool any = false;
-  const int turns = mode() == DriveMode::kPoller ? 1 : kTurn;  // A polling thread comes again.
+  const int turns = mode() == DriveMode::kPoller ? 1 : kTurn;  // A polling thread polls again soon.
   for (int round = 0; round != turns; ++round) {
     const auto room = std::min({core_.receives(), kBatch, door.expected});
-    if (room == 0) break;  // Datagrams in the socket wait for a receive.
+    if (room == 0) break;  // Datagrams stay in the socket until a receive is posted.
     const auto n = take(door, room);
     door.expected = n == room ? 2 * room : std::max<std::size_t>(n, 1);
     any |= n != 0;
@@ -392,7 +395,7 @@ bool DrivenDatagrams::receive(Door& door) {
   return any;
 }
 
-// Hands at most `room` datagrams to the core. Returns how many there were.
+// Receives at most `room` datagrams and passes them to the core. Returns their number.
 std::size_t DrivenDatagrams::take(Door& door, std::size_t room) {
   auto& came = scratch().came;
   const auto n = door.socket.receive(std::span(came).first(room));
@@ -405,7 +408,7 @@ std::size_t DrivenDatagrams::take(Door& door, std::size_t room) {
     const auto& one = came[i];
     if (tap_ != nullptr && !one.is_cut) tell_received(door, one);
     const bool is_fitting = !one.is_cut && is_group == is_multicast(one.path.own);
-    // Without octets it counts as malformed.
+    // An unfitting datagram is passed without octets, which the core counts as malformed.
     core_.arrived(is_fitting ? one.room.first(one.size) : bytes::Span{}, one.path);
   }
   return n;
@@ -416,7 +419,7 @@ std::size_t DrivenDatagrams::take(Door& door, std::size_t room) {
 void DrivenDatagrams::arm() {
   const auto lacks_receives = [this] { return !core_.deliver_waiting() || core_.receives() == 0; };
   if (!held_.load(std::memory_order_relaxed) && lacks_receives()) {
-    // From here on a thread that posts a receive sees held_, or receives() sees its receive.
+    // From here on, a thread that posts a receive sees held_, or receives() sees that receive.
     held_.store(true);
     empty_since_ = mpa::Clock::now();
     auto* const shared = core_.init().srq;
@@ -430,7 +433,8 @@ void DrivenDatagrams::arm() {
   for (const auto& door : doors_) {
     if (!door->watched.watch(reads, false)) unwatched_.store(true, std::memory_order_relaxed);
     if (mode() != DriveMode::kWorker && blocked_ == nullptr) {
-      // The reactor would wake the worker for every datagram, even without a wait.
+      // A socket that stays in the reactor wakes the worker for every datagram, even without a
+      // wait.
       door->waits->release();
     } else if (mode() == DriveMode::kWorker && reads) {
       await(*door, SocketWaits::kRead, kReceive);

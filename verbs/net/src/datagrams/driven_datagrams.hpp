@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // DrivenDatagrams: the sockets of one verbs::DatagramQueuePair, and the lock under which both are
-// used. Driven as a connection is: a posting thread sends at once, a thread that polls an empty
-// completion queue receives, and otherwise the worker does. Datagrams that arrive while no receive
-// is posted stay in the kernel's bounded buffer until one is posted, and are dropped then.
+// used. It is driven in the same way as a connection: a posting thread sends at once, a thread that
+// polls an empty completion queue receives, and otherwise the worker receives. Datagrams that
+// arrive while no receive is posted stay in the kernel's bounded buffer until a receive is posted,
+// and are dropped then.
 #pragma once
 
 #include <deque>
@@ -40,7 +41,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   verbs::DatagramCounters counters();
   /// Closes the sockets. Returns when no thread drives them any more.
   void end();
-  /// Leaves the completion queues. Call after end().
+  /// Detaches the queue pair from its completion queues. Call after end().
   void leave_queues() { core_.leave_queues(); }
 
   // Driven
@@ -50,12 +51,13 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   bool is_plain() const override {
     return !held_.load(std::memory_order_relaxed) && !unwatched_.load(std::memory_order_relaxed);
   }
-  // A socket may be ready because of an error only, which receiving skips.
+  // A socket may be ready because of an error only, which receiving skips. So a woken thread must
+  // ask the set whether there is input while the application has a descriptor for it.
   bool is_blocked() const override { return is_exposed(); }
   void flush_posts() override {}
   bool may_hold_posts() const override { return !lock_.is_idle(); }
 
-  // QpDriver, for a shared receive queue that has a receive again
+  // QpDriver. A shared receive queue calls these functions when it has a receive again.
   void resume_soon() override;
   bool posted(verbs::Doorbell) override { return false; }
   void receive_posted() override { resume_soon(); }
@@ -67,7 +69,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
  private:
   static constexpr std::uint32_t kArm = kFirstOwn;  ///< update what the sockets wait for
   using Door = DatagramDoor;
-  static constexpr std::size_t kDrained = 16 * 1024;  ///< datagrams: more than the buffer holds
+  static constexpr std::size_t kDrained = 16 * 1024;  ///< more datagrams than a socket buffer holds
 
   void note_taken() override;
   std::error_code join(const IpAddress& group, unsigned interface);
@@ -94,17 +96,17 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   void await(Door& door, SocketWaits::Kind kind, std::uint32_t work);
 
   verbs::DatagramQueuePair core_;
-  const std::shared_ptr<verbs::DatagramTap> tap_;  ///< null: not observed
+  const std::shared_ptr<verbs::DatagramTap> tap_;  ///< null if no tap observes the datagrams
   // Guarded by lock_.
-  std::deque<std::unique_ptr<Door>> doors_;  ///< the first is the queue pair's own
+  std::deque<std::unique_ptr<Door>> doors_;  ///< the first has the queue pair's own socket
   std::vector<std::shared_ptr<SocketSet>> sets_;
-  Door* sender_ = nullptr;   ///< the door used last
+  Door* sender_ = nullptr;   ///< the door that the last send call used
   Door* blocked_ = nullptr;  ///< the door whose socket buffer is full
   std::size_t peers_ = 0;    ///< doors that are connected
   DatagramDoor::Peer last_peer_;
-  unsigned calls_in_a_row_ = 0;  ///< to last_peer_, through the own socket
-  /// Upper bound of the datagrams in the own socket that arrived before those in the peers'
-  /// sockets.
+  unsigned calls_in_a_row_ = 0;  ///< consecutive send calls to last_peer_ through the own socket
+  /// Upper bound of the number of datagrams in the own socket that may have arrived before the
+  /// datagrams in the sockets of peers. They are received first, to keep the order.
   std::size_t older_ = 0;
   mpa::TimePoint empty_since_{};  ///< when held_ became true
   unsigned looks_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets connected to the peers that a queue pair sends to most. They share its port. The kernel
-// looks up the route to such a peer once instead of for each datagram, and the local address need
-// not be passed in either direction.
+// A datagram queue pair opens connected sockets to the peers that it sends to most, on its own
+// port. Through such a socket, the kernel looks up the route to the peer once instead of for each
+// datagram, and neither sending nor receiving has to pass the local address.
 #include <algorithm>
 
 #include "datagrams/driven_datagrams.hpp"
@@ -10,9 +10,9 @@ namespace iwarp::net {
 namespace {
 
 constexpr std::size_t kMostPeers = 4;
-/// After this many calls in a row to one peer, the peer gets a socket.
+/// A peer gets a socket after this number of consecutive send calls to it.
 constexpr unsigned kOftenInARow = 32;
-/// After this many datagrams to others, a peer's socket may be given to another peer.
+/// A peer's socket may be closed for another peer after this number of datagrams to others.
 constexpr std::uint64_t kForgotten = 4096;
 
 }  // namespace
@@ -26,8 +26,8 @@ DrivenDatagrams::Door* DrivenDatagrams::door_to(const DatagramSocket::Sending& o
   return at != doors_.end() ? at->get() : nullptr;
 }
 
-// Sends the first datagrams that go through one socket, and returns how many were sent. If none
-// was, errno says why.
+// Sends the first datagrams that go through the same socket, and returns how many it has sent. If
+// the number is 0, errno says why.
 std::size_t DrivenDatagrams::send(std::span<const DatagramSocket::Sending> datagrams) {
   Door* const connected = door_to(datagrams.front());
   std::size_t count = 1;
@@ -41,7 +41,8 @@ std::size_t DrivenDatagrams::send(std::span<const DatagramSocket::Sending> datag
   if (connected != nullptr) {
     connected->last_sent = core_.counters().sent;
     const auto sent = send_by(*connected);
-    // The error may be one of an earlier datagram, which an unconnected socket does not report.
+    // The error may belong to an earlier datagram. An unconnected socket does not report such
+    // errors, so try again through the queue pair's own socket.
     if (sent != 0 || errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return sent;
   }
   const auto sent = send_by(*doors_.front());
@@ -60,8 +61,8 @@ bool DrivenDatagrams::connect_often() {
   if (calls_in_a_row_ < kOftenInARow || blocked_ != nullptr) return false;
   calls_in_a_row_ = 0;
   const auto& [path, port] = last_peer_;
-  // With two sockets of the same addresses, the kernel would deliver to either of them, and the
-  // order would be lost.
+  // With two sockets for the same addresses, the kernel would deliver each datagram to either of
+  // them, and the order of the datagrams would be lost.
   const bool is_known = std::ranges::any_of(doors_, [&](const auto& door) {
     return door->peer && door->peer->port == port && door->peer->path.peer == path.peer &&
            door->peer->path.own == path.own && door->peer->path.interface == path.interface;
@@ -81,7 +82,7 @@ bool DrivenDatagrams::connect_often() {
     Door& door = add_door(std::move(*socket));
     door.peer = last_peer_;
     door.last_sent = core_.counters().sent;
-  } catch (const std::bad_alloc&) {  // It must not pass the lock; the own socket serves as well.
+  } catch (const std::bad_alloc&) {  // The caller holds the lock. Go on with the own socket.
     return false;
   }
   ++peers_;
@@ -89,8 +90,9 @@ bool DrivenDatagrams::connect_often() {
   return true;
 }
 
-// Returns whether there is room for another peer's socket. To make room, evicts the peer that was
-// least recently sent to, unless that was recent or one of its datagrams waits.
+// Returns whether there is room for another peer's socket. To make room, closes the socket of the
+// peer to which the queue pair has sent least recently, unless that was not long ago or the socket
+// has unread datagrams.
 bool DrivenDatagrams::make_room_for_peer() {
   if (peers_ < kMostPeers) return true;
   auto oldest = doors_.end();

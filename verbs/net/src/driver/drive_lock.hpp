@@ -36,7 +36,7 @@ class BasicDriveLock {
     if ((before & kHeld) != 0) return std::nullopt;
     return take();
   }
-  /// As enter(), for the successor that hand_over() sent.
+  /// Does the same as enter(), for the successor that hand_over() sent.
   std::optional<std::uint32_t> succeed() {
     // This exchange reads the value that hand_over() wrote, so enter() sees the word_ that
     // hand_over() stored.

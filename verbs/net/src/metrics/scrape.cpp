@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// As much of HTTP/1.0 as metrics need. Boost.Beast parses the request.
+// Answers a request with the part of HTTP/1.0 that metrics need. Boost.Beast parses the request.
 #include "metrics/scrape.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,8 @@ std::string reply(std::string_view status, std::string_view body, bool with_body
       status, body.size(), with_body ? body : "");
 }
 
-/// Returns whether a request with this Host was meant for this machine. An empty Host is.
+/// Returns whether a request with this Host was meant for this machine, as one with an empty Host
+/// is.
 bool is_this_machine(std::string_view host) {
   if (host.starts_with('[')) {
     host = host.substr(1, host.find(']') - 1);

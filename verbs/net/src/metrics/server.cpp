@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The address of a metrics server, and its clients: which may connect, and how many at a time.
+// The address of a metrics server, and its clients: which clients may connect, and how many at a
+// time.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -25,8 +26,8 @@ namespace iwarp::net {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
-constexpr std::size_t kMaxScrapes = 8;        // at a time; a new one closes the oldest
-constexpr std::size_t kMaxConnections = 256;  // with series of their own
+constexpr std::size_t kMaxScrapes = 8;        // clients at a time; a new client closes the oldest
+constexpr std::size_t kMaxConnections = 256;  // connections that are reported one by one
 constexpr int kScrapeBacklog = 16;
 
 }  // namespace
@@ -78,7 +79,7 @@ struct MetricsServer::Impl {
     for (const auto& one : scrapes) one->end();
   }
 
-  // Does nothing if another process has put a file there meanwhile.
+  // Removes the Unix socket, unless another process has put another file at its path meanwhile.
   void unlink() const noexcept {
     struct stat about{};
     if (inode && ::lstat(address.path.c_str(), &about) == 0 && about.st_ino == *inode) {
@@ -98,7 +99,7 @@ struct MetricsServer::Impl {
     if (peer) take(std::move(peer));
     accept();
   }
-  // The process is out of descriptors, most likely.
+  // Stops accepting for a while, because the process is most likely out of descriptors.
   void pause() {
     timer.expires_after(std::chrono::milliseconds(100));
     timer.async_wait([this](const boost::system::error_code& cancelled) {
@@ -129,14 +130,14 @@ struct MetricsServer::Impl {
   Worker worker{std::chrono::microseconds(0)};
   const MetricsAddress address;
   const UniqueFd socket;
-  std::optional<ino_t> inode;  ///< of the path
+  std::optional<ino_t> inode;  ///< inode of the Unix socket, if there is one
   asio::posix::stream_descriptor readiness;
   asio::steady_timer timer{worker.context()};
-  std::deque<std::shared_ptr<Scrape>> scrapes;  ///< the oldest first; used only by the worker
+  std::deque<std::shared_ptr<Scrape>> scrapes;  ///< sorted by age; used only by the worker
 
   mutable std::mutex mutex;  ///< taken before the locks of an Rnic
   std::vector<const Rnic*> rnics;
-  Statistics past;  ///< of Rnics that are no longer watched
+  Statistics past;  ///< totals of Rnics that are no longer watched
 };
 
 MetricsServer::MetricsServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prometheus' text format: a family of metrics has its help, its type, and a line for each series.
+// Prometheus' text format: for each family of metrics, a help text, a type, and a line per series.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -12,7 +12,7 @@
 namespace iwarp::net {
 namespace {
 
-/// Returns `text` for the inside of a label's quotes.
+/// Returns `text`, escaped so that it can stand inside the quotes of a label.
 std::string label(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -123,7 +123,7 @@ void write_connections(Exposition& out, const Statistics& s) {
   };
   if (s.connections.empty()) return;
   for (const auto& [name, member, meaning] : verbs::counter_names()) {
-    if (member == &verbs::Counters::registrations) continue;  // an Rnic's
+    if (member == &verbs::Counters::registrations) continue;  // counted by Rnic only
     each(fmt::format("{}_total", name), meaning,
          [member](const ConnectionStatistics& one) { return one.counters.*member; });
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connection manager's entry points: connect, listen, adopt.
+// The functions of Rnic that begin and end connections: connect, listen, adopt, cancel.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -13,7 +13,7 @@ namespace {
 
 using verbs::Errc;
 
-// Values that the wire format cannot carry are refused, not truncated. [VRB-24]
+// Refuses values that the wire format cannot carry, instead of truncating them. [VRB-24]
 std::error_code check(const mpa::StartupOptions& startup) {
   const bool sayable = startup.ird <= mpa::kMaxReads && startup.ord <= mpa::kMaxReads;
   return sayable ? std::error_code() : make_error_code(Errc::kOrdTooLarge);
@@ -60,7 +60,7 @@ std::error_code Rnic::connect(QueuePair& qp, const Address& to, const ConnectOpt
 Expected<CmEvent> Rnic::connect_wait(QueuePair& qp, const Address& to,
                                      const ConnectOptions& options, CmChannel& channel) {
   return with_resources([&]() -> Expected<CmEvent> {
-    CmChannel outcome;  // The queue pair must not refer to it after this call.
+    CmChannel outcome;  // local, so the queue pair must not refer to it after this call
     std::optional<CmEvent> event;
     std::error_code error;
     try {
@@ -86,7 +86,7 @@ void Rnic::Impl::cancel(const verbs::QueuePair& qp) {
   }
   if (record.connector != nullptr) record.connector->cancel();
   {
-    // The connector may have attached a connection just before.
+    // Read the connections after cancelling the connector, which may have attached one just before.
     const std::lock_guard lock(mutex);
     record.connections = insist([&] { return qps.at(&qp).connections; });
   }

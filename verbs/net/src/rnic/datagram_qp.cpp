@@ -12,11 +12,11 @@ namespace {
 
 using verbs::Errc;
 
-// The upper half of a number: a bit that other queue pairs do not have, then bits that no peer can
-// guess.
+// The number of a datagram queue pair consists of a bit that other queue pairs do not have, 7 bits
+// that a peer cannot guess, and the UDP port.
 constexpr verbs::QpNum kDatagramBit = 1U << 23;
 constexpr unsigned kSecretBits = 7;
-constexpr verbs::QpNum kSecrets = (1U << kSecretBits) - 1;  // the last one is for groups
+constexpr verbs::QpNum kSecrets = (1U << kSecretBits) - 1;  // the highest value is for multicast
 
 verbs::QpNum number_for(std::uint16_t port) {
   return kDatagramBit | (random_word() % kSecrets) << 16 | port;
@@ -67,7 +67,7 @@ Expected<std::unique_ptr<DatagramQp>> Rnic::create_datagram_qp(ProtectionDomain&
 DatagramQp::DatagramQp(Rnic& rnic, std::shared_ptr<DrivenDatagrams> driven)
     : rnic_(rnic), driven_(std::move(driven)) {}
 
-// Failure to take the lock ends the process.
+// If the lock cannot be taken, the process ends.
 DatagramQp::~DatagramQp() {  // NOLINT(bugprone-exception-escape)
   auto& impl = rnic_.impl();
   driven_->end();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an Rnic owns: the STag table, the workers, and the registry of its objects.
+// Rnic::Impl: the members of an Rnic: STag table, workers, and the registry of its objects.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@
 
 namespace iwarp::net {
 
-/// Returns what `make` returns, an Expected or an error; or the system's error if `make` throws
-/// because memory, a thread or a descriptor is not available.
+/// Calls `make` and returns its result, an Expected or an error. If `make` throws because memory, a
+/// thread or a descriptor is not available, returns the system's error.
 template <typename Make>
 auto with_resources(Make make) -> decltype(make()) {
   std::error_code error;
@@ -48,13 +48,13 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
   ~Impl();
 
   struct QpRecord {
-    bool claimed = false;    ///< connected, or about to be
-    bool other_end = false;  ///< shares the number of another, which gets the async events
+    bool claimed = false;    ///< the queue pair is connected or is being connected
+    bool other_end = false;  ///< made by create_other_end(); the original gets its async events
     std::shared_ptr<Connector> connector;
     std::vector<std::shared_ptr<DrivenConnection>>
-        connections;                   ///< not ended; the last one is current
-    std::vector<CmChannel*> channels;  ///< that may hold events about it
-    verbs::Counters ended;             ///< of its former connections
+        connections;                   ///< those that have not ended; the last one is current
+    std::vector<CmChannel*> channels;  ///< channels that may hold events about the queue pair
+    verbs::Counters ended;             ///< counters of its former connections
   };
   struct CqRecord {
     std::shared_ptr<CqFeed> feed;
@@ -83,9 +83,9 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
                                             const ConnectOptions& connect_options,
                                             CmChannel& channel);
   std::vector<std::shared_ptr<DrivenConnection>> live() const;
-  /// Sends the requests posted so far, as far as the sockets accept them. A call that invalidates
-  /// what they need begins with this, because an adapter would have fetched them long before. Waits
-  /// for the locks of connections.
+  /// Sends the requests posted so far, as far as the sockets accept them. Called first by functions
+  /// that invalidate memory which such requests may need, because an adapter would have fetched the
+  /// memory long before. Waits for the locks of connections.
   void send_posted() const;
   /// Moves the events about `qp`, past and future, from `from` to `to`.
   void move_events(const verbs::QueuePair& qp, CmChannel& from, CmChannel& to);
@@ -105,7 +105,7 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
   std::atomic<std::uint64_t> accept_pauses{0};
   std::atomic<std::size_t> next_worker{0};
 
-  mutable std::mutex mutex;  ///< guards what follows; taken after a connection's lock
+  mutable std::mutex mutex;  ///< guards the members below; taken after a connection's lock
   std::size_t pds = 0;
   std::size_t srqs = 0;
   std::uint32_t next_pd = 1;
@@ -115,10 +115,11 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
   std::unordered_map<const verbs::CompletionQueue*, CqRecord> cqs;
   std::unordered_map<DrivenConnection*, std::shared_ptr<DrivenConnection>> connections;
   std::unordered_set<std::shared_ptr<DrivenDatagrams>> datagrams;
-  verbs::DatagramCounters datagrams_over;  ///< of destroyed queue pairs
+  verbs::DatagramCounters datagrams_over;  ///< counters of destroyed datagram queue pairs
   Statistics over;                         ///< counters and incidents of ended connections
 
-  std::vector<std::unique_ptr<Worker>> workers;  ///< last, so that handlers find all other members
+  /// Last member, so destroyed before the members that handlers use.
+  std::vector<std::unique_ptr<Worker>> workers;
 };
 
 }  // namespace iwarp::net

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates and destroys the objects of an Rnic: domains, memory, queues. All scarce resources are
-// allocated here, under limits, and each request is checked first. [SEC-1] [SEC-2] [SEC-21]
-// [DDP-100] [DDP-101] [RDMAP-120] [RDMAP-121]
+// Creates and destroys the objects of an Rnic: domains, memory, queues. Allocates all scarce
+// resources, within limits, after checking each request. [SEC-1] [SEC-2] [SEC-21] [DDP-100]
+// [DDP-101] [RDMAP-120] [RDMAP-121]
 //
-// No user trusts another: nothing is shared unless the application has made it shared. [SEC-3]
-// [DDP-102] [RDMAP-122]
+// Users of an Rnic do not trust each other: no object is shared unless the application has made it
+// shared. [SEC-3] [DDP-102] [RDMAP-122]
 #include <cassert>
 
 #include "channels/completion_channel_impl.hpp"
@@ -73,13 +73,14 @@ ProtectionDomain::~ProtectionDomain() {
 
 Expected<Memory> Rnic::register_memory(ProtectionDomain& pd, std::span<std::byte> octets,
                                        Access access, const MemoryOptions& options) {
-  // The right to the memory is verified before an STag exists. [DDP-103] [RDMAP-123] [SEC-33]
+  // Check that the process may access the memory before an STag exists. [DDP-103] [RDMAP-123]
+  // [SEC-33]
   if (!is_mapped(octets, needs_writing(access))) return refuse(Errc::kInvalidArgument);
   if (impl_->options.catch_faults) catch_faults();
   const auto* const only_for = options.only_for;
   if (only_for != nullptr && only_for->pd() != pd.id()) return refuse(Errc::kWrongPd);
-  // From here on the STag stands for these octets, in this domain or for one stream of it. [DDP-86]
-  // [DDP-96]
+  // The new STag refers to these octets, and is valid on all streams of this domain, or only on the
+  // stream of `only_for`. [DDP-86] [DDP-96]
   return create(*this, {.kind = Region::Kind::kRegion,
                         .pd = pd.id(),
                         .qp = only_for != nullptr ? only_for->num() : 0,
@@ -172,7 +173,7 @@ Expected<CmChannelHandle> Rnic::create_cm_channel() {
       []() -> Expected<CmChannelHandle> { return std::make_unique<CmChannel>(); });
 }
 
-// Completion queue entries are allocated only here. [SEC-23] [RDMAP-124]
+// Allocates the entries of a completion queue; no other function does. [SEC-23] [RDMAP-124]
 Expected<CqHandle> Rnic::create_cq(std::size_t capacity, CompletionChannel* channel) {
   std::function<void(CompletionQueue&)> notify;
   if (channel != nullptr) {
@@ -206,8 +207,8 @@ Expected<CqHandle> Rnic::create_cq(std::size_t capacity,
     *self = cq.get();
     feed->feeds(*cq);
     cq->set_progress(feed.get());
-    // The handle's deleter takes the lock, so the handle is made last, when the registry knows the
-    // queue.
+    // The handle is made last, when nothing can fail any more: its deleter would take the lock, and
+    // expects the queue in the registry.
     const std::lock_guard lock(impl_->mutex);
     if (impl_->cqs.size() == impl_->options.max_cqs) return refuse(Errc::kLimitReached);
     impl_->async.reserve();
@@ -282,7 +283,7 @@ Expected<QpHandle> Rnic::create_qp(ProtectionDomain& pd, verbs::QpInit init) {
   init.pd = pd.id();
   return with_resources([&]() -> Expected<QpHandle> {
     const std::lock_guard lock(impl_->mutex);
-    // Completions never go to a queue of another device. [SEC-30] [RDMAP-116]
+    // The completion queues must belong to this device. [SEC-30] [RDMAP-116]
     if (!impl_->cqs.contains(init.send_cq) || !impl_->cqs.contains(init.recv_cq)) {
       return refuse(Errc::kInvalidArgument);
     }
@@ -337,7 +338,7 @@ void Rnic::Impl::destroy(verbs::QueuePair* qp) {
   if (connector != nullptr) connector->cancel();
   QpRecord record;
   {
-    // From here on no connection can be attached any more.
+    // After this block no connection can be attached any more.
     const std::lock_guard lock(mutex);
     record = std::move(qps.at(qp));
     qps.erase(qp);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Rnic itself: opening, closing, the registry of connections, counters.
+// Opens and closes an Rnic, and implements its registry of connections and its counters.
 #include "iwarp/net/rnic.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,8 @@
 
 namespace iwarp::net {
 
-// STags that they cannot guess keep peers out. [RDMAP-114] [SEC-10]
+// A peer must not be able to guess STags: with a valid one it could access memory. [RDMAP-114]
+// [SEC-10]
 std::uint32_t random_word() {
   std::uint32_t word = 0;
   const int ok = RAND_bytes(reinterpret_cast<unsigned char*>(&word), sizeof word);
@@ -140,7 +141,7 @@ Rnic::Impl::Impl(const RnicOptions& rnic_options)
 Rnic::Impl::~Impl() {
   for (const auto& connection : live()) connection->end();
   for (const auto& worker : workers) worker->join();
-  // Connections that a worker was just about to add.
+  // A worker may have added connections while the first pass ended the others.
   for (const auto& connection : live()) connection->end();
 }
 
@@ -171,7 +172,7 @@ void Rnic::Impl::send_posted() const {
 Worker& Rnic::Impl::pick_worker() { return *workers[next_worker++ % workers.size()]; }
 
 void Rnic::Impl::ended(DrivenConnection& connection) {
-  std::shared_ptr<DrivenConnection> last;  // released without the lock
+  std::shared_ptr<DrivenConnection> last;  // destroyed after the lock is released
   const std::lock_guard lock(mutex);
   const auto it = connections.find(&connection);
   if (it == connections.end()) return;
@@ -209,7 +210,8 @@ std::error_code Rnic::Impl::claim(verbs::QueuePair& qp, CmChannel& channel) {
     if (it == qps.end()) return make_error_code(verbs::Errc::kInvalidArgument);
     before = it->second.connections;
   }
-  // A queue pair can be Idle again before its last connection has reported its end.
+  // A queue pair can be Idle again before its last connection has reported its end. Wait for that
+  // report.
   for (const auto& connection : before) connection->sync();
   const std::lock_guard lock(mutex);
   QpRecord& record = qps[&qp];
@@ -225,7 +227,7 @@ std::error_code Rnic::Impl::claim(verbs::QueuePair& qp, CmChannel& channel) {
 }
 
 void Rnic::Impl::release(const verbs::QueuePair& qp) {
-  std::shared_ptr<Connector> connector;  // released without the lock
+  std::shared_ptr<Connector> connector;  // destroyed after the lock is released
   const std::lock_guard lock(mutex);
   const auto it = qps.find(&qp);
   if (it == qps.end()) return;
@@ -240,7 +242,7 @@ bool Rnic::Impl::attach(verbs::QueuePair& qp, const std::shared_ptr<DrivenConnec
     const std::lock_guard lock(mutex);
     const auto it = qps.find(&qp);
     if (it == qps.end() || !it->second.claimed) return false;
-    if (connection->ended()) return true;  // Its end has been reported.
+    if (connection->ended()) return true;  // The end has been reported already.
     connections[connection.get()] = connection;
     it->second.connections.push_back(connection);
     send = cqs.at(qp.init().send_cq).feed;

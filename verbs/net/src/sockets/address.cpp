@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HOST:PORT as text. Checks only the form: whether the host exists shows when it is used.
+// Parses and formats HOST:PORT. Checks only the form of the text, and does not resolve the host.
 #include "iwarp/net/address.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ std::expected<Address, std::error_code> parse_address(std::string_view text,
   } else if (std::ranges::count(text, ':') == 1) {
     host = text.substr(0, text.find(':'));
     rest = text.substr(host.size());
-  }  // More colons without brackets: an IPv6 address without a port.
+  }  // Otherwise there are two or more colons and no brackets: an IPv6 address without a port.
   if (host.find_first_of("[] \t\n/") != std::string_view::npos) return invalid;
   Address out{.host = std::string(host), .port = default_port};
   if (rest.empty()) return out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an address to a bound socket: which addresses to try, and which ports.
+// bind_tcp(): decides which addresses and ports to try.
 #include "iwarp/net/bound_socket.hpp"
 
 #include <unistd.h>
@@ -19,7 +19,8 @@ using Tcp = boost::asio::ip::tcp;
 using verbs::Errc;
 
 std::vector<Tcp::endpoint> resolve(const Address& at) {
-  // Every local address: an IPv6 socket accepts IPv4 as well; without IPv6, plain IPv4.
+  // An empty host means every local address. An IPv6 socket accepts IPv4 as well; IPv4 is tried if
+  // the kernel lacks IPv6.
   if (at.host.empty()) return {{Tcp::v6(), at.port}, {Tcp::v4(), at.port}};
   boost::asio::io_context context;
   Tcp::resolver resolver(context);
@@ -34,7 +35,7 @@ std::vector<Tcp::endpoint> resolve(const Address& at) {
 
 std::expected<UniqueFd, std::error_code> open_in_range(Tcp::endpoint endpoint, PortRange range,
                                                        bool dual_stack) {
-  // Prefer a port without former connections, which peers may remember.
+  // Prefer a port that has no former connections, because their peers may still have state of them.
   for (const Sharing sharing : {Sharing::kNever, Sharing::kWithFormer}) {
     for (std::uint32_t port = range.first; port <= range.last; ++port) {
       endpoint.port(static_cast<std::uint16_t>(port));
@@ -46,7 +47,8 @@ std::expected<UniqueFd, std::error_code> open_in_range(Tcp::endpoint endpoint, P
 }
 
 std::error_code known_or_own(const std::error_code& error) {
-  // The address exists, but not on this machine: not to be mistaken for an unknown name.
+  // This error means that the address is not one of this machine. kAddressInvalid would suggest
+  // that the name is unknown, so keep the system's error.
   if (error == std::errc::address_not_available) return error;
   const auto known = to_errc(error);
   return known == Errc::kSystem ? error : known;

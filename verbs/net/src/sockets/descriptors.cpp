@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bit for each descriptor, in words that are changed atomically: a fork may happen at any time,
-// and in the child no thread would release a lock.
+// A bit for each descriptor that this layer has open, in atomic integers instead of under a lock: a
+// fork may happen at any time, and a lock that another thread held would never be released in the
+// child.
 #include "sockets/descriptors.hpp"
 
 #include <unistd.h>
@@ -22,7 +23,7 @@ using Word = std::uint64_t;
 constexpr std::size_t kBits = 64;
 constexpr std::size_t kMost = 1 << 20;  // Linux's default maximum per process
 
-// Pages of it that are never touched cost nothing.
+// The array has 128 KiB, but pages that are never touched cost no memory.
 constinit std::array<std::atomic<Word>, kMost / kBits> open_now{};
 
 constexpr bool counted(int fd) { return fd >= 0 && static_cast<std::size_t>(fd) < kMost; }

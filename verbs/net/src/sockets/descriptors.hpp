@@ -6,7 +6,7 @@ namespace iwarp::net {
 
 /// Records that this layer owns `fd`.
 void remember(int fd) noexcept;
-/// Call before `fd` is closed or given away. Returns false if it is closed already.
+/// Call before closing `fd` or giving it away. Returns false if close_inherited() has closed it.
 bool forget(int fd) noexcept;
 
 }  // namespace iwarp::net

@@ -11,8 +11,8 @@ namespace {
 
 std::atomic<const SocketOps*> replaced{nullptr};
 
-// The calls for a single piece or datagram are cheaper: the kernel fetches no lists from the
-// process.
+// For a single piece or datagram, send(2) and sendmsg(2) are cheaper than the calls for several:
+// the kernel need not copy a list from the process.
 ssize_t send_message(int fd, const msghdr* message, int flags) {
   if (message->msg_iovlen != 1) return ::sendmsg(fd, message, flags);
   return ::send(fd, message->msg_iov->iov_base, message->msg_iov->iov_len, flags);
@@ -23,7 +23,7 @@ ssize_t receive_message(int fd, msghdr* message, int flags) {
   return ::recv(fd, message->msg_iov->iov_base, message->msg_iov->iov_len, flags);
 }
 
-// Converts the result of ::sendmsg() or ::recvmsg() to that of the calls for several datagrams.
+// Converts the result of ::sendmsg() or ::recvmsg() to that of ::sendmmsg() or ::recvmmsg().
 int one_datagram(ssize_t octets, mmsghdr& message) {
   if (octets < 0) return -1;
   message.msg_len = static_cast<unsigned>(octets);

@@ -31,8 +31,8 @@ int get_option(int fd, int level, int name, int otherwise) {
   return ::getsockopt(fd, level, name, &value, &size) == 0 ? value : otherwise;
 }
 
-// Connections in TCP's backlog have sent nothing yet. They are accepted quickly, so that
-// PendingSetups decides which of them stay.
+// Minimum backlog for listen(2). Connections in that backlog have sent nothing yet. The Acceptor
+// accepts them quickly, and PendingSetups decides which of them stay.
 constexpr int kTcpBacklog = 1024;
 
 std::string text(int family, const void* octets) {
@@ -81,7 +81,7 @@ Address peer_address(int fd) {
   return to_address(address);
 }
 
-// An address that can be bound is one of this host.
+// A UDP socket can be bound to the peer's address only if the address is one of this host.
 bool is_local(const Address& peer, const Address& own) {
   if (peer.host == own.host) return true;
   boost::system::error_code not_numeric;
@@ -97,7 +97,7 @@ std::error_code last_error() { return {errno, std::generic_category()}; }
 std::error_code to_errc(const std::error_code& error) {
   if (error.category() == verbs::verbs_category()) return error;
   if (error.category() != std::generic_category() && error.category() != std::system_category()) {
-    return make_error_code(verbs::Errc::kAddressInvalid);  // the resolver's
+    return make_error_code(verbs::Errc::kAddressInvalid);  // an error of the resolver
   }
   switch (error.value()) {
     case ECONNREFUSED:
@@ -124,15 +124,15 @@ std::expected<UniqueFd, std::error_code> open_tcp_socket(int family) {
   return fd;
 }
 
-// How a port is reserved, on Linux. A bind without SO_REUSEADDR succeeds only if no socket has the
-// port. Otherwise a second bind, with the option, succeeds if all sockets of the port have the
-// option too and none listens: that is the case for former connections. Clearing the option
-// afterwards keeps other sockets out, because the kernel compares the options of both sockets at
-// the time of a bind. Sockets that connect from this port get in by SO_REUSEPORT, which no other
+// How to reserve a port on Linux. A bind without SO_REUSEADDR succeeds only if no socket has the
+// port. If it fails, a second bind with SO_REUSEADDR succeeds if all sockets of the port have that
+// option too and none of them listens, as is the case for former connections. Clearing the option
+// afterwards keeps other sockets from binding the port, because the kernel compares the options of
+// both sockets at each bind. Sockets that connect from this port use SO_REUSEPORT, which no other
 // program sets by chance.
 //
-// The first bind of a port must not have SO_REUSEADDR: the kernel would remember that the port was
-// shared from the beginning, and no longer look at the sockets.
+// The first bind of a port must not have SO_REUSEADDR: the kernel would record that the port has
+// been shared since the first bind, and not compare the options of its sockets any more.
 namespace {
 
 bool bind_alone(int fd, const SocketAddress& at, Sharing sharing) {
@@ -160,8 +160,8 @@ std::expected<UniqueFd, std::error_code> open_bound(const SocketAddress& at, boo
 }
 
 std::error_code start_listening(int fd, int backlog) {
-  // Accepted connections inherit SO_REUSEADDR, so that they do not keep the port from the next
-  // listener.
+  // Accepted connections inherit SO_REUSEADDR, so that the next listener can bind the port although
+  // they have it.
   if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 0) &&
       ::listen(fd, std::max(backlog, kTcpBacklog)) == 0) {
     return {};
@@ -173,7 +173,8 @@ std::error_code start_listening(int fd, int backlog) {
 
 std::error_code bind_to_connect(int fd, const SocketAddress& from) {
   const bool any_port = to_address(from).port == 0;
-  // The kernel then chooses the port when the peer is known: one port can serve for many peers.
+  // With IP_BIND_ADDRESS_NO_PORT the kernel chooses the port when the peer is known, so that one
+  // port can be used for connections to many peers.
   if (any_port) set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   if (!any_port && !set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1)) return last_error();
   if (!bind_alone(fd, from, Sharing::kWithFormer)) return last_error();

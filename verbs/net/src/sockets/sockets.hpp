@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TCP sockets: creating them, their options, their addresses. No protocol; only await_octets()
-// waits.
+// Creates TCP sockets, and gets and sets their options and addresses. Knows no protocol above TCP.
+// No function blocks except await_octets().
 #pragma once
 
 #include <sys/socket.h>
@@ -27,11 +27,12 @@ struct SocketAddress {
 };
 SocketAddress to_socket_address(const boost::asio::ip::tcp::endpoint& endpoint);
 
-/// Return a numeric host and port. IPv4 addresses mapped into IPv6 are shown as IPv4.
+/// These functions return a numeric host and port. IPv4 addresses mapped into IPv6 become IPv4.
 Address to_address(const SocketAddress& address);
 Address local_address(int fd);
 Address peer_address(int fd);
-/// Returns whether `peer`, connected to `own`, has an address of this host. May ask the kernel.
+/// Returns whether `peer`, which is connected to `own`, has an address of this host. May make
+/// system calls.
 bool is_local(const Address& peer, const Address& own);
 
 std::error_code last_error();
@@ -42,26 +43,26 @@ std::expected<UniqueFd, std::error_code> open_tcp_socket(int family);
 /// Which other sockets may share a port.
 enum class Sharing : std::uint8_t {
   kNever,
-  kWithFormer,  ///< with connections, in TIME_WAIT or open, whose listener has gone
+  kWithFormer,  ///< connections, in TIME_WAIT or open, whose listener is closed
 };
-/// Opens a socket that reserves its port, see BoundSocket. `dual_stack`: IPv6 that accepts IPv4
-/// too.
+/// Opens a socket that reserves its port, see BoundSocket. `dual_stack`: an IPv6 socket accepts
+/// IPv4 as well.
 std::expected<UniqueFd, std::error_code> open_bound(const SocketAddress& at, bool dual_stack,
                                                     Sharing sharing);
-/// Listens on a socket of open_bound(). If it fails, the socket is as before.
+/// Listens on a socket of open_bound(). On failure the socket remains unchanged.
 std::error_code start_listening(int fd, int backlog);
 /// Binds a socket that will connect, also to a port that a socket of open_bound() reserves.
 std::error_code bind_to_connect(int fd, const SocketAddress& from);
 /// Makes a connected socket non-blocking and sets TCP_NODELAY.
 std::error_code prepare_connected(int fd);
-/// Sets the congestion control of a socket, and of what a listener accepts from then on. An empty
-/// name changes nothing.
+/// Sets the congestion control of a socket; that of a listener applies to connections that it
+/// accepts afterwards. An empty name changes nothing.
 std::error_code set_congestion(int fd, const std::string& name);
-/// Returns whether it is a connected TCP socket.
+/// Returns whether `fd` is a connected TCP socket.
 bool is_connected_tcp(int fd);
-/// Returns TCP_MAXSEG; 0: the kernel does not say.
+/// Returns the socket's TCP_MAXSEG, or 0 if the kernel does not report it.
 std::size_t effective_mss(int fd);
-/// Returns SO_ERROR: how a connect ended.
+/// Returns the socket's SO_ERROR, which says how a non-blocking connect ended.
 std::error_code pending_error(int fd);
 /// Returns whether the socket buffer has room worth a send, as poll(2) sees it. Does not wait.
 bool writable(int fd);
@@ -73,14 +74,15 @@ void await_octets(int fd, std::chrono::milliseconds limit);
 /// Returns whether the peer has closed the connection or it has been reset. Octets that arrived
 /// before may still be unread.
 bool is_closed(int fd);
-/// Returns how long ago the peer's TCP last showed that it is alive. If it owes no acknowledgement,
-/// returns 0 and makes the kernel ask for one each second; the connection then fails if none comes.
+/// Returns how long ago the peer's TCP last acknowledged something. If the peer has nothing to
+/// acknowledge, returns 0 and enables keepalive probes each second; the connection then fails if
+/// the peer does not answer them.
 std::chrono::milliseconds silent_for(int fd);
-/// Returns whether `fd` is one of the last `reserve` numbers that the process may use, or of the
-/// last quarter if that is less. The kernel assigns the lowest free number, so few more are
-/// available then.
+/// Returns whether `fd` is one of the highest `reserve` numbers that the process may use, or of the
+/// highest quarter if that is smaller. The kernel assigns the lowest free number, so a number that
+/// high means that few descriptors are left.
 bool is_reserved(int fd, std::size_t reserve);
-/// Makes the next close of the socket a reset.
+/// Makes close(2) of the socket reset the connection.
 void reset_on_close(int fd);
 
 }  // namespace iwarp::net

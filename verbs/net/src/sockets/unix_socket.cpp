@@ -20,7 +20,7 @@ const sockaddr* generic(const sockaddr_un& address) {
   return reinterpret_cast<const sockaddr*>(&address);
 }
 
-/// Returns whether it is a socket of this user on which no process listens any more.
+/// Returns whether `address` is a socket of this user on which no process listens any more.
 bool is_left_over(const sockaddr_un& address) {
   struct stat about{};
   if (::lstat(address.sun_path, &about) != 0 || !S_ISSOCK(about.st_mode)) return false;
@@ -44,7 +44,7 @@ std::expected<UniqueFd, std::error_code> listen_unix(const std::string& path, in
   const auto address = unix_address(path);
   if (!address) return std::unexpected(std::make_error_code(std::errc::filename_too_long));
   UniqueFd socket = unix_socket();
-  // Set before the socket has a name, so that other users can never connect.
+  // Set the mode before the socket has a name, so that other users can never connect.
   if (!socket || ::fchmod(socket.get(), S_IRUSR | S_IWUSR) != 0) {
     return std::unexpected(last_error());
   }

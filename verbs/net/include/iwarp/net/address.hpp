@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address: HOST:PORT as text and back. An IPv6 address is in brackets if a port follows.
+// Address: a host and a port, parsed from and formatted as HOST:PORT. An IPv6 address is in
+// brackets if a port follows.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,10 @@
 
 namespace iwarp::net {
 
-/// A TCP endpoint by name or number. The RDMA port is the TCP port.
+/// A TCP endpoint: the name or numeric address of a host, and a port. The port numbers of RDMA
+/// connections are those of TCP.
 struct Address {
-  std::string host;  ///< name, IPv4, or IPv6 without brackets; empty: every local address
+  std::string host;  ///< name, IPv4, or IPv6 without brackets; empty for every local address
   std::uint16_t port = 0;
   bool operator==(const Address&) const = default;
 };

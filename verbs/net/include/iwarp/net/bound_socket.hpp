@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// BoundSocket: a TCP port that is reserved before it is known whether the application will listen
-// on it or connect from it. While it exists no other program can bind the port, with or without
-// SO_REUSEADDR; sockets of the same user with SO_REUSEPORT can, and those that connect from the
-// port do (ConnectOptions::local). A port can be bound although former connections of it are in
-// TIME_WAIT or still open.
+// BoundSocket: reserves a TCP port before it is known whether the application will listen on it or
+// connect from it. While a BoundSocket exists, other programs cannot bind its port, with or without
+// SO_REUSEADDR. Only sockets of the same user with SO_REUSEPORT can, which this library uses to
+// connect from the port (ConnectOptions::local). A port can be reserved even if former connections
+// of it are in TIME_WAIT or still open.
 #pragma once
 
 #include <cstdint>
@@ -37,16 +37,17 @@ class BoundSocket {
   Address local_;
 };
 
-/// A range of ports, both ends included; {0, 0}: no range.
+/// A range of ports, both ends included. {0, 0} means no range.
 struct PortRange {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
 };
 
-/// Binds a TCP socket to an address of this machine; an empty host means all. Port 0: the lowest
-/// free port of `range`, or one that the system chooses if there is no range. Blocks while a name
-/// is resolved. Fails with `Errc::kAddressInUse`, `Errc::kAddressInvalid` (unknown host) or the
-/// system's error: EADDRNOTAVAIL if the address belongs to another machine, or EACCES, for example.
+/// Binds a TCP socket to an address of this machine; an empty host means all addresses. Port 0
+/// means the lowest free port of `range`, or without a range a port that the system chooses. Blocks
+/// while a name is resolved. Fails with `Errc::kAddressInUse`, `Errc::kAddressInvalid` (unknown
+/// host) or the system's error, for example EADDRNOTAVAIL if the address belongs to another
+/// machine, or EACCES.
 std::expected<BoundSocket, std::error_code> bind_tcp(const Address& at, PortRange range = {});
 
 }  // namespace iwarp::net

@@ -15,14 +15,14 @@
 
 namespace iwarp::net {
 
-/// The connected TCP socket below a carrier. Non-blocking; raises no SIGPIPE.
+/// The connected TCP socket that a carrier uses. Calls do not block and raise no SIGPIPE.
 class CarrierSocket {
  public:
   /// Does not own `fd`.
   explicit CarrierSocket(int fd) : fd_(fd) {}
-  /// Sends like send(2): -1 and errno on failure.
+  /// Sends as send(2) does. Returns -1 and sets errno on failure.
   ssize_t send(std::span<const std::byte> octets) const;
-  /// Receives like recv(2): -1 and errno on failure.
+  /// Receives as recv(2) does. Returns -1 and sets errno on failure.
   ssize_t receive(std::span<std::byte> octets) const;
 
  private:
@@ -32,25 +32,25 @@ class CarrierSocket {
 /// Why a carrier failed.
 struct CarrierFailure {
   std::string why;  ///< a sentence of printable characters
-  /// TCP was closed without the carrier's own close: a retry may succeed.
+  /// Whether TCP was closed without a close message of the carrier, so that a retry may succeed.
   bool cut_short = false;
 };
 
-/// The carrier of one connection. Called under the connection's lock. Calls fail as the system
-/// calls that they are compared with: -1 and errno.
+/// The carrier of one connection. The driver calls it with the connection's lock held. send() and
+/// receive() return -1 and set errno on failure, as system calls do.
 class Carrier {
  public:
   virtual ~Carrier() = default;
-  /// Accepts octets of `plan`, in order, and returns their number, like sendmsg(2). Does not use
-  /// the accepted octets afterwards. Also sends pending output. Returns 0 if nothing can be sent
-  /// before the peer's next octets have been received.
+  /// Accepts octets of `plan`, in order, and returns their number, as sendmsg(2) does. Does not use
+  /// the memory of the accepted octets afterwards. Also sends pending output. Returns 0 if nothing
+  /// can be sent before the peer's next octets have been received.
   virtual ssize_t send(std::span<const iovec> plan) = 0;
-  /// Receives like recvmsg(2). Returns fewer octets than `plan` has room for only if no more are
-  /// available. Returns 0 if the peer has closed its half of the carrier; fails with ECONNRESET if
-  /// TCP is closed without that.
+  /// Receives as recvmsg(2) does. Returns fewer octets than `plan` has room for only if no more are
+  /// available. Returns 0 if the peer has closed its half of the carrier. Fails with ECONNRESET if
+  /// the peer has closed TCP without closing the carrier.
   virtual ssize_t receive(std::span<const iovec> plan) = 0;
-  /// Returns whether accepted octets have not been sent: call send(), with an empty plan if
-  /// necessary, when the socket is writable.
+  /// Returns whether accepted octets have not been sent yet. If so, call send(), with an empty plan
+  /// if necessary, when the socket is writable.
   virtual bool holds_output() const = 0;
   /// Returns whether receive() has a result even if the socket has no input.
   virtual bool holds_input() const = 0;
@@ -58,9 +58,10 @@ class Carrier {
   virtual void close() = 0;
   /// Returns the pending output, so that another object can send it, and forgets it.
   virtual std::vector<std::byte> take_output() = 0;
-  /// Returns why the carrier failed; null: it has not. Valid while the carrier exists.
+  /// Returns why the carrier failed, or null if it has not. Valid while the carrier exists.
   virtual const CarrierFailure* failure() const = 0;
-  /// Returns the identity that the peer has proven, and how, in words; empty before it has.
+  /// Returns the identity that the peer has proven, and how it has proven it, as text. Empty until
+  /// then.
   virtual std::string peer_identity() const = 0;
 };
 
@@ -68,8 +69,8 @@ class Carrier {
 class CarrierFactory {
  public:
   virtual ~CarrierFactory() = default;
-  /// Makes the carrier of a connected socket, which it does not own. `host` is the host that the
-  /// application connects to; empty for a responder. Returns null if there is no memory.
+  /// Makes the carrier of a connected socket, which the carrier does not own. `host`: host to which
+  /// the application connects; empty for a responder. Returns null if memory runs out.
   /// Thread-safe.
   virtual std::unique_ptr<Carrier> make(CarrierSocket socket, const std::string& host) const = 0;
 };

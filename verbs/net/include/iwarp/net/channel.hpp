@@ -18,19 +18,19 @@ namespace iwarp::net {
 template <typename T>
 class Channel {
  public:
-  /// One event, with the memory to queue it.
+  /// A list of one event, so that queueing the event needs no memory.
   using Made = std::list<T>;
 
   /// Returns the descriptor, which is readable while events are queued. The channel owns it.
   int fd() const { return event_.fd(); }
 
-  /// Removes the oldest event and returns it; nullopt: there is none. Does not block.
+  /// Removes the oldest event and returns it, or nullopt if there is no event. Does not block.
   std::optional<T> poll() {
     const std::lock_guard lock(mutex_);
     return take();
   }
-  /// As poll(), but blocks until there is an event or `timeout` has passed. Negative: no limit.
-  /// Signals do not interrupt it.
+  /// Does the same as poll(), but blocks until there is an event or `timeout` has passed. A
+  /// negative `timeout` means no limit. Signals do not interrupt it.
   std::optional<T> wait(std::chrono::milliseconds timeout) {
     const auto end = std::chrono::steady_clock::now() + timeout;
     for (;;) {
@@ -42,7 +42,7 @@ class Channel {
       if (!event_.wait(left)) return poll();
     }
   }
-  /// Appends an event. Throws std::bad_alloc, unless a place is reserve()d.
+  /// Appends an event. Throws std::bad_alloc if memory runs out, except for a reserve()d event.
   void push(T value) {
     const std::lock_guard lock(mutex_);
     if (spare_.empty()) {
@@ -53,7 +53,7 @@ class Channel {
     }
     tell();
   }
-  /// Appends the event of `made`, which is then empty.
+  /// Moves the event of `made` to the end of the queue. `made` is empty afterwards.
   void push_made(Made& made) noexcept {
     const std::lock_guard lock(mutex_);
     queue_.splice(queue_.end(), made, made.begin());
@@ -69,8 +69,8 @@ class Channel {
     }
     while (!all.empty()) other.push_made(all);
   }
-  /// Reserves memory for one more event, until unreserve(), for events whose loss could not be
-  /// reported. Throws std::bad_alloc.
+  /// Reserves memory for one more event, until unreserve(). For events whose loss could not be
+  /// reported. Throws std::bad_alloc if memory runs out.
   void reserve() {
     const std::lock_guard lock(mutex_);
     spare_.emplace_back();
@@ -88,7 +88,8 @@ class Channel {
     const std::lock_guard lock(mutex_);
     return static_cast<std::size_t>(std::count_if(queue_.begin(), queue_.end(), counts));
   }
-  /// Removes the queued events for which `gone` returns true: their object is being destroyed.
+  /// Removes the queued events for which `gone` returns true, because their object is being
+  /// destroyed.
   template <typename Predicate>
   void remove(Predicate gone) {
     const std::lock_guard lock(mutex_);
@@ -98,13 +99,13 @@ class Channel {
   }
 
  protected:
-  /// The application thread is awake and will call leave() before it sleeps: until then the
-  /// descriptor need not become readable.
+  /// Call when the application's thread is awake and will call leave() before it sleeps. Until
+  /// then, new events do not make the descriptor readable, which saves system calls.
   void attend() {
     const std::lock_guard lock(mutex_);
     attended_ = true;
   }
-  /// As poll(), and makes the descriptor readable for the events that remain.
+  /// Does the same as poll(), and makes the descriptor readable for the events that remain.
   std::optional<T> leave() {
     const std::lock_guard lock(mutex_);
     attended_ = false;

@@ -30,13 +30,14 @@ class CompletionChannel {
   /// Returns a descriptor for poll(2) or epoll(7), which is readable while poll() has an event. The
   /// channel owns it. Setting O_NONBLOCK on it has no effect.
   int fd() const;
-  /// Returns the queue of the next event; nullopt: there is none. If fd() was readable there is
-  /// one, unless another thread has taken it; its queue may turn out to be empty.
+  /// Returns the queue of the next event, or nullopt if there is no event. If fd() was readable
+  /// there is an event, unless another thread has taken it; the queue may turn out to be empty.
   std::optional<verbs::CompletionQueue*> poll();
-  /// As poll(), but blocks until there is an event or `timeout` has passed. Negative: no limit.
+  /// Does the same as poll(), but blocks until there is an event or `timeout` has passed. A
+  /// negative `timeout` means no limit.
   std::optional<verbs::CompletionQueue*> wait(std::chrono::milliseconds timeout);
-  /// As wait() without limit, but fails with the error of poll(2), in particular EINTR after a
-  /// signal.
+  /// Does the same as wait() without a limit, but fails with the error of poll(2), in particular
+  /// EINTR after a signal.
   std::expected<verbs::CompletionQueue*, std::error_code> wait_interruptible();
 
   struct Impl;

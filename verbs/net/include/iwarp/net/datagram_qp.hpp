@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramQp: a datagram queue pair (UD) with its UDP port, which is the lower half of its number.
+// DatagramQp: a datagram queue pair (UD) with its UDP port. The low 16 bits of its number are the
+// port.
 #pragma once
 
 #include <memory>
@@ -16,8 +17,8 @@ class Rnic;
 /// Options of a datagram queue pair.
 struct DatagramQpOptions {
   verbs::DatagramQpInit init;  ///< num, pd and instance are filled in by the Rnic
-  PortRange ports;             ///< UDP ports to choose from; {0, 0}: the system chooses
-  std::shared_ptr<verbs::DatagramTap> tap;  ///< null: not observed
+  PortRange ports;             ///< UDP ports to choose from; with {0, 0} the system chooses
+  std::shared_ptr<verbs::DatagramTap> tap;  ///< observes the datagrams; may be null
 };
 
 /// A datagram queue pair. Thread-safe; no call waits for the network.
@@ -25,13 +26,14 @@ class DatagramQp {
  public:
   /// For the Rnic; applications use Rnic::create_datagram_qp().
   DatagramQp(Rnic& rnic, std::shared_ptr<DrivenDatagrams> driven);
-  /// Drops what is posted without completions, and removes its failed completions from the queues.
+  /// Drops all posted requests without completing them, and removes failed completions of this
+  /// queue pair from the completion queues.
   ~DatagramQp();
   DatagramQp(const DatagramQp&) = delete;
   DatagramQp& operator=(const DatagramQp&) = delete;
 
-  verbs::QpNum num() const;            ///< its number: 24 bits
-  verbs::DatagramState state() const;  ///< its state at this moment
+  verbs::QpNum num() const;            ///< returns its number, which has 24 bits
+  verbs::DatagramState state() const;  ///< returns its state at this moment
   /// Returns whether a request has failed; see verbs::DatagramQueuePair::send_failed().
   bool send_failed() const;
   /// Moves to another state, see verbs::DatagramQueuePair::set_state(). Fails with
@@ -39,21 +41,22 @@ class DatagramQp {
   std::error_code set_state(verbs::DatagramState state);
   /// Sets the Q_Key that datagrams to this queue pair must carry. Initially 0.
   void set_q_key(std::uint32_t q_key);
-  /// Posts requests in order until one is refused; sets `posted` to the number posted. Sends up to
-  /// 16 by one system call. Fails as verbs::DatagramQueuePair::post_send().
+  /// Posts requests in order until one of them is refused, and sets `posted` to the number posted.
+  /// Sends up to 16 datagrams by one system call. Fails as verbs::DatagramQueuePair::post_send()
+  /// does.
   std::error_code post_send(std::span<const verbs::DatagramWr> wrs, std::size_t& posted);
-  /// Posts all requests, or none if any of them is refused. Fails as post_send().
+  /// Posts all requests, or none if any of them is refused. Fails as post_send() does.
   std::error_code post_all(std::span<const verbs::DatagramWr> wrs);
-  /// Posts a receive. Fails as verbs::DatagramQueuePair::post_recv().
+  /// Posts a receive. Fails as verbs::DatagramQueuePair::post_recv() does.
   std::error_code post_recv(const verbs::RecvWr& wr);
-  /// Receives datagrams sent to a group, too, on each of `interfaces` (indices; 0: as the routing
-  /// table says), in addition to those on which it is attached. If some of them cannot be joined,
-  /// counts them in DatagramCounters::unjoined; fails only if none can: with the system's error, or
-  /// `Errc::kLimitReached` for too many groups. Fails with `Errc::kInvalidArgument` if the address
-  /// is not a group.
+  /// Joins a multicast group on each of `interfaces` (indices; 0 for the interface that the routing
+  /// table selects), in addition to those on which it has joined the group before. Counts
+  /// interfaces on which that fails in DatagramCounters::unjoined. Fails if it fails on all of
+  /// them, with the system's error, or with `Errc::kLimitReached` for too many groups. Fails with
+  /// `Errc::kInvalidArgument` if the address is not a group.
   std::error_code attach(const verbs::IpAddress& group, std::span<const unsigned> interfaces);
-  /// Stops receiving datagrams sent to a group. Fails with `Errc::kInvalidArgument` if the address
-  /// is not a group or is not attached.
+  /// Leaves a multicast group on all interfaces. Fails with `Errc::kInvalidArgument` if the address
+  /// is not a group, or if the queue pair is not attached to the group.
   std::error_code detach(const verbs::IpAddress& group);
   /// Returns the counters.
   verbs::DatagramCounters counters() const;

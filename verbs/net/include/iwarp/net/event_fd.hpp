@@ -20,8 +20,8 @@ class EventFd {
   void signal();
   /// Subtracts 1 from the count. Returns false if it is 0.
   bool take();
-  /// Blocks until the count is not 0. Returns false if `timeout` has passed; negative: no limit.
-  /// Goes on after signals, and while the kernel is out of memory.
+  /// Blocks until the count is not 0. Returns false if `timeout` has passed; a negative `timeout`
+  /// means no limit. Continues to wait after signals, and while the kernel is out of memory.
   bool wait(std::chrono::milliseconds timeout) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles: the objects of an Rnic that an application owns. Each is destroyed with its handle, and
-// before the Rnic.
+// Handles: own the objects of an Rnic for an application. Destroying a handle destroys its object,
+// which must happen before the Rnic is destroyed.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +26,15 @@ using verbs::SharedReceiveQueue;
 
 class Rnic;
 
-/// Protection domain: queue pairs, regions, windows and SRQs of one cannot access those of another.
-/// Must outlive them. [VRB-1]
+/// Protection domain: the queue pairs, regions, windows and SRQs of one domain cannot access those
+/// of another domain. Must outlive these objects. [VRB-1]
 class ProtectionDomain {
  public:
   ProtectionDomain(Rnic& rnic, verbs::PdId id) : rnic_(rnic), id_(id) {}
   ~ProtectionDomain();
   ProtectionDomain(const ProtectionDomain&) = delete;
   ProtectionDomain& operator=(const ProtectionDomain&) = delete;
-  /// Returns its number, as in QueuePair::pd().
+  /// Returns the number of the domain, as QueuePair::pd() does.
   verbs::PdId id() const { return id_; }
 
  private:
@@ -44,10 +44,10 @@ class ProtectionDomain {
 
 /// Options of Rnic::register_memory().
 struct MemoryOptions {
-  /// Ties the memory to one queue pair: other peers cannot use it. Null: not tied. [DDP-87]
+  /// Restricts the memory to the peer of one queue pair; if null, to peers of the domain. [DDP-87]
   const QueuePair* only_for = nullptr;
-  /// Replaces the virtual address as TO of the first byte and as its address in an Sge. The region
-  /// must end below 2^64. Not together with Access::kZeroBased.
+  /// TO of the first byte, which is also its address in an Sge, instead of the virtual address. The
+  /// region must end below 2^64. Not allowed together with Access::kZeroBased.
   std::optional<std::uint64_t> iova;
 };
 
@@ -59,26 +59,28 @@ class Memory {
   Memory(Rnic* rnic, verbs::Region* region) : rnic_(rnic), region_(region) {}
   Memory(Memory&& o) noexcept;
   Memory& operator=(Memory&& o) noexcept;
-  /// As deregister(); a region with bound windows stays registered until the Rnic is destroyed.
+  /// Does the same as deregister(), but a region with bound windows stays registered until the Rnic
+  /// is destroyed.
   ~Memory();
 
   /// Returns the STag, which is both lkey and rkey.
   verbs::Stag stag() const;
-  /// Return where the memory is, and how many bytes it has.
+  /// Return the address of the first byte, and the length in bytes.
   std::byte* address() const;
   std::uint64_t length() const;
-  /// Returns the TO of `at`, an address inside the region: what to advertise to a peer.
+  /// Returns the TO of `at`, an address inside the region. Advertise the TO to a peer.
   std::uint64_t to(const std::byte* at) const;
-  /// Returns whether it is registered and its STag can be used.
+  /// Returns whether the memory is registered and its STag can be used.
   bool valid() const;
-  /// Changes the rights and the domain of a region, under its present STag. Returns when the memory
-  /// cannot be accessed any more by rights or from a domain that it has lost: a peer that is just
-  /// doing so loses its connection, and so does a request of the former domain.
+  /// Changes the rights and the domain of a region, which keeps its STag. Returns when no access
+  /// that the new rights or domain forbid is in progress: ends the connection of a peer, or of a
+  /// request of the former domain, that is just making one.
   /// Fails with `Errc::kInvalidArgument` if the memory is not mapped, or not writable although
   /// `access` needs it, and with `Errc::kBusy` while windows are bound to it.
   std::error_code change(const ProtectionDomain& pd, Access access);
-  /// Deregisters the memory. Returns when it cannot be accessed any more: a connection that is just
-  /// using it ends. Does nothing if empty. Fails with `Errc::kBusy` while windows are bound to it.
+  /// Deregisters the memory. Ends a connection that is just using it, and returns when it cannot be
+  /// accessed any more. Does nothing if empty. Fails with `Errc::kBusy` while windows are bound to
+  /// the memory.
   std::error_code deregister();
 
  private:
@@ -89,20 +91,22 @@ class Memory {
 /// Destroys queue pairs.
 struct QpDeleter {
   Rnic* rnic = nullptr;
-  /// Closes the connection, flushes, and waits for the thread that drives it. Messages sent
-  /// completely still arrive: the connection is reset only if a message is partly sent.
+  /// Closes the connection, flushes all requests, and waits for the thread that drives the
+  /// connection. Messages sent completely still arrive. Resets the connection only if a message has
+  /// been sent in part.
   void operator()(QueuePair* qp) const;
 };
 /// Destroys completion queues.
 struct CqDeleter {
   Rnic* rnic = nullptr;
-  /// The queue's queue pairs must have been destroyed. Removes its events from its channel.
+  /// Destroys `cq` and removes its events from its channel. Its queue pairs must have been
+  /// destroyed before.
   void operator()(CompletionQueue* cq) const;
 };
 /// Destroys shared receive queues.
 struct SrqDeleter {
   Rnic* rnic = nullptr;
-  /// The queue's queue pairs must have been destroyed.
+  /// Destroys `srq`. Its queue pairs must have been destroyed before.
   void operator()(SharedReceiveQueue* srq) const;
 };
 /// Owns a queue pair.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MetricsServer: the statistics of an application in Prometheus' text format (version 0.0.4), by
-// HTTP, to this machine or to this user only. Read-only.
+// MetricsServer: serves the statistics of an application over HTTP in Prometheus' text format
+// (version 0.0.4), to clients on this machine or to this user only. Clients can only read.
 #pragma once
 
 #include <expected>
@@ -17,8 +17,8 @@ namespace iwarp::net {
 
 /// The address of a metrics server: a port on a loopback address, or a Unix socket.
 struct MetricsAddress {
-  Address tcp;       ///< numeric
-  std::string path;  ///< of the Unix socket; empty: `tcp` is used
+  Address tcp;       ///< numeric loopback address; used if `path` is empty
+  std::string path;  ///< path of the Unix socket
 };
 
 /// Parses "PORT" (on 127.0.0.1), "ADDR:PORT" with a numeric loopback address, or "unix:PATH", in
@@ -34,9 +34,9 @@ std::string metrics_text(const Statistics& statistics);
 /// A metrics server with a thread of its own. Thread-safe.
 class MetricsServer {
  public:
-  /// Starts a server. A Unix socket has mode 0600; a socket of this user that is left at its path,
-  /// without a listener, is replaced. Fails with `std::errc::address_in_use` if the path or the
-  /// port is taken, or as listen_unix() and bind_tcp().
+  /// Starts a server. A Unix socket has mode 0600 and replaces a socket of this user at the same
+  /// path on which no process listens. Fails with `std::errc::address_in_use` if the path or the
+  /// port is taken, or as listen_unix() and bind_tcp() do.
   static Expected<std::unique_ptr<MetricsServer>> open(const MetricsAddress& at);
   /// Stops the server and removes its Unix socket.
   ~MetricsServer();
@@ -46,8 +46,8 @@ class MetricsServer {
   /// Removes the Unix socket, for a process that exits without destroying the server.
   void unlink() const noexcept;
 
-  /// While it exists, the server shows its Rnic, which must outlive it; afterwards the server adds
-  /// the Rnic's totals to its own. The server must outlive it. Movable.
+  /// While a Watch exists, the server shows the statistics of its Rnic. The destructor adds the
+  /// Rnic's totals to those that the server keeps. Rnic and server must outlive the Watch. Movable.
   class Watch {
    public:
     Watch() = default;
@@ -60,7 +60,7 @@ class MetricsServer {
     MetricsServer* server_ = nullptr;
     const Rnic* rnic_ = nullptr;
   };
-  /// Makes the server show an Rnic.
+  /// Makes the server show the statistics of an Rnic while the returned Watch exists.
   Watch watch(const Rnic& rnic);
   /// Returns the statistics that the server shows.
   Statistics statistics() const;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// UniqueFd: owns a file descriptor. close_inherited() closes it in the child of a fork.
+// UniqueFd: owns a file descriptor. In the child of a fork, close_inherited() closes the
+// descriptor.
 #pragma once
 
 #include <utility>
 
 namespace iwarp::net {
 
-/// Owner of a file descriptor, or of none. Movable. The destructor closes it and ignores errors.
+/// Owns a file descriptor, or none. Movable. The destructor closes the descriptor and ignores
+/// errors.
 class UniqueFd {
  public:
   UniqueFd() = default;
-  /// Takes ownership of `fd`; negative: none.
+  /// Takes ownership of `fd`; a negative `fd` is no descriptor.
   explicit UniqueFd(int fd);
   UniqueFd(UniqueFd&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
   UniqueFd& operator=(UniqueFd&& o) noexcept {
@@ -21,7 +23,7 @@ class UniqueFd {
     return *this;
   }
   ~UniqueFd() { reset(); }
-  /// Returns the descriptor; -1: none.
+  /// Returns the descriptor, or -1 if it owns none.
   int get() const { return fd_; }
   /// Gives up ownership of the descriptor and returns it; the caller closes it.
   int release();

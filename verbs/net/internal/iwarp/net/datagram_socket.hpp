@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramSocket: a UDP socket for IPv6 and IPv4 that knows the local address of each datagram, in
-// both directions, and sends and receives several datagrams by one system call.
+// DatagramSocket: a UDP socket for IPv6 and IPv4 that sends from a given local address, reports the
+// local address of each received datagram, and sends and receives several datagrams by one system
+// call.
 #pragma once
 
 #include <sys/uio.h>
@@ -24,48 +25,50 @@ using verbs::is_ipv4;
 class DatagramSocket {
  public:
   DatagramSocket() = default;
-  /// Binds to every address of this host. Port 0: the lowest free port of `range`, or one that the
-  /// system chooses. Fails with the system's error, std::errc::address_in_use for example.
+  /// Binds to every address of this host. Port 0 means the lowest free port of `range`, or without
+  /// a range a port that the system chooses. Fails with the system's error, for example
+  /// std::errc::address_in_use.
   static std::expected<DatagramSocket, std::error_code> open(std::uint16_t port, PortRange range);
-  /// Binds to one address of this host, or to a multicast group that is joined on `interface` (an
-  /// index; 0: as the routing table says). Several sockets can be bound to a group; each receives
-  /// the datagrams of the interfaces on which it has joined. Fails with the system's error.
+  /// Binds to one address of this host, or binds to a multicast group and joins it on `interface`
+  /// (an index; 0 for the interface that the routing table selects). Several sockets can be bound
+  /// to a group; each receives the datagrams of the interfaces on which it has joined the group.
+  /// Fails with the system's error.
   static std::expected<DatagramSocket, std::error_code> open_at(const IpAddress& at,
                                                                 unsigned interface,
                                                                 std::uint16_t port);
-  /// Binds to `own_port` and connects to `port` of the peer of `path`: all datagrams that it sends
-  /// go there, and the kernel gives it those that come from there. Datagrams that arrived before it
-  /// was connected may be from other peers. All sockets of the port must have share_port(true)
-  /// meanwhile. Fails with the system's error, or std::errc::invalid_argument if `path` mixes IPv4
-  /// and IPv6.
+  /// Binds to `own_port` and connects to `port` of the peer of `path`: the socket sends all
+  /// datagrams to that peer, and the kernel gives it those of that peer. Datagrams that arrived
+  /// between bind and connect may be from other peers. All sockets of `own_port` must have
+  /// share_port(true) during the call. Fails with the system's error, or
+  /// std::errc::invalid_argument if `path` mixes IPv4 and IPv6.
   static std::expected<DatagramSocket, std::error_code> open_to(const DatagramPath& path,
                                                                 std::uint16_t port,
                                                                 std::uint16_t own_port);
   /// Sets whether other sockets of this user may bind its port (SO_REUSEPORT).
   void share_port(bool may) const;
 
-  /// Joins the group to which it is bound on another interface. Not for link-local groups, which
-  /// belong to their interface. Fails with the system's error.
+  /// Joins the group to which the socket is bound on another interface. Not for link-local groups,
+  /// each of which belongs to one interface. Fails with the system's error.
   std::error_code join(const IpAddress& group, unsigned interface) const;
 
   /// Returns the descriptor, which the object owns.
   int fd() const { return fd_.get(); }
   /// Returns the port to which it is bound.
   std::uint16_t port() const { return port_; }
-  /// Asks the kernel for a receive buffer of that many octets; it may grant fewer.
+  /// Asks the kernel for a receive buffer of `octets` octets. The kernel may grant fewer.
   void ask_for_room(int octets) const;
-  /// Returns how many datagrams the kernel dropped, for want of room or because of a wrong UDP
-  /// checksum, modulo 2^32; 0 if it does not say.
+  /// Returns how many datagrams the kernel has dropped, modulo 2^32, because the buffer was full or
+  /// a UDP checksum was wrong. Returns 0 if the kernel does not report that.
   std::uint32_t lost() const;
 
-  static constexpr std::size_t kBatch = 16;  ///< datagrams per system call
+  static constexpr std::size_t kBatch = 16;  ///< maximum number of datagrams per system call
   /// A datagram that was received.
   struct Received {
-    bytes::Span room;      ///< set by the caller: memory for the datagram
+    bytes::Span room;      ///< memory for the datagram, set by the caller
     std::size_t size = 0;  ///< octets received
     bool is_cut = false;   ///< the datagram was longer than `room`
     DatagramPath path;
-    std::uint16_t port = 0;  ///< the peer's
+    std::uint16_t port = 0;  ///< UDP port of the peer
   };
   /// Receives at most kBatch datagrams and returns their number. Skips queued ICMP errors of
   /// earlier sends.
@@ -76,18 +79,18 @@ class DatagramSocket {
   /// A datagram to send.
   struct Sending {
     DatagramPath path;
-    std::uint16_t port = 0;   ///< the peer's
-    std::span<iovec> pieces;  ///< the octets
+    std::uint16_t port = 0;   ///< UDP port of the peer
+    std::span<iovec> pieces;  ///< memory that holds the octets of the datagram
   };
   /// Result of send().
   struct Sent {
     std::size_t count = 0;  ///< datagrams that the kernel accepted
     unsigned calls = 1;     ///< system calls made
   };
-  /// Sends at most kBatch datagrams. errno says why the next one was not accepted: EAGAIN, it may
-  /// be later; any other value, it never will. Consecutive datagrams of one size and path, whose
-  /// pieces are consecutive in memory too, pass through the kernel as one (UDP GSO) if it supports
-  /// that.
+  /// Sends at most kBatch datagrams. If the kernel accepts fewer, errno says why it did not accept
+  /// the next one: after EAGAIN it may accept that one later; after any other error it never will.
+  /// Consecutive datagrams of the same size and path, whose pieces are consecutive in memory too,
+  /// pass through the kernel as one message (UDP GSO) if the kernel supports that.
   Sent send(std::span<const Sending> datagrams) const;
 
  private:
@@ -100,12 +103,13 @@ class DatagramSocket {
   bool is_v6_ = true;
   std::uint16_t port_ = 0;
   bool is_connected_ = false;
-  IpAddress own_{};  ///< its local address, if it is connected
+  IpAddress own_{};  ///< local address of a connected socket
 };
 
-/// Returns whether the address is that of a multicast group.
+/// Returns whether the address is a multicast group.
 bool is_multicast(const IpAddress& address);
-/// Returns whether the address is link-local: it means another host or group on each interface.
+/// Returns whether the address is link-local, so that it denotes a different host or group on each
+/// interface.
 bool is_local_to_link(const IpAddress& address);
 
 }  // namespace iwarp::net

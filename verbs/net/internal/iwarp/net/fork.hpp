@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptors of this layer in the child of a fork.
+// close_inherited(): closes the descriptors of this layer in the child of a fork.
 #pragma once
 
 namespace iwarp::net {
 
-/// In the child of a fork: closes all sockets and event descriptors that this layer has opened in
-/// the parent, without sending anything to the peers, so that the parent's connections end when the
-/// parent ends them. May be called from a handler of pthread_atfork(): takes no lock and allocates
-/// nothing. The child must not use the parent's objects; destroying them closes nothing. The
-/// descriptors that wake the parent's workers stay open, three for each; they hold no connection. A
-/// descriptor that another thread is just opening or accepting during the fork stays open, too.
+/// Call in the child of a fork. Closes all sockets and event descriptors that this layer has opened
+/// in the parent, without sending anything to the peers, so that the parent's connections end when
+/// the parent ends them. Takes no lock and allocates nothing, so a handler of pthread_atfork() may
+/// call it. The child must not use the parent's objects; destroying them closes no descriptor.
+/// Remaining open are the three descriptors that wake each worker of the parent, which keep no
+/// connection open, and any descriptor that another thread is just opening or accepting during the
+/// fork.
 void close_inherited() noexcept;
 
 }  // namespace iwarp::net

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// insist(): for calls that fail only for want of memory, where the failure cannot be reported.
+// insist(): retries calls that fail only if memory runs out, where no failure can be reported.
 #pragma once
 
 #include <chrono>
@@ -8,8 +8,8 @@
 
 namespace iwarp::net {
 
-/// Returns the result of `function`, called again after a pause of 1 ms while it throws
-/// std::bad_alloc.
+/// Calls `function` and returns its result. If it throws std::bad_alloc, calls it again after a
+/// pause of 1 ms.
 template <typename Function>
 auto insist(Function function) {
   for (;;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NameLookup: resolves a host name in a detached thread. getaddrinfo(3) can take many seconds and
-// cannot be interrupted, so a caller that has to stop meanwhile leaves the thread behind.
+// cannot be interrupted, so that thread may outlive the NameLookup if the caller has to stop.
 #pragma once
 
 #include <expected>
@@ -14,8 +14,8 @@ namespace iwarp::net {
 /// One lookup. May be destroyed before it is done.
 class NameLookup {
  public:
-  /// Starts to resolve `host`; empty: this machine. Throws std::system_error if no thread or
-  /// descriptor is available.
+  /// Starts to resolve `host`; an empty host is this machine. Throws std::system_error if no thread
+  /// or descriptor is available.
   explicit NameLookup(std::string host);
   ~NameLookup();
   NameLookup(const NameLookup&) = delete;
@@ -29,7 +29,7 @@ class NameLookup {
 
  private:
   struct State;
-  const std::shared_ptr<State> state_;  ///< with the thread
+  const std::shared_ptr<State> state_;  ///< shared with the thread
 };
 
 }  // namespace iwarp::net

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SocketOps: the system calls of the driver that a network can make fail, in one table, so that
-// tests can replace them and make the n-th call fail.
+// SocketOps: a table of the driver's system calls that can fail because of the network. Tests
+// replace the table to make the n-th call fail.
 #pragma once
 
 #include <sys/socket.h>
@@ -8,14 +8,15 @@
 
 namespace iwarp::net {
 
-/// The calls, with the contracts of the system calls of those names: -1 and errno on failure.
+/// The calls do the same as the system calls of similar names: they return -1 and set errno on
+/// failure.
 struct SocketOps {
   int (*socket)(int domain, int type, int protocol);
   int (*connect)(int fd, const sockaddr* address, socklen_t length);
   int (*accept)(int fd, sockaddr* address, socklen_t* length, int flags);
   ssize_t (*send)(int fd, const msghdr* message, int flags);
   ssize_t (*receive)(int fd, msghdr* message, int flags);
-  // As sendmmsg(), and as recvmmsg() without a timeout.
+  // These two do the same as sendmmsg(), and as recvmmsg() without a timeout.
   int (*send_datagrams)(int fd, mmsghdr* messages, unsigned count, int flags);
   int (*receive_datagrams)(int fd, mmsghdr* messages, unsigned count, int flags);
   /// Whether send_datagrams() takes messages that the kernel cuts into datagrams (UDP_SEGMENT).
@@ -26,7 +27,8 @@ struct SocketOps {
 const SocketOps& kernel_socket_ops();
 /// Returns the table in use.
 const SocketOps& socket_ops();
-/// Replaces the table for the whole process; null: the kernel's calls. `ops` must outlive its use.
+/// Replaces the table for the whole process; null restores the kernel's calls. `ops` must stay
+/// valid until it is replaced.
 void replace_socket_ops(const SocketOps* ops);
 
 }  // namespace iwarp::net
