@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries each octet as the first of a frame; the two control octets refute almost all.
+// Checks for each octet whether a frame begins there. The two control octets rule out almost all.
 #include "boundary_search.hpp"
 
 #include <algorithm>
@@ -18,10 +18,10 @@ namespace {
 using bytes::View;
 
 constexpr std::size_t kControl = mpa::kLengthFieldSize;  ///< offset of DDP's control octets
-/// The number of headers in a row that is no accident, where CRCs are off.
+/// If CRCs are off, this number of headers that follow each other is accepted as proof of an FPDU.
 constexpr std::size_t kRun = 4;
-/// The octets over which CRCs may be computed: this many for each octet searched, beyond an
-/// allowance for the start.
+/// Limit of the number of octets over which CRCs are computed: kFreeWork, and kWorkPerOctet for
+/// each octet that was searched.
 constexpr std::uint64_t kWorkPerOctet = 32;
 constexpr std::uint64_t kFreeWork = 512 * 1024;
 
@@ -29,8 +29,8 @@ std::size_t lead_of(const std::optional<std::uint64_t>& position) {
   return mpa::leading_marker_size(position.value_or(0), position.has_value());
 }
 
-/// Returns whether the control octets are as every sender writes them: reserved bits zero, an
-/// opcode in the model that it belongs to.
+/// Returns whether the control octets are valid: the reserved bits are 0, and the opcode is one of
+/// the tagged or untagged model that the DDP octet selects.
 bool plausible_control(View control) {
   constexpr unsigned kReservedAndVersion = 0x3F;
   const auto ddp_octet = std::to_integer<unsigned>(control[0]);
@@ -45,7 +45,8 @@ std::size_t ulpdu_length(View in, std::size_t lead) {
   return bytes::load_be<std::uint16_t>(in.data() + lead);
 }
 
-/// Returns whether a startup frame begins here; nullopt if more octets are needed to know.
+/// Returns whether a startup frame begins at the first octet; nullopt if more octets are needed to
+/// know.
 std::optional<bool> starts_startup(View in) {
   for (const auto kind : {mpa::FrameKind::kRequest, mpa::FrameKind::kReply}) {
     const auto decoded = mpa::decode_startup_frame(kind, in);
@@ -108,7 +109,9 @@ BoundarySearch::Trial BoundarySearch::try_marked(View in, const Hints& hints, st
   return try_fpdu(in, {.position = *hints.position + at, .crc_used = hints.crc}, last, found);
 }
 
-/// A marker tells where markers are: it gives the distance to ULPDU_Length. [MPA-27]
+/// Tries whether an FPDU begins at the first octet if the places of markers are not known. A marker
+/// contains its distance from the ULPDU_Length field. So tries, as the first marker, each word in
+/// the next 512 octets that contains its own distance from the first octet. [MPA-27]
 BoundarySearch::Trial BoundarySearch::try_unknown_markers(View in, const Hints& hints, bool last,
                                                           Boundary& found) {
   const auto marker_says = [in](std::size_t at, std::size_t distance) {
@@ -141,7 +144,7 @@ BoundarySearch::Trial BoundarySearch::try_fpdu(View in, const Place& place, bool
   found.position = place.position.value_or(0);
   if (place.crc_used == false) return try_run(in, place, last);
 
-  // An FPDU inside the payload of another stream is seldom followed by another.
+  // A payload may contain an FPDU with a correct CRC, but rarely another one directly after it.
   const View rest = in.subspan(size);
   const auto next_position = place.position ? std::optional(*place.position + size) : std::nullopt;
   const std::size_t next_lead = lead_of(next_position);
@@ -157,14 +160,14 @@ BoundarySearch::Trial BoundarySearch::try_fpdu(View in, const Place& place, bool
   return place.crc_used == true ? Trial::kNo : try_run(in, place, last);
 }
 
-/// Looks for several headers, each where the previous one says.
+/// Looks for kRun headers, each of them at the place that the previous one's length gives.
 BoundarySearch::Trial BoundarySearch::try_run(View in, const Place& place, bool last) {
   std::uint64_t position = place.position.value_or(0);
   std::size_t at = 0;
   for (std::size_t run = 0; run < kRun; ++run) {
     const std::size_t lead = place.position ? lead_of(position) : 0;
     const View rest = in.subspan(at);
-    // The last octets seen are the end of an FPDU, which counts as one more header.
+    // The octets end exactly where an FPDU ends, which counts as one more header.
     if (rest.empty() && run + 1 >= kRun) return Trial::kYes;
     if (rest.size() < lead + kFpduStartSize) return last ? Trial::kNo : Trial::kMore;
     if (!starts_like_fpdu(rest, lead)) return Trial::kNo;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// BoundarySearch: finds where a frame begins in octets that start anywhere, as in a capture that
-// started late or lacks a part (RFC 5044 section 6 requires more certainty of a receiver that acts
-// on an FPDU than an observer needs). A right CRC and what follows it decide; where CRCs are off, a
-// run of headers does. Does bounded work for each octet, whatever the octets are.
+// BoundarySearch: finds the first frame in octets that may begin inside a frame, as in a capture
+// that started late or lacks a part. It decides by a correct CRC that is followed by the header of
+// another FPDU or, if CRCs are off, by several headers that follow each other. (RFC 5044 section 6
+// requires more certainty of a receiver, which acts on an FPDU.) The work for each octet is
+// bounded, whatever the octets are.
 #pragma once
 
 #include <cstdint>
@@ -15,39 +16,40 @@ namespace iwarp::trace {
 
 struct Boundary {
   enum class Kind : std::uint8_t {
-    kNone,     ///< no frame begins in the first `at` octets
-    kMore,     ///< nor in these, but one may begin at `at`: more octets are needed
+    kNone,     ///< no frame begins in the first `at` octets, which are all
+    kMore,     ///< no frame begins before `at`; more octets are needed to know if one begins there
     kStartup,  ///< an MPA Request or Reply begins at `at`
     kFpdu,     ///< an FPDU begins at `at`
   };
   Kind kind = Kind::kNone;
   std::size_t at = 0;
-  // kFpdu
+  // The following members are set for kFpdu only.
   bool marked = false;
-  bool crc = false;            ///< its CRC is right
-  std::uint64_t position = 0;  ///< of `at`, modulo the marker interval; if kFpdu and marked
+  bool crc = false;            ///< the CRC of the FPDU is correct
+  std::uint64_t position = 0;  ///< if `marked`, the position of `at`, modulo the marker interval
 };
 
-/// Returns whether an FPDU may begin here, judging by the two control octets. Needs the octets up
-/// to them; `lead` is the size of a leading marker.
+/// Returns whether an FPDU may begin at the first octet, judging by its two control octets, which
+/// `in` must contain. `lead`: size of a leading marker, 0 if there is none.
 bool starts_like_fpdu(bytes::View in, std::size_t lead);
-/// Returns the same for a whole header, which no marker interrupts.
+/// Returns whether `ulpdu` may be a ULPDU, judging by its whole header, which must be without
+/// markers.
 bool plausible_header(bytes::View ulpdu);
 /// The number of octets that starts_like_fpdu() needs after the leading marker.
 inline constexpr std::size_t kFpduStartSize = mpa::kLengthFieldSize + 2;
 
 class BoundarySearch {
  public:
-  /// What the caller knows beforehand.
+  /// Facts about the stream that the caller knows before the search.
   struct Hints {
     std::optional<bool> marked;
     std::optional<bool> crc;                ///< whether CRCs are in use
-    std::optional<std::uint64_t> position;  ///< of the first octet, in full operation
-    bool startup = true;                    ///< startup frames are possible
+    std::optional<std::uint64_t> position;  ///< position of the first octet in full operation
+    bool startup = true;                    ///< a startup frame may follow
     std::size_t from = 0;                   ///< no frame begins before this octet
   };
 
-  /// `last` says that no octets follow.
+  /// Finds the first frame in `in`. `last`: no octets follow, so the result is not kMore.
   Boundary find(bytes::View in, const Hints& hints, bool last);
 
  private:
@@ -63,8 +65,8 @@ class BoundarySearch {
   Trial try_run(bytes::View in, const Place& place, bool last);
   bool can_afford(std::size_t octets);
 
-  std::uint64_t searched_ = 0;  ///< octets in which no frame began
-  std::uint64_t work_ = 0;      ///< octets over which CRCs were computed
+  std::uint64_t searched_ = 0;  ///< number of octets at which no frame began
+  std::uint64_t work_ = 0;      ///< number of octets over which CRCs were computed
 };
 
 }  // namespace iwarp::trace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pcap file, through libpcap. Each record goes to the system in one write: the stream buffer is
-// larger than any record, and is flushed after each.
+// Writes the pcap file through libpcap. Each record is written in one system call: the stream
+// buffer is larger than any record, and is flushed after each record.
 #include "iwarp/trace/capture_file.hpp"
 
 #include <fmt/format.h>
@@ -60,11 +60,11 @@ std::expected<std::shared_ptr<CaptureFile>, std::string> CaptureFile::create(
   state->dead.reset(
       pcap.open_dead(DLT_EN10MB, static_cast<int>(kMaxPacket), PCAP_TSTAMP_PRECISION_NANO));
   if (!state->dead) return std::unexpected(failure(path, "libpcap is out of memory"));
-  // "e": a child process must not inherit the file.
+  // "e" sets close-on-exec, because a child process must not inherit the file.
   std::FILE* const file = std::fopen(path.c_str(), "wbe");
   if (file == nullptr) return std::unexpected(failure(path, last_error()));
   std::setvbuf(file, state->buffer.get(), _IOFBF, kFileBuffer);
-  // From here on libpcap closes the file, even if it fails.
+  // dump_fopen() takes ownership of the file, even if it fails.
   // NOLINTNEXTLINE(clang-analyzer-unix.Stream): the analyser does not know that.
   state->dumper.reset(pcap.dump_fopen(state->dead.get(), file));
   if (!state->dumper) return std::unexpected(failure(path, pcap.error(state->dead.get())));
@@ -83,7 +83,8 @@ void CaptureFile::write(bytes::View packet, mpa::TimePoint now) {
   const auto whole = std::chrono::floor<seconds>(since_epoch);
   pcap_pkthdr header{};
   header.ts.tv_sec = static_cast<decltype(header.ts.tv_sec)>(whole.count());
-  // Nanoseconds, despite the name of the member: the file was opened for them.
+  // The member holds nanoseconds, despite its name, because the file was opened with that
+  // precision.
   header.ts.tv_usec = static_cast<decltype(header.ts.tv_usec)>((since_epoch - whole).count());
   header.caplen = static_cast<bpf_u_int32>(packet.size());
   header.len = header.caplen;

@@ -10,7 +10,7 @@ namespace {
 using Loaded = std::expected<PcapLibrary, std::string>;
 
 void* open_library() {
-  // Debian and its derivatives have kept the older number.
+  // Debian and its derivatives use the older number in the SONAME.
   for (const char* name : {"libpcap.so.0.8", "libpcap.so.1"}) {
     if (void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// libpcap, loaded when the first capture is opened. Linked in the usual way it would bring libdbus,
-// libsystemd and libgcrypt into every program that runs on the drop-in libraries, traced or not.
+// PcapLibrary: loads libpcap when the first capture is opened. If the drop-in libraries were linked
+// to it, every program that runs on them would load libdbus, libsystemd and libgcrypt, too, even
+// without a capture.
 #pragma once
 
 #include <pcap/pcap.h>

@@ -25,7 +25,8 @@ constexpr std::uint8_t kAck = 0x10;
 
 constexpr std::size_t kTcpSize = 20;
 constexpr std::size_t kSynOptionsSize = 8;
-/// Scaled by 2^14, so that no reader concludes that the window was ever full.
+/// The receive window of each end. Scaled by 2^14 it is so large that no reader of the capture
+/// concludes that the window was full.
 constexpr std::uint16_t kWindow = 0xFFFF;
 constexpr std::uint8_t kWindowScale = 14;
 constexpr std::uint32_t kNearStart = 0x10000000;
@@ -73,7 +74,7 @@ void CaptureTap::open() {
   open_ = true;
   const Side acceptor = other(opener_);
   segment(opener_, kSyn, {});
-  ++end(opener_).next;  // So does a SYN.
+  ++end(opener_).next;  // A SYN counts as an octet.
   segment(acceptor, kSyn | kAck, {});
   ++end(acceptor).next;
   segment(opener_, kAck, {});
@@ -89,7 +90,7 @@ void CaptureTap::data(const Frame& frame) {
   }
 }
 
-/// Writes one packet with the present sequence number of its sender.
+/// Writes one packet that `side` sends, with the current sequence number of that side.
 void CaptureTap::segment(Side side, std::uint8_t flags, View payload) {
   const End& from = end(side);
   const End& to = end(other(side));

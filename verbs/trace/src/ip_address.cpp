@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses as text.
+// Formats addresses as text.
 #include "iwarp/trace/ip_address.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ std::string ipv6_text(const std::array<std::byte, 16>& octets) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     words[i] = bytes::load_be<std::uint16_t>(octets.data() + 2 * i);
   }
-  // RFC 5952: the longest run of zeros, of two at least, becomes "::".
+  // RFC 5952: "::" replaces the longest sequence of two or more zero words.
   std::size_t best = 0;
   std::size_t length = 1;
   for (std::size_t i = 0; i < words.size(); ++i) {

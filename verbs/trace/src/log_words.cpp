@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of words, in the order of the enumerators.
+// Tables of words, in which the index of a word is the value of its enumerator.
 #include "iwarp/trace/log_words.hpp"
 
 #include <array>
@@ -13,7 +13,7 @@ namespace {
 
 using verbs::Machine;
 
-/// Returns an empty word past the last one.
+/// Returns the word of `value`, or an empty one if `value` is beyond the last enumerator.
 template <typename Enum, std::size_t N>
 std::string_view at(const std::array<std::string_view, N>& words, Enum value) {
   const auto index = static_cast<std::size_t>(value);

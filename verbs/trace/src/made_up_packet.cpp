@@ -10,7 +10,8 @@ using bytes::Writer;
 constexpr std::size_t kEthernetSize = 14;
 constexpr std::uint8_t kTtl = 64;
 
-/// Returns the ones' complement sum of RFC 1071, not yet complemented; continues from `sum`.
+/// Adds `octets` to the ones' complement sum of RFC 1071 and returns the sum, which the caller
+/// still has to complement.
 std::uint32_t add_words(std::uint32_t sum, View octets) {
   std::uint64_t total = sum;
   for (std::size_t i = 0; i + 1 < octets.size(); i += 2) {
@@ -25,7 +26,7 @@ std::uint16_t complement(std::uint32_t sum) { return static_cast<std::uint16_t>(
 
 View octets_of(const IpAddress& address) { return View(address.octets).first(address.v6 ? 16 : 4); }
 
-/// Writes a locally administered address whose last octet tells the ends apart.
+/// Writes a locally administered MAC address whose last octet differs between the two ends.
 void put_mac(Writer& out, bool near) {
   out.u8(0x02);
   out.zeros(4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The headers that a capture needs around octets that were never seen in a packet: Ethernet II, and
-// IP (RFC 791, RFC 8200).
+// Writes the headers that a capture needs before the octets of a tap, which come without packets:
+// Ethernet II, and IP (RFC 791, RFC 8200).
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace iwarp::trace::made_up {
 inline constexpr std::uint8_t kTcp = 6, kUdp = 17;
 
 struct Addresses {
-  IpAddress from;  ///< both of one family
+  IpAddress from;  ///< must be of the same family as `to`
   IpAddress to;
-  bool from_near = true;  ///< the tapped end sends it
+  bool from_near = true;  ///< the tapped end sends the packet
 };
 
-/// Begins a packet with room for `size` octets after the IP header; the caller writes them to the
-/// returned Writer.
+/// Writes Ethernet and IP headers into `packet`, and makes room for `size` octets after them, which
+/// the caller writes to the returned Writer.
 bytes::Writer begin_packet(std::vector<std::byte>& packet, const Addresses& addresses,
                            std::uint8_t protocol, std::size_t size, std::uint16_t id);
 /// Returns the checksum of a TCP or UDP segment, with the pseudo header; the field itself must

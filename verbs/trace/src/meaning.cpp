@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes frames in verbs terms (RFC 5040 section 5, RFC 7306 for the additions, RFC 6581 for the
-// start).
+// Describes frames in verbs terms (RFC 5040 section 5, RFC 7306 for atomic and immediate messages,
+// RFC 6581 for the startup).
 #include "meaning.hpp"
 
 #include <fmt/format.h>
@@ -101,7 +101,7 @@ std::string immediate_meaning(const rdmap::OpcodeInfo& row, bytes::View payload,
       row.solicited ? "; wakes a program that waits for solicited events" : "");
 }
 
-// The line of RDMAP shows the masks.
+// Describes an Atomic Request without its masks, which the RDMAP line shows.
 std::string atomic_request_meaning(bytes::View payload, const Names& n) {
   const auto r = rdmap::decode_atomic_request(payload);
   if (!r) return fmt::format("an atomic operation that {} cannot do", n.receiver);
@@ -133,7 +133,7 @@ std::string segment_meaning(const Frame& frame, const Names& n) {
   const auto header = ddp::decode_segment_header(frame.ulpdu);
   if (!header) return "nothing: too short for any message";
   const auto payload = frame.ulpdu.subspan(header->size());
-  // A capture may lack some of the octets.
+  // Not the size of the payload that was seen: a capture may lack some octets.
   const std::size_t size = frame.ulpdu_length - std::min(frame.ulpdu_length, header->size());
   const auto* row = rdmap::find_opcode(*header);
   if (row == nullptr) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a frame means to a verbs programmer. Text only; the layers below print their own fields.
+// meaning(): describes a frame to a verbs programmer. The layers below describe their own fields.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace iwarp::trace {
 
-/// Returns one sentence. `sender` and `receiver` are the names of the two ends.
+/// Returns one sentence about `frame`. `sender` and `receiver` are the names of the two ends.
 std::string meaning(const Frame& frame, std::string_view sender, std::string_view receiver);
 
 }  // namespace iwarp::trace

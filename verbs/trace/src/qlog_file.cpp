@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes whole records, with one write(2) each; removes one that was written only in part.
+// Writes each record with one write(2), and removes a record that was written only in part.
 #include "iwarp/trace/qlog_file.hpp"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ std::string log_failure(const std::string& path, int error) {
   return fmt::format("cannot write the log {}: {}", path, std::generic_category().message(error));
 }
 
-/// Formats a time as RFC 3339 does, to the microsecond.
+/// Formats a time in the form of RFC 3339, with microseconds.
 std::string date_time(std::chrono::system_clock::time_point at) {
   using std::chrono::microseconds;
   const auto micros =
@@ -30,7 +30,8 @@ std::string date_time(std::chrono::system_clock::time_point at) {
                      micros);
 }
 
-/// Events use the steady clock of connections, which is never set back.
+/// Returns the first record. It says that event times are those of the connections' steady clock,
+/// which is never set back, and gives the time of day at its start.
 std::string preamble(const CaptureClock& clock) {
   return fmt::format(
       R"({{"file_schema":"urn:ietf:params:qlog:file:sequential",)"
@@ -56,14 +57,14 @@ struct QlogFile::State {
   CaptureClock clock;
   int fd = -1;
   mutable std::mutex mutex;
-  std::string record;  ///< keeps its capacity
-  off_t size = 0;      ///< octets of whole records
+  std::string record;  ///< the record to write; a member so that its memory is reused
+  off_t size = 0;      ///< number of octets of the whole records in the file
   int error = 0;       ///< errno of the first failure
 
   void write();
 };
 
-/// Writes the whole record, or none of it.
+/// Writes the whole record. If that fails, removes the part that was written.
 void QlogFile::State::write() {
   std::string_view text = record;
   while (!text.empty() && error == 0) {
@@ -77,7 +78,7 @@ void QlogFile::State::write() {
   if (error == 0) {
     size += static_cast<off_t>(record.size());
   } else {
-    // A file that is not regular cannot be truncated; a reader notices the cut.
+    // ftruncate() fails for a file that is not regular. A reader notices the incomplete record.
     [[maybe_unused]] const int done = ::ftruncate(fd, size);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The members of each event; rfc-notes/qlog.md lists them in tables.
+// Writes the members of each event, which tables in rfc-notes/qlog.md list.
 #include "iwarp/trace/qlog_tap.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 using verbs::LocalEvent;
 
-/// Returns text of other code as a JSON string.
+/// Returns `text`, which may contain any octets, as a JSON string with '?' for unprintable ones.
 std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -101,7 +101,8 @@ QlogRecord record_of(const verbs::StateUpdated& e) {
           fmt::format(R"({{"machine":"{}",{}"new":"{}"}})", word(e.machine), before, e.now)};
 }
 
-/// Outlives the tap: a program may post while its connection is destroyed.
+/// Writes local events to the log. It may outlive the tap, because a program may post while its
+/// connection is being destroyed.
 class Log final : public verbs::LocalObserver {
  public:
   Log(std::shared_ptr<QlogFile> file, std::uint64_t group)

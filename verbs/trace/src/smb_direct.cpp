@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two numbers, in either byte order.
+// Decodes the two numbers, in either byte order.
 #include "iwarp/trace/smb_direct.hpp"
 
 #include <fmt/format.h>

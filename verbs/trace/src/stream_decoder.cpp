@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the frames in both streams of a connection (RFC 5044 sections 4 and 7.1). Frame boundaries
-// come from the chain of lengths. The decoder abandons them where an FPDU contradicts itself so
-// badly that its ULPDU_Length cannot be believed; see boundary_lost(). An FPDU of which a part is
-// missing does not break the chain as long as its length was seen.
+// Finds the frames in both streams of a connection (RFC 5044 sections 4 and 7.1). The length of
+// each frame says where the next one begins. If an FPDU is so inconsistent that its ULPDU_Length
+// may be wrong, see boundary_lost(), the decoder no longer relies on it. An FPDU of which a part is
+// missing does no harm as long as its length was seen.
 #include "iwarp/trace/stream_decoder.hpp"
 
 #include <algorithm>
@@ -34,14 +34,14 @@ bool looks_like_segment(View ulpdu) {
          (header->rsvd_ulp & rdmap::kVersionMask) == rdmap::kVersion;
 }
 
-/// Returns the same, judging by the two control octets alone. No marker ever comes between them and
-/// ULPDU_Length.
+/// Returns whether these are likely the two control octets of a DDP segment with an RDMAP message.
+/// A marker never separates them from ULPDU_Length.
 bool looks_like_control(View octets) {
   return (std::to_integer<unsigned>(octets[0]) & 0x03) == ddp::kDdpVersion &&
          (std::to_integer<unsigned>(octets[1]) & rdmap::kVersionMask) == rdmap::kVersion;
 }
 
-/// Returns where the next FPDU begins, by the sender's count.
+/// Returns the position at which the next FPDU begins, as the sender counts positions.
 std::uint64_t position_behind(const Frame& frame) {
   const std::size_t uncounted = frame.markers_late != 0 ? mpa::kCrcSize : 0;
   return frame.position + frame.octets.size() - uncounted;
@@ -55,16 +55,18 @@ bool starts_right(const Frame& frame, View behind) {
   return behind.size() < next + kFpduStartSize || starts_like_fpdu(behind, next);
 }
 
-/// Only a frame has the right CRC, or a marker that gives the distance to its beginning.
+/// Returns whether the octets are certainly an FPDU: the CRC is correct, or a marker contains its
+/// distance from the beginning.
 bool is_proven(const Frame& frame) {
   return frame.crc == CrcVerdict::kGood ||
          (frame.markers_agree &&
           std::ranges::any_of(frame.fpduptrs, [](auto p) { return p != 0; }));
 }
 
-/// A wrong CRC alone is most likely a flipped payload bit. If nothing else is right either, the
-/// length is not a length. Where CRCs are off, markers that point elsewhere are a fault of the
-/// sender as long as the lengths lead from header to header.
+/// Returns whether the length of an FPDU may be wrong. A wrong CRC alone is most likely a flipped
+/// bit of the payload, so the length is trusted unless a marker or the header is wrong as well. If
+/// CRCs are off, wrong markers are considered a fault of the sender as long as the length leads to
+/// another header.
 bool boundary_lost(const Frame& frame, View behind) {
   switch (frame.crc) {
     case CrcVerdict::kGood:
@@ -78,10 +80,12 @@ bool boundary_lost(const Frame& frame, View behind) {
   return true;
 }
 
-/// Fewer octets than one marker interval, without a marker, do not show that there are none.
+/// Number of octets that must confirm a guessed format. With fewer octets than one marker interval,
+/// the absence of a marker would not prove that there are no markers.
 constexpr std::uint64_t kProof = mpa::kMarkerInterval;
 
-/// Returns how many of the `size` octets from `offset` on were seen before the first that was not.
+/// Returns the number of octets, of the `size` octets that begin at `offset`, before the first one
+/// that was not seen.
 template <typename Holes>
 std::size_t seen_of(const Holes& holes, std::uint64_t offset, std::size_t size) {
   for (const auto& hole : holes) {
@@ -92,7 +96,7 @@ std::size_t seen_of(const Holes& holes, std::uint64_t offset, std::size_t size) 
   return size;
 }
 
-/// Returns how many of the `size` octets from `offset` on were not seen.
+/// Returns how many of the `size` octets that begin at `offset` were not seen.
 template <typename Holes>
 std::uint64_t missing_of(const Holes& holes, std::uint64_t offset, std::size_t size) {
   std::uint64_t sum = 0;
@@ -115,7 +119,8 @@ void StreamDecoder::octets(Side from, View octets) {
   const bool knew = d.said.has_value() || d.phase == Phase::kLost;
   advance(from, octets);
   const bool knows = d.said.has_value() || d.phase == Phase::kLost;
-  if (knows && !knew) advance(other(from), {});  // It may have waited for that startup frame.
+  // Its FPDUs may have waited for this startup frame.
+  if (knows && !knew) advance(other(from), {});
 }
 
 void StreamDecoder::missing(Side from, std::uint64_t count) {
@@ -143,11 +148,11 @@ void StreamDecoder::ended(Side from) {
   Direction& d = direction(from);
   if (d.ended) return;
   d.ended = true;
-  advance(from, {});  // An FPDU that only waited for the next one may be whole.
+  advance(from, {});  // Reports a complete FPDU that has waited only for the next one.
   constexpr const char* kEnded = "the stream ended inside a frame";
   do {
-    // Without a format, FPDUs have waited for the peer's startup frame, and may be whole. After an
-    // FPDU that is not whole there may be others.
+    // With a known format, the first FPDU is incomplete: search for others after its first octet.
+    // Without one, FPDUs have waited for the peer's startup frame: search from their first octet.
     if (d.phase == Phase::kFpdus && d.format) {
       refuse(from, kEnded);
     } else {
@@ -180,9 +185,9 @@ void StreamDecoder::advance(Side side, View fresh) {
   }
 }
 
-/// Takes one frame from the input, or enters another phase. Returns false if it needs more octets,
-/// of either side. Does not loop for ever: a search after a refused FPDU begins after its first
-/// octet, and an FPDU that a search found is taken or refused.
+/// Reports one frame of the input, or enters another phase. Returns false if it needs more octets,
+/// of either side. The caller's loop ends: a search after a refused FPDU begins after the first
+/// octet of that FPDU, and an FPDU that a search has found is reported or refused.
 bool StreamDecoder::step(Side side) {
   Direction& d = direction(side);
   const View in = d.input.subspan(d.begin);
@@ -199,7 +204,8 @@ bool StreamDecoder::step(Side side) {
   return false;
 }
 
-/// The octets are in no frame: reports those that were seen and those that were not separately.
+/// Reports octets that are in no frame. Octets that were seen and octets that were not are reported
+/// separately.
 bool StreamDecoder::give_up(Side side, View octets) {
   Direction& d = direction(side);
   Frame frame{.from = side, .why = d.why};
@@ -282,7 +288,7 @@ void StreamDecoder::learn(Side side, const mpa::StartupFrame& frame) {
     lose(side, "both ends sent the same kind of MPA frame", true);
     lose(other(side), "both ends sent the same kind of MPA frame", true);
   } else if (frame.kind == mpa::FrameKind::kReply && frame.rejected) {
-    // The ULP may now use the plain TCP stream.
+    // After a rejection, the upper layer may use the TCP stream without MPA.
     lose(side, "the connection was rejected", true);
     lose(other(side), "the connection was rejected", true);
   }
@@ -293,7 +299,8 @@ bool StreamDecoder::step_fpdus(Side side, View in) {
   if (d.format) return step_fpdu(side, in);
   const Direction& peer = direction(other(side));
   if (peer.said) {
-    // M is the receiver's request, for each direction by itself; C binds both. [MPA-70] [MPA-72]
+    // The receiver's M flag decides about markers in each direction; the C flag of either end
+    // enables CRCs in both. [MPA-70] [MPA-72]
     d.format = Format{
         .marked = peer.said->markers, .crc = peer.said->crc || d.said->crc, .guessed = false};
     return step_fpdu(side, in);
@@ -315,8 +322,8 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   if (in.size() < lead + mpa::kLengthFieldSize) return false;
   const std::size_t seen = seen_of(d.holes, d.offset, in.size());
   if (seen < std::min(in.size(), lead + mpa::kLengthFieldSize + 2)) return refuse(side, kNotSeen);
-  // The length of a damaged FPDU may have been wrong. Then the next length is payload, and waiting
-  // for that many octets would hide what follows.
+  // The length of the previous, damaged FPDU may have been wrong. Then this length is part of a
+  // payload, and waiting for as many octets as it says would delay the frames that follow.
   const View control = in.subspan(lead + mpa::kLengthFieldSize);
   if (d.doubtful && control.size() >= 2 && !looks_like_control(control)) {
     return refuse(side, kBoundariesLost);
@@ -334,7 +341,7 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   if (frame.crc == CrcVerdict::kGood) d.format->proof += frame.octets.size();
   const bool misguessed =
       frame.guessed && frame.crc == CrcVerdict::kBad && d.format->proof < kProof;
-  if (misguessed) {  // It may be an FPDU if markers are removed.
+  if (misguessed) {  // Forget the guess: the search may find this FPDU with other markers.
     d.format.reset();
     return lose(side, kBoundariesLost);
   }
@@ -344,15 +351,16 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
     frame.unsure = true;
     const bool header = frame.missing != 0 || plausible_header(frame.ulpdu);
     if (!header || !starts_right(frame, behind)) return refuse(side, kBoundariesLost);
-    // If there are markers that were not noticed, the next FPDU does not begin directly after this
-    // one.
+    // Wait for the header of the next FPDU: if the stream has markers that were not noticed, the
+    // next FPDU does not begin directly after this one.
     const bool next_is_seen = behind.size() >= mpa::kMarkerSize + kFpduStartSize;
     if (d.format->proof < kProof && !next_is_seen && !d.ended) return false;
     d.format->proof += frame.octets.size();
   } else {
     d.unsure = false;
   }
-  // What follows a damaged FPDU in a capture is better evidence than the FPDU itself.
+  // In a capture, the octets after a damaged FPDU show better than the FPDU whether its length is
+  // right.
   const bool next_is_seen = options_.search && behind.size() >= mpa::kLengthFieldSize + 2 &&
                             !frame.marked && seen == in.size();
   if (frame.crc == CrcVerdict::kBad && next_is_seen &&
@@ -364,13 +372,14 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   return true;
 }
 
-/// Deviation: where CRCs are off, the software behind Wireshark's sample captures does not count
-/// the CRC fields, although they are sent: each FPDU moves its markers 4 octets further from their
-/// places. The next markers prove it if they point at ULPDU_Length from there, in either byte
-/// order. [MPA-25]
+/// Deviation: if CRCs are off, the software that made Wireshark's sample captures sends CRC fields
+/// but does not count them, so that each FPDU moves the markers 4 octets further from their correct
+/// places. Returns whether `in` shows that: the next markers, at the places that such a sender
+/// would use, point at ULPDU_Length, in either byte order. [MPA-25]
 StreamDecoder::Late StreamDecoder::find_late_markers(Direction& d, View in) {
   if (d.crcs_uncounted || d.format->guessed || d.format->crc) return Late::kNo;
-  if (mpa::kCrcSize * d.fpdus % mpa::kMarkerInterval == 0) return Late::kNo;  // They are in place.
+  // For this number of FPDUs, such a sender's markers are in their correct places.
+  if (mpa::kCrcSize * d.fpdus % mpa::kMarkerInterval == 0) return Late::kNo;
   const std::uint64_t begin = d.position - mpa::kCrcSize * d.fpdus;
   auto position = begin;
   const std::size_t seen = seen_of(d.holes, d.offset, in.size());
@@ -397,7 +406,8 @@ StreamDecoder::Late StreamDecoder::find_late_markers(Direction& d, View in) {
   return Late::kYes;
 }
 
-/// Removes the markers and compares the CRC, as far as the octets were seen.
+/// Sets the members of `frame` that depend on its octets: removes the markers and checks them and
+/// the CRC, as far as the octets were seen.
 void StreamDecoder::see(Frame& frame, const Direction& d, const mpa::FpduLayout& layout) {
   const std::size_t size = frame.octets.size();
   const std::size_t seen = seen_of(d.holes, d.offset, size);
@@ -435,21 +445,22 @@ void StreamDecoder::see(Frame& frame, const Direction& d, const mpa::FpduLayout&
   frame.ulpdu = unmarked.first(std::min(unmarked.size(), frame.ulpdu_length));
 }
 
-/// No FPDU begins with the present octets, and no search may find one there.
+/// Does the same as lose(), and makes the search begin after the current octet.
 bool StreamDecoder::refuse(Side side, const char* why) {
   direction(side).refused = direction(side).offset + 1;
   return lose(side, why);
 }
 
-/// No frame begins with the present octets. Keeps the first reason. In a capture, searches for the
-/// next frame, unless it is `for_good`.
+/// Call if no frame begins at the current octet. Starts a search for the next frame or, without
+/// DecoderOptions::search or if `for_good`, gives the stream up. Keeps the first reason `why`.
 bool StreamDecoder::lose(Side side, const char* why, bool for_good) {
   Direction& d = direction(side);
   const Phase phase = options_.search && !for_good ? Phase::kSearch : Phase::kLost;
   if (d.phase == Phase::kLost || d.phase == phase) return true;
   if (d.phase != Phase::kSearch) d.why = why;
   d.phase = phase;
-  if (std::exchange(d.crcs_uncounted, false)) d.format->guessed = true;  // The count is lost.
+  // The sender's count of octets is not known any more, so the places of markers must be guessed.
+  if (std::exchange(d.crcs_uncounted, false)) d.format->guessed = true;
   return true;
 }
 
@@ -459,7 +470,7 @@ void StreamDecoder::emit(Side side, Frame& frame) {
   const bool is_frame = frame.kind != FrameKind::kUndecodable;
   found_ = found_ || is_frame;
   listener_(frame);
-  // More undecodable octets may be unseen than the input holds.
+  // The frame may stand for more octets that were not seen than the input contains.
   const std::uint64_t size = frame.octets.empty() ? frame.missing : frame.octets.size();
   d.begin += frame.octets.size();
   d.offset += size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lays out one frame as indented layers. The text of a layer comes from its describe().
+// Prints one frame as indented layers. The describe() function of each layer returns its text.
 #include "iwarp/trace/text_printer.hpp"
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ class Lines {
     text_ += fmt::format("{:{}}{} {}\n", "", indent(), paint(kBold, fmt::format("{:<5}", name)),
                          fault ? paint(kRed, says) : std::string(says));
   }
-  /// Adds a line to the layer above it.
+  /// Adds a line of details to the layer added last.
   void detail(std::string_view says) {
     text_ += fmt::format("{:{}}{}\n", "", indent() + 6, paint(kFaint, says));
   }
@@ -56,7 +56,8 @@ class Lines {
   std::size_t depth_ = 0;
 };
 
-/// A describe() text begins with the name of its layer, which has a column of its own here.
+/// Removes the name of the layer from the beginning of a describe() text, because the printer has a
+/// column for names.
 std::string_view without_name(std::string_view text, std::string_view name) {
   if (!text.starts_with(name)) return text;
   text.remove_prefix(name.size());
@@ -83,7 +84,7 @@ std::string fpdu_line(const Frame& frame) {
   return out;
 }
 
-/// A DDP header: the two control octets, then words.
+/// Returns a DDP header as text: the two control octets, then the other octets.
 std::string header_hex(View header) {
   return fmt::format("{} {}", bytes::to_hex(header.first(2)), bytes::to_hex(header.subspan(2)));
 }
@@ -107,7 +108,7 @@ void show_payload(Lines& lines, View payload, std::size_t limit) {
   lines.detail(out);
 }
 
-/// Returns how many octets of the ULPDU are the message's own RDMAP header, after DDP's.
+/// Returns the size of the RDMAP header that follows the DDP header in the ULPDU.
 std::size_t rdmap_header_size(const ddp::SegmentHeader& header, std::size_t rest) {
   switch (header.rsvd_ulp & rdmap::kOpcodeMask) {
     case static_cast<int>(rdmap::Opcode::kReadRequest):

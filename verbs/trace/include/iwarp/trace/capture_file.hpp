@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CaptureFile: a pcap file that Wireshark and tshark open, shared by the taps of any number of
-// connections. Needs no privilege: its packets are made up around the octets that were sent. Each
-// packet is handed to the system as soon as it is written, so that the file is whole whenever the
-// process dies. Thread-safe.
+// CaptureFile: a pcap file for Wireshark and tshark, to which the taps of any number of connections
+// write. It needs no privilege, because taps make up the packets around the octets that the
+// connections send. Each packet is passed to the kernel at once, so that the file contains only
+// whole packets even if the process is killed. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,8 @@
 
 namespace iwarp::trace {
 
-/// Two readings of the same moment: taps use steady time, captures show the time of day.
+/// The same moment on two clocks. Taps use steady time and captures the time of day; a file
+/// converts between them with this pair.
 struct CaptureClock {
   std::chrono::system_clock::time_point wall;
   mpa::TimePoint steady;
@@ -31,11 +32,11 @@ class CaptureFile final : public PacketSink {
   CaptureFile(const CaptureFile&) = delete;
   CaptureFile& operator=(const CaptureFile&) = delete;
 
-  /// Writes nothing more after the first failure.
+  /// Writes one packet. After the first failure, does nothing.
   void write(bytes::View packet, mpa::TimePoint now) override;
 
-  /// Returns an empty string while all writes succeed, afterwards one line: the capture ends at the
-  /// failure.
+  /// Returns one line that describes the first failed write, at which the capture ends. Returns an
+  /// empty string if all writes have succeeded.
   std::string error() const;
 
  private:

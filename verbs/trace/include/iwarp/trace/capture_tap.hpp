@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CaptureTap: writes one connection into a PacketSink, as a TCP connection with made-up Ethernet,
 // IP and TCP headers: handshake, true sequence and acknowledgement numbers, checksums, FIN or RST.
-// A TCP segment holds exactly one MPA frame wherever it fits, however TCP really cut the stream,
-// because only so does tshark read marked streams. Frames are written when they are complete.
+// Each TCP segment holds exactly one MPA frame if the frame fits, however TCP really cut the
+// stream: otherwise tshark cannot read streams with markers. Frames are written when they are
+// complete.
 #pragma once
 
 #include <array>
@@ -19,22 +20,22 @@
 
 namespace iwarp::trace {
 
-/// The addresses of the connection. Addresses that are not numeric are shown as 192.0.2.1 and
-/// 192.0.2.2; if one end has an IPv4 and the other an IPv6 address, the former is shown as
-/// IPv4-mapped.
+/// The addresses of the connection. The capture shows 192.0.2.1 and 192.0.2.2 for addresses that
+/// are not numeric. If one end has an IPv4 address and the other an IPv6 address, it shows the IPv4
+/// address as IPv4-mapped.
 struct CaptureEnds {
   Endpoint near;  ///< the end that is tapped
   Endpoint far;
-  bool near_opened = true;  ///< near sent the SYN
+  bool near_opened = true;  ///< the end `near` sent the SYN
 };
 
 /// Writes one connection into a PacketSink, as packets of a made-up TCP connection. Called under
 /// the lock of the connection, like every WireTap.
 class CaptureTap final : public verbs::WireTap {
  public:
-  /// Connections in one file need distinct ports.
+  /// Connections that are written to the same file must have distinct ports.
   CaptureTap(std::shared_ptr<PacketSink> file, const CaptureEnds& ends);
-  /// Writes the octets of a frame that never became complete, too.
+  /// Also writes the octets of a frame that never became complete.
   ~CaptureTap() override;
 
   void octets(bool outbound, bytes::View octets, mpa::TimePoint now) override;
@@ -47,8 +48,8 @@ class CaptureTap final : public verbs::WireTap {
   struct End {
     IpAddress address;
     std::uint16_t port = 0;
-    std::uint32_t next = 0;  ///< sequence number of its next octet
-    bool finished = false;   ///< it sent FIN or RST
+    std::uint32_t next = 0;  ///< sequence number of the next octet that this end sends
+    bool finished = false;   ///< this end has sent FIN or RST
   };
 
   static IpAddress parse(const std::string& host, std::byte stand_in);

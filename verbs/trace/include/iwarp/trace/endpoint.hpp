@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The TCP address of one end of a traced connection. Text and number only: no name is looked up.
+// Endpoint: the TCP address of one end of a traced connection. Consists of text and a number; host
+// names are not resolved.
 #pragma once
 
 #include <cstdint>

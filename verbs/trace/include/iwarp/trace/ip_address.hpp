@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The address of an IPv4 or IPv6 packet, as the writers and the readers of captures use it.
+// IpAddress: an address in an IPv4 or IPv6 header, for the writers and the readers of captures.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace iwarp::trace {
 
 /// An IPv4 or IPv6 address in network byte order.
 struct IpAddress {
-  std::array<std::byte, 16> octets{};  ///< the first 4 for IPv4
+  std::array<std::byte, 16> octets{};  ///< IPv4 uses the first 4 octets
   bool v6 = false;
   auto operator<=>(const IpAddress&) const = default;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PacketSink: takes the packets of a capture, one by one, and stores them in a file or elsewhere.
+// PacketSink: receives the packets of a capture one by one and stores them, in a file for example.
 #pragma once
 
 #include "iwarp/bytes/view.hpp"
@@ -11,7 +11,7 @@ namespace iwarp::trace {
 class PacketSink {
  public:
   virtual ~PacketSink() = default;
-  /// Takes one more Ethernet packet, of at most kMaxPacket octets.
+  /// Stores an Ethernet packet of at most kMaxPacket octets.
   virtual void write(bytes::View packet, mpa::TimePoint now) = 0;
 
   static constexpr std::size_t kMaxPacket = 65536 + 256;

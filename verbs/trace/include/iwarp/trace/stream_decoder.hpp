@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamDecoder: a passive observer of one connection. Takes the stream octets of both ends, in any
-// segmentation, and reports every frame in them to a listener: the MPA startup frames (RFC 5044
-// section 7.1), from which it learns CRC and markers, then FPDUs (section 4). Unlike mpa::Deframer
-// it continues after a bad CRC, keeps the octets as they were on the wire, and does not judge what
-// a peer should have done. For a capture it can be told which octets are missing, and then searches
-// for the next frame. It sends nothing, stores no frame and reads no clock.
+// StreamDecoder: a passive observer of one connection. It receives the stream octets of both ends,
+// in any segmentation, and reports every frame in them to a listener: the MPA startup frames (RFC
+// 5044 section 7.1), which say whether CRCs and markers are used, then FPDUs (section 4). Unlike
+// mpa::Deframer it continues after a bad CRC, reports the octets on the wire unchanged, and does
+// not judge whether a peer should have sent them. The reader of a capture can tell it which octets
+// are missing; it then searches for the next frame. It sends nothing, stores no frame and reads no
+// clock.
 #pragma once
 
 #include <array>
@@ -24,8 +25,8 @@ class BoundarySearch;
 
 /// How a StreamDecoder treats octets in which it finds no frame.
 struct DecoderOptions {
-  /// For captures: where no frame can be found, search for the next one instead of giving up. This
-  /// also finds frames in streams whose startup was not seen.
+  /// If no frame begins at the expected octet, search for the next frame instead of giving up. For
+  /// captures; also finds frames in streams whose startup was not seen.
   bool search = false;
 };
 
@@ -42,9 +43,10 @@ class StreamDecoder {
 
   /// Takes the next octets that `from` sent.
   void octets(Side from, bytes::View octets);
-  /// That side closed or reset. A frame that is not complete is reported as kUndecodable.
+  /// Call when `from` has closed or reset the connection. Reports a frame that is not complete as
+  /// kUndecodable.
   void ended(Side from);
-  /// `from` sent `count` octets at this place that were not captured.
+  /// Call instead of octets() when the next `count` octets that `from` sent were not captured.
   void missing(Side from, std::uint64_t count);
 
   /// Returns whether a frame of either side was found.
@@ -52,17 +54,18 @@ class StreamDecoder {
   /// Returns whether no further frame of `side` can be found.
   bool is_lost(Side side) const { return direction(side).phase == Phase::kLost; }
 
-  /// Returns how many octets are held because their frame is not complete; bounded by kMaxHeld.
+  /// Returns how many octets are stored because their frame is not complete; at most kMaxHeld.
   std::size_t held(Side side) const { return direction(side).held.size(); }
 
-  /// FPDUs cannot be read before the peer of their sender has sent its startup frame, which says
-  /// whether there are markers. No stack sends more than one such flight.
+  /// Maximum number of octets stored for a side. FPDUs cannot be decoded before the receiver's
+  /// startup frame says whether it wants markers, so they are stored until then; no known stack
+  /// sends more than this before it has received that frame.
   static constexpr std::size_t kMaxHeld = 256 * 1024;
-  /// How many octets of a side are searched before the first frame is found.
+  /// If no frame is found in this number of octets of a side, the search ends.
   static constexpr std::uint64_t kMaxSearched = 64 * 1024;
 
  private:
-  /// Consecutive steps that consume no octet. One more would be an endless loop.
+  /// Maximum number of consecutive steps that consume no octet; more would mean an endless loop.
   static constexpr unsigned kMaxTurns = 4;
 
   enum class Phase : std::uint8_t { kStartup, kFpdus, kSearch, kLost };
@@ -72,27 +75,27 @@ class StreamDecoder {
     bool markers;
     bool crc;
   };
-  struct Format {  ///< of the FPDUs of one direction
+  struct Format {  ///< the format of the FPDUs of one direction
     bool marked;
     bool crc;
     bool guessed;
-    std::uint64_t proof = 0;  ///< octets of FPDUs that confirmed the guess, or followed each other
+    std::uint64_t proof = 0;  ///< number of octets in FPDUs that have confirmed the format
   };
-  struct Hole {  ///< offsets in the TCP stream
+  struct Hole {  ///< octets that were not seen, as offsets in the TCP stream
     std::uint64_t begin, end;
   };
   struct Direction {
     Phase phase = Phase::kStartup;
     std::vector<std::byte> held;
     bytes::View input;            ///< the octets being decoded: `held`, or those just passed in
-    std::size_t begin = 0;        ///< first octet of `input` that is in no frame yet
-    std::uint64_t offset = 0;     ///< of that octet in the TCP stream
+    std::size_t begin = 0;        ///< index of the first octet of `input` that is in no frame yet
+    std::uint64_t offset = 0;     ///< offset of that octet in the TCP stream
     std::uint64_t position = 0;   ///< position of that octet in full operation
     std::uint64_t refused = 0;    ///< no FPDU begins before this offset
-    std::uint64_t fpdus = 0;      ///< since the startup frame
-    bool crcs_uncounted = false;  ///< `position` is without the CRC fields, see Frame::markers_late
-    bool unsure = false;          ///< FPDUs are found by headers in a row only
-    bool doubtful = false;        ///< the previous FPDU had a bad CRC, or was not all seen
+    std::uint64_t fpdus = 0;      ///< number of FPDUs since the startup frame
+    bool crcs_uncounted = false;  ///< `position` excludes the CRC fields, see Frame::markers_late
+    bool unsure = false;          ///< see Frame::unsure
+    bool doubtful = false;        ///< the previous FPDU had a bad CRC or was not seen completely
     bool position_known = false;
     bool ended = false;
     std::vector<Hole> holes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TeeTap: several taps on one connection, called in the order given.
+// TeeTap: lets several taps observe one connection. Calls them in the order given.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace iwarp::trace {
 
-/// Forwards what it observes to several taps, which it owns.
+/// Forwards all calls to several taps, which it owns.
 class TeeTap final : public verbs::WireTap {
  public:
-  /// Null pointers are ignored.
+  /// Ignores null pointers in `taps`.
   explicit TeeTap(std::vector<std::unique_ptr<verbs::WireTap>> taps) : taps_(std::move(taps)) {
     std::erase(taps_, nullptr);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// TextPrinter: a tap that shows each frame of a connection as four indented layers, MPA, DDP, RDMAP
-// and verbs, the last in the words of a verbs programmer. For learning and for finding faults; too
-// slow for anything else. It does not interpret what it cannot see: whether a peer accepted a frame
-// shows in what that peer sends next.
+// TextPrinter: a tap that shows each frame of a connection as four indented layers: MPA, DDP, RDMAP
+// and verbs, where the last one says what the frame means to a verbs programmer. For learning and
+// for finding faults; too slow for other uses. It shows only what is on the wire: the peer's next
+// frames show whether the peer has accepted a frame.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@
 
 namespace iwarp::trace {
 
-/// What TextPrinter shows, and how.
+/// Options of TextPrinter.
 struct PrinterOptions {
   std::string near = "local";           ///< name of the end that is tapped
   std::string far = "peer";             ///< name of the other end
-  bool colour = false;                  ///< ANSI colours: one for each direction, faults in red
-  std::size_t max_payload = 16;         ///< payload octets shown of a frame; 0: none
-  bool header_octets = false;           ///< also show each layer's own octets
-  std::optional<mpa::TimePoint> start;  ///< time zero; if empty, when the first octets pass
+  bool colour = false;                  ///< use an ANSI colour for each direction, red for faults
+  std::size_t max_payload = 16;         ///< maximum number of payload octets shown per frame
+  bool header_octets = false;           ///< also show the header octets of each layer
+  std::optional<mpa::TimePoint> start;  ///< time zero; if empty, the time of the first octets
 };
 
 /// Returns the layers of a frame under a heading.
@@ -33,8 +33,8 @@ std::string frame_text(const Frame& frame, std::string heading, const PrinterOpt
 /// Prints each frame of a connection as text. Called under the lock of the connection.
 class TextPrinter final : public verbs::WireTap {
  public:
-  /// Receives whole frames: a few lines, each with its line end. Called under the connection's
-  /// lock.
+  /// Receives the text of one frame: a few lines, each with a newline. Called with the connection's
+  /// lock held.
   using Sink = std::function<void(std::string_view)>;
 
   /// Passes the text of each frame to `sink`.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Taps for datagram queue pairs: CaptureDatagrams writes each datagram into a PacketSink, as UDP
-// with made-up Ethernet and IP headers; QlogDatagrams writes it into a QlogFile, as an event.
+// Taps for datagram queue pairs: CaptureDatagrams writes each datagram to a PacketSink, in a UDP
+// packet with made-up Ethernet and IP headers; QlogDatagrams writes each datagram to a QlogFile, as
+// an event.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of the qlog events (rfc-notes/qlog.md) for enumerators, both ways, so that the writer
-// and the reader of a log agree, and no other word of a file is ever shown.
+// Converts enumerators to the words that stand for them in qlog events (rfc-notes/qlog.md), and
+// back. The writer and the reader of a log use the same words, and the reader never shows any other
+// text of a file.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,7 @@ std::string_view word(verbs::MemoryUse value);
 std::string_view word(rdmap::AccessError value);
 std::string_view word(verbs::Machine value);
 
-/// Returns nullopt if no enumerator has that word.
+/// Returns the enumerator whose word is `text`, or nullopt if there is none.
 template <typename Enum>
 std::optional<Enum> of_word(std::string_view text) {
   for (unsigned i = 0;; ++i) {
@@ -28,7 +29,8 @@ std::optional<Enum> of_word(std::string_view text) {
   }
 }
 
-/// Returns the state of `machine` with this name, as a static string; empty if it has none.
+/// Returns the name of the state of `machine` that is `text`, as a static string. Returns an empty
+/// string if `machine` has no such state.
 std::string_view state_of_word(verbs::Machine machine, std::string_view text);
 
 }  // namespace iwarp::trace

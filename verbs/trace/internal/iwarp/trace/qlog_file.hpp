@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// QlogFile: a log in the main schema of qlog, as JSON text sequences (RFC 7464), shared by the taps
-// of any number of connections. Each record goes to the system in one call, so that the file has
-// whole records whenever the process dies (a kill within that call cuts the last); a record that
-// the disk has no room for is removed. rfc-notes/qlog.md describes the events. Thread-safe.
+// QlogFile: a log in the main schema of qlog, as JSON text sequences (RFC 7464), to which the taps
+// of any number of connections write. Each record is written in one system call, so that a process
+// that is killed leaves whole records behind, unless it is killed within that call. A record for
+// which the disk has no room is removed. rfc-notes/qlog.md describes the events. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class QlogFile {
   using Now = std::function<mpa::TimePoint()>;
 
   /// Creates or empties the file at `path` and writes the preamble. `now` is the clock of events
-  /// that have no time of their own; any thread calls it. On failure returns one line that says
+  /// that have no time of their own; any thread may call it. On failure returns one line that says
   /// what went wrong and where.
   static std::expected<std::shared_ptr<QlogFile>, std::string> create(const std::string& path,
                                                                       const CaptureClock& clock,
@@ -31,15 +31,15 @@ class QlogFile {
   QlogFile(const QlogFile&) = delete;
   QlogFile& operator=(const QlogFile&) = delete;
 
-  /// Appends an event of that group (a connection). `data` is a JSON object. Writes nothing more
-  /// after the first failure.
+  /// Appends an event of `group`, the number of a connection. `data` is a JSON object. After the
+  /// first failure, does nothing.
   void event(std::uint64_t group, std::string_view name, std::string_view data, mpa::TimePoint at);
   mpa::TimePoint now() const { return now_(); }
-  /// Returns a number for the next connection, from 1.
+  /// Returns the number for a new connection: 1 for the first one, then 2 and so on.
   std::uint64_t next_group() { return groups_.fetch_add(1) + 1; }
 
-  /// Returns an empty string while all writes succeed, afterwards one line: the log ends at the
-  /// failure.
+  /// Returns one line that describes the first failed write, at which the log ends. Returns an
+  /// empty string if all writes have succeeded.
   std::string error() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// QlogTap: writes one connection into a QlogFile: its frames with their octets, as CaptureTap does,
-// and the local events of its end (verbs/local_event.hpp), in the order in which they are reported.
+// QlogTap: writes one connection to a QlogFile: the frames of both ends with their octets, and the
+// local events of the tapped end (verbs/local_event.hpp), in the order in which they are reported.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@
 
 namespace iwarp::trace {
 
-/// A local event in the form of a log: its name, without the name space, and its data, a JSON
-/// object.
+/// A local event in the form in which a log stores it: the name without the name space, and the
+/// data as a JSON object.
 struct QlogRecord {
   const char* name;
   std::string data;
@@ -25,7 +25,7 @@ QlogRecord qlog_record(const verbs::LocalEvent& event);
 class QlogTap final : public verbs::WireTap {
  public:
   QlogTap(std::shared_ptr<QlogFile> file, const CaptureEnds& ends);
-  /// Writes the octets of a frame that never became complete, too.
+  /// Also writes the octets of a frame that never became complete.
   ~QlogTap() override;
 
   void octets(bool outbound, bytes::View octets, mpa::TimePoint now) override;
@@ -39,7 +39,7 @@ class QlogTap final : public verbs::WireTap {
   std::uint64_t group_;
   bool over_ = false;  ///< the connection was reset
   mpa::TimePoint now_;
-  std::string data_;  ///< keeps its capacity
+  std::string data_;  ///< the data of one event; a member so that its memory is reused
   StreamDecoder decoder_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// IRD and ORD in the private data of SMB Direct ([MS-SMBD] 6.1): adapters without the enhanced
-// setup of RFC 6581 negotiate them in this way. Only its form marks such private data, so a match
-// here is no proof.
+// Reads IRD and ORD from the private data of SMB Direct ([MS-SMBD] 6.1), by which adapters without
+// the enhanced setup of RFC 6581 negotiate them. No field identifies such private data, so other
+// private data may happen to have the same form.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace iwarp::trace {
 // |                             IRD                               |
 // |                             ORD                               |
 struct SmbDirectDepths {
-  std::uint32_t ird = 0;  ///< RDMA Reads at a time that its sender answers
-  std::uint32_t ord = 0;  ///< RDMA Reads at a time that its sender requests
+  std::uint32_t ird = 0;  ///< number of RDMA Reads that the sender can answer at a time
+  std::uint32_t ord = 0;  ///< number of RDMA Reads that the sender may request at a time
   /// Deviation: some peers write the fields in little-endian order; [MS-SMBD] has them in network
   /// byte order.
   bool little_endian = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TraceFile: what --trace FILE writes. The file's name selects the format: a log (QlogFile) for
+// TraceFile: the file that --trace FILE writes. Its name selects the format: a log (QlogFile) for
 // .qlog and .sqlog, otherwise a capture (CaptureFile). Thread-safe.
 #pragma once
 
@@ -15,7 +15,8 @@ namespace iwarp::trace {
 
 class TraceFile {
  public:
-  /// On failure returns one line that says what went wrong and where.
+  /// Creates or empties the file at `path`. On failure returns one line that says what went wrong
+  /// and where.
   static std::expected<TraceFile, std::string> create(const std::string& path,
                                                       const CaptureClock& clock, QlogFile::Now now);
 
@@ -23,10 +24,11 @@ class TraceFile {
   std::unique_ptr<verbs::WireTap> tap(const CaptureEnds& ends) const;
   /// Makes a tap for one datagram queue pair, which keeps the file open.
   std::shared_ptr<verbs::DatagramTap> datagram_tap() const;
-  /// Returns an empty string while all writes succeed, afterwards one line: the trace ends at the
-  /// failure.
+  /// Returns one line that describes the first failed write, at which the trace ends. Returns an
+  /// empty string if all writes have succeeded.
   std::string error() const;
 
+  /// Returns whether a file with this name is a log.
   static bool names_log(std::string_view path);
 
  private:
