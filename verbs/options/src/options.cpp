@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on rows, and the settings of a program from its environment.
+// Sets and shows options by their rows, and reads the settings of a program from its environment.
 #include "iwarp/options/options.hpp"
 
 #include <algorithm>

@@ -13,7 +13,7 @@ using verbs::ConnectionOptions;
 using Ports = std::pair<std::uint16_t, std::uint16_t>;
 
 constexpr std::uint64_t kMaxFpdu = 64768;
-constexpr std::size_t kMaxCongestion = 15;  // TCP_CA_NAME_MAX and its zero
+constexpr std::size_t kMaxCongestion = 15;  // TCP_CA_NAME_MAX without the terminating zero
 
 constexpr std::array kRevisions{Word{"1", std::tuple(1, true)}, Word{"2", std::tuple(2, true)},
                                 Word{"2-only", std::tuple(2, false)}};
@@ -29,7 +29,7 @@ constexpr std::array kPersonas{Word{"iwarp", Persona::kIwarp}, Word{"roce", Pers
 constexpr std::array kPeers{Word{"off", OutOfBandPeers::kOff},
                             Word{"loopback", OutOfBandPeers::kLoopback},
                             Word{"on", OutOfBandPeers::kOn}};
-// "refusals" and "connections" are former names.
+// "refusals" and "connections" are former names of levels, which are still accepted.
 constexpr std::array kLevels{
     Word{"off", verbs::LogLevel::kOff},         Word{"error", verbs::LogLevel::kError},
     Word{"warning", verbs::LogLevel::kWarning}, Word{"refusals", verbs::LogLevel::kWarning},
@@ -39,8 +39,8 @@ constexpr std::array kFormats{Word{"text", verbs::LogFormat::kText},
                               Word{"logfmt", verbs::LogFormat::kLogfmt},
                               Word{"json", verbs::LogFormat::kJson}};
 
-/// Accepts any name. Whether the kernel has that algorithm, and permits it, is checked when a
-/// connection uses it.
+/// Accepts any name. A connection that uses the algorithm checks whether the kernel has and permits
+/// it.
 constexpr Value congestion() {
   Value out = text<&Settings::congestion>("NAME");
   out.expected = "a name of at most 15 characters";
@@ -82,7 +82,7 @@ constexpr auto kRevision = [](auto& settings) {
 };
 
 constexpr std::array kTable{
-    // How a connection is set up and run.
+    // Options of connections.
     Option{"--mpa-rev", "IWARP_MPA_REV", Group::kConnection, one_of<kRevisions, kRevision>(),
            "MPA revision: 1 (RFC 5044) or 2 (RFC 6581). A peer that goes away when asked "
            "for 2 is asked again for 1, but not with 2-only"},
@@ -129,7 +129,7 @@ constexpr std::array kTable{
            "Record every octet: FILE.pcap for Wireshark; FILE.qlog is a log that has "
            "posts, completions, placements and states, too. iwarp explain reads both"},
 
-    // TLS below MPA. The code that uses these values checks whether they are consistent.
+    // Options of TLS below MPA. The code that uses these values checks whether they are consistent.
     Option{"--tls", "IWARP_TLS", Group::kTls, text<&TlsSettings::demand>("").of_kind(Kind::kFlag),
            "Use TLS 1.3 on the connection; each of the options below implies this one. A client "
            "trusts the CAs of the system unless --tls-ca names others"},
@@ -149,7 +149,7 @@ constexpr std::array kTable{
            "Pre-shared keys instead of certificates, one IDENTITY:HEX per line. A client uses "
            "the first one"},
 
-    // The environment of a program under `iwarp run`.
+    // Options of a program under `iwarp run`.
     Option{"--as", "IWARP_AS", Group::kProgram, one_of<kPersonas, &Settings::persona>(),
            "What CMD sees: an RNIC, or an adapter for RoCE v2. On the wire it is iWARP"},
     Option{"--loopback", "IWARP_LOOPBACK", Group::kProgram,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of values that rows of the table have. Each is made for one setting, which `At`
-// selects: a member of Settings or of its parts, or a function that returns the setting from
-// Settings.
+// Functions that make the Value of a row of the table. Each function makes it for one setting,
+// which `At` selects: a member of Settings or of its parts, or a function that returns the setting
+// from Settings.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +67,8 @@ inline std::optional<std::uint64_t> parse_number(std::string_view text, std::uin
   return value;
 }
 
-/// A value that is one of `Words`. If several have the same value, show() returns the first.
+/// Makes a value that is one of `Words`. If several words have the same value, show() returns the
+/// first of them.
 template <const auto& Words, auto At>
 constexpr Value one_of() {
   return {.kind = Kind::kWord,
@@ -91,8 +92,8 @@ constexpr Value one_of() {
               }};
 }
 
-/// An integer from `Low` to `High`, or a name for one. The setting is a number, an optional number,
-/// or a duration in `Unit`.
+/// Makes a value that is an integer from `Low` to `High`, or one of `Words`, which stand for
+/// integers. The setting is a number, an optional number, or a duration in `Unit`.
 template <auto At, std::uint64_t Low, std::uint64_t High, typename Unit = std::uint64_t,
           const auto& Words = kNoWords>
 constexpr Value number(std::string_view title) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From options to an SSL_CTX, and the sessions that can be resumed.
+// Makes an SSL_CTX from the options, and stores the sessions that a client can resume.
 #include "context.hpp"
 
 #include <fmt/format.h>
@@ -14,20 +14,22 @@
 namespace iwarp::tls {
 namespace {
 
-// With a shared key, the suite's hash has to be that of the key. RFC 8446 section 4.2.11: SHA-256.
+// The cipher suites for a shared key: those with the hash of the key, which is SHA-256 by RFC 8446
+// section 4.2.11.
 constexpr auto kSha256Suites = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256";
-// The fastest suite where the processor has AES instructions, and of the strength that matches the
-// key exchange.
+// The cipher suites for certificates. The first one is the fastest on processors with AES
+// instructions, and as strong as the key exchange.
 constexpr auto kSuites =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
-// Large enough to read several records in one system call.
+// Size of OpenSSL's read buffer: large enough to read several records in one system call.
 constexpr std::size_t kReadAhead = 64 * 1024;
 constexpr std::size_t kMostSessions = 256;
 
 // Refuses a key with a passphrase, which OpenSSL would otherwise ask for on a terminal.
 int no_passphrase(char*, int, int, void*) { return 0; }
 
-/// If a file cannot be opened, OpenSSL reports it in its first error, not the last.
+/// Returns why OpenSSL could not read `file`. If the file cannot be opened, the first error in
+/// OpenSSL's queue says so; otherwise the last error is the most specific.
 std::string fault_of(const std::string& file) {
   const auto first = ERR_peek_error();
   const bool is_system = ERR_SYSTEM_ERROR(first);
@@ -74,8 +76,8 @@ std::string Context::set_up() {
   const bool shared = !options_.shared_keys.empty();
   SSL_CTX_set_ciphersuites(ssl, shared ? kSha256Suites : kSuites);
   SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
-  // Without AUTO_RETRY a read returns after each key update, so a peer that sends nothing else
-  // cannot starve other connections.
+  // If AUTO_RETRY is off, a read returns after each key update. Otherwise a peer that sends only
+  // key updates could keep this thread from serving other connections.
   SSL_CTX_clear_mode(ssl, SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_read_ahead(ssl, 1);
   SSL_CTX_set_default_read_buffer_len(ssl, kReadAhead);

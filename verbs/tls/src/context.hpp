@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context: what all connections of one side share: the credentials, the authorities that it trusts,
-// and for a client the sessions to be resumed.
+// Context: the state that all connections of a client or of a server share: its credentials, the
+// authorities that it trusts, and for a client the sessions that it can resume.
 #pragma once
 
 #include <expected>
@@ -26,13 +26,14 @@ class Context final : public net::CarrierFactory, public std::enable_shared_from
   std::unique_ptr<net::Carrier> make(net::CarrierSocket socket,
                                      const std::string& host) const override;
 
-  // For its carriers.
+  // The carriers call these functions.
   Side side() const { return side_; }
   const TlsOptions& options() const { return options_; }
   const SharedKeys& shared_keys() const { return keys_; }
-  /// Returns null if there is no memory.
+  /// Returns a new SSL object, or null if memory runs out.
   SslPtr make_ssl() const { return SslPtr(SSL_new(ssl_.get())); }
-  /// Returns a session with `host` to resume; each is used once (RFC 8446 appendix C.4).
+  /// Removes and returns a session with `host` that can be resumed, or returns null if there is
+  /// none. Each session is used only once (RFC 8446 appendix C.4).
   SessionPtr take_session(const std::string& host) const;
   void keep_session(const std::string& host, SessionPtr session) const;
 

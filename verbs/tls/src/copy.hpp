@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather and Scatter: copy between the pieces of a plan and a record. A piece may be registered
-// memory that the program has unmapped.
+// Gather and Scatter: copy octets between the iovecs of a plan and a TLS record. An iovec may refer
+// to registered memory that the program has unmapped, which must not end the process.
 #pragma once
 
 #include <sys/uio.h>
@@ -14,7 +14,7 @@
 
 namespace iwarp::tls {
 
-/// memcpy(3). Returns false if one of the two is not mapped.
+/// Copies `size` octets. Returns false if `from` or `to` is not mapped.
 inline bool copy(std::byte* to, const std::byte* from, std::size_t size) {
   return bytes::guarded([=] {
     bytes::begin_touch();
@@ -54,7 +54,8 @@ class Gather {
  public:
   explicit Gather(std::span<const iovec> plan) : place_(plan) {}
   bool at_end() const { return place_.left() == 0; }
-  /// Copies as much as fits. Returns less if the next octets are not mapped.
+  /// Copies the next octets of the plan to `to` and returns their number: as many as fit, or fewer
+  /// if the following octets are not mapped.
   std::size_t copy(std::span<std::byte> to) {
     std::size_t done = 0;
     while (!at_end() && done < to.size()) {
@@ -75,7 +76,8 @@ class Scatter {
  public:
   explicit Scatter(std::span<const iovec> plan) : place_(plan) {}
   std::size_t room() const { return place_.left(); }
-  /// Copies `from`, which has to fit. Returns false if the room is not mapped.
+  /// Copies `from`, which must fit, to the next room in the plan. Returns false if the room is not
+  /// mapped.
   bool copy(std::span<const std::byte> from) {
     while (!from.empty()) {
       const auto to = place_.piece();

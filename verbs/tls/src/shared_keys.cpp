@@ -23,7 +23,7 @@ struct Closer {
 };
 
 std::expected<SharedKeys::Entry, std::string> parse_line(std::string_view line) {
-  // The identity may contain colons, the key does not.
+  // Split at the last colon: the identity may contain colons, but the key cannot.
   const auto colon = line.rfind(':');
   if (colon == std::string_view::npos || colon == 0 || colon > kMaxIdentity) {
     return std::unexpected(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedKeys: the file of pre-shared keys (RFC 8446 section 4.2.11).
+// SharedKeys: the pre-shared keys of a file (RFC 8446 section 4.2.11).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class SharedKeys {
     std::vector<std::byte> key;
   };
   static std::expected<SharedKeys, std::string> read(const std::string& file);
-  /// As read(), from the text of a file.
+  /// Does the same as read(), for the text of a file.
   static std::expected<SharedKeys, std::string> parse(std::string_view text);
 
   bool is_empty() const { return entries_.empty(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenSSL's callbacks over the driver's socket.
+// The callbacks by which OpenSSL uses the driver's socket.
 #include "socket_bio.hpp"
 
 #include <cerrno>
@@ -9,7 +9,8 @@
 namespace iwarp::tls {
 namespace {
 
-// Only what a peer makes OpenSSL answer grows beyond this; then the peer has to read first.
+// Limit of the collected octets. Only answers of OpenSSL to the peer can reach it; OpenSSL then has
+// to wait until the peer reads.
 constexpr std::size_t kMostCollected = 256 * 1024;
 
 bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }
@@ -39,7 +40,7 @@ BioPtr SocketBio::make() {
   return out;
 }
 
-// An exception must not pass through OpenSSL.
+// Collects octets. Must not throw, because the caller is OpenSSL.
 int SocketBio::write(BIO* bio, const char* octets, std::size_t size, std::size_t* written) {
   SocketBio& self = of(bio);
   BIO_clear_retry_flags(bio);

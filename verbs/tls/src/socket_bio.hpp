@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SocketBio: OpenSSL's transport. Reads go from the socket into OpenSSL's own buffer. Writes are
-// collected, so that a write never has to be repeated and several records are sent in one system
-// call.
+// SocketBio: the transport that OpenSSL uses. Reads go from the socket into OpenSSL's own buffer.
+// Writes are collected, so that OpenSSL never has to repeat a write and several records are sent in
+// one system call.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +19,21 @@ class SocketBio {
   SocketBio(const SocketBio&) = delete;
   SocketBio& operator=(const SocketBio&) = delete;
 
-  /// Makes a BIO for SSL_set_bio(); this object has to outlive it. Returns null if there is no
-  /// memory.
+  /// Makes a BIO for SSL_set_bio(), which this object must outlive. Returns null if memory runs
+  /// out.
   BioPtr make();
 
-  /// Collects octets as if OpenSSL had written them. Returns false if there is no memory.
+  /// Collects octets as if OpenSSL had written them. Returns false if memory runs out.
   bool collect(std::span<const std::byte> octets);
-  /// Sends what was collected. Returns false if some of it remains.
+  /// Sends collected octets. Returns false if some of them could not be sent yet.
   bool flush();
   std::size_t collected() const { return out_.size() - sent_; }
   std::vector<std::byte> take();
   /// Returns whether the last read found the socket empty.
   bool is_dry() const { return is_dry_; }
-  /// Returns whether TCP's FIN was read.
+  /// Returns whether the peer's FIN has been read.
   bool has_ended() const { return ended_; }
-  /// Returns the socket's errno, or 0 if it has not failed.
+  /// Returns the errno of the failed call, or 0 if no call to the socket has failed.
   int error() const { return error_; }
 
  private:
@@ -44,7 +44,7 @@ class SocketBio {
 
   net::CarrierSocket socket_;
   std::vector<std::byte> out_;
-  std::size_t sent_ = 0;  ///< octets of out_ that are sent
+  std::size_t sent_ = 0;  ///< number of octets at the beginning of out_ that have been sent
   bool is_dry_ = true;
   bool ended_ = false;
   int error_ = 0;

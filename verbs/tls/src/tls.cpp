@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two factories, and their helpers.
+// Makes the factories for clients and servers.
 #include "iwarp/tls/tls.hpp"
 
 #include <openssl/ssl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handshake, the octets in both directions, and the reasons of failures.
+// Performs the handshake, sends and receives, and determines the reasons of failures.
 #include "tls_carrier.hpp"
 
 #include <openssl/err.h>
@@ -19,10 +19,10 @@ namespace iwarp::tls {
 namespace {
 
 constexpr std::size_t kRecord = SSL3_RT_MAX_PLAIN_LENGTH;
-// The octets to collect before a system call.
+// Number of octets to collect before a system call sends them.
 constexpr std::size_t kBatch = 4 * kRecord;
 
-// "TLS_AES_128_GCM_SHA256" on the wire: the suite with the hash of a shared key.
+// The code of TLS_AES_128_GCM_SHA256, a cipher suite with SHA-256, the hash of a shared key.
 constexpr std::array<unsigned char, 2> kSha256Suite{0x13, 0x01};
 
 constexpr std::string_view kAlert = "alert ";
@@ -90,7 +90,7 @@ void TlsCarrier::set_callbacks(SSL_CTX* ssl, Side side, bool shared_keys) {
     if (shared_keys) SSL_CTX_set_psk_use_session_callback(ssl, &TlsCarrier::use_shared_key);
     return;
   }
-  // A ticket contains its session, encrypted with a key of this context.
+  // A server needs no cache: a ticket contains its session, encrypted with a key of this context.
   SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
   constexpr std::array<unsigned char, 5> kName{'i', 'w', 'a', 'r', 'p'};
   SSL_CTX_set_session_id_context(ssl, kName.data(), kName.size());
@@ -135,8 +135,8 @@ int TlsCarrier::find_shared_key(SSL* ssl, const unsigned char* identity, std::si
   const auto* const entry = self.context_->shared_keys().find(name);
   *session = nullptr;
   auto found = entry != nullptr ? session_for(ssl, *entry) : nullptr;
-  if (found == nullptr) return 1;  // Not an error: the identity may be a ticket.
-  try {                            // An exception must not pass through OpenSSL.
+  if (found == nullptr) return 1;  // This is no error, because the identity may be a ticket.
+  try {                            // This function must not throw: its caller is OpenSSL.
     self.shared_identity_ = entry->identity;
   } catch (const std::bad_alloc&) {
     return 0;
@@ -148,7 +148,7 @@ int TlsCarrier::find_shared_key(SSL* ssl, const unsigned char* identity, std::si
 int TlsCarrier::keep_session(SSL* ssl, SSL_SESSION* session) {
   const TlsCarrier& self = of(ssl);
   if (!self.context_->shared_keys().is_empty()) return 0;
-  try {  // An exception must not pass through OpenSSL.
+  try {  // This function must not throw: its caller is OpenSSL.
     self.context_->keep_session(self.host_, SessionPtr(session));
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
     // The session is lost, and the next connection makes a new one.
@@ -177,7 +177,7 @@ ssize_t TlsCarrier::send(std::span<const iovec> plan) {
   while (!from.at_end()) {
     std::array<std::byte, kRecord> record;
     const auto size = from.copy(record);
-    if (size == 0) {  // Memory of the program that is not mapped.
+    if (size == 0) {  // The next octets are in memory that the program has unmapped.
       if (taken != 0) break;
       errno = EFAULT;
       return -1;
@@ -192,8 +192,8 @@ ssize_t TlsCarrier::send(std::span<const iovec> plan) {
 
 bool TlsCarrier::send_record(std::span<const std::byte> octets) {
   ERR_clear_error();
-  // Replaces the keys of both directions, so that an end which only receives need not count. RFC
-  // 8446 section 4.6.3
+  // Replace the keys of both directions, so that an end that only receives need not count octets.
+  // RFC 8446 section 4.6.3
   if (sent_under_key_ >= context_->options().rekey_after) {
     sent_under_key_ = 0;
     SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_REQUESTED);
@@ -245,7 +245,8 @@ void TlsCarrier::close() {
 
 // Failures ----------------------------------------------------------------------------------------
 
-// Sets errno for the failure, or to EAGAIN if the call has to wait.
+// Sets errno to the error of the failure, or to EAGAIN if there is none and the call has to wait.
+// Returns -1.
 ssize_t TlsCarrier::fail_with_errno() const {
   if (socket_.error() != 0) {
     errno = socket_.error();
@@ -262,13 +263,13 @@ void TlsCarrier::fail(int result) {
   if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return;
   const bool gone = socket_.has_ended() || socket_.error() != 0;
   failure_ = net::CarrierFailure{.why = reason(), .cut_short = gone};
-  // OpenSSL does not answer a peer that does not speak TLS, so send it an alert, which MPA
-  // recognises (RFC 8446 section 6).
+  // OpenSSL sends no answer to a peer that does not use TLS. Send an alert, which MPA recognises
+  // (RFC 8446 section 6).
   if (is_no_tls()) socket_.collect(kProtocolVersionAlert);
-  if (!gone) socket_.flush();  // An alert tells the peer why.
+  if (!gone) socket_.flush();  // Sends the alert, which tells the peer the reason.
 }
 
-// Returns whether the first octets of the peer were no record.
+// Returns whether the peer's first octets were not a TLS record.
 bool TlsCarrier::is_no_tls() const {
   const auto code = ERR_peek_last_error();
   const int number = ERR_GET_REASON(code);
@@ -290,7 +291,8 @@ std::string TlsCarrier::reason() const {
                            : "the peer closed during the TLS handshake: it may not use TLS";
   }
   if (is_ssl && number >= SSL_AD_REASON_OFFSET) {
-    // "sslv3 alert bad certificate": OpenSSL prefixes the version that introduced the alert.
+    // Remove the version that introduced the alert, with which OpenSSL begins its text, for example
+    // "sslv3 alert bad certificate".
     const auto text = openssl_reason();
     const auto alert = text.find(kAlert);
     return "the peer refused the TLS handshake: " +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TlsCarrier: one connection's TLS. The handshake runs inside send() and receive(), so that it is
-// driven, limited in time, and given up together with MPA's start-up.
+// TlsCarrier: the TLS of one connection. The handshake runs inside send() and receive(), so that
+// the driver drives it, limits its time and abandons it together with MPA's startup.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ class TlsCarrier final : public net::Carrier {
   using ContextPtr = std::shared_ptr<const Context>;
   TlsCarrier(Private, ContextPtr context, net::CarrierSocket socket, std::string host)
       : context_(std::move(context)), host_(std::move(host)), socket_(socket) {}
-  /// Returns null if there is no memory.
+  /// Makes the carrier of a connected socket. Returns null if memory runs out.
   static std::unique_ptr<TlsCarrier> make(ContextPtr context, net::CarrierSocket socket,
                                           const std::string& host);
   static void set_callbacks(SSL_CTX* ssl, Side side, bool shared_keys);
@@ -54,9 +54,9 @@ class TlsCarrier final : public net::Carrier {
   const ContextPtr context_;
   const std::string host_;
   SocketBio socket_;
-  SslPtr ssl_;  ///< after the BIO that it writes to
+  SslPtr ssl_;  ///< declared after socket_, which it uses until it is destroyed
   bool is_established_ = false;
-  bool is_drained_ = true;  ///< all received octets were read
+  bool is_drained_ = true;  ///< receive() has returned all octets that OpenSSL has received
   bool is_closed_ = false;
   std::uint64_t sent_under_key_ = 0;
   std::string shared_identity_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row for each option: its name on the command line, its environment variable, its values, its
-// setting and its help. Command lines, --help, completions, man pages and the settings of the
-// drop-in libraries are all made from these rows.
+// Option: a row of the table of options, with its name on the command line, its environment
+// variable, its values, its setting and its help. Command lines, --help, completions, man pages and
+// the settings of the drop-in libraries all use these rows.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace iwarp::options {
 
-/// Which commands take an option.
+/// Which commands have an option.
 enum class Group : std::uint8_t {
-  kConnection,  ///< all that open a connection, and `iwarp run`
-  kTls,         ///< those among them that support TLS, and `iwarp run`
-  kProgram,     ///< `iwarp run`
+  kConnection,  ///< all commands that open a connection, and `iwarp run`
+  kTls,         ///< commands that open a connection and support TLS, and `iwarp run`
+  kProgram,     ///< only `iwarp run`
 };
 
 enum class Kind : std::uint8_t {
-  kFlag,    ///< needs no value on a command line; without one it means "on"
+  kFlag,    ///< a text that may be omitted on a command line, which means "on"
   kWord,    ///< one of `words`
-  kNumber,  ///< from `low` to `high`, or one of `words`
+  kNumber,  ///< an integer from `low` to `high`, or one of `words`
   kText,
   kFile,  ///< a path
 };
 
-/// The values of an option, and how to set and show its setting. Made in table.cpp.
+/// The values of an option, and the functions that set and show its setting. Made in table.cpp.
 struct Value {
   Kind kind = Kind::kText;
   /// Placeholder in --help, such as "MS". For a kFlag, the value that may follow on a command line,
@@ -38,13 +38,14 @@ struct Value {
   std::span<const std::string_view> words;  ///< values that have a name
   std::uint64_t low = 0;
   std::uint64_t high = 0;
-  std::string_view expected;  ///< describes the form of a text that must have one: "two ports"
+  std::string_view expected;  ///< the form that a text must have, for example "two ports"
   bool is_size = false;       ///< command lines may use K, M and G for powers of 1024
-  bool is_switch = false;     ///< the environment may have 1 and 0 instead of on and off
+  bool is_switch = false;     ///< the variable may be 1 or 0 instead of on or off
   /// Sets the setting. Returns false if `text` is not a value of the option.
   bool (*set)(Settings& settings, std::string_view text) = nullptr;
   std::string (*show)(const Settings& settings) = nullptr;
-  /// Defaults of programs under `iwarp run`, and of those with --as roce. Empty: those of Settings.
+  /// Default for programs under `iwarp run`, and default for such programs with --as roce. If
+  /// empty, the default is that of Settings.
   std::string_view program_default;
   std::string_view roce_default;
   /// The program may change its working directory before it opens the file, so `iwarp run` makes
@@ -65,8 +66,8 @@ struct Value {
 
 /// A row of the table.
 struct Option {
-  std::string_view names;  ///< "--crc", "-C,--congestion"; empty: a variable without an option
-  const char* variable;    ///< "IWARP_CRC"
+  std::string_view names;  ///< such as "-C,--congestion"; empty if there is only a variable
+  const char* variable;    ///< environment variable, such as "IWARP_CRC"
   Group group;
   Value value;
   std::string_view help;  ///< one paragraph
@@ -77,24 +78,24 @@ struct Option {
 
 /// Returns all rows, in the order of --help.
 std::span<const Option> all();
-/// Returns the row of a variable. There must be one.
+/// Returns the row of an environment variable, which must be in the table.
 const Option& find(std::string_view variable);
 
-/// Sets the option to `text`. Returns false, and changes nothing, if it is not a value of the
-/// option.
+/// Sets the option to `text`. If `text` is not a value of the option, changes nothing and returns
+/// false.
 bool set(const Option& option, std::string_view text, Settings& settings);
-/// Returns the value in `settings` in the form that set() accepts, or an empty string if it is not
-/// set or is an empty text.
+/// Returns the value of the option in `settings`, in the form that set() accepts. Returns an empty
+/// string if the option is not set or is an empty text.
 std::string show(const Option& option, const Settings& settings);
 /// Returns why set() refuses a text, for example "not one of on, off".
 std::string refusal(const Option& option);
 
 /// Returns the defaults of programs under `iwarp run`. The RTR is a Write, because under rdma_cm
-/// the server may send first (RFC 6581 section 4). A Send waits if there is no receive for it,
-/// because programs that were written for InfiniBand rely on its retries.
+/// the server may send first (RFC 6581 section 4). A Send for which no receive is posted waits,
+/// because programs that were written for InfiniBand rely on the retries of InfiniBand.
 Settings for_programs(Persona persona);
 
-/// Returns the value of a variable; null if it is not set.
+/// Returns the value of an environment variable, or null if it is not set.
 using Environment = std::function<const char*(const char* variable)>;
 /// Returns the settings of a program under `iwarp run`. Calls `complain` with one line for each
 /// variable whose value is invalid; its default applies.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings: the values of the options and variables, for one command or for the process of a
-// program under `iwarp run`. The rows of options.hpp define which option sets which member. The
-// defaults here are those of the commands.
+// Settings: the values of the options and environment variables, for one command or for the process
+// of a program under `iwarp run`. The rows of options.hpp define which option sets which member.
+// The default member values are the defaults of the commands.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@ namespace iwarp::options {
 /// programs on this host, or programs on any host.
 enum class OutOfBandPeers : std::uint8_t { kOff, kLoopback, kOn };
 
-/// The kind of device that programs see. On the wire it is iWARP in either case.
+/// The kind of device that programs see. The wire protocol is iWARP in either case.
 enum class Persona : std::uint8_t {
   kIwarp,  ///< an RNIC
   kRoce,   ///< a channel adapter on Ethernet with RoCE v2 GIDs, like the kernel's rxe
 };
 
-/// With this offset program port 1024, the first of the 64,512 that need no root, is TCP port
-/// 65535.
+/// The highest port offset: with it, port 1024 of a program, the lowest port that needs no root, is
+/// TCP port 65535.
 inline constexpr std::uint16_t kMaxPortOffset = 64511;
 
 /// TLS below MPA.
 struct TlsSettings {
-  std::string demand;       ///< "on", "off", or empty: on if any other member is set
-  std::string certificate;  ///< a path, like all members below except `peers`
+  std::string demand;       ///< "on" or "off"; if empty, TLS is on if any other member is set
+  std::string certificate;  ///< a path, as are all members below except `peers`
   std::string key;
   std::string authorities;
   std::string peers;  ///< names, separated by commas
@@ -51,25 +51,25 @@ struct Settings {
   /// Options of each connection.
   verbs::ConnectionOptions connection;
   bool fall_back_to_revision_1 = true;
-  std::string congestion;  ///< TCP congestion control; empty: the system's default
-  std::string trace;       ///< path of a capture or log; empty: none
+  std::string congestion;  ///< TCP congestion control; if empty, the system's default
+  std::string trace;       ///< path of the capture or log to write; may be empty
   TlsSettings tls;
 
   Persona persona = Persona::kIwarp;
-  bool list_loopback = false;  ///< as RoCE: 127.0.0.1 and ::1 are GIDs even with other addresses
+  bool list_loopback = false;  ///< kRoce: 127.0.0.1 and ::1 are GIDs even with other addresses
   bool presence = true;        ///< programs find the device's files below /sys and /dev
   std::optional<std::pair<std::uint16_t, std::uint16_t>>
-      ports;                      ///< TCP ports for port 0, both inclusive
-  std::uint16_t port_offset = 0;  ///< TCP port minus the port of rdma_cm
+      ports;                      ///< first and last TCP port to choose from for port 0
+  std::uint16_t port_offset = 0;  ///< TCP port minus the port that a program passes to rdma_cm
   OutOfBandPeers out_of_band = OutOfBandPeers::kLoopback;
-  bool careful = false;                     ///< reports what would fail on hardware or another day
-  std::string careful_reports;              ///< path of a file with a line per report; empty: none
-  std::string fault;                        ///< path of a fault plan; empty: none
-  std::optional<std::uint64_t> fault_seed;  ///< replaces the seed in the plan
-  std::string fault_socket;                 ///< path of a socket that accepts rules; empty: none
-  std::string metrics;                      ///< address at which statistics are served; empty: none
+  bool careful = false;                     ///< report calls that would fail on hardware or later
+  std::string careful_reports;              ///< path of a file for the reports; may be empty
+  std::string fault;                        ///< path of a fault plan; may be empty
+  std::optional<std::uint64_t> fault_seed;  ///< replaces the seed in the fault plan
+  std::string fault_socket;                 ///< path of a socket that accepts rules; may be empty
+  std::string metrics;                      ///< address at which to serve statistics; may be empty
   /// Level of the log on standard error. An unsupported feature that a program requests is a
-  /// warning, events of connections are information.
+  /// warning; events of connections are information.
   verbs::LogLevel log = verbs::LogLevel::kWarning;
   verbs::LogFormat log_format = verbs::LogFormat::kText;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TLS 1.3 (RFC 8446) below MPA, for ConnectOptions::carrier and ListenOptions::carrier. No octet of
-// MPA, and so none of registered memory, is sent before the peer has proven its identity. What that
-// protects against, and what not: rfc-notes/security.md.
+// MPA, and so none of registered memory, is sent before the peer has proven its identity.
+// rfc-notes/security.md says which attacks TLS prevents here and which it does not.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,24 @@
 
 namespace iwarp::tls {
 
-/// Options of TLS. Strings name PEM files, which are read once, by connecting() and listening().
-/// Set either certificates or a shared key, not both.
+/// Options of TLS. The strings are paths of PEM files, which connecting() and listening() read
+/// once. Set either certificates or a shared key, not both.
 struct TlsOptions {
-  std::string certificate;  ///< this end's, followed by the chain up to its authority
+  std::string certificate;  ///< certificate of this end, followed by the chain up to its authority
   std::string key;          ///< private key of `certificate`, without a passphrase
-  /// Authorities that may vouch for peers. Client: if empty, the system's. Server: peers must
-  /// present a certificate if this is set, and are not asked for one otherwise.
+  /// Authorities whose certificates peers may have. If empty, a client trusts the authorities of
+  /// the system, and a server does not ask peers for a certificate. If set, peers of a server must
+  /// present a certificate.
   std::string authorities;
   /// Host names or addresses; the peer's certificate must be valid for one of them. If empty, a
   /// client requires the host that it was asked to connect to, and a server accepts every peer that
   /// `authorities` vouch for.
   std::vector<std::string> peer_names;
-  /// File of lines "IDENTITY:KEY", KEY 16 to 64 bytes in hex, to use instead of certificates: for
-  /// laboratories. A client uses the first line.
+  /// File of lines "IDENTITY:KEY" that replaces certificates in a laboratory. KEY has 16 to 64
+  /// bytes in hex. A client uses the first line.
   std::string shared_keys;
-  /// Octets, at least 1, that this end sends under one key; then both ends replace theirs. RFC 8446
-  /// section 5.5 requires less than 2^38.
+  /// Number of octets that this end sends under one key before both ends replace their keys; at
+  /// least 1. RFC 8446 section 5.5 requires less than 2^38.
   std::uint64_t rekey_after = std::uint64_t{1} << 36;
 };
 
@@ -44,11 +45,11 @@ using Factory = std::shared_ptr<const net::CarrierFactory>;
 /// Makes a factory for a client. On failure returns a sentence that says which option or file is
 /// wrong.
 std::expected<Factory, std::string> connecting(const TlsOptions& options);
-/// As connecting(), for a server.
+/// Makes a factory for a server. Fails as connecting() does.
 std::expected<Factory, std::string> listening(const TlsOptions& options);
 
-/// Prevents OpenSSL from cleaning up when the process exits, for programs whose threads still use
-/// connections then. Has no effect if OpenSSL has been used before.
+/// Prevents OpenSSL from freeing its memory when the process exits, for programs whose threads
+/// still use connections during exit. Has no effect if OpenSSL has been used before.
 void stay_usable_at_exit();
 
 }  // namespace iwarp::tls
