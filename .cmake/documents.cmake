@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Man pages and completions, which the command itself writes once it is built (under an emulator
-# when it was built for another machine), and where they are installed. Run by `cmake -P` with
-# IWARP (the command and what runs it) and OUT, it makes them.
+# Makes and installs man pages and completions. The built command writes them itself, under an
+# emulator if it was built for another machine. `cmake -P` of this file with IWARP (the command,
+# after its emulator if any) and OUT writes them to the folder OUT.
 if(CMAKE_SCRIPT_MODE_FILE)
   file(REMOVE_RECURSE ${OUT})
   file(MAKE_DIRECTORY ${OUT}/man ${OUT}/completions)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # iwarp_embed(FILE ns::function [NAME VARIABLE]...): writes a C++ source that defines
 #   std::string_view ns::function(std::string_view name)
-# which gives the text in each VARIABLE by its NAME, octet for octet, and nothing for another name.
+# which returns the contents of VARIABLE, byte for byte, if `name` is its NAME, and an empty string
+# for any other name.
 function(iwarp_embed OUT FUNCTION)
   string(REGEX REPLACE "::[^:]*$" "" namespace ${FUNCTION})
   string(REGEX REPLACE "^.*::" "" function ${FUNCTION})
@@ -18,7 +19,8 @@ function(iwarp_embed OUT FUNCTION)
   file(COPY_FILE ${OUT}.new ${OUT} ONLY_IF_DIFFERENT)
 endfunction()
 
-# iwarp_read(VARIABLE FILE): reads a file, and configures again when it changes.
+# iwarp_read(VARIABLE FILE): reads FILE into VARIABLE, and makes CMake configure again when FILE
+# changes.
 function(iwarp_read VARIABLE FILE)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${FILE})
   file(READ ${FILE} content)

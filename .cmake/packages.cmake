@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cpack` in a build of the preset `package` makes the Debian packages iwarp and libiwarp-dev for the
-# release that it runs on; in one of `archive` the archive that needs no package. .ci/package runs
-# either in a chroot. Other systems' packages are not made.
+# Debian release on which it runs. In a build of the preset `archive` it makes an archive that needs
+# no packages. .ci/package runs either build in a chroot. Packages for other systems are not made.
 set(CPACK_PACKAGE_NAME iwarp)
 set(CPACK_PACKAGE_VENDOR "the iwarp authors")
-# A package has to name a contact. There is no public address yet: .invalid is reserved and has no owner.
+# A package must name a contact. The project has no public address yet, so this address is in .invalid,
+# a reserved domain without an owner.
 set(CPACK_PACKAGE_CONTACT "the iwarp authors <authors@iwarp.invalid>")
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_PACKAGE_CHECKSUM SHA256)
@@ -29,7 +30,8 @@ else()
   set(CPACK_DEB_COMPONENT_INSTALL ON)
   set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-  # The release is in the version: one built for an older Debian gives way to that of a newer one.
+  # The version contains the Debian release, so that an upgrade of Debian replaces a package that was
+  # built for the older release.
   set(release 12)
   if(EXISTS /etc/os-release)
     file(STRINGS /etc/os-release ids REGEX "^VERSION_ID=")
@@ -71,12 +73,13 @@ else()
   endforeach()
 endif()
 
-# What others wrote and is compiled in, under its own terms. (Boost's ask for nothing with programs.)
+# The Debian packages whose code is compiled into the programs, and whose licences the package must
+# contain. Boost's licence makes no demands on programs.
 set(compiled_in libcli11-dev nlohmann-json3-dev libjs-vega node-react node-react-dom node-scheduler)
 foreach(part IN ITEMS array collection color format interpolate scale time time-format)
   list(APPEND compiled_in node-d3-${part})
 endforeach()
-# In the module of iwarp lab's page.
+# These packages are compiled into the WebAssembly module of iwarp lab's page.
 list(APPEND compiled_in libc++-19-dev-wasm32 wasi-libc)
 if(IWARP_STATIC_DEPENDENCIES)
   string(REGEX REPLACE "\\..*" "" gcc ${CMAKE_CXX_COMPILER_VERSION})
@@ -87,7 +90,7 @@ foreach(package IN LISTS compiled_in)
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/iwarp/licences RENAME ${package})
 endforeach()
 
-# What the packages hold.
+# Builds all targets that the packages contain.
 add_custom_target(all_packaged DEPENDS iwarp_documents iwarp)
 if(TARGET iwarp_rdma_core_cm)
   add_dependencies(all_packaged iwarp_rdma_core_cm iwarp_presence iwarp_careful)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The reference of the C++ interface as web pages, made by doxygen from the installed headers:
+# Makes the reference of the C++ interface as web pages, with doxygen from the installed headers:
 #   cmake --build build/release --target reference    # then open build/release/reference/index.html
-# Optional: without doxygen there is no such target. A warning of doxygen is an error.
+# If doxygen is not installed, there is no such target. Treats warnings of doxygen as errors.
 find_package(Doxygen QUIET)
 if(NOT DOXYGEN_FOUND)
   return()
@@ -12,7 +12,7 @@ list(FILTER headers INCLUDE REGEX "^(mpa|ddp|rdmap|verbs)/")
 set(DOXYGEN_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 set(DOXYGEN_HTML_OUTPUT reference)
 set(DOXYGEN_STRIP_FROM_INC_PATH ${headers})
-# It does not know the scope of a qualified specialization.
+# Doxygen does not understand a specialization with a qualified name, so these lines are removed.
 set(DOXYGEN_INPUT_FILTER "sed /is_error_code_enum/d")
 set(DOXYGEN_HAVE_DOT NO)
 set(DOXYGEN_JAVADOC_AUTOBRIEF YES)

@@ -60,7 +60,7 @@ macro(rdma_core_code how name why)
   if("${how}" STREQUAL "errno")
     string(APPEND code "int ${name}() { return refused(\"${name}\", \"${why}\"); }\n")
   elseif("${how}" STREQUAL "minus1")
-    # Programs read the result as int or ssize_t; long serves both.
+    # Programs read the result as int or ssize_t. A long has the right value for both.
     string(APPEND code "long ${name}() { return refused_minus_1(\"${name}\", \"${why}\"); }\n")
   elseif("${how}" STREQUAL "null")
     string(APPEND code "void* ${name}() { return refused_null(\"${name}\", \"${why}\"); }\n")
