@@ -245,7 +245,7 @@ void TlsCarrier::close() {
 
 // Failures ----------------------------------------------------------------------------------------
 
-// Sets errno to the error of the failure, or to EAGAIN if there is none and the call has to wait.
+// Sets errno to the error of the failure. If the carrier has not failed, sets it to EAGAIN.
 // Returns -1.
 ssize_t TlsCarrier::fail_with_errno() const {
   if (socket_.error() != 0) {

@@ -133,7 +133,7 @@ std::string segment_meaning(const Frame& frame, const Names& n) {
   const auto header = ddp::decode_segment_header(frame.ulpdu);
   if (!header) return "nothing: too short for any message";
   const auto payload = frame.ulpdu.subspan(header->size());
-  // Not the size of the payload that was seen: a capture may lack some octets.
+  // Compute the size from the length field, because a capture may lack some octets of the payload.
   const std::size_t size = frame.ulpdu_length - std::min(frame.ulpdu_length, header->size());
   const auto* row = rdmap::find_opcode(*header);
   if (row == nullptr) {

@@ -71,8 +71,8 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::keep_promise() {
     feed->queue().call_consumer();
     if (const auto out = events.leave()) return out;
   }
-  // An application that polls for an event without having armed a queue gets one event that it did
-  // not ask for, and no more.
+  // No queue is armed, but the application may have seen `outside` readable, so it gets an event
+  // that it has not requested. end_sleeping() prevents further such events.
   for (const auto& feed : feeds) feed->end_sleeping();
   owed.store(false);
   return feeds.empty() ? std::nullopt : std::optional(&feeds.front()->queue());

@@ -285,8 +285,9 @@ bool CqFeed::is_overdue(Clock::duration idle) {
     interval_ = kFirstInterval;
     return !polled;
   }
-  // A sleeping thread looks the same as a thread that works without polling, except that ready
-  // sockets stay unserved. If they do at two ticks, the thread is not going to serve them.
+  // The feed cannot distinguish a thread that sleeps from a thread that works without polling,
+  // except that the latter does not serve ready sockets. If sockets are ready and unserved at two
+  // consecutive ticks, the workers take over.
   std::array<SocketSet::Ready, SocketSet::kMost> storage;
   const bool is_unserved = idle > kPause && !set_->ready(storage).empty();
   if (is_unserved) interval_ = kFirstInterval;

@@ -46,7 +46,7 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   void make_progress() override;
   void armed() override;
 
-  // For the completion channel of the queue.
+  // The completion channel of the queue calls the following functions.
   /// Makes the sockets wake only `sleeper` and not the workers. Returns false if that is not
   /// possible; the sockets then wake the workers.
   bool begin_sleeping(SleepDescriptor& sleeper);

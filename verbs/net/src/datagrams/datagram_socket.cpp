@@ -91,7 +91,7 @@ void put(msghdr& message, int level, int type, const Info& info) {
 
 /// Appends hop limit and traffic class. Omits a value of 0, so that the system's default applies.
 void put_header_fields(msghdr& message, const DatagramPath& path) {
-  const bool v4 = is_ipv4(path.peer);  // The socket may be an IPv6 socket all the same.
+  const bool v4 = is_ipv4(path.peer);  // The family of the peer, even if the socket is IPv6.
   const int level = v4 ? IPPROTO_IP : IPPROTO_IPV6;
   if (path.hop_limit != 0) put(message, level, v4 ? IP_TTL : IPV6_HOPLIMIT, int{path.hop_limit});
   if (path.traffic_class != 0) {

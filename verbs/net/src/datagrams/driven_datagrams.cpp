@@ -368,8 +368,9 @@ void DrivenDatagrams::count_lost(Door& door) {
 // then what the sockets wait for has not changed.
 bool DrivenDatagrams::receive() {
   if (!core_.takes_datagrams() || !core_.deliver_waiting()) return false;
-  // A polling thread polls again at once, so it looks at the sockets of peers each time and at the
-  // other sockets only once in kLooks polls. Each look is a system call that delays the rest.
+  // A polling thread polls again at once, so it reads the sockets of peers in each poll and the
+  // other sockets only in one of kLooks polls: each read is a system call that delays the next
+  // datagram.
   const bool all = mode() != DriveMode::kPoller || older_ != 0 || ++looks_ % kLooks == 0;
   bool any = false;
   for (const auto& door : doors_) {

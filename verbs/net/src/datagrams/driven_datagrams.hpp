@@ -30,7 +30,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
                                                verbs::StagTable& stags, DatagramSocket socket,
                                                std::shared_ptr<verbs::DatagramTap> tap);
 
-  // For DatagramQp.
+  // DatagramQp calls the following functions.
   std::error_code post_send(std::span<const verbs::DatagramWr> wrs, std::size_t& posted);
   std::error_code post_all(std::span<const verbs::DatagramWr> wrs);
   std::error_code post_recv(const verbs::RecvWr& wr);
@@ -104,9 +104,9 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   Door* blocked_ = nullptr;  ///< the door whose socket buffer is full
   std::size_t peers_ = 0;    ///< doors that are connected
   DatagramDoor::Peer last_peer_;
-  unsigned calls_in_a_row_ = 0;  ///< consecutive send calls to last_peer_ through the own socket
-  /// Upper bound of the number of datagrams in the own socket that may have arrived before the
-  /// datagrams in the sockets of peers. They are received first, to keep the order.
+  unsigned calls_in_a_row_ = 0;  ///< consecutive send calls to last_peer_ by the first door
+  /// Upper bound of the number of datagrams in the first door's socket that may have arrived before
+  /// the datagrams in the sockets of peers. Those are received first, to keep the order.
   std::size_t older_ = 0;
   mpa::TimePoint empty_since_{};  ///< when held_ became true
   unsigned looks_ = 0;

@@ -82,7 +82,8 @@ bool DrivenDatagrams::connect_often() {
     Door& door = add_door(std::move(*socket));
     door.peer = last_peer_;
     door.last_sent = core_.counters().sent;
-  } catch (const std::bad_alloc&) {  // The caller holds the lock. Go on with the own socket.
+  } catch (const std::bad_alloc&) {
+    // The caller holds a lock, so do not throw. The first door can send as well.
     return false;
   }
   ++peers_;

@@ -57,19 +57,19 @@ class BasicDriveLock {
 
   /// Returns whether no thread holds the lock and no work waits for its next holder.
   bool is_idle() const { return word_.load() == 0; }
-  /// For the holder: takes and returns the work added so far.
+  /// Call with the lock held. Removes and returns the work that other threads have added so far.
   std::uint32_t take() { return word_.exchange(kHeld, std::memory_order_acq_rel) & ~kHeld; }
-  /// For the holder: unlocks, and stores `left` as work for the next thread that enters. Returns
-  /// false, with the lock still held, if other threads have added work meanwhile.
+  /// Call with the lock held. Unlocks, and stores `left` as work for the next thread that enters.
+  /// If other threads have added work since take(), does neither and returns false.
   bool leave(std::uint32_t left = 0) {
     auto expected = kHeld;
     if (!word_.compare_exchange_strong(expected, left)) return false;
     wake();
     return true;
   }
-  /// For the holder: adds `left` to the pending work, unlocks even if other threads have added work
-  /// meanwhile, and calls `send`, which must send a thread that calls succeed(), unless one is
-  /// already on its way.
+  /// Call with the lock held. Adds `left` to the pending work and unlocks, even if other threads
+  /// have added work. Calls `send`, which must make another thread call succeed(), unless a former
+  /// `send` has done so and that thread has not called succeed() yet.
   template <typename Send>
   void hand_over(std::uint32_t left, Send send) {
     word_.fetch_or(left, std::memory_order_relaxed);
@@ -78,9 +78,9 @@ class BasicDriveLock {
     if (!is_sent_.exchange(true)) send();
   }
 
-  /// For the holder: does `work` and what other threads add meanwhile, then unlocks. `turn(work)`
-  /// returns a Rest. Work that no other thread is certain to do goes to a successor; so does all
-  /// work after `turns` turns.
+  /// Call with the lock held. Does `work` and the work that other threads add, then unlocks.
+  /// `turn(work)` does work and returns a Rest. A successor gets work that no other thread is
+  /// certain to do, and all work that remains after `turns` turns.
   template <typename Turn, typename Send>
   void drive(std::uint32_t work, int turns, Turn turn, Send send) {
     for (int done = 1;; ++done) {

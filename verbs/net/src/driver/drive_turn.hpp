@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // DriveTurn: the part of Driven that a connection and a datagram queue pair share. A thread that
 // posts, polls or was woken by the socket has work, a bit set. If the lock is free the thread takes
-// a turn; otherwise the thread that holds the lock does the work. The table in drive_mode.hpp says
-// which thread reads the socket.
+// a turn: it locks, receives and sends what the work requires, and unlocks. Otherwise the thread
+// that holds the lock does the work. The table in drive_mode.hpp says which thread reads the
+// socket.
 #pragma once
 
 #include <atomic>
@@ -101,7 +102,8 @@ class DriveTurn : public Driven {
   Worker& worker_;
   DriveLock lock_;
   // Only the holder of lock_ writes these.
-  std::atomic<bool> held_{false};  ///< the driver does not read until a receive is posted
+  /// The stream is held: the driver does not read the socket until a receive is posted.
+  std::atomic<bool> held_{false};
   /// Number of receive calls that found input, an end or an error.
   std::atomic<std::uint32_t> arrivals_{0};
   std::atomic<bool> unwatched_{false};  ///< the kernel refused to add a socket to a set

@@ -52,8 +52,9 @@ class Driven {
   /// socket is.
   void expose() { exposed_.fetch_add(1); }
   void conceal() { exposed_.fetch_sub(1); }
-  /// With two completion queues on one connection, alternate polls share one call to the socket.
-  /// Returns false if the poll of the other queue has just found the socket empty.
+  /// Returns false if the last poll was for the other completion queue of this object and has found
+  /// the socket empty. Then the poll for `queue` need not call the socket, so that alternate polls
+  /// of two queues cost one system call.
   bool asks_for(const void* queue) {
     const void* const last = asked_for_.load(std::memory_order_relaxed);
     const bool is_others = last != nullptr && last != queue;

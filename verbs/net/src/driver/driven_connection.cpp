@@ -321,7 +321,8 @@ void DrivenConnection::do_socket_action() {
   // taken the socket, it is closed after the Reply has been sent.
   if (a.core.startup().state() == mpa::StartupState::kRejected) {
     if (!a.socket) return finish(Close::kPlain);
-    // A rejected peer may keep its socket open for long. If many do, close without waiting for it.
+    // A rejected peer may not close its socket for a long time. If many peers do not, close the
+    // connection without waiting for the peer.
     const bool at_once = !is_outgoing_ && LingeringClose::are_many();
     if (a.core.transmit_plan(1, mpa::Clock::now()).empty()) {
       return finish(at_once ? Close::kPlain : Close::kLingering);
@@ -399,8 +400,8 @@ void DrivenConnection::await(SocketWaits::Kind kind, std::uint32_t work) {
 }
 
 // Sets what the epoll sets that contain the socket wait for. If they cannot report all events that
-// the connection needs, a sleeping thread's connection goes to the worker. Returns whether the sets
-// wait for octets.
+// the connection needs and a thread sleeps on them, gives the connection to the worker. Returns
+// whether the sets wait for octets.
 inline bool DrivenConnection::update_watched() {
   Active& a = *active_;
   const bool plain = !a.end_of_stream && !held_.load(std::memory_order_relaxed) &&

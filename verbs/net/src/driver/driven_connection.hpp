@@ -35,16 +35,16 @@ class DrivenConnection;
 /// What the driver requires of the device that it belongs to.
 class Registry {
  public:
-  /// The connection has ended: its socket is closed and its counts are final. Called once, with the
-  /// connection's lock held.
+  /// Reports that the connection has ended: its socket is closed and its counters are final. Called
+  /// once, with the connection's lock held.
   virtual void ended(DrivenConnection& connection) = 0;
   /// Takes an invalid region or window away from the peers of all connections. Called without locks
   /// held.
   virtual void break_pins(verbs::Stag stag) = 0;
   /// Returns the counters for set-ups in which this end has `role`. Callable at any time.
   virtual SetupTally& setups_as(mpa::Role role) = 0;
-  /// The connection ends because memory of the application cannot be accessed any more. Called with
-  /// the connection's lock held.
+  /// Reports that the connection ends because memory of the application cannot be accessed any
+  /// more. Called with the connection's lock held.
   virtual void memory_gone(const DrivenConnection& connection, const std::byte* address) = 0;
 
  protected:
@@ -130,8 +130,8 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void note_taken() override { watched_.note_taken(); }
 
   const GatheredPosts& gathered() const { return gathered_; }
-  // For GatherTimer: sends held-back posts that are due. Returns whether any post has been held
-  // back since the last call.
+  /// Sends held-back posts that are due. Returns whether any post has been held back since the last
+  /// call. For GatherTimer.
   bool flush_late_posts(GatheredPosts::Clock::time_point now);
   /// Removes the connection from the GatherTimer. Returns false if a post is held back again, so
   /// that the connection has to remain.
@@ -174,7 +174,8 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   UniqueFd leave();
   /// Returns the carrier, or null if MPA uses the TCP socket directly.
   const Carrier* carrier() const;
-  /// Returns why the carrier could not be set up; null if it was, or if there is none.
+  /// Returns why the carrier could not be set up. Returns null if it was set up, or if the
+  /// connection has no carrier.
   const CarrierFailure* carrier_failure() const;
 
  private:

@@ -37,7 +37,7 @@ std::optional<ConnectionStatistics> DrivenConnection::statistics() {
   std::optional<ConnectionStatistics> out;
   locked([&] {
     if (!setup_.is_established()) return;
-    const bool open = active_ != nullptr;  // if not, the queue pair may have been destroyed
+    const bool open = active_ != nullptr;  // if false, the queue pair may have been destroyed
     out = {.qp = open ? qp_->num() : 0,
            .is_outgoing = is_outgoing_,
            .local = local_,

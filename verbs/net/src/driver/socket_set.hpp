@@ -77,7 +77,7 @@ class WatchedSocket {
   Driven& driven_;
   std::mutex mutex_;  ///< last in the lock order: a thread that holds it takes no other lock
   int socket_;        ///< -1 after close()
-  /// This and room_: arguments of the last watch(), which alone changes them.
+  /// readable_ and room_ are the arguments of the last watch(); no other function changes them.
   bool readable_ = true;
   bool room_ = false;
   std::vector<std::shared_ptr<SocketSet>> sets_;

@@ -209,7 +209,7 @@ void ResponderClient::request(DrivenConnection& connection, const mpa::Startup& 
   out.offer = startup.peer_offer();  // [EMPA-16]
   out.private_data = copy(startup.peer_private_data());
   out.peer_identity = identity_of(connection);
-  // No step after this one may fail. The destructor of an undecided Request would take the
+  // No step after this one may fail: the destructor of the Request would reject it, and so take the
   // connection's lock, which this thread holds.
   out.request = std::make_unique<Request>(claims_, *channel_, connection.shared(), startup);
   pending_.asked();

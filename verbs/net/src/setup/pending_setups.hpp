@@ -39,7 +39,7 @@ class PendingSetups {
     bool short_of_descriptors = false;  ///< admit the newcomer only if a set-up can be evicted
   };
   struct Verdict {
-    std::optional<Id> id;   ///< of the newcomer, or nullopt if it is not admitted
+    std::optional<Id> id;   ///< id of the newcomer, or nullopt if it is not admitted
     std::vector<Id> leave;  ///< set-ups to evict; each one counts as pending until over()
   };
 

@@ -16,9 +16,10 @@ namespace iwarp::net {
 /// A channel whose events are the armed completion queues that have a completion. Thread-safe. Must
 /// outlive its queues.
 ///
-/// An application that polls events in quick succession is woken by the sockets of its connections,
-/// through fd() or in wait(), and drives them in poll() or wait(): no worker has to be woken first
-/// to wake the application. When events become rare the workers take over.
+/// While an application receives events in quick succession, the sockets of its connections wake it
+/// directly, through fd() or in wait(), and poll() or wait() drives the connections. Otherwise a
+/// worker thread has to wake up first in order to wake the application. When events become rare,
+/// the workers drive the connections again.
 class CompletionChannel {
  public:
   /// Throws std::system_error if no descriptor is available.

@@ -76,7 +76,8 @@ struct ListenOptions {
   std::function<void(const Address& peer, const std::string& why)> refused;
 };
 
-/// A peer's request for a connection. Not thread-safe. Rejects the peer if destroyed undecided.
+/// A peer's request for a connection. Not thread-safe. The destructor rejects the request unless it
+/// has been accepted, rejected or dropped.
 class ConnectRequest {
  public:
   virtual ~ConnectRequest() = default;
@@ -88,7 +89,8 @@ class ConnectRequest {
   virtual const mpa::PeerOffer& offer() const = 0;
   /// Returns the Carrier::peer_identity() of the connection; empty without a carrier.
   virtual const std::string& peer_identity() const = 0;
-  /// Returns whether the request is undecided and the peer has not closed the connection.
+  /// Returns whether the request still has to be accepted or rejected, and the peer has not closed
+  /// the connection.
   virtual bool peer_waits() const = 0;
   /// Call before accept() if the application has recognized the peer, by its private data for
   /// example. Then the set-up is not evicted while it waits for the peer's RTR.

@@ -14,8 +14,8 @@
 
 namespace iwarp::options {
 
-/// Which peers a queue pair may reach without rdma_cm (ibv_rc_pingpong, perftest without -R): none,
-/// programs on this host, or programs on any host.
+/// The peers to which a program may connect a queue pair without rdma_cm (as ibv_rc_pingpong does,
+/// and perftest without -R): none, programs on this host, or programs on any host.
 enum class OutOfBandPeers : std::uint8_t { kOff, kLoopback, kOn };
 
 /// The kind of device that programs see. The wire protocol is iWARP in either case.
