@@ -87,7 +87,7 @@ Boundary BoundarySearch::find(View in, const Hints& hints, bool last) {
       if (startup == true) return {.kind = Kind::kStartup, .at = at};
       if (!startup && !last) return {.kind = Kind::kMore, .at = at};
     }
-    // FPDUs begin at multiples of 4.
+    // FPDUs begin at multiples of 4 in full operation, so none begins here.
     if (hints.position && (*hints.position + at) % 4 != 0) continue;
     auto trial = Trial::kNo;
     if (hints.marked != true) {

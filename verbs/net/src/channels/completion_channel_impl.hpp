@@ -40,7 +40,7 @@ struct CompletionChannel::Impl {
     bool is_watching() const { return watched_.load() != 0; }
     bool add(int fd) const { return epoll_.add(fd, EPOLLIN, nullptr); }
 
-    // Called with the lock of a feed held.
+    // A feed calls the following functions with its lock held.
     std::atomic<bool>* owed() override { return owed_; }
     bool watch(const SocketSet& set) override {
       if (!add(set.fd())) return false;

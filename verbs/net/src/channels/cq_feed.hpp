@@ -42,7 +42,7 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   /// Sets the queue, which must live until stop(). Call before any other function.
   void feeds(verbs::CompletionQueue& queue) { queue_ = &queue; }
 
-  // Progress
+  // Overrides of verbs::Progress.
   void make_progress() override;
   void armed() override;
 

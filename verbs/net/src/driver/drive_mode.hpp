@@ -15,8 +15,8 @@ namespace iwarp::net {
 
 enum class DriveMode : std::uint8_t {
   kWorker,   ///< the worker reads the socket when its reactor wakes it
-  kPoller,   ///< a thread that polls an empty completion queue all the time; the worker sleeps
-  kSleeper,  ///< a thread that sleeps on the socket through a completion channel; the worker sleeps
+  kPoller,   ///< a thread reads the socket when it polls the empty queue; the worker sleeps
+  kSleeper,  ///< the socket wakes a thread that sleeps on a completion channel; the worker sleeps
 };
 std::string_view to_string(DriveMode mode);
 

@@ -12,14 +12,14 @@ class SocketSet;
 
 class Driven {
  public:
-  // For polls of an empty queue:
+  // Calls for polls of an empty completion queue:
   /// Receives and sends as much as possible without waiting. `frequent`: more polls will follow, so
   /// the worker thread sleeps until let_go().
   virtual void poll(bool frequent) = 0;
   /// Does the same as poll(), for a caller that knows what the socket is ready for. Returns whether
   /// there was input, or another thread is driving, which may have taken the input.
   virtual bool polled(bool readable, bool room) = 0;
-  // For threads that sleep on the socket:
+  // Calls for threads that sleep on the socket:
   /// Call when a thread starts to sleep on the socket: the socket does not wake the worker thread
   /// until let_go().
   virtual void sleep_on() = 0;
@@ -40,7 +40,7 @@ class Driven {
   /// Sends the posts that are held back to be coalesced. Call when the application polls or is
   /// about to sleep.
   virtual void flush_posts() = 0;
-  // For calls that take away what posted requests need, such as their memory:
+  // Calls before an operation takes away memory or rights that posted requests need:
   /// Returns whether a request posted before this call may not have been given to the socket yet.
   virtual bool may_hold_posts() const = 0;
   /// Returns when the requests posted before this call have been sent, as far as the socket accepts

@@ -161,7 +161,7 @@ bool DrivenConnection::receive() {
     message.msg_iov = pieces.data();
     message.msg_iovlen = count;
     ++a.receive_calls;
-    // A carrier may consume octets of the socket and deliver none yet.
+    // Note the input now: the carrier may read octets from the socket and deliver none yet.
     if (a.carrier != nullptr && is_exposed() && has_something(a.socket.get())) octets_came();
     if (!take(receive_plan(a.carrier.get(), a.socket.get(), message), octets)) return false;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// getaddrinfo(3) in a detached thread.
+// Calls getaddrinfo(3) in a detached thread.
 #include "iwarp/net/name_lookup.hpp"
 
 #include <netdb.h>

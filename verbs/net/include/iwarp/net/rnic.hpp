@@ -173,9 +173,9 @@ class Rnic {
   /// Returns the options with which the device was opened.
   const RnicOptions& options() const;
 
-  /// For the classes of this layer.
+  /// The implementation, which only classes of this layer use.
   struct Impl;
-  /// For the classes of this layer.
+  /// Returns the implementation. For classes of this layer.
   Impl& impl() { return *impl_; }
 
  private:

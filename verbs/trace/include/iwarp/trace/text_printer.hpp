@@ -39,7 +39,7 @@ class TextPrinter final : public verbs::WireTap {
 
   /// Passes the text of each frame to `sink`.
   TextPrinter(PrinterOptions options, Sink sink);
-  /// `out` must outlive this; it is flushed after each frame.
+  /// Writes the text of each frame to `out`, which must outlive this object, and flushes `out`.
   TextPrinter(PrinterOptions options, std::ostream& out);
 
   void octets(bool outbound, bytes::View octets, mpa::TimePoint now) override;
