@@ -23,16 +23,16 @@ inline constexpr std::size_t kUntaggedHeaderSize = 18;
 struct SegmentHeader {
   bool tagged = false;                 ///< T [DDP-12]
   bool last = false;                   ///< L [DDP-13]
-  std::uint8_t version = kDdpVersion;  ///< DV, the same in every segment [DDP-21]
-  std::uint8_t rsvd_ulp = 0;           ///< first octet of RsvdULP, both models
+  std::uint8_t version = kDdpVersion;  ///< DV: every segment has the same version [DDP-21]
+  std::uint8_t rsvd_ulp = 0;           ///< first octet of RsvdULP, tagged and untagged
   std::uint32_t rsvd_ulp_rest = 0;     ///< the other four octets, untagged only [DDP-28]
-  Stag stag;                           ///< tagged
-  TaggedOffset to;                     ///< tagged
-  Qn qn = 0;                           ///< untagged
-  Msn msn;                             ///< untagged
-  std::uint32_t mo = 0;                ///< untagged: octet offset of this payload in the message
+  Stag stag;                           ///< tagged: STag
+  TaggedOffset to;                     ///< tagged: TO
+  Qn qn = 0;                           ///< untagged: QN
+  Msn msn;                             ///< untagged: MSN
+  std::uint32_t mo = 0;                ///< untagged: MO, the offset of this payload in the message
 
-  /// Returns its size on the wire in octets.
+  /// Returns the size of the header on the wire in octets.
   constexpr std::size_t size() const { return tagged ? kTaggedHeaderSize : kUntaggedHeaderSize; }
 };
 
@@ -43,14 +43,16 @@ std::size_t header_size(bytes::View octets);
 /// Decodes the header at the start of a ULPDU. Returns false, and leaves `out` unchanged, if the
 /// ULPDU is too short for it. Ignores the reserved bits. [DDP-19]
 bool decode(bytes::View ulpdu, SegmentHeader& out);
-/// As decode(). Fails with the fault kHeaderTooShort (1/0/00): no RFC assigns a code.
+/// Returns the header at the start of a ULPDU, as decode() does. Fails with the fault
+/// kHeaderTooShort (1/0/00, because no RFC assigns a code) if the ULPDU is too short.
 bytes::Result<SegmentHeader> decode_segment_header(bytes::View ulpdu);
 inline constexpr Fault kHeaderTooShort{Layer::kDdp, 0, 0x00, "ULPDU shorter than its DDP header"};
 
 /// Writes header.size() octets to `at`, and returns their number. Reserved bits are zero. [DDP-18]
 /// [DDP-22] [DDP-27]
 std::size_t encode(const SegmentHeader& header, std::byte* at);
-/// As above; writes nothing, and makes `out` not ok(), if there is no room.
+/// Writes the header to `out`. If `out` has no room for it, writes nothing; out.ok() is false from
+/// then on.
 void encode(const SegmentHeader& header, bytes::Writer& out);
 
 /// Describes a header on one line.
@@ -58,14 +60,14 @@ std::string describe_header(const SegmentHeader& header);
 /// Describes header and size of the payload on one line; works on truncated octets too.
 std::string describe_segment(bytes::View ulpdu);
 
-// Inline: several calls for each message.
+// Inline, because the stack calls these functions several times for each message.
 
 namespace wire {
 inline constexpr std::uint8_t kTaggedFlag = 0x80;
 inline constexpr std::uint8_t kLastFlag = 0x40;
 inline constexpr std::uint8_t kVersionMask = 0x03;
 
-// Octets from the start of the header: the first two are in both kinds.
+// Offsets of the fields in the header, in octets. Both kinds of header have kRsvdUlp.
 inline constexpr std::size_t kRsvdUlp = 1;
 inline constexpr std::size_t kStag = 2;
 inline constexpr std::size_t kTo = 6;

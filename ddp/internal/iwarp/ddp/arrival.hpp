@@ -10,14 +10,16 @@ namespace iwarp::ddp {
 /// A buffer that the ULP has posted to an untagged queue.
 struct UntaggedBuffer {
   bytes::Scatter pieces;
-  /// Set to false if none is posted and the ULP waits for one instead of ending the stream.
+  /// The ULP sets this to false if no buffer is posted and it waits for one instead of ending the
+  /// stream.
   bool ready = true;
 };
 
 /// A whole message, which has been placed; every message before it has been delivered.
 struct Delivery {
-  const SegmentHeader& header;  ///< of its last segment [DDP-29] [DDP-53] [DDP-54]
-  std::uint32_t length = 0;     ///< untagged: of the message; tagged: of the last segment
+  const SegmentHeader& header;  ///< header of the last segment [DDP-29] [DDP-53] [DDP-54]
+  /// Payload octets: untagged, of the message; tagged, of the last segment.
+  std::uint32_t length = 0;
 };
 
 /// The segment that is arriving, and where its payload belongs.

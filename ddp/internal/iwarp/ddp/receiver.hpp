@@ -19,8 +19,8 @@ namespace iwarp::ddp {
 /// object at every call. It has
 ///
 ///   bytes::Check admit(const SegmentHeader& header);
-///     Checks whether a segment with this header may arrive now, as far as that is the ULP's to
-///     decide: RsvdULP above all. Called once per segment, before any other call.
+///     Checks the parts of the header that only the ULP understands, above all RsvdULP: whether a
+///     segment with this header may arrive now. Called once per segment, before any other call.
 ///   bytes::Check tagged_target(const SegmentHeader& header, std::uint32_t length,
 ///                              bytes::Scatter& target);
 ///     Sets the empty `target` to the memory for the `length` > 0 octets of a tagged segment.
@@ -29,13 +29,14 @@ namespace iwarp::ddp {
 ///   bytes::Check untagged_buffer(const SegmentHeader& first, UntaggedBuffer& buffer);
 ///     Sets the empty `buffer` to the one for the message that starts with this segment. [DDP-68]
 ///   bytes::Check deliver(const Delivery& delivery);
-///     A message is complete. Called in the order sent, once for each. [DDP-50] [DDP-51] [DDP-52]
+///     Reports a complete message. Called once per message, in the order in which the peer sent
+///     them. [DDP-50] [DDP-51] [DDP-52]
 class Receiver {
  public:
   /// Begins a segment of `ulpdu_length` octets, as the lower layer counts them [DDP-7]. `prefix`
-  /// holds at least its DDP header, or all of the ULPDU if that is shorter. Makes all checks,
-  /// before an octet is placed [DDP-78]. If they pass, arrival() says where the payload goes. Fails
-  /// with kHeaderTooShort, an untagged or tagged fault of types.hpp, or a fault of the sink.
+  /// holds at least its DDP header, or all of the ULPDU if that is shorter. Makes all checks before
+  /// the caller places an octet [DDP-78]. If they pass, arrival() says where the payload goes.
+  /// Fails with kHeaderTooShort, an untagged or tagged fault of types.hpp, or a fault of the sink.
   template <typename Sink>
   bytes::Check begin(Sink& sink, bytes::View prefix, std::size_t ulpdu_length) {
     if (fault_) return bytes::fault(*fault_);  // [DDP-81]
@@ -53,20 +54,20 @@ class Receiver {
 
   /// Returns the segment last begun, valid until the next begin().
   const Arrival& arrival() const { return current_; }
-  /// Returns its header, which a Terminate echoes. [DDP-80]
+  /// Returns the header of the segment last begun, which a Terminate echoes. [DDP-80]
   const SegmentHeader& current() const { return current_.header; }
 
   /// Returns the MSN that the next message on the queue must have.
   Msn expected_msn(Qn qn) const { return queues_[qn].expected; }
-  /// Sets it, for tests of the wrap at 2^32.
+  /// Sets the MSN that the next message must have, for tests of the wrap at 2^32.
   void set_expected_msn(Qn qn, Msn msn) { queues_[qn].expected = msn; }
 
  private:
   struct Queue {
     Msn expected;
-    bool open = false;  ///< a message is arriving in `buffer`
+    bool open = false;  ///< a message has begun to arrive in `buffer` and is not complete
     std::uint32_t next_mo = 0;
-    std::size_t size = 0;  ///< octets of the buffer
+    std::size_t size = 0;  ///< octets that `buffer` holds
     UntaggedBuffer buffer;
   };
 
@@ -86,7 +87,7 @@ class Receiver {
   template <typename Sink>
   bytes::Check open(Sink& sink, Queue& queue);
   [[gnu::cold, gnu::noinline]] bytes::Check latch(const Fault& fault) {
-    fault_ = fault;  // Nothing of the segment counts. [DDP-79]
+    fault_ = fault;  // The caller drops the whole segment. [DDP-79]
     return bytes::fault(fault);
   }
 
@@ -122,7 +123,7 @@ inline bytes::Check Receiver::open(Sink& sink, Queue& queue) {
   queue.buffer.ready = true;
   if (const auto asked = sink.untagged_buffer(current_.header, queue.buffer); !asked) return asked;
   queue.open = queue.buffer.ready;
-  // A message is shorter than 2^32 octets, so a larger buffer is not used up. [DDP-38]
+  // A message is shorter than 2^32 octets, so the rest of a larger buffer stays unused. [DDP-38]
   queue.size = std::min<std::size_t>(bytes::total_size(queue.buffer.pieces),
                                      std::numeric_limits<std::uint32_t>::max());
   return {};

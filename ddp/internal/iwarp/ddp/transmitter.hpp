@@ -16,31 +16,31 @@ namespace iwarp::ddp {
 /// A message submitted by the ULP.
 struct Message {
   bool tagged = false;
-  std::uint8_t rsvd_ulp = 0;        ///< the same in every segment [DDP-23] [DDP-28]
-  std::uint32_t rsvd_ulp_rest = 0;  ///< untagged only
-  Stag stag;                        ///< tagged [DDP-42]
-  TaggedOffset to;                  ///< tagged: of the first octet
-  Qn qn = 0;                        ///< untagged, below kQueues
-  std::uint32_t length = 0;         ///< octets; below 2^32 by its type [DDP-38]
+  std::uint8_t rsvd_ulp = 0;        ///< first octet of RsvdULP in every segment [DDP-23] [DDP-28]
+  std::uint32_t rsvd_ulp_rest = 0;  ///< untagged: the other four octets
+  Stag stag;                        ///< tagged: STag of the peer's buffer [DDP-42]
+  TaggedOffset to;                  ///< tagged: TO of the message's first octet
+  Qn qn = 0;                        ///< untagged: QN, below kQueues
+  std::uint32_t length = 0;         ///< payload octets; the type limits it to below 2^32 [DDP-38]
 };
 
 /// A segment: its header, and the octets of the message that follow it.
 struct Segment {
   SegmentHeader header;
-  std::uint32_t offset = 0;  ///< of the payload in the message
+  std::uint32_t offset = 0;  ///< where the payload begins in the message
   std::uint32_t length = 0;  ///< octets of payload
 };
 
 /// The sending half of a DDP stream. Not thread-safe.
 class Transmitter {
  public:
-  /// Starts a message; only while idle(). An untagged message takes the next MSN of its queue.
+  /// Starts a message. Call only while idle(). An untagged message takes the next MSN of its queue.
   void start(const Message& message);
   /// Returns whether no message was started, or next() has returned its last segment.
   bool idle() const { return idle_; }
   /// Returns the next segment: header and payload have `mulpdu` octets (at least 128), or fewer in
-  /// the last segment. `mulpdu` may change between calls. Not while idle(). Valid until the next
-  /// call. [DDP-2] [DDP-37] [MPA-50]
+  /// the last segment. `mulpdu` may change between calls. Call only while a message is in progress,
+  /// that is, not idle(). The result is valid until the next call. [DDP-2] [DDP-37] [MPA-50]
   const Segment& next(std::size_t mulpdu);
   /// Returns how many octets of the present message next() has not returned yet.
   std::uint32_t remaining() const { return idle_ ? 0 : length_ - offset_; }
@@ -49,7 +49,7 @@ class Transmitter {
 
   /// Returns the MSN of the next message on the queue.
   Msn next_msn(Qn qn) const { return msn_[qn]; }
-  /// Sets it, for tests of the wrap at 2^32.
+  /// Sets the MSN of the next message, for tests of the wrap at 2^32.
   void set_next_msn(Qn qn, Msn msn) { msn_[qn] = msn; }
 
  private:
@@ -61,11 +61,11 @@ class Transmitter {
   bool idle_ = true;
 };
 
-// Inline: a message of the ULP is seldom more than one segment.
+// Inline, because most messages are one segment: each costs one call of start() and one of next().
 
 inline void Transmitter::start(const Message& message) {
-  assert(idle_);                       // One message after the other, as submitted. [DDP-47]
-  SegmentHeader& h = segment_.header;  // Keeps the version and the fields that next() sets.
+  assert(idle_);                       // Messages are sent whole, in the order submitted. [DDP-47]
+  SegmentHeader& h = segment_.header;  // The version and next()'s fields stay.
   h.tagged = message.tagged;
   h.rsvd_ulp = message.rsvd_ulp;
   if (message.tagged) {
