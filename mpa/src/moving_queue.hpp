@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MovingQueue: first in, first out, in one piece of memory, so that its elements are a range. It
-// starts over at the beginning whenever it runs empty, and so stays in the cache. Only make_room()
-// grows it and moves its elements.
+// MovingQueue: a first-in, first-out queue in one piece of memory, so that its elements are a
+// contiguous range. Whenever the queue runs empty, it starts over at the beginning of its memory,
+// which therefore stays in the cache. Only make_room() grows the queue and moves its elements.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class MovingQueue {
   }
 
  private:
-  // Leaves at least half of the memory free at the end, so that it is seldom called.
+  // Leaves at least half of the memory free at the end, so that move() is seldom needed again.
   [[gnu::noinline]] void move(std::size_t more) {
     const auto count = size();
     const auto needed = 2 * (count + more);
@@ -55,7 +55,7 @@ class MovingQueue {
   std::unique_ptr<T[]> items_;
   T* first_ = nullptr;
   T* last_ = nullptr;
-  T* limit_ = nullptr;  ///< end of the memory
+  T* limit_ = nullptr;  ///< end of the memory of items_
 };
 
 }  // namespace iwarp::mpa

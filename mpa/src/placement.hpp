@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One FPDU whose payload goes straight to its destination: the memory that the next wire octets
-// belong to, the CRC over the octets received, and the markers. PAD, CRC and a marker between them
-// ("the trailer") stay with the Deframer, which owns the staging area. Nothing is checked here.
+// Placement: one FPDU whose payload is received straight into its destination. Determines the
+// memory for the next wire octets, computes the CRC over the octets received, and collects the
+// markers. The Deframer, which owns the staging area, receives "the trailer" there: PAD, CRC and a
+// marker between them. Placement checks nothing.
 #pragma once
 
 #include <array>
@@ -15,8 +16,8 @@ namespace iwarp::mpa {
 
 class Placement {
  public:
-  /// Begins: `staged` holds those of the first wire octets of the FPDU that have arrived. Copies
-  /// the payload among them to `target`. Returns how many octets were copied.
+  /// Begins a placement. `staged` holds the wire octets of the FPDU that have arrived so far.
+  /// Copies the payload among them to `target`. Returns how many octets were copied.
   std::size_t begin(const FpduLayout& layout, bool crc, std::size_t header_size,
                     const bytes::Scatter& target, bytes::View staged);
   /// Directs the rest of the payload into memory of this object.
@@ -27,15 +28,16 @@ class Placement {
   /// Returns how many octets before the trailer are still missing.
   std::size_t missing() const { return trailer_offset() - arrived_; }
 
-  /// Calls piece(Span) for the memory of the missing octets, in stream order.
+  /// Calls piece(Span) for each piece of memory for the missing octets, in stream order.
   template <typename Piece>
   void plan(Piece piece);
-  /// The next octets have arrived in `memory`, which is (the first part of) a piece of the plan.
+  /// Reports that the next octets have arrived in `memory`, which is a piece of plan() or its first
+  /// part.
   void arrived(bytes::View memory);
 
   /// Returns the CRC over all wire octets before the trailer.
   std::uint32_t crc() const { return crc_; }
-  /// Returns the marker with that index; it is before the trailer.
+  /// Returns the octets of marker `index`, which must be before the trailer.
   bytes::View marker(std::size_t index) const { return markers_[index]; }
 
  private:
@@ -43,7 +45,7 @@ class Placement {
 
   FpduLayout layout_;
   bool check_crc_ = true;
-  std::size_t arrived_ = 0;  ///< wire octets; at most trailer_offset()
+  std::size_t arrived_ = 0;  ///< wire octets that have arrived; at most trailer_offset()
   std::uint32_t crc_ = 0;
   bytes::Scatter target_;
   std::size_t target_done_ = 0;  ///< octets of target_ that hold payload

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rings of framers that have nothing queued. A thread keeps each ring that it has emptied for the
-// next framer that it fills: the ring stays in the cache of one processor however many connections
-// take turns, and an idle connection has no ring.
+// Spare rings: a framer with nothing queued has no ring. The thread that emptied the ring keeps it
+// for the next framer that it fills, so that the ring stays in the cache of one processor however
+// many connections the thread serves in turn.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ namespace iwarp::mpa {
 
 using Ring = std::unique_ptr<std::byte[]>;
 
-/// The rings of one thread. Without a destructor, so that an access need not check for
-/// construction.
+/// The spare rings of one thread. The type has no destructor, so that access to the thread-local
+/// variable need not check whether it has been constructed.
 struct SpareRings {
   struct Spare {
     std::byte* octets;
@@ -22,17 +22,18 @@ struct SpareRings {
   };
   std::array<Spare, 4> rings;
   std::uint8_t count;
-  std::uint8_t limit;  ///< 0 before the first ring, and once the thread ends
+  std::uint8_t limit;  ///< largest `count`; 0 before the first ring and once the thread ends
   bool is_over;
 };
-// Found without a function call, in a shared library too.
+// The TLS model lets code of a shared library access the variable without a function call.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareRings spare_rings;
 
-/// Lets this thread hold rings, once. Returns false if it may not hold any more.
+/// Sets the limit of this thread's spare rings at the first call. Returns false if the thread may
+/// not hold another ring.
 bool begin_to_hold();
 
-/// Returns a ring of `size` octets: the last one that this thread gave back, if it has that size,
-/// otherwise a new one. Throws std::bad_alloc.
+/// Returns a ring of `size` octets: the ring that this thread gave back last, if it has that size,
+/// otherwise a new ring. Throws std::bad_alloc.
 inline Ring take_ring(std::size_t size) {
   SpareRings& spares = spare_rings;
   if (spares.count != 0 && spares.rings[spares.count - 1U].size == size) [[likely]]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels, one definition per source file. Which of them exist depends on the target
-// architecture; which of them may run is decided by their supported() at run time.
+// The kernels, one definition per source file. The target architecture determines which kernels
+// exist; at run time, supported() of each kernel determines whether the processor can run it.
 #pragma once
 
 #include "iwarp/crc32c/crc32c.hpp"

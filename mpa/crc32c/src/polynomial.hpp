@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic modulo the CRC32c polynomial, at compile time: every constant and table of the kernels
-// is computed from kPolynomial, none is written by hand. Representation ("reflected"): bit 31 of a
-// residue is the coefficient of x^0, bit 0 that of x^31.
+// is computed from kPolynomial, so that none is written by hand. Representation ("reflected"): bit
+// 31 of a residue is the coefficient of x^0, bit 0 that of x^31.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@ namespace iwarp::crc32c {
 
 inline constexpr std::uint32_t kPolynomial = 0x82F63B78;
 
-/// a(x) * x mod P(x).
+/// Returns a(x) * x mod P(x).
 constexpr std::uint32_t times_x(std::uint32_t a) {
   return (a >> 1) ^ ((a & 1) != 0 ? kPolynomial : 0);
 }
 
-/// a(x) * b(x) mod P(x).
+/// Returns a(x) * b(x) mod P(x).
 constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
   std::uint32_t product = 0;
   for (std::uint32_t bit = 0x80000000; bit != 0; bit >>= 1) {
@@ -27,7 +27,7 @@ constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
   return product;
 }
 
-/// x^n mod P(x), by repeated squaring.
+/// Returns x^n mod P(x), by repeated squaring.
 constexpr std::uint32_t x_to_the(std::size_t n) {
   std::uint32_t result = 0x80000000;
   std::uint32_t square = 0x40000000;
@@ -39,7 +39,7 @@ constexpr std::uint32_t x_to_the(std::size_t n) {
 }
 static_assert(x_to_the(32) == kPolynomial);
 
-/// Slicing tables: kTables[k][b] is the register after octet `b` and then k zero octets.
+/// Slicing tables: tables[k][b] is the CRC register after octet `b` and then k zero octets.
 using SlicingTables = std::array<std::array<std::uint32_t, 256>, 8>;
 constexpr SlicingTables make_slicing_tables() {
   SlicingTables tables{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the x86-64 kernels: loads that may also store (the fused copy), and the plain chain of
-// CRC32 instructions for ranges too short for the wider kernels. `state` is the CRC register, that
-// is the complement of a CRC value. Include only where __x86_64__ is defined.
+// Code that the x86-64 kernels share: loads that may also store (the fused copy), and the plain
+// chain of CRC32 instructions for ranges too short for the wider kernels. `state` is the CRC
+// register, which is the complement of a CRC value. Include only where __x86_64__ is defined.
 #pragma once
 
 #include <nmmintrin.h>
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-/// Helpers must be inlined into a caller that has the target attribute as well.
+/// Declares a helper. It has to be inlined, so its caller needs the same target attribute.
 #define IWARP_CRC32C_SSE __attribute__((target("sse4.2,pclmul"))) inline
 
 namespace iwarp::crc32c {
@@ -24,7 +24,7 @@ inline Word take_word([[maybe_unused]] std::byte* to, const std::byte* from, std
   return word;
 }
 
-/// Continues `state` over kOctets from `i` on, and advances `i`.
+/// Continues `state` over the kOctets octets at offset `i`, and advances `i` by kOctets.
 template <bool kCopy, std::size_t kOctets>
 IWARP_CRC32C_SSE std::uint64_t words(std::uint64_t state, std::byte* to, const std::byte* at,
                                      std::size_t& i) {

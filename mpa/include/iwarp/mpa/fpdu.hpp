@@ -17,8 +17,8 @@ inline constexpr std::size_t kMarkerInterval = 512;
 inline constexpr std::size_t kMinMulpdu = 128;
 inline constexpr std::size_t kMaxMulpdu = 64768;
 
-/// The largest ULPDU that DDP may hand down. A type of its own, because it is neither the EMSS nor
-/// the size of an FPDU.
+/// The largest ULPDU that DDP may hand down. It is a type of its own so that it cannot be confused
+/// with the EMSS or the size of an FPDU.
 struct Mulpdu {
   std::size_t octets = kMinMulpdu;
   constexpr bool operator==(const Mulpdu&) const = default;
@@ -29,7 +29,7 @@ constexpr std::size_t pad_size(std::size_t ulpdu_length) {
   return (4 - (kLengthFieldSize + ulpdu_length) % 4) % 4;
 }
 
-/// Returns the octets of an FPDU without markers: length field, ULPDU, PAD, CRC.
+/// Returns the size of an FPDU without markers in octets: length field, ULPDU, PAD and CRC.
 constexpr std::size_t fpdu_size(std::size_t ulpdu_length) {
   return kLengthFieldSize + ulpdu_length + pad_size(ulpdu_length) + kCrcSize;
 }
@@ -49,8 +49,9 @@ constexpr std::array<std::byte, kCrcSize> crc_octets(std::uint32_t crc) {
 /// counted) sent from stream position `position` on. A marker at the very end is not counted.
 std::size_t markers_within(std::uint64_t position, std::size_t octets);
 
-/// Returns the MULPDU for an effective maximum segment size in octets; 0: unknown, an Ethernet MTU
-/// is assumed. Always in 128..64768. [MPA-4] [MPA-6] [MPA-47] [MPA-48] [MPA-51] [MPA-53]
+/// Returns the MULPDU for an effective maximum segment size in octets. If `emss` is 0 (unknown),
+/// assumes an Ethernet MTU. The result is always in 128..64768. [MPA-4] [MPA-6] [MPA-47] [MPA-48]
+/// [MPA-51] [MPA-53]
 Mulpdu mulpdu_for(std::size_t emss, bool markers);
 
 }  // namespace iwarp::mpa

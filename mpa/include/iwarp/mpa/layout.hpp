@@ -18,17 +18,19 @@ inline constexpr std::size_t kMaxLengthField = 65535;
 constexpr std::size_t max_markers(std::size_t ulpdu_length) {
   return fpdu_size(ulpdu_length) / (kMarkerInterval - kMarkerSize) + 1;
 }
-/// Markers of the largest FPDU, and its size with them.
+/// The largest number of markers in an FPDU, and the size of the largest FPDU with its markers.
 inline constexpr std::size_t kMaxMarkers = max_markers(kMaxLengthField);
 inline constexpr std::size_t kMaxWireSize = fpdu_size(kMaxLengthField) + kMarkerSize * kMaxMarkers;
 
-/// Returns the octets between `position` and the next marker; 0 if a marker is due now. [MPA-25]
+/// Returns how many octets lie between `position` and the next marker; 0 if a marker is due at
+/// `position`. [MPA-25]
 constexpr std::size_t to_next_marker(std::uint64_t position) {
   return static_cast<std::size_t>(-position % kMarkerInterval);
 }
 
-/// Returns the octets of the marker directly before ULPDU_Length of the FPDU that begins at
-/// `position`, which belongs to that FPDU; 0 if there is none. [MPA-29]
+/// Returns the size of the leading marker of the FPDU that begins at `position`, that is of a
+/// marker directly before ULPDU_Length, which belongs to the same FPDU. Returns 0 if there is none.
+/// [MPA-29]
 constexpr std::size_t leading_marker_size(std::uint64_t position, bool markers) {
   return markers && to_next_marker(position) == 0 ? kMarkerSize : 0;
 }
@@ -37,7 +39,7 @@ constexpr std::size_t leading_marker_size(std::uint64_t position, bool markers) 
 class FpduLayout {
  public:
   FpduLayout() = default;
-  /// For the FPDU that begins at stream position `start`, a multiple of 4.
+  /// Computes the layout of the FPDU that begins at stream position `start`, a multiple of 4.
   FpduLayout(std::uint64_t start, bool markers, std::size_t ulpdu_length)
       : ulpdu_length_(ulpdu_length), wire_size_(fpdu_size(ulpdu_length)) {
     if (!markers) return;
@@ -60,8 +62,9 @@ class FpduLayout {
   std::size_t length_offset() const {
     return marker_count_ != 0 && first_marker_ == 0 ? kMarkerSize : 0;
   }
-  /// Returns the FPDUPTR that the marker must hold: its distance from ULPDU_Length, 0 for a leading
-  /// one, modulo 2^16, which only lengths above the RFC's limit exceed. [MPA-27] [MPA-28] [MPA-30]
+  /// Returns the FPDUPTR that marker `index` must hold: its distance from ULPDU_Length, or 0 for a
+  /// leading marker. The result is modulo 2^16, which matters only for lengths above the RFC's
+  /// limit. [MPA-27] [MPA-28] [MPA-30]
   std::uint16_t fpduptr(std::size_t index) const {
     const std::size_t offset = marker_offset(index);
     return offset == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>(offset - length_offset());
@@ -83,7 +86,7 @@ class FpduLayout {
     std::size_t offset;
     std::size_t size;
     bool marker;
-    std::size_t marker_index;  ///< if `marker`
+    std::size_t marker_index;  ///< index of the marker, if `marker`
   };
   /// Calls visit(Run) for each run of the range [from, to), in order.
   template <typename Visit>

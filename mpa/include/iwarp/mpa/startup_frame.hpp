@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPA Request and Reply frames (RFC 5044 section 7.1.1) and the RFC 6581 enhanced connection word.
-// The codec judges shape only: key, lengths. Revision, flags and their consequences are startup's.
+// The codec checks only the key and the lengths; Startup judges the revision and the flags.
 #pragma once
 
 #include <algorithm>
@@ -18,32 +18,33 @@ namespace iwarp::mpa {
 inline constexpr std::size_t kStartupHeaderSize = 20;
 inline constexpr std::size_t kMaxPrivateData = 512;
 inline constexpr std::size_t kEnhancedWordSize = 4;
-/// Octets of private data, the word included, that every known peer accepts; kernel siw and cxgb4
-/// refuse more.
+/// Every known peer accepts private data of this many octets, the enhanced word included; kernel
+/// siw and cxgb4 refuse more.
 inline constexpr std::size_t kPortablePrivateData = 256;
-/// The tag is omitted if the private data, word and tag included, would be longer than this.
+/// An end omits the extensions tag if the private data, with enhanced word and tag, would have more
+/// octets than this.
 inline constexpr std::size_t kMaxTaggedPrivateData = 248;
-/// IRD or ORD that means "no automatic negotiation" (RFC 6581 section 9.1).
+/// The value of IRD or ORD that means "no automatic negotiation" (RFC 6581 section 9.1).
 inline constexpr std::uint16_t kNoNegotiation = 0x3FFF;
 
 /// The two startup frames: the initiator's Request and the responder's Reply.
 enum class FrameKind : std::uint8_t { kRequest, kReply };
 
-/// What an end supports beyond RFC 5040; each value includes those before it.
+/// What an end supports beyond RFC 5040. Each value includes the values before it.
 enum class Extensions : std::uint8_t {
-  kNone,           ///< nothing
+  kNone,           ///< no extension
   kRfc7306,        ///< atomics and Immediates
   kSendImmediate,  ///< an Immediate may belong to the Send after it
-  kAcknowledged,   ///< this end's requests complete when the peer has acknowledged them
+  kAcknowledged,   ///< the end's own requests complete when its peer has acknowledged them
 };
-/// Returns the part of `said` that both ends have to support: kAcknowledged concerns only one of
-/// them.
+/// Returns the extensions in `said` that both ends have to support, which is all but kAcknowledged:
+/// that one says only how the requests of one end complete.
 constexpr Extensions spoken(Extensions said) { return std::min(said, Extensions::kSendImmediate); }
 
-/// Returns the tag at the end of the private data of an end that supports `said` (not kNone): an
-/// agreement of this stack with itself, see rfc-notes/decisions/0010-agreeing-on-rfc-7306.md and
-/// 0024. A Reply has another tag than a Request, so that a ULP that repeats the private data it was
-/// sent agrees to nothing.
+/// Returns the tag that an end which supports `said` (not kNone) appends to its private data. Only
+/// this stack uses such tags, see rfc-notes/decisions/0010-agreeing-on-rfc-7306.md and 0024. A
+/// Reply has another tag than a Request, so that a ULP that sends the Request's private data back
+/// agrees to nothing.
 constexpr std::string_view extensions_tag(FrameKind kind, Extensions said = Extensions::kRfc7306) {
   const bool request = kind == FrameKind::kRequest;
   if (said == Extensions::kAcknowledged) return request ? "7306 ack" : "ack. too";
@@ -65,7 +66,7 @@ struct StartupFrame {
   bool rejected = false;      ///< R: only meaningful in a Reply
   bool enhanced = false;      ///< S: the private data begins with the enhanced word (RFC 6581)
   std::uint8_t revision = 1;  ///< Rev
-  /// All PD_Length octets, the enhanced word included. Decoded: a view into the input.
+  /// All PD_Length octets, the enhanced word included. In a decoded frame, a view into the input.
   bytes::View private_data;
 };
 
@@ -73,46 +74,47 @@ struct StartupFrame {
 // |A|B|        IRD (14)           |C|D|        ORD (14)           |
 /// The first 4 octets of the private data of an enhanced frame.
 struct EnhancedWord {
-  bool peer_to_peer = false;  ///< A
-  bool rtr_send = false;      ///< B: zero-length Send
-  std::uint16_t ird = 0;      ///< 14 bits
-  bool rtr_write = false;     ///< C: zero-length RDMA Write
-  bool rtr_read = false;      ///< D: zero-length RDMA Read
-  std::uint16_t ord = 0;      ///< 14 bits
+  bool peer_to_peer = false;  ///< A: peer-to-peer mode, with an RTR
+  bool rtr_send = false;      ///< B: the RTR may be a zero-length Send
+  std::uint16_t ird = 0;      ///< IRD, 14 bits
+  bool rtr_write = false;     ///< C: the RTR may be a zero-length RDMA Write
+  bool rtr_read = false;      ///< D: the RTR may be a zero-length RDMA Read
+  std::uint16_t ord = 0;      ///< ORD, 14 bits
   constexpr bool operator==(const EnhancedWord&) const = default;
 };
 
-/// Decodes the word, given in host byte order. Any value is valid.
+/// Decodes an enhanced word, given in host byte order. Any value is valid.
 EnhancedWord decode_enhanced_word(std::uint32_t word);
-/// Returns the word in host byte order. IRD and ORD are cut to 14 bits.
+/// Returns the enhanced word in host byte order. Cuts IRD and ORD to 14 bits.
 std::uint32_t encode(const EnhancedWord& word);
 
-/// Returns what the tag at the end of the ULP's private data (without the word) says; kNone if
-/// there is no tag.
+/// Returns the extensions that the tag at the end of `ulp_private_data` announces, or kNone if
+/// there is no tag. `ulp_private_data` is the private data after the enhanced word.
 Extensions extensions_said(FrameKind kind, bytes::View ulp_private_data);
 /// Returns whether the private data ends with a tag.
 bool ends_with_extensions_tag(FrameKind kind, bytes::View ulp_private_data);
 
-/// The frame is incomplete: it has at least `total` octets.
+/// Result of decoding an incomplete frame: the whole frame has at least `total` octets.
 struct NeedOctets {
   std::size_t total = 0;
 };
 
-/// Returns whether `in`, received instead of a frame, is a TLS handshake or alert, so that the
-/// error can say so.
+/// Returns whether `in`, which was received where a frame was expected, begins with a TLS handshake
+/// or alert. The caller then reports a peer that uses TLS.
 bool begins_with_tls(bytes::View in);
 
 /// Decodes a frame of the expected kind from the start of `in`, which may hold more octets. Fails
-/// with the fault kBadStartupFrame if the key is wrong (from the first octet that differs on) or
-/// PD_Length is above 512. Does not judge revision and flags. [MPA-66] [MPA-68] [MPA-79] [MPA-100]
+/// with the fault kBadStartupFrame if an octet of the key is wrong, even if the key is incomplete,
+/// or if PD_Length is above 512. Does not judge revision and flags. [MPA-66] [MPA-68] [MPA-79]
+/// [MPA-100]
 bytes::Result<std::variant<StartupFrame, NeedOctets>> decode_startup_frame(FrameKind expected,
                                                                            bytes::View in);
 
-/// Returns the octets on the wire of a frame with that much private data.
+/// Returns the size of a frame on the wire, given the octets of its private data.
 constexpr std::size_t startup_frame_size(std::size_t private_data) {
   return kStartupHeaderSize + private_data;
 }
-/// Appends the frame to `out`. private_data.size() <= 512. [MPA-65] [MPA-67] [MPA-78]
+/// Appends the frame to `out`. Its private data has at most 512 octets. [MPA-65] [MPA-67] [MPA-78]
 void encode(const StartupFrame& frame, bytes::Writer& out);
 
 /// Describes a frame on one line; works on truncated and invalid octets too.

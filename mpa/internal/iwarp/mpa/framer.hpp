@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Framer: ULPDUs in, a gather list of stream octets out (RFC 5044 sections 4.1 to 4.4). Adds
-// length, PAD, CRC and, if the peer asked for them, markers. Payload is sent from its place unless
-// the caller decides otherwise; everything else is in one ring of octets owned here. The caller
-// decides what is sent and when; the Framer knows nothing of DDP.
+// length, PAD, CRC and, if the peer asked for them, markers. The gather list refers to the payload
+// where the application has it, unless the caller asks for a copy; everything else is in one ring
+// of octets that the Framer owns. The caller decides what is sent and when; the Framer knows
+// nothing of DDP.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +16,17 @@
 
 namespace iwarp::mpa {
 
-/// Options of a Framer. Limits that would not fit one largest FPDU are raised.
+/// Options of a Framer. The Framer raises limits that are too small for one FPDU of the largest
+/// size.
 struct FramerOptions {
-  bool markers = false;           ///< the peer set M: insert markers toward it [MPA-24] [MPA-70]
-  bool crc = true;                ///< CRC negotiated on; if off, the field is sent as zero [MPA-17]
+  bool markers = false;  ///< the peer set M: insert markers toward it [MPA-24] [MPA-70]
+  bool crc = true;       ///< CRC was negotiated; if not, the field is sent as zero [MPA-17]
   std::size_t ring = 256 * 1024;  ///< octets for headers, trailers, markers and copied payload
   std::size_t max_fpdus = 256;    ///< FPDUs queued at a time
   std::size_t max_pieces = 1024;  ///< gather pieces queued at a time
-  /// Payload up to this many octets is copied next to its header. kMaxMulpdu: all payload is, so
-  /// that it may change as soon as frame() returns without making the CRC wrong.
+  /// Payload of up to this many octets is copied next to its header. With kMaxMulpdu all payload is
+  /// copied; the application may then change it as soon as frame() has returned, and the CRC stays
+  /// right.
   std::size_t copy_below = 512;
   std::uint64_t position = 0;  ///< stream position to begin at, a multiple of 4 (tests)
 };
@@ -35,13 +38,13 @@ struct FramerCounters {
   std::uint64_t pad_octets = 0;
   std::uint64_t octets = 0;         ///< stream octets produced, markers included
   std::uint64_t octets_copied = 0;  ///< payload octets copied: to the ring, or by detach()
-  std::uint64_t octets_crced = 0;   ///< covered by a CRC that was computed
+  std::uint64_t octets_crced = 0;   ///< octets over which a CRC was computed
 };
 
 /// What happens to the payload of an FPDU.
 enum class PayloadMode : std::uint8_t {
-  kInPlace,  ///< if larger than copy_below, sent from its place: must not change until it is sent
-  kCopy,     ///< copied at once, whatever its size
+  kInPlace,  ///< payload above copy_below is not copied: it must not change until it is sent
+  kCopy,     ///< frame() copies the payload, whatever its size
 };
 
 /// The sending half of MPA in full operation. Not thread-safe.
@@ -53,27 +56,28 @@ class Framer {
   Framer(Framer&&) noexcept;
   Framer& operator=(Framer&&) noexcept;
 
-  /// Returns whether an FPDU with this much header and payload can be queued now. If not: send
-  /// something, pop_sent() the FPDUs that have been sent, which occupy their place until then, and
-  /// ask again. With empty queues there is room for any ULPDU up to 64768 octets.
+  /// Returns whether an FPDU with this much header and payload can be queued now. If not, the
+  /// caller sends queued octets, calls pop_sent() for the FPDUs that have been sent, which occupy
+  /// the queue until then, and calls this function again. With empty queues there is room for any
+  /// ULPDU up to 64768 octets.
   bool room(std::size_t header_size, std::size_t payload_size, PayloadMode mode) const {
     return room(need(header_size, payload_size, mode), SIZE_MAX);
   }
-  /// Room that an FPDU needs: for callers that check for the same room repeatedly.
+  /// The room that an FPDU needs, for callers that check repeatedly for the same room.
   struct Need {
-    std::size_t octets = 0;  ///< of the ring
-    std::size_t pieces = 0;  ///< of the gather list
+    std::size_t octets = 0;  ///< octets of the ring
+    std::size_t pieces = 0;  ///< pieces of the gather list
   };
-  /// Returns the room that such an FPDU needs.
+  /// Returns the room that an FPDU with this much header and payload needs.
   Need need(std::size_t header_size, std::size_t payload_size, PayloadMode mode) const;
-  /// Returns whether there is that much room, and less than `queued_below` octets are queued.
+  /// Returns whether there is room for `need`, and fewer than `queued_below` octets are queued.
   bool room(const Need& need, std::size_t queued_below) const;
 
   /// Queues one FPDU whose ULPDU is `header` (copied) and then `payload`. Call only if there is
   /// room(). pop_sent() returns `cookie` once the last octet of the FPDU has been sent.
-  /// header.size() <= 96; the ULPDU is at most 64768 octets. [MPA-3] [MPA-7]
-  /// A fault while the payload is read (bytes::guarded()) leaves part of an FPDU; call
-  /// drop_unsent() before anything else.
+  /// header.size() <= 96; the ULPDU is at most 64768 octets. [MPA-3] [MPA-7] If reading the payload
+  /// faults (see bytes::guarded()), part of an FPDU remains in the queue; call drop_unsent() before
+  /// any other function.
   void frame(bytes::View header, const bytes::Gather& payload, PayloadMode mode,
              std::uint64_t cookie);
 
@@ -87,15 +91,15 @@ class Framer {
   /// Returns the cookie of the next FPDU that has been sent completely, in order, or nullopt.
   std::optional<std::uint64_t> pop_sent();
 
-  /// Copies queued pieces that lie inside `memory`, so that `memory` may go away: it is about to be
-  /// deregistered or invalidated. May allocate. Returns false if some could not be read, at
-  /// bytes::touching.address.
+  /// Copies the queued pieces that lie inside `memory`, which is about to be deregistered or
+  /// invalidated, so that the Framer no longer refers to it. May allocate. Returns false if a piece
+  /// could not be read because of a fault at bytes::touching.address.
   bool detach(bytes::View memory);
-  /// As detach(), for all payload in place.
+  /// Does what detach() does, for all payload that has not been copied.
   bool detach_all();
 
-  /// Drops every queued FPDU of which no octet has been sent, and their cookies; keeps one that is
-  /// partly sent, so that the stream stays well formed. [VRB-20]
+  /// Drops every queued FPDU of which no octet has been sent, with its cookie. Keeps an FPDU that
+  /// has been sent in part, so that the stream stays well formed. [VRB-20]
   void drop_unsent();
 
   /// Returns how many octets are queued.

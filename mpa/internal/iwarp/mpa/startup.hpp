@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Startup: the MPA connection set-up of both roles (RFC 5044 section 7.1, RFC 6581).
-// Runs the startup state machine. Octets and time are arguments. A retry with another revision
-// needs a new TCP connection and is therefore up to the driver (see Failure). The stream may have
-// carried other data before: startup begins at the first octet it is given [MPA-63].
+// Startup: the MPA connection set-up of both roles (RFC 5044 section 7.1, RFC 6581). Runs the
+// startup state machine. The driver passes octets and the time as arguments. Only the driver can
+// retry with another revision, because that needs a new TCP connection (see Failure). The TCP
+// stream may have carried other data before: startup begins at the first octet that receive() is
+// given [MPA-63].
 #pragma once
 
 #include <cstdint>
@@ -17,35 +18,36 @@
 
 namespace iwarp::mpa {
 
-/// The set-up of one connection. Not thread-safe. At or after timeout(), receive() and closed()
-/// only time out.
+/// The set-up of one connection. Not thread-safe. From the time timeout() on, receive() and
+/// closed() do nothing but end startup with a timeout.
 class Startup {
  public:
-  /// Options out of range are brought into it.
+  /// Clamps options that are out of range.
   Startup(Role role, const StartupOptions& options);
 
   /// Initiator: queues the Request and starts the timer. Returns false, and does nothing, if the
-  /// private data has more than 512 octets (508 with revision 2), or it is not in kIdle. [MPA-80]
-  /// [EMPA-10]
+  /// private data has more than 512 octets (508 with revision 2), or the state is not kIdle.
+  /// [MPA-80] [EMPA-10]
   bool request(bytes::View private_data, TimePoint now);
   /// Responder: the TCP connection exists; starts the timer. [MPA-99]
   void listen(TimePoint now);
 
-  /// Processes stream octets; returns how many belong to startup. The others belong to full
-  /// operation, or after a rejection to the ULP's TCP stream. Octets after a Request are a protocol
-  /// error until the ULP has decided. After a failure all octets are dropped. Poll state() and
-  /// transmit() afterwards.
+  /// Processes stream octets, and returns how many of them belong to startup. The octets after
+  /// these belong to full operation or, after a rejection, to the ULP's TCP stream. Octets that
+  /// arrive after a Request and before the ULP's decision are a protocol error. After a failure all
+  /// octets are dropped. Poll state() and transmit() afterwards.
   std::size_t receive(bytes::View octets, TimePoint now);
-  /// The peer closed or reset TCP. Does nothing once startup is over.
+  /// Reports that the peer closed or reset TCP. Does nothing once startup is over.
   void closed(TimePoint now);
 
-  /// Responder in kAwaitDecision: queues the Reply. `ird` and `ord` are what the ULP wants; ord is
-  /// lowered to the peer's IRD and ird raised to 1 for a Read RTR (RFC 6581 section 9.1), see
-  /// negotiated(). Returns false, and does nothing, if the private data has more than 512 octets
-  /// (508 if the Request was enhanced), or in another state.
+  /// Responder in kAwaitDecision: queues the Reply. `ird` and `ord` are the values that the ULP
+  /// wants. Startup lowers the ORD to the peer's IRD, and raises an IRD of 0 to 1 if the RTR is a
+  /// Read (RFC 6581 section 9.1); negotiated() has the result. Returns false, and does nothing, if
+  /// the private data has more than 512 octets (508 if the Request was enhanced), or the state is
+  /// not kAwaitDecision.
   bool accept(bytes::View private_data, std::uint16_t ird, std::uint16_t ord);
-  /// Responder in kAwaitDecision: queues a Reply that rejects the Request. Returns false as
-  /// accept().
+  /// Responder in kAwaitDecision: queues a Reply that rejects the Request. Returns false in the
+  /// cases in which accept() does.
   bool reject(bytes::View private_data);
 
   /// Returns the octets to send, valid until the next call that is not const. Report them with
@@ -54,7 +56,7 @@ class Startup {
     if (state_ == StartupState::kFailed) return {};  // no Reply to a malformed Request [MPA-84]
     return bytes::View(out_).subspan(out_sent_);
   }
-  /// The first `n` octets of transmit() have been sent.
+  /// Reports that the first `n` octets of transmit() have been sent.
   void transmitted(std::size_t n);
 
   /// Returns when to call handle_timeout(), or nullopt if the timer is not running.
@@ -71,7 +73,8 @@ class Startup {
   const std::optional<PeerOffer>& peer_offer() const;
   /// Returns the outcome; valid in kFullOperation.
   const Negotiated& negotiated() const;
-  /// Returns why startup failed: in kFailed, and in kFullOperation if its send_terminate is set.
+  /// Returns why startup failed. Has a value in kFailed, and in kFullOperation if send_terminate is
+  /// set in it.
   const std::optional<Failure>& failure() const;
 
  private:
@@ -96,8 +99,8 @@ class Startup {
   std::size_t out_sent_ = 0;
   std::size_t private_offset_ = kStartupHeaderSize;
   std::size_t private_size_ = 0;
-  Extensions said_ = Extensions::kNone;             ///< initiator: in the Request
-  Extensions peer_extensions_ = Extensions::kNone;  ///< in the peer's frame
+  Extensions said_ = Extensions::kNone;             ///< initiator: extensions in the Request's tag
+  Extensions peer_extensions_ = Extensions::kNone;  ///< extensions in the tag of the peer's frame
   std::optional<TimePoint> deadline_;
   std::optional<PeerOffer> offer_;
   Negotiated negotiated_;

@@ -12,13 +12,13 @@ namespace iwarp::mpa {
 
 /// States of MPA startup.
 enum class StartupState : std::uint8_t {
-  kIdle,           ///< nothing has been sent or received
+  kIdle,           ///< startup has not begun: nothing has been sent or received
   kAwaitReply,     ///< initiator: the Request is queued or sent
   kAwaitRequest,   ///< responder: no whole Request has arrived
   kAwaitDecision,  ///< responder: the ULP has to accept or reject
-  kFullOperation,  ///< done: negotiated() is valid
+  kFullOperation,  ///< startup has succeeded: negotiated() is valid
   kRejected,  ///< Reply with R=1 sent or received; the TCP connection stays open [MPA-86] [MPA-91]
-  kFailed,    ///< close the TCP connection; failure() says why
+  kFailed,    ///< startup has failed (see failure()): the driver closes the TCP connection
 };
 
 /// Returns whether startup is over in this state.
@@ -29,18 +29,18 @@ constexpr bool is_final(StartupState state) {
 
 /// What moves MPA startup from one state to the next.
 enum class StartupEvent : std::uint8_t {
-  kSendRequest,     ///< initiator: the ULP connects
+  kSendRequest,     ///< initiator: the ULP asks to connect
   kListen,          ///< responder: the TCP connection exists
-  kGoodRequest,     ///< a Request for the ULP to decide on
-  kRefusedRequest,  ///< a Request that is rejected without asking the ULP
+  kGoodRequest,     ///< a Request that the ULP has to decide on arrived
+  kRefusedRequest,  ///< a Request arrived that is rejected without asking the ULP
   kAccept,          ///< the ULP accepts
   kReject,          ///< the ULP rejects
-  kGoodReply,       ///< a Reply with R=0 and acceptable terms
-  kUnusableReply,  ///< a Reply with R=0 that needs too much IRD, or no common RTR: Terminate, close
-  kRejectReply,    ///< a Reply with R=1
-  kMalformedFrame,  ///< key, Rev, PD_Length or form is wrong
-  kEarlyOctets,     ///< octets after a Request and before its Reply
-  kConnectionLost,  ///< closed or reset by the peer
+  kGoodReply,       ///< a Reply with R=0 and acceptable terms arrived
+  kUnusableReply,   ///< a Reply with R=0 needs too much IRD or has no common RTR: Terminate, close
+  kRejectReply,     ///< a Reply with R=1 arrived
+  kMalformedFrame,  ///< a frame arrived whose key, Rev, PD_Length or form is wrong
+  kEarlyOctets,     ///< octets arrived after a Request and before its Reply
+  kConnectionLost,  ///< the peer closed or reset the TCP connection
   kTimeout,         ///< the whole exchange took too long
 };
 
@@ -91,7 +91,7 @@ inline constexpr std::array kStartupEdges{
 static_assert(bytes::deterministic(kStartupEdges));
 static_assert(bytes::all_reachable(kStartupEdges, StartupState::kIdle));
 
-/// Return the name of the state or event without its k.
+/// Return the name of the state or event without the leading k.
 const char* to_string(StartupState state);
 const char* to_string(StartupEvent event);
 

@@ -14,9 +14,9 @@
 
 namespace iwarp::bytes {
 
-/// A vector without allocation, for trivially copyable values. Members do what those of std::vector
-/// do; a copy touches only the values in use. Adding more than kCapacity values aborts the process.
-/// Not thread-safe.
+/// A vector that never allocates, for trivially copyable values. Its members do what the members of
+/// std::vector with the same names do. Copying a list copies only the values in use. Adding more
+/// than kCapacity values aborts the process. Not thread-safe.
 template <typename T, std::size_t kCapacity>
 class BoundedList {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -39,14 +39,15 @@ class BoundedList {
     return *this;
   }
 
-  /// Iterators, and the values as an array, valid until the list is destroyed.
+  /// Return iterators, or the values as an array. The pointers are valid until the list is
+  /// destroyed.
   T* begin() { return items_; }
   T* end() { return items_ + size_; }
   const T* begin() const { return items_; }
   const T* end() const { return items_ + size_; }
   T* data() { return items_; }
   const T* data() const { return items_; }
-  /// Return the number of values, and how many there may be.
+  /// Return the number of values, whether it is 0, and the largest number possible.
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   static constexpr std::size_t capacity() { return kCapacity; }
@@ -71,7 +72,7 @@ class BoundedList {
     items_[0] = only;
   }
   void assign(std::span<const T> values) {
-    if (values.size() == 1) return assign(values.front());  // most often; less than a call
+    if (values.size() == 1) return assign(values.front());  // the usual size
     if (values.size() > kCapacity) std::abort();
     size_ = values.size();
     std::ranges::copy(values, items_);
@@ -84,7 +85,7 @@ class BoundedList {
  private:
   void copy(const BoundedList& o) {
     size_ = o.size_;
-    if (size_ == 1) {  // most often; less than a call
+    if (size_ == 1) {  // the usual size
       items_[0] = o.items_[0];
     } else {
       std::copy_n(o.items_, size_, items_);

@@ -40,7 +40,8 @@ constexpr void store_be(std::byte* to, T value) {
   std::copy_n(octets.begin(), sizeof(T), to);
 }
 
-/// Copies `from` to `to`; they do not overlap. Inline for 8 to 32 octets, the length of headers.
+/// Copies `from` to `to`, which must not overlap. Lengths of 8 to 32 octets, those of headers, are
+/// copied without a function call.
 inline void copy_short(std::byte* to, View from) {
   const auto copy_ends = [to, from]<std::size_t kOctets>() {
     std::memcpy(to, from.data(), kOctets);
@@ -55,19 +56,18 @@ inline void copy_short(std::byte* to, View from) {
   }
 }
 
-/// Reads fields from `in`, which must outlive it. Not thread-safe.
+/// Reads fields from `in`, which must outlive the Reader. Not thread-safe.
 class Reader {
  public:
   constexpr explicit Reader(View in) : in_(in) {}
 
-  /// Read the next big-endian integer; 0 if it is not all there.
+  /// Read the next big-endian integer. Return 0 if fewer octets remain than it has.
   constexpr std::uint8_t u8() { return integer<std::uint8_t>(); }
   constexpr std::uint16_t u16() { return integer<std::uint16_t>(); }
   constexpr std::uint32_t u32() { return integer<std::uint32_t>(); }
   constexpr std::uint64_t u64() { return integer<std::uint64_t>(); }
 
-  /// Returns the next `n` octets as a view into the input, or an empty view if they are not all
-  /// there.
+  /// Returns the next `n` octets as a view into the input, or an empty view if fewer remain.
   constexpr View take(std::size_t n) {
     if (!advance(n)) return {};
     return in_.subspan(at_ - n, n);
@@ -101,7 +101,7 @@ class Reader {
   bool ok_ = true;
 };
 
-/// Writes fields to `out`, which must outlive it. Not thread-safe.
+/// Writes fields to `out`, which must outlive the Writer. Not thread-safe.
 class Writer {
  public:
   constexpr explicit Writer(Span out) : out_(out) {}
@@ -120,7 +120,8 @@ class Writer {
       std::memcpy(out_.data() + at_ - octets.size(), octets.data(), octets.size());
     }
   }
-  /// Returns room for the next `n` octets, for the caller to write; empty if it is not all there.
+  /// Returns the next `n` octets of the output for the caller to write, or an empty span if there
+  /// is no room for all of them.
   constexpr Span take(std::size_t n) {
     if (!advance(n)) return {};
     return out_.subspan(at_ - n, n);
@@ -133,7 +134,7 @@ class Writer {
 
   /// Returns whether every field so far fitted.
   constexpr bool ok() const { return ok_; }
-  /// Return the number of octets written so far, and the octets.
+  /// Return how many octets have been written so far, and a view of these octets.
   constexpr std::size_t size() const { return at_; }
   constexpr View written() const { return out_.first(at_); }
 

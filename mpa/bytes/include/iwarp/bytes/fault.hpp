@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fault: a rule that the peer broke, in the terms of the Terminate Control field (RFC 5040 section
-// 4.8). Faults are returned as values. The layer that finds one latches it and accepts nothing
-// more; RDMAP alone turns the first one into a Terminate. "Not enough octets yet" is never a Fault,
-// nor is misuse by the caller.
+// 4.8). Faults are returned as values. The layer that finds a Fault latches it and accepts nothing
+// more. Only RDMAP turns the first Fault into a Terminate. Neither an incomplete frame nor misuse
+// by the caller is ever a Fault.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct [[nodiscard]] Fault {
   std::uint8_t code = 0;  ///< Error Code octet
   const char* why = "";   ///< what is wrong, in a few words; a static string
 
-  /// Compares what is on the wire; the explanation does not count.
+  /// Compares the fields that are on the wire, and not `why`.
   constexpr bool operator==(const Fault& o) const {
     return layer == o.layer && type == o.type && code == o.code;
   }
@@ -30,19 +30,19 @@ struct [[nodiscard]] Fault {
 /// Returns layer, type, code and reason: "1/1/00 invalid STag".
 std::string to_string(const Fault& fault);
 
-/// A value, or the fault of the peer for which there is none.
+/// A value, or the peer's fault because of which there is no value.
 template <typename T>
 using Result = std::expected<T, Fault>;
 
 /// Shorthand: `return fault(mpa::kCrcMismatch);`
 constexpr std::unexpected<Fault> fault(Fault f) { return std::unexpected<Fault>(f); }
 
-/// A Result<void> in two words, which are returned in registers, because every segment is checked
-/// several times.
+/// What Result<void> would be, in two machine words, so that it is returned in registers: every
+/// segment passes several checks.
 class [[nodiscard]] Check {
  public:
   constexpr Check() = default;  ///< passed
-  // NOLINTNEXTLINE(google-explicit-constructor): as std::expected has it
+  // NOLINTNEXTLINE(google-explicit-constructor): std::expected converts implicitly as well
   constexpr Check(const std::unexpected<Fault>& wrong)
       : why_(wrong.error().why), triplet_(pack(wrong.error())) {}
 
@@ -62,7 +62,7 @@ class [[nodiscard]] Check {
            fault.code;
   }
 
-  const char* why_ = nullptr;  ///< every Fault has a reason
+  const char* why_ = nullptr;  ///< null if the check passed; every Fault has a reason
   std::uint64_t triplet_ = 0;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutex: for the short critical sections of the data path, which are mostly uncontended. Then
-// lock() and unlock() are one atomic instruction each, inline; a system call is made only to block,
-// and to wake up a waiter. The second mutex of U. Drepper, "Futexes Are Tricky".
+// Mutex: for the short critical sections of the data path, which are mostly uncontended. Without
+// contention, lock() and unlock() are one inlined atomic instruction each; a system call is made
+// only to block and to wake up a waiter. The algorithm is the second mutex of U. Drepper, "Futexes
+// Are Tricky".
 #pragma once
 
 #include <atomic>
@@ -37,10 +38,11 @@ class Mutex {
  private:
   static constexpr std::uint32_t kFree = 0;
   static constexpr std::uint32_t kTaken = 1;
-  static constexpr std::uint32_t kAwaited = 2;  ///< taken, and other threads may wait
+  /// The mutex is taken, and other threads may wait for it.
+  static constexpr std::uint32_t kAwaited = 2;
 
-  // A thread that has waited cannot know whether others still wait, so it takes the mutex as
-  // awaited.
+  // A thread that has waited does not know whether other threads still wait, so it sets the state
+  // to kAwaited, and its unlock() wakes up a waiter.
   [[gnu::noinline]] void wait() {
     while (state_.exchange(kAwaited, std::memory_order_acquire) != kFree) {
       state_.wait(kAwaited, std::memory_order_relaxed);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Views of octets, and bounded lists of them. Every layer is built on these.
-// A View never owns: the function that hands one out states how long it lives.
-// Lists are of fixed capacity, so that nothing on the data path allocates.
+// A View never owns memory: each function that returns one states how long it is valid.
+// Lists have a fixed capacity, so that nothing on the data path allocates.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ using View = std::span<const std::byte>;
 /// Octets to write. Does not own them.
 using Span = std::span<std::byte>;
 
-/// Scatter/gather elements one work request may name (a Send source, a Receive sink).
+/// The largest number of scatter/gather elements of a work request.
 inline constexpr std::size_t kMaxSge = 16;
 
 /// Where payload comes from: read-only pieces, in order. Does not own them.
@@ -35,7 +35,7 @@ constexpr std::size_t total_size(const Pieces& pieces) {
 }
 
 /// Appends to `out` the pieces that cover [offset, offset + length) of `pieces`. The range must lie
-/// inside.
+/// inside `pieces`.
 template <typename Pieces>
 void append_slice(Pieces& out, const Pieces& pieces, std::size_t offset, std::size_t length) {
   if (length != 0 && pieces.size() == 1) {  // nearly always
@@ -54,7 +54,7 @@ void append_slice(Pieces& out, const Pieces& pieces, std::size_t offset, std::si
   }
 }
 
-/// As append_slice(), but replaces the contents of `out`.
+/// Does what append_slice() does, but replaces the contents of `out`.
 template <typename Pieces>
 void assign_slice(Pieces& out, const Pieces& pieces, std::size_t offset, std::size_t length) {
   if (length != 0 && pieces.size() == 1) {  // nearly always
@@ -64,7 +64,7 @@ void assign_slice(Pieces& out, const Pieces& pieces, std::size_t offset, std::si
   append_slice(out, pieces, offset, length);
 }
 
-/// As append_slice(), but returns the pieces.
+/// Returns the pieces that append_slice() would append.
 template <typename Pieces>
 Pieces slice(const Pieces& pieces, std::size_t offset, std::size_t length) {
   Pieces out;

@@ -2,7 +2,7 @@
 // State machines as data: a constexpr table of edges, each with the rule that requires it. The
 // compiler proves a table deterministic and fully reachable (static_assert). A transition that is
 // not in the table does not happen: step() returns nullopt, and the owner of the machine decides
-// what that means. Holds no state and knows no protocol.
+// what that means. This header holds no state and knows no protocol.
 #pragma once
 
 #include <array>
@@ -11,7 +11,8 @@
 
 namespace iwarp::bytes {
 
-/// In `from`, `event` leads to `to`; `rfc` names the rule. Tables are `std::array`s of edges.
+/// A transition: in state `from`, `event` leads to state `to`; `rfc` names the rule that requires
+/// it. A table is a `std::array` of edges.
 template <typename State, typename Event>
 struct Edge {
   using StateType = State;
@@ -61,7 +62,8 @@ constexpr bool all_reachable(const Edges& edges, StateOf<Edges> start) {
     for (std::size_t i = 0; i < edges.size(); ++i) found |= reached[i] && edges[i].to == state;
     return found;
   };
-  // Each round finds a new edge as long as there is one, so as many rounds as edges suffice.
+  // Each round reaches at least one new edge as long as any is left to reach, so edges.size()
+  // rounds suffice.
   for (std::size_t round = 0; round < edges.size(); ++round) {
     for (std::size_t i = 0; i < edges.size(); ++i) reached[i] = state_reached(edges[i].from);
   }

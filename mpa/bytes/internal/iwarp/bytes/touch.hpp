@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access to memory of the application, which may unmap, protect or truncate what it registered. The
-// processor's fault is then an error of one message and must not end the process. Code that works
-// on messages runs in guarded(); the few places that access such memory mark it; after a fault
-// there the driver's signal handler continues at the end of guarded(). See
-// rfc-notes/decisions/0026.
+// Access to memory of the application, which may unmap, protect or truncate what it registered. If
+// it does, the processor's fault (SIGSEGV or SIGBUS) is an error of one message and must not end
+// the process. Code that works on messages runs in guarded(); the few places that access such
+// memory mark it; after a fault there the driver's signal handler continues at the end of
+// guarded(). See rfc-notes/decisions/0026.
 #pragma once
 
 #include <atomic>
@@ -13,19 +13,19 @@ namespace iwarp::bytes {
 
 /// The guarded access of a thread, for the signal handler.
 struct Touching {
-  void* back = nullptr;                ///< the end of the innermost guarded(), or null
-  bool now = false;                    ///< between begin_touch() and end_touch()
+  void* back = nullptr;                ///< where the innermost guarded() ends, or null
+  bool now = false;                    ///< the thread is between begin_touch() and end_touch()
   const std::byte* address = nullptr;  ///< where the last fault was
 };
-/// The state of the calling thread. Found without a function call, in shared libraries and signal
-/// handlers too.
+/// The state of the calling thread. The TLS model lets code of a shared library and signal handlers
+/// access it without a function call.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local Touching touching;
 
 /// Runs `work(context)`. Returns false if a fault between begin_touch() and end_touch() ended it,
-/// at touching.address. Skips the destructors of objects in the abandoned stack frames: there must
-/// be none.
+/// at touching.address. The destructors of objects in the abandoned stack frames do not run, so
+/// `work` must have no such objects.
 bool guarded(void (*work)(void*), void* context);
-/// As above, for any callable.
+/// Runs `work()`, any callable, as the function above does.
 template <typename Work>
 bool guarded(Work work) {
   return guarded([](void* context) { (*static_cast<Work*>(context))(); }, &work);
@@ -44,8 +44,8 @@ inline void end_touch() {
 
 /// For the signal handler: returns whether leave_touch() may be called.
 inline bool is_touching() { return touching.now && touching.back != nullptr; }
-/// For the signal handler: ends the innermost guarded(), which returns false. `address` is that of
-/// the fault.
+/// For the signal handler: ends the innermost guarded(), which returns false. `address` is where
+/// the fault was.
 [[noreturn]] void leave_touch(const void* address);
 
 }  // namespace iwarp::bytes

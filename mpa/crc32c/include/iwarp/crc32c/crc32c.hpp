@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CRC32c (RFC 5044 section 4.4, the iSCSI digest): reflected polynomial 0x82F63B78, initial value
 // and final exclusive-or all ones. The best kernel for this processor is chosen once, at run time.
-// This library only computes; MPA places the value, in its octet order.
+// This library only computes the value; MPA writes it to the FPDU, in MPA's octet order.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace iwarp::crc32c {
 
-/// Returns the CRC32c of `octets` continued from `crc`, the CRC of the octets before them (0:
-/// none). extend(extend(0, a), b) is the CRC of a followed by b. "123456789" gives 0xE3069283.
-/// Thread-safe.
+/// Returns the CRC32c of `octets` continued from `crc`, the CRC of the octets before them (0 if
+/// there are none). extend(extend(0, a), b) is the CRC of a followed by b. "123456789" gives
+/// 0xE3069283. Thread-safe.
 std::uint32_t extend(std::uint32_t crc, bytes::View octets);
 
 /// Copies `from` to `to` and extends `crc` over it in one pass. `to` has at least from.size()
@@ -24,7 +24,8 @@ std::uint32_t copy_extend(std::uint32_t crc, std::byte* to, bytes::View from);
 /// Returns the CRC32c of `octets`.
 inline std::uint32_t compute(bytes::View octets) { return extend(0, octets); }
 
-/// One implementation. All return the same results; tests run every supported one.
+/// One implementation of CRC32c. All kernels return the same results; tests run each kernel that
+/// the processor supports.
 struct Kernel {
   const char* name;     ///< "portable", "sse4.2+pclmul", "avx512+vpclmul", "armv8"
   bool (*supported)();  ///< returns whether this processor can run it
