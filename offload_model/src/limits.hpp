@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internal: straight lines through the costs, and the limit of the memory bus.
+// Internal: linear approximations of the costs, and the limit of the memory bus.
 #pragma once
 
 #include "iwarp/offload_model/cost.hpp"
@@ -12,7 +12,7 @@ inline constexpr double kBitsPerOctet = 8;
 /// on its way in.
 double memory_limit(double bus, double copies);
 
-/// A cost as fixed + slope n, without the steps.
+/// A cost approximated by fixed + slope n, without its steps.
 struct Line {
   double fixed = 0;  ///< ns
   double slope = 0;  ///< ns per octet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internal: the computation behind each published row.
+// Internal: the function that computes each row of published figures.
 #pragma once
 
 #include <functional>
@@ -11,13 +11,13 @@
 namespace iwarp::offload_model {
 
 using Inputs = std::function<double(const char* name)>;
-/// At least one number per check of the row, in its order and unit.
+/// At least one number per check of the row, in the order of the checks and in their units.
 using RowResults = std::vector<double>;
-/// `p` is the row's preset, or a set drawn around it; rows without a preset ignore it. `in` throws
-/// std::out_of_range for a name that the row lacks.
+/// Computes a row. `p` is the row's preset or a set drawn around the preset; rows without a preset
+/// ignore it. `in` throws std::out_of_range for a name that the row lacks.
 using RowFunction = RowResults (*)(const Parameters& p, const Inputs& in);
 
-/// Returns nullptr if no function has this name.
+/// Returns the function with the name `compute`, or nullptr if there is none.
 RowFunction row_function(std::string_view compute);
 
 }  // namespace iwarp::offload_model

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What moving one message costs the processors of both hosts, by component, for four ways of moving
-// it: kernel sockets, software iWARP over them, a TCP offload engine (TOE) under the sockets API,
-// and an RDMA card (RNIC). The equations are explained in rfc-notes/offload-model.md.
-// Costs are processor time, not elapsed time, and do not include the work of a card.
+// it: kernel sockets, software iWARP over kernel sockets, a TCP offload engine (TOE) under the
+// sockets API, and an RDMA card (RNIC). The equations are explained in rfc-notes/offload-model.md.
+// A cost is processor time of the hosts, not elapsed time, and does not include the work of a card.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ enum class Mode : std::uint8_t {
 inline constexpr std::array kModes{Mode::kSockets, Mode::kSoftware, Mode::kToe, Mode::kRnic};
 /// Returns "kernel sockets", "software iWARP", "TOE" or "RNIC".
 std::string_view to_string(Mode mode);
-/// Returns "a" to "d", as in the tables of the note.
+/// Returns "a" to "d", which stand for the modes in the tables of rfc-notes/offload-model.md.
 std::string_view letter(Mode mode);
 
 /// What processor time is spent on.
@@ -42,7 +42,7 @@ inline constexpr std::size_t kComponentCount = 8;
 inline constexpr std::array kComponents{
     Component::kCopy,      Component::kChecksum, Component::kProtocol,     Component::kSyscall,
     Component::kInterrupt, Component::kWakeup,   Component::kRegistration, Component::kPost};
-/// Returns the component in words.
+/// Returns the name of the component in words.
 std::string_view to_string(Component component);
 
 /// Nanoseconds of processor time by component.
@@ -59,8 +59,8 @@ struct Ledger {
   Ledger& operator*=(double factor);
 };
 
-/// Cost at the two hosts: the one that sends the data (Read: that has it) and the one that receives
-/// it.
+/// The cost of one message at both hosts: `tx`, which sends the data (or has it, in an RDMA Read),
+/// and `rx`, which receives it.
 struct Cost {
   Ledger tx;
   Ledger rx;
@@ -72,34 +72,36 @@ struct Cost {
 
 /// What the program does, in any mode.
 struct Workload {
-  double size = 65536;         ///< octets of one message, at least 1
-  double reuse = 1;            ///< transfers per registration, at least 1
-  double advertise = 1;        ///< transfers per STag advertisement, at least 1
-  double hit_rate = 0;         ///< of a registration cache: 0..1
-  double sleeps = 1;           ///< share of the receiver's waits that sleep: 0..1
-  bool events = false;         ///< RNIC: sleep on completions instead of polling
-  bool crc = true;             ///< software iWARP
-  bool markers = false;        ///< software iWARP
-  double fpdu = 0;             ///< octets of payload of an FPDU; 0: what fits one TCP segment
-  double software_copies = 1;  ///< software iWARP, receiver: 1 staged, 0 placed directly
-  double toe_copies = 1;       ///< TOE: 1 ordinary receive, 0 posted buffers
-  bool one_sided = false;      ///< RNIC: the target is not notified
+  double size = 65536;   ///< octets of one message, at least 1
+  double reuse = 1;      ///< transfers per registration, at least 1
+  double advertise = 1;  ///< transfers per STag advertisement, at least 1
+  double hit_rate = 0;   ///< share of registrations found in a registration cache: 0..1
+  double sleeps = 1;     ///< share of the receiver's waits that sleep: 0..1
+  bool events = false;   ///< RNIC: the receiver sleeps until a completion instead of polling
+  bool crc = true;       ///< software iWARP: computes and checks CRCs
+  bool markers = false;  ///< software iWARP: inserts and strips markers
+  double fpdu = 0;       ///< payload octets of an FPDU; 0: as many as fit one TCP segment
+  /// Software iWARP: copies at the receiver, 1 if staged, 0 if placed directly.
+  double software_copies = 1;
+  double toe_copies = 1;   ///< TOE: copies at each end, 1 with plain calls, 0 with posted buffers
+  bool one_sided = false;  ///< RNIC: the target gets no completion
 };
 
 /// What one message becomes on the wire.
 struct Wire {
-  double fpdus = 0;       ///< 0 in modes without iWARP
+  double fpdus = 0;       ///< FPDUs; 0 in modes without iWARP
   double markers = 0;     ///< MPA markers
-  double octets = 0;      ///< n': TCP payload
+  double octets = 0;      ///< TCP payload, n' in the note
   double packets = 0;     ///< TCP segments on the link
-  double efficiency = 0;  ///< message octets over octets on the link
+  double efficiency = 0;  ///< message octets divided by all octets on the link
 };
 /// Returns what a message of the workload becomes on the wire.
 Wire wire_of(Mode mode, const Parameters& p, const Workload& w);
 
-/// Returns the cost of one message: A(n), B(n), C(n) or D(n) of the note.
+/// Returns the cost of one message: A(n), B(n), C(n) or D(n) in rfc-notes/offload-model.md.
 Cost message_cost(Mode mode, const Parameters& p, const Workload& w);
-/// Returns the cost of `octets` octets in messages of the workload's size, and a shorter last one.
+/// Returns the cost of moving `octets` octets in messages of the workload's size; the last message
+/// is shorter if the size does not divide `octets`.
 Cost transfer_cost(Mode mode, const Parameters& p, const Workload& w, double octets);
 
 /// Returns R(n): nanoseconds to register and deregister a buffer of `size` octets.

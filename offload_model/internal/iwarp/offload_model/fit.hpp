@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fitting costs to measurements: least squares on the relative error, with no cost below zero.
+// Fitting costs to measurements: finds the costs, none below zero, with the least sum of squared
+// relative errors.
 #pragma once
 
 #include <span>
@@ -7,21 +8,23 @@
 
 namespace iwarp::offload_model {
 
-/// Distance of predictions from measurements, relative to the measurements; 0.1 is 10 %.
+/// Distance of predictions from measurements, divided by the measurements; 0.1 is 10 %.
 struct ErrorSummary {
   double mean = 0;  ///< mean absolute percentage error
-  double p90 = 0;   ///< 90th percentile
-  double max = 0;
+  double p90 = 0;   ///< 90th percentile of the absolute errors
+  double max = 0;   ///< largest absolute error
 };
-/// Summarises relative errors, none of them negative; all 0 if there are none.
+/// Summarises relative errors, none of which is negative. Returns zeros if there are no errors.
 ErrorSummary summarise(std::vector<double> relative_errors);
 
 /// One measurement: how often each cost was incurred, and the total.
 struct Observation {
-  std::vector<double> counts;  ///< one per cost, in every observation
-  double cost = 0;             ///< the total, above 0
-  double group = 0;            ///< observations to leave out together: a message size, for example
-  double weight = 1;           ///< of its squared relative error
+  /// How often each cost was incurred; every observation has all costs.
+  std::vector<double> counts;
+  double cost = 0;  ///< the measured total, above 0
+  /// Observations with the same value are left out together: a message size, for example.
+  double group = 0;
+  double weight = 1;  ///< factor of this observation's squared relative error
 };
 
 /// Returns the total that `costs` predict for an observation.

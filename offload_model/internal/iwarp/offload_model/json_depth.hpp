@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A bound on the nesting of JSON files: a recursive parser runs out of stack on a file that is
-// nested too deep. Check before parsing.
+// nested too deep. Programs check the depth before they parse.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the model with measured runs: fits sockets, predicts iWARP from micro-benchmarks and the
-// runs' own counters, and compares with the measurements. Runs nothing itself.
+// Compares the model with measured runs: fits the costs of sockets, predicts runs of iWARP from
+// micro-benchmarks and from the counters of these runs, and compares the predictions with the
+// measurements. Only reads results; it makes no runs.
 #pragma once
 
 #include <expected>
@@ -12,15 +13,15 @@ namespace iwarp::offload_model {
 
 /// The machine on which the runs were made.
 struct Machine {
-  Parameters host{};                  ///< from micro-benchmarks
-  std::map<std::string, double> crc;  ///< ns per octet, by name of the CRC kernel
+  Parameters host{};                  ///< costs according to micro-benchmarks
+  std::map<std::string, double> crc;  ///< ns per octet of CRC, by the name of the kernel
 };
 
 /// The run of median cost of one kind, with its prediction.
 struct Point {
   Record run;
-  double spread = 0;  ///< of identical runs: distance of the quartiles over the median
-  Ledger predicted;   ///< both ends
+  double spread = 0;  ///< distance of the quartiles of identical runs, divided by their median
+  Ledger predicted;   ///< processor time of both ends according to the model
   /// Returns the relative error of the prediction; negative if it is too low.
   double error() const { return predicted.total() / run.cpu_ns() - 1; }
 };
@@ -28,32 +29,32 @@ struct Point {
 /// A run of sockets, and its cost according to the fit.
 struct FittedRun {
   Record run;
-  double fitted = 0;  ///< ns
+  double fitted = 0;  ///< processor time according to the fit, in ns
 };
 
 /// The cost of a CRC kernel in the whole stack, compared with its micro-benchmark.
 struct MarginalCrc {
   std::string kernel;
-  double in_place = 0;  ///< in the stack, ns per octet
-  double bench = 0;     ///< in the micro-benchmark, ns per octet
+  double in_place = 0;  ///< ns per octet in the stack
+  double bench = 0;     ///< ns per octet in the micro-benchmark
   int pairs = 0;        ///< pairs of runs, with and without CRC, that were compared
 };
 
-/// The promised accuracy, relative.
+/// The accuracy that the model promises: upper limits of relative errors.
 struct Bounds {
-  double mean = 0.10, p90 = 0.20, max = 0.30;  ///< of ErrorSummary
-  double spread = 0.15;                        ///< of identical runs
-  double crc = 0.20;                           ///< of MarginalCrc::in_place to its benchmark
+  double mean = 0.10, p90 = 0.20, max = 0.30;  ///< limits of ErrorSummary
+  double spread = 0.15;                        ///< limit of Judgement::spread
+  double crc = 0.20;  ///< limit of the distance of MarginalCrc::in_place from `bench`
 };
 
 /// The result of judge().
 struct Judgement {
   SocketCosts sockets{};
-  std::vector<FittedRun> fitted;  ///< mode (a)
-  ErrorSummary left_out;          ///< mode (a), each size left out
-  std::vector<Point> points;      ///< mode (b)
-  ErrorSummary errors;            ///< of those
-  double spread = 0;              ///< median over kinds, both modes
+  std::vector<FittedRun> fitted;  ///< runs of sockets, mode (a)
+  ErrorSummary left_out;          ///< mode (a): each size, predicted by a fit to the others
+  std::vector<Point> points;      ///< runs of software iWARP, mode (b)
+  ErrorSummary errors;            ///< errors of `points`
+  double spread = 0;              ///< spread of identical runs: median over all kinds of both modes
   std::vector<MarginalCrc> crc;
   std::vector<MeasuredShare> copies;
   Bounds bounds;
@@ -66,8 +67,8 @@ struct Judgement {
   }
 };
 
-/// Compares the model with runs, which must include sockets of at least two kinds, and iWARP. On
-/// failure returns a sentence that says what is missing.
+/// Compares the model with `runs`, which must include runs of sockets of at least two kinds and
+/// runs of iWARP. On failure returns a sentence that says which runs are missing.
 std::expected<Judgement, std::string> judge(const std::vector<Record>& runs,
                                             const Machine& machine);
 

@@ -7,13 +7,13 @@
 
 namespace iwarp::offload_model {
 
-/// One end of a run, of sockets or of this stack.
+/// What was counted at one end of a run, which used sockets or this stack.
 struct Observed {
-  verbs::Counters counters;      ///< sockets: octets and calls only
-  double segments_sent = 0;      ///< pieces handed to TCP
-  double segments_received = 0;  ///< pieces that came from TCP
+  verbs::Counters counters;  ///< counters of this stack; in runs of sockets only octets and calls
+  double segments_sent = 0;  ///< pieces handed to TCP
+  double segments_received = 0;  ///< pieces that TCP returned
   double switches = 0;           ///< voluntary context switches
-  double cpu_ns = 0;             ///< user and system time
+  double cpu_ns = 0;             ///< user and system time in nanoseconds
 };
 
 /// Returns into how many pieces, of at most `limit` octets, `calls` calls divide `octets` octets.

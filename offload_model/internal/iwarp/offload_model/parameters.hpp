@@ -14,8 +14,9 @@
 
 namespace iwarp::offload_model {
 
-/// The values that the equations use, in nanoseconds, bits, octets and cycles: 1 Gb/s is one bit, 1
-/// GB/s one octet and 1 GHz one cycle per nanosecond. fields() explains each.
+/// The values that the equations use, in nanoseconds, bits, octets and cycles, so that 1 Gb/s is
+/// one bit, 1 GB/s is one octet and 1 GHz is one cycle per nanosecond. fields() explains each
+/// parameter.
 struct Parameters {
   double clock, link, mss, gso, gro, frame_overhead, call;
   double copy_tx, copy_rx, copy_l2, copy_llc, copy_dram, checksum, crc, crc_table;
@@ -30,15 +31,15 @@ struct Parameters {
 /// One row of the table that ties a JSON key to a member.
 struct Field {
   std::string_view key;
-  std::string_view
-      unit;  ///< as in the file: "us", "ns/octet", "octets", "Gb/s", "GHz", "GB/s", "1"
+  /// Unit in the file: "us", "ns/octet", "octets", "Gb/s", "GHz", "GB/s" or "1".
+  std::string_view unit;
   double Parameters::* member;
   std::string_view meaning;
   bool may_be_zero;
 };
 /// Returns one row for each parameter.
 std::span<const Field> fields();
-/// Returns the row of a key; nullptr: there is no such parameter.
+/// Returns the row of a key, or nullptr if no parameter has this key.
 const Field* find_field(std::string_view key);
 
 /// A mark for the quality of a source, and what it means.
@@ -51,7 +52,7 @@ std::span<const MarkMeaning> marks();
 /// The value of one parameter, in the unit of the file.
 struct Value {
   double value = 0;
-  /// Relative: the value may be this much larger, or smaller by the same factor (one sigma).
+  /// Relative uncertainty u, one sigma: the value may be larger or smaller by the factor 1 + u.
   double uncertainty = 0;
   std::string mark;
   std::string source;
@@ -64,14 +65,16 @@ struct ParameterSet {
   std::string note;
   /// One Value per Field.
   std::map<std::string, Value, std::less<>> values;
-  /// Of a measured host: kernel, processor and so on, as text, in the order of the file.
+  /// What the file of a measured host says about the machine (kernel, processor and so on), as
+  /// text, in the order of the file.
   std::vector<std::pair<std::string, std::string>> machine;
-  /// Parameters that the file lacks and that were taken from a preset: one line each, key and unit.
+  /// One line, with key and unit, for each parameter that the file lacks and whose value is that of
+  /// a preset.
   std::vector<std::string> filled;
 
   /// Returns the values in the units of the equations.
   Parameters resolve() const;
-  /// Returns a value in the unit of the file. The key is one of fields().
+  /// Returns the value of a parameter in the unit of the file. `key` is a key of fields().
   double at(std::string_view key) const { return values.find(key)->second.value; }
 };
 
@@ -80,14 +83,14 @@ std::vector<std::string> preset_names();
 /// Returns a preset. On failure returns a sentence that lists the presets.
 std::expected<ParameterSet, std::string> preset(std::string_view name);
 
-/// Parses a set, which is complete if `base` is null; otherwise missing values are taken from
-/// `base`, with the mark "preset". On failure returns a sentence that names the key, what is wrong
-/// with it and its unit.
+/// Parses a set. If `base` is null, every parameter has to be present; otherwise missing values are
+/// copied from `base`, with the mark "preset". On failure returns a sentence that names the key,
+/// what is wrong with it and its unit.
 std::expected<ParameterSet, std::string> parse_parameters(std::string_view json,
                                                           const ParameterSet* base = nullptr);
 
-/// Returns the text of a compiled-in data file, "2003.json" or "published.json" for example; empty:
-/// there is no such file.
+/// Returns the text of a compiled-in data file, "2003.json" or "published.json" for example.
+/// Returns an empty text if there is no such file.
 std::string_view data_file(std::string_view name);
 
 }  // namespace iwarp::offload_model

@@ -14,8 +14,8 @@ namespace iwarp::offload_model {
 /// Throughput of one connection.
 struct Throughput {
   double gbps = 0;  ///< Gb/s of message octets
-  std::string_view
-      limit;  ///< "link", "sender's processor", "receiver's processor", "card", "memory bus"
+  /// "link", "sender's processor", "receiver's processor", "card", "memory bus".
+  std::string_view limit;
 };
 /// Returns the maximum throughput of one connection with `cores` processors on either side, and
 /// what limits it. `application` is the program's own processor time per octet at each end, in
@@ -25,7 +25,7 @@ Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double 
 /// Returns the time that a card needs for a message of `size` octets, in nanoseconds.
 double card_ns(const Parameters& p, double size);
 
-/// Number of processors kept busy on each side; may be above the number there are.
+/// Number of processors kept busy on each side. May exceed the number that the hosts have.
 struct Load {
   double tx = 0;
   double rx = 0;
@@ -33,43 +33,46 @@ struct Load {
 /// Returns the load at a throughput of `gbps` Gb/s of message octets.
 Load load_at(Mode mode, const Parameters& p, const Workload& w, double gbps);
 
-/// Returns the one-way latency, from the call until the data is seen, in nanoseconds. RNIC: of an
-/// RDMA Write, plus an STag advertisement (`advertise`) and `registrations` on the critical path.
+/// Returns the one-way latency in nanoseconds, from the sender's call until the receiving program
+/// sees the data. RNIC: the latency of an RDMA Write, plus that of an STag advertisement (if
+/// `advertise`) and that of `registrations` registrations.
 double latency_ns(Mode mode, const Parameters& p, const Workload& w, bool advertise = false,
                   double registrations = 0);
 
-/// The message size from which on one alternative is better than another. Costs have steps (a page,
-/// a segment, a call), so that near the crossover one octet more can reverse the result; `octets`
-/// is above the last such step.
+/// The message size above which one alternative is better than another. Costs rise in steps (one
+/// more page, segment or call), so that near the crossover one octet more can reverse the result;
+/// `octets` is above the last step that does.
 struct Crossover {
   /// Whether there is a crossover.
   enum class Kind {
-    kAlways,  ///< better for every size
-    kFrom,    ///< better from some size on
-    kNever,   ///< not better for large sizes
+    kAlways,  ///< the alternative is better for every size
+    kFrom,    ///< the alternative is better from some size on
+    kNever,   ///< the alternative is not better for large sizes
   };
   Kind kind = Kind::kNever;
-  double first = 0;   ///< kFrom: the smallest size for which it is better
-  double octets = 0;  ///< kFrom: it is better for this size and for every larger one
+  double first = 0;   ///< kFrom: the smallest size for which the alternative is better
+  double octets = 0;  ///< kFrom: the alternative is better for this size and every larger one
 };
 /// Returns whether an alternative is better for messages of `size` octets at a host.
 using Better = std::function<bool(const Parameters&, double size)>;
-/// Finds the crossover in sizes from 1 octet to 1 GiB, on both sides of each step of the host.
+/// Finds the crossover among sizes from 1 octet to 1 GiB. Examines both sides of each step that the
+/// costs of the host have.
 Crossover crossover_of(const Better& better, const Parameters& p);
 
-/// Returns a comparison: `mode` costs less processor time than `other`, with the registrations and
-/// advertisements of the workload.
+/// Returns a comparison that holds if `mode` costs less processor time than `other`, with the
+/// registrations and advertisements of the workload.
 Better cheaper(Mode mode, Mode other, const Workload& w);
-/// Returns a comparison: an RDMA card has less latency than `other`, see latency_ns().
+/// Returns a comparison that holds if an RDMA card has less latency than `other`, see latency_ns().
 Better sooner(Mode other, const Workload& w, bool advertise, double registrations);
 
-/// Returns the crossover of RNIC and sockets for straight lines through both costs, without steps:
-/// (F_d - F_a) / (m_a - m_d).
+/// Returns the crossover of RNIC (d) and sockets (a) if both costs are approximated by F + m n,
+/// without steps: (F_d - F_a) / (m_a - m_d).
 Crossover linear_crossover(const Parameters& p, const Workload& w);
-/// Returns the crossover of sending without copy (pinning and a notification) and with one.
+/// Returns the size above which sending without a copy, which costs pinning and a notification, is
+/// cheaper than sending with a copy.
 Crossover zerocopy_crossover(const Parameters& p);
-/// Returns u*: the transfers after which registering both buffers has paid off, or nullopt if it
-/// never does.
+/// Returns u*, the number of transfers after which registering both buffers has paid off, or
+/// nullopt if it never does.
 std::optional<double> reuse_needed(const Parameters& p, const Workload& w);
 
 }  // namespace iwarp::offload_model

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures that others have published, and what this model computes for them. Only a prediction,
-// made from a preset none of whose values comes from the figure, is evidence for the model. Rows by
-// which a preset was chosen, and rows that add up a paper's own numbers, are marked and counted
-// separately.
+// Figures from publications, and what this model computes for them. Only a prediction is evidence
+// for the model: it is made from a preset none of whose values comes from the figure. Rows that
+// were used to choose values of a preset, and rows that add up a paper's own numbers, are marked
+// and counted separately.
 #pragma once
 
 #include <cmath>
@@ -14,21 +14,21 @@
 
 namespace iwarp::offload_model {
 
-/// What a row proves.
+/// What agreement of a row with the model proves.
 enum class Use {
-  kIdentity,    ///< only that the arithmetic is right
-  kCalibrated,  ///< nothing: a value of the preset was chosen to match
-  kDerived,     ///< that the paper's own numbers add up
-  kPrediction,  ///< that the model predicts the figure
+  kIdentity,    ///< proves only that the arithmetic is right
+  kCalibrated,  ///< proves nothing: a value of the preset was chosen to match the figure
+  kDerived,     ///< proves that the paper's own numbers add up
+  kPrediction,  ///< proves that the model predicts the figure
 };
 /// Returns "identity", "calibrated", "derived" or "prediction".
 std::string_view to_string(Use use);
 
-/// When a prediction agrees with its figure: the same for every figure, fixed before the
-/// comparison.
+/// The criterion for a prediction to agree with its figure. It is the same for every figure and was
+/// fixed before the comparison.
 struct Criterion {
-  double miss = 0.25;  ///< largest error relative to the published value
-  double band = 2;     ///< largest ratio of the ends of the 90 % band: a wider one means nothing
+  double miss = 0.25;  ///< largest error, relative to the published value
+  double band = 2;     ///< largest ratio of the ends of the 90 % band; a wider band proves nothing
 };
 inline constexpr Criterion kCriterion;
 
@@ -38,12 +38,12 @@ struct Check {
   std::string unit;
   double published = 0;
   double model = 0;
-  // Unless the row is a prediction: the published value with its tolerance.
+  // If the row is not a prediction: the published value with its tolerance.
   double low = 0;
   double high = 0;
-  // If it is one:
+  // If the row is a prediction:
   bool at_most = false;  ///< the source gives a limit, not a value
-  Band band{};           ///< by the uncertainties of the preset
+  Band band{};           ///< range of the model according to the uncertainties of the preset
 
   /// Returns the relative error of the model; negative if it is too low.
   double miss() const { return model / published - 1; }
@@ -63,10 +63,10 @@ struct PublishedRow {
   Use use = Use::kIdentity;
   std::string figure;  ///< what was published, in a few words
   std::string source;
-  std::string mark;    ///< of marks()
-  std::string preset;  ///< empty: the row has its own inputs
+  std::string mark;    ///< quality of the source, see marks()
+  std::string preset;  ///< name of the preset; empty if the row has its own inputs
   std::vector<Check> checks;
-  std::string reason;  ///< how to read it, or why the model misses it
+  std::string reason;  ///< how to read the figure, or why the model misses it
 
   /// Returns whether one of its checks holds, by the rule for its use.
   bool holds(const Check& check) const {
@@ -77,12 +77,13 @@ struct PublishedRow {
 /// Computes all rows. On failure returns what is wrong with the data file.
 std::expected<std::vector<PublishedRow>, std::string> published_rows();
 
-/// Number of checks, and of those that hold.
+/// Number of checks, and how many of them hold.
 struct Tally {
   int figures = 0;
   int hold = 0;
 };
-/// Counts the checks of the rows of one use; of predictions, those of values and not of limits.
+/// Counts the checks of the rows of one use. Among predictions, counts only those of values, not
+/// those of limits.
 Tally tally(const std::vector<PublishedRow>& rows, Use use);
 /// Counts the predictions of limits ("below 5 %").
 Tally tally_limits(const std::vector<PublishedRow>& rows);

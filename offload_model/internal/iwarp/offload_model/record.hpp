@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Record: one measured run, both ends together: its settings, what was counted, and the processor
-// time it took. Plain data; reads no files.
+// Record: one measured run: its settings and, for both ends, what was counted and the processor
+// time. Plain data; this header reads no files.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct Record {
   bool markers = false;
   std::uint64_t size = 0;      ///< octets of one message
   std::uint64_t messages = 0;  ///< at least 1
-  std::uint64_t fpdu = 0;      ///< iwarp: octets requested; 0: what fits one segment
-  std::uint64_t read = 0;      ///< sockets: largest receive call in octets
-  std::string cpus;            ///< "same", "other" or "any"
-  double seconds = 0;          ///< elapsed
+  std::uint64_t fpdu = 0;  ///< iwarp: requested octets of an FPDU; 0: as many as fit one segment
+  std::uint64_t read = 0;  ///< sockets: octets that a receive call asks for at most
+  std::string cpus;        ///< processors of the two ends: "same", "other" or "any"
+  double seconds = 0;      ///< elapsed time
   Observed tx;
   Observed rx;
 
@@ -40,15 +40,15 @@ Kind kind_of(const Record& record);
 std::vector<Record> medians(const std::vector<Record>& records);
 
 /// The share of copying in the measured processor time of sockets: at least the time of memcpy for
-/// as many octets, at most all time that grows with them.
+/// the octets of the message, at most all the time that grows with the number of octets.
 struct MeasuredShare {
   double size = 0;  ///< octets of a message
-  double low = 0;   ///< 0..1
-  double high = 0;
+  double low = 0;   ///< lower bound of the share, 0..1
+  double high = 0;  ///< upper bound of the share
 };
 
-/// Returns the share for each message size of the sockets runs, smallest first, by the costs of
-/// `host`. Uses only the runs with the largest receive calls.
+/// Returns the share of copying for each message size in the runs of sockets, smallest size first,
+/// using the costs of `host`. Uses only the runs with the largest receive calls.
 std::vector<MeasuredShare> measured_shares(const Parameters& host,
                                            const std::vector<Record>& records);
 

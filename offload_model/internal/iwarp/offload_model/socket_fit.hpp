@@ -10,8 +10,8 @@
 
 namespace iwarp::offload_model {
 
-/// The unknown costs, in nanoseconds: of a send call, of a receive call or wait, of a piece and of
-/// an octet at both ends together, and of a context switch.
+/// The costs to be fitted, in nanoseconds: of a send call, of a receive call or wait, of a piece
+/// (both ends together), of an octet (both ends together), and of a context switch.
 enum class Unknown : std::uint8_t { kSend, kReceive, kPiece, kOctet, kSwitch };
 inline constexpr std::size_t kUnknowns = 5;         ///< number of unknowns
 using SocketCosts = std::array<double, kUnknowns>;  ///< nanoseconds, by Unknown
@@ -19,12 +19,14 @@ using SocketCosts = std::array<double, kUnknowns>;  ///< nanoseconds, by Unknown
 /// Returns how often each cost was incurred in a run, by both ends.
 Observation observation_of(const Record& record);
 
-/// Fits the costs to `runs`; costs that the runs hardly determine stay near those of `host`.
+/// Fits the costs to `runs`. A cost that the runs hardly determine stays near that of `host`.
 SocketCosts fit_sockets(const std::vector<Record>& runs, const Parameters& host);
-/// Predicts the runs of each message size by a fit to the others, and returns the errors.
+/// Predicts the runs of each message size by a fit to the runs of all other sizes, and returns the
+/// errors.
 ErrorSummary leave_one_size_out(const std::vector<Record>& runs, const Parameters& host);
 
-/// Returns `host` with the costs of sockets replaced. Costs of both ends together are split evenly.
+/// Returns `host` with its costs of sockets replaced by `costs`. A cost that is known only for both
+/// ends together is split evenly between them.
 Parameters with_sockets(Parameters host, const SocketCosts& costs);
 
 }  // namespace iwarp::offload_model

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Median and spread of a few results of the same measurement, without assumptions about their
-// distribution.
+// Median and spread of a few results of the same measurement; they assume no distribution of the
+// results.
 #pragma once
 
 #include <vector>
 
 namespace iwarp::offload_model {
 
-/// Summary of the results.
+/// Summary of the results of one measurement.
 struct Sample {
-  double value = 0;   ///< the median
-  double spread = 0;  ///< distance of the quartiles over the median; 0 if the median is not above 0
+  double value = 0;  ///< the median
+  /// Distance of the quartiles divided by the median; 0 if the median is not above 0.
+  double spread = 0;
 };
 
-/// Summarises at least one result.
+/// Summarises `results`, of which there is at least one.
 Sample sample_of(std::vector<double> results);
-/// Returns the median of at least one value; of an even number, the upper of the two in the middle.
+/// Returns the median of `values`, of which there is at least one. If their number is even, returns
+/// the upper of the two values in the middle.
 double median(std::vector<double> values);
 
 }  // namespace iwarp::offload_model

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Monte Carlo over the uncertainties of a parameter set: the band around every prediction. The same
-// seed gives the same band on every machine.
+// Monte Carlo simulation over the uncertainties of a parameter set, which gives a band around every
+// prediction. The same seed gives the same band on every machine.
 #pragma once
 
 #include <cstdint>
@@ -23,28 +23,30 @@ struct Band {
 inline constexpr std::uint64_t kDefaultSeed = 1;
 inline constexpr std::size_t kDefaultSamples = 400;
 
-/// Draws parameter sets around `set`: each value times exp(ln(1 + uncertainty) z), z normal,
-/// independent.
+/// Draws `samples` parameter sets around `set`: multiplies each value by exp(ln(1 + uncertainty) z)
+/// with an independent, normally distributed z.
 std::vector<Parameters> draw(const ParameterSet& set, std::size_t samples = kDefaultSamples,
                              std::uint64_t seed = kDefaultSeed);
 
-/// Returns the distribution of a prediction over the drawn sets; all 0 if there are none.
+/// Returns the distribution of a prediction over the drawn sets; zeros if `drawn` is empty.
 Band band(const std::vector<Parameters>& drawn,
           const std::function<double(const Parameters&)>& predict);
 
 /// A crossover, and the range of sizes in which the uncertainties leave it undecided.
 struct UncertainCrossover {
-  Crossover estimate;  ///< with the values of the set
-  double low = 0;      ///< 5 % of the drawn sets have it below; at most `estimate.first`
-  double high = 0;     ///< 5 % have it above; infinity: or never; at least `estimate.octets`
+  Crossover estimate;  ///< the crossover with the values of the set
+  /// Size below which 5 % of the drawn sets have their crossover; at most `estimate.first`.
+  double low = 0;
+  /// Size above which 5 % have it, infinity if they have none; at least `estimate.octets`.
+  double high = 0;
 };
-/// Computes the crossover of a set and of the sets drawn around it.
+/// Computes the crossover of `set` and of the sets drawn around it.
 UncertainCrossover crossover_band(const ParameterSet& set, const std::vector<Parameters>& drawn,
                                   const Better& better);
 
 /// Whether an alternative is better or worse at one size, or undecided.
 enum class Standing { kWorse, kUndecided, kBetter };
-/// Compares a message size in octets with a crossover.
+/// Returns how the alternative stands at messages of `size` octets, given its crossover.
 Standing standing(const UncertainCrossover& crossover, double size);
 
 /// A prediction with one parameter lowered and raised by its uncertainty.
