@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDMAP in words (RFC 5040 section 4): for traces and diagnostics.
+// Descriptions of RDMAP messages (RFC 5040 section 4) for traces and diagnostics.
 #pragma once
 
 #include <string>

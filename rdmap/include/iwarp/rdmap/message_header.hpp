@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RDMAP opcodes, the control octet, and the Read Request header (RFC 5040 sections 4.1 to 4.4, RFC
-// 7306 section 4). The opcode table is the only description of the messages; other code looks them
-// up there.
+// 7306 section 4). The opcode table is the only description of the messages: other code looks up
+// their properties there.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ enum class Opcode : std::uint8_t {  // [RDMAP-6]
   kSendSolicited = 0x5,
   kSendSolicitedInvalidate = 0x6,
   kTerminate = 0x7,
-  // RFC 7306, and only on streams that agreed to it.
+  // Opcodes of RFC 7306, used only on streams that agreed to it.
   kImmediate = 0x8,
   kImmediateSolicited = 0x9,
   kAtomicRequest = 0xA,
@@ -37,18 +37,18 @@ enum class Opcode : std::uint8_t {  // [RDMAP-6]
 };
 
 inline constexpr Qn kSendQueue = 0;         // [RDMAP-54]
-inline constexpr Qn kReadRequestQueue = 1;  // Atomic Requests share it [RDMAP-33] [EXT-18]
+inline constexpr Qn kReadRequestQueue = 1;  // also for Atomic Requests [RDMAP-33] [EXT-18]
 inline constexpr Qn kTerminateQueue = 2;
 inline constexpr Qn kAtomicResponseQueue = 3;  // [EXT-19]
 
 /// One row per message: the DDP model and queue that carry it, and its properties.
 struct OpcodeInfo {
   Opcode opcode;
-  std::string_view name;  ///< the RFC's name
-  bool tagged;            ///< [RDMAP-5]
-  Qn qn;                  ///< untagged only [RDMAP-7]
-  bool solicited;         ///< asks for a Solicited Event
-  bool invalidates;       ///< carries an Invalidate STag
+  std::string_view name;  ///< name of the message in the RFC
+  bool tagged;            ///< tagged DDP model [RDMAP-5]
+  Qn qn;                  ///< untagged: queue of the message [RDMAP-7]
+  bool solicited;         ///< the message asks for a Solicited Event
+  bool invalidates;       ///< the message carries an Invalidate STag
 };
 
 inline constexpr std::array<OpcodeInfo, 12> kOpcodes{{
@@ -67,7 +67,7 @@ inline constexpr std::array<OpcodeInfo, 12> kOpcodes{{
     {Opcode::kAtomicResponse, "Atomic Response", false, 3, false, false},  // [EXT-8] [EXT-33]
 }};
 
-/// Returns the row of an opcode nibble; nullptr if no message has it.
+/// Returns the row of an opcode nibble, or nullptr if no message has this opcode.
 constexpr const OpcodeInfo* find_opcode(std::uint8_t nibble) {
   return nibble < kOpcodes.size() ? &kOpcodes[nibble] : nullptr;
 }
@@ -75,18 +75,17 @@ constexpr const OpcodeInfo* find_opcode(std::uint8_t nibble) {
 constexpr const OpcodeInfo& info(Opcode opcode) {
   return kOpcodes[static_cast<std::size_t>(opcode)];
 }
-/// Returns whether RFC 7306 defines the opcode, which is refused on streams that did not agree to
-/// it.
+/// Returns whether RFC 7306 defines the opcode. A stream that did not agree to RFC 7306 refuses it.
 constexpr bool is_extension(Opcode opcode) { return opcode > Opcode::kTerminate; }
 /// Returns the bit of an opcode in a set of opcodes.
 constexpr std::uint16_t opcode_bit(Opcode opcode) {
   return static_cast<std::uint16_t>(1U << static_cast<unsigned>(opcode));
 }
-inline constexpr std::uint16_t kUnassignedOpcodes = 0xF000;  ///< set of opcodes of no message
+inline constexpr std::uint16_t kUnassignedOpcodes = 0xF000;  ///< opcodes that no message has
 inline constexpr std::uint16_t kExtensionOpcodes =
     opcode_bit(Opcode::kImmediate) | opcode_bit(Opcode::kImmediateSolicited) |
     opcode_bit(Opcode::kAtomicRequest) | opcode_bit(Opcode::kAtomicResponse);
-/// Returns whether it is one of the two Immediate Data messages.
+/// Returns whether the opcode is that of one of the two Immediate Data messages.
 constexpr bool is_immediate(Opcode opcode) {
   return opcode == Opcode::kImmediate || opcode == Opcode::kImmediateSolicited;
 }
@@ -97,7 +96,8 @@ inline constexpr std::uint8_t kVersionMask = 0xC0;
 inline constexpr std::uint8_t kVersion = 0x40;  // RV = 01b [RDMAP-8]
 inline constexpr std::uint8_t kOpcodeMask = 0x0F;
 
-/// Returns the row of the message that a segment belongs to; nullptr if no message has its opcode.
+/// Returns the row of the message that a segment belongs to, or nullptr if no message has its
+/// opcode.
 constexpr const OpcodeInfo* find_opcode(const ddp::SegmentHeader& header) {
   return find_opcode(static_cast<std::uint8_t>(header.rsvd_ulp & kOpcodeMask));
 }
@@ -108,24 +108,26 @@ constexpr std::uint8_t control_octet(Opcode opcode) {
 }
 
 inline constexpr std::size_t kReadRequestSize = 28;
-/// Octets of an Immediate, exactly. [EXT-52]
+/// Size of every Immediate, in octets. [EXT-52]
 inline constexpr std::size_t kImmediateSize = 8;
-/// If both ends agreed to it: the last 4 octets of an Immediate that belongs to the Send after it.
-/// RFC 7306 leaves all 8 to the ULP. See rfc-notes/decisions/0024-send-with-immediate.md.
+/// A mark for Send with Immediate, if both ends agreed to it: an Immediate whose last 4 octets are
+/// this value belongs to the Send after it. RFC 7306 leaves all 8 octets to the ULP. See
+/// rfc-notes/decisions/0024-send-with-immediate.md.
 inline constexpr std::uint32_t kOfNextSend = 0xC0000000;
-/// Returns whether an Immediate ends in kOfNextSend.
+/// Returns whether an Immediate belongs to the next Send: its last 4 octets are kOfNextSend.
 constexpr bool announces_send(std::uint64_t immediate) {
   return static_cast<std::uint32_t>(immediate) == kOfNextSend;
 }
 
-/// If both ends agreed to it: an empty RDMA Write with this STag and TO acknowledges the messages
-/// before one on the Send queue that waits for a receive. The MSN of that message is in the last 4
-/// octets of the TO. See rfc-notes/decisions/0023-acknowledged-completions.md.
+/// If both ends agreed to it, an end at which a message on the Send queue waits for a receive sends
+/// an empty RDMA Write with this STag and a TO of held_to(). The Write acknowledges the messages
+/// before the waiting one, whose MSN is in the last 4 octets of the TO. See
+/// rfc-notes/decisions/0023-acknowledged-completions.md.
 inline constexpr Stag kHeldStag{1};
 inline constexpr std::uint64_t kHeldTo = std::uint64_t{0x68656C64} << 32;  // "held"
-/// Returns the TO of such a Write.
+/// Returns the TO of a Write that acknowledges the messages before the one with this MSN.
 constexpr TaggedOffset held_to(Msn msn) { return TaggedOffset{kHeldTo | msn.value}; }
-/// Returns the MSN of such a Write, or nullopt for any other Write.
+/// Returns the MSN in the TO of a Write that acknowledges messages, or nullopt for any other Write.
 constexpr std::optional<Msn> held_message(Stag stag, TaggedOffset to) {
   const auto msn = static_cast<std::uint32_t>(to.value);
   if (stag != kHeldStag || to.value != (kHeldTo | msn)) return std::nullopt;
@@ -148,7 +150,7 @@ struct ReadRequest {
   constexpr bool operator==(const ReadRequest&) const = default;
 };
 
-/// Decodes the header at the start of `in`. Returns nullopt if there are fewer than 28 octets.
+/// Decodes the header at the start of `in`. Returns nullopt if `in` has fewer than 28 octets.
 std::optional<ReadRequest> decode_read_request(bytes::View in);
 /// Writes the header.
 void encode(const ReadRequest& request, bytes::Writer& out);

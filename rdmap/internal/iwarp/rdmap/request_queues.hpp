@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two request queues of a stream: the peer's Reads and Atomics that wait for their response (at
-// most IRD), and this end's that wait for theirs (at most ORD). RFC 5040 section 6.1, RFC 7306
-// section 7. Each is one queue for both kinds, because requests and responses keep their order.
-// [EXT-56]
+// The two request queues of a stream: one for the peer's Reads and Atomics that this end has not
+// answered (at most IRD), and one for Reads and Atomics of this end that the peer has not answered
+// (at most ORD). RFC 5040 section 6.1, RFC 7306 section 7. Reads and Atomics share a queue because
+// their responses are sent in the order of all requests. [EXT-56]
 #pragma once
 
 #include <cassert>
@@ -22,22 +22,22 @@ class BoundedFifo {
  public:
   explicit BoundedFifo(std::size_t capacity) : slots_(capacity) {}
 
-  /// Return how many values there are, and how many there may be.
+  /// Return how many values the queue holds, and how many it can hold.
   bool empty() const { return size_ == 0; }
   bool full() const { return size_ == slots_.size(); }
   std::size_t size() const { return size_; }
   std::size_t capacity() const { return slots_.size(); }
 
-  /// Appends a value; not while full().
+  /// Appends a value. Do not call while full().
   void push(const T& value) {
     assert(!full());
     slots_[(head_ + size_) % slots_.size()] = value;
     ++size_;
   }
-  /// Returns the oldest value; not while empty().
+  /// Returns the oldest value. Do not call while empty().
   T& front() { return slots_[head_]; }
   const T& front() const { return slots_[head_]; }
-  /// Removes the oldest value; not while empty().
+  /// Removes the oldest value. Do not call while empty().
   void pop() {
     assert(!empty());
     head_ = (head_ + 1) % slots_.size();
@@ -55,20 +55,20 @@ class BoundedFifo {
 /// A Read or Atomic Request of the peer.
 struct InboundRequest {
   std::variant<ReadRequest, AtomicRequest> request;
-  Msn msn;  ///< of the request
+  Msn msn;  ///< MSN of the request
 };
 
 /// A request of this end whose response has not been delivered.
 struct OutstandingRequest {
   Opcode response = Opcode::kReadResponse;  ///< the message that answers it
-  std::uint32_t id = 0;                     ///< Atomic: Request Identifier
-  Stag sink_stag;                           ///< Read
-  TaggedOffset sink_to;                     ///< Read
-  bytes::Span sink;                         ///< Read
-  std::uint32_t length = 0;                 ///< Read: octets
+  std::uint32_t id = 0;                     ///< Atomic: its Request Identifier
+  Stag sink_stag;                           ///< Read: STag of the local buffer
+  TaggedOffset sink_to;                     ///< Read: TO of the local buffer
+  bytes::Span sink;                         ///< Read: the local buffer
+  std::uint32_t length = 0;                 ///< Read: octets requested
   std::uint32_t received = 0;               ///< Read: octets that have arrived
   std::uint64_t cookie = 0;                 ///< Request::cookie
-  bool internal = false;                    ///< an RTR: not reported to the layer above
+  bool internal = false;  ///< the request is an RTR, whose completion the Ulp does not see
 };
 
 }  // namespace iwarp::rdmap

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream: one RDMAP stream (RFC 5040, RFC 7306) on top of its DDP stream (RFC 5041). [RDMAP-1]
-// Owns the stream state machine, IRD and ORD, the order in which messages are sent, and the
-// Terminate: only here does the first Fault of any layer become one. No I/O and no MPA: segments
-// enter by begin() and end(), and come out of next_segment().
+// Stream: one RDMAP stream (RFC 5040, RFC 7306) on top of its DDP stream (RFC 5041). [RDMAP-1] Owns
+// the stream state machine, IRD and ORD, the order in which messages are sent, and the Terminate:
+// only Stream turns the first Fault of any layer into a Terminate. Does no I/O and knows no MPA:
+// segments enter by begin() and end(), and come out of next_segment().
 #pragma once
 
 #include <array>
@@ -27,49 +27,50 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   // Inbound ------------------------------------------------------------------------------------
-  /// Begins a segment, see ddp::Receiver::begin(). Only in state kRdma. On a fault the stream is
-  /// kTerminating when this returns; poll next_segment().
+  /// Begins a segment, see ddp::Receiver::begin(). Call only in state kRdma. On a fault, moves the
+  /// stream to kTerminating; poll next_segment() for the Terminate.
   bytes::Check begin(bytes::View prefix, std::size_t ulpdu_length);
-  /// After begin() has passed: returns where the payload of the segment goes.
+  /// Returns where the payload of the segment goes. Call after begin() has succeeded.
   const ddp::Arrival& arrival() const { return receiver_.arrival(); }
-  /// Ends the segment: its payload is in place. May call the Ulp and may queue a response. Does
-  /// nothing if the stream has ended since begin(). Faults as for begin().
+  /// Ends the segment, whose payload has been placed. May call the Ulp and may queue a response.
+  /// Does nothing if the stream has ended since begin(). Acts on a fault as begin() does.
   bytes::Check end();
-  /// After begin() has passed: returns the message that the segment belongs to.
+  /// Returns the row of the message that the segment belongs to. Call after begin() has succeeded.
   const OpcodeInfo& arriving() const { return *arriving_; }
-  /// Instead of end(): drops the segment, whose payload will not arrive whole (wrong CRC, lost
-  /// connection).
+  /// Drops the segment last begun, whose payload will not arrive whole (wrong CRC, lost
+  /// connection). Call instead of end().
   void cancel();
-  /// Octets of a ULPDU that begin() needs: the DDP header.
+  /// How many octets of a ULPDU begin() needs: the largest DDP header.
   static constexpr std::size_t kPrefix = ddp::kUntaggedHeaderSize;
 
   // Outbound -----------------------------------------------------------------------------------
   /// Sets `out` to the next segment to send, with at most `mulpdu` octets of ULPDU. Returns false
-  /// if there is none at present: poll again after end(), sent() and whenever the Ulp has new work.
-  /// The payload of `out` is valid until segment_taken(), which must follow.
+  /// if there is no segment to send at present; call again after end(), after sent() and whenever
+  /// the Ulp has new work. The payload of `out` is valid until segment_taken(), which must follow.
   bool next_segment(std::size_t mulpdu, OutSegment& out);
-  /// The segment of next_segment() has been copied, or its memory is held by the Ulp until sent().
+  /// Reports that the caller has copied the segment of next_segment(), or that the Ulp holds the
+  /// segment's memory until sent().
   void segment_taken() {
     if (sending_ == Sending::kResponse) ulp_.release_source();
   }
-  /// Returns whether next_segment() has a segment even if the Ulp has no request.
+  /// Returns whether next_segment() would return a segment even if the Ulp had no request.
   bool has_output() const {
     return terminate_pending_ || own_request_ || !inbound_.empty() || !transmitter_.idle();
   }
-  /// The last octet of a segment with OutSegment::token has been sent.
+  /// Reports that the last octet of the segment with this OutSegment::token has been sent.
   void sent(std::uint64_t token);
-  /// Queues the RTR before all other messages. Call once, before the first next_segment().
+  /// Queues the RTR ahead of all other messages. Call once, before the first next_segment().
   /// [EMPA-38]
   void send_rtr(RtrKind kind);
-  /// Queues an acknowledgement of all messages before the one last begun, which waits for a
-  /// receive; nothing if the peer does not understand it. See kHeldStag.
+  /// Queues an acknowledgement of all messages before the message that was begun last and waits for
+  /// a receive. Does nothing if the peer does not understand the acknowledgement. See kHeldStag.
   void acknowledge_held();
 
   // The end ------------------------------------------------------------------------------------
   /// Ends the stream with a Terminate for `fault`, which echoes the segment last begun if
   /// `about_segment`. Does nothing if the stream is ending already. [RDMAP-95]
   void terminate(const Fault& fault, bool about_segment);
-  /// The lower layer is closed: the stream is over.
+  /// Ends the stream because the lower layer is closed.
   void lower_layer_closed();
   /// Drops the requests and responses that have not been sent, and the outstanding Reads.
   void abandon();
@@ -88,12 +89,12 @@ class Stream {
   bool awaits_send() const { return announced_ != 0; }
   /// Returns whether no message is partly sent: the next segment would start one.
   bool at_message_boundary() const { return transmitter_.idle(); }
-  /// For tests of the MSN wrap.
+  /// Return the two halves of the DDP stream, for tests of the MSN wrap.
   ddp::Transmitter& transmitter() { return transmitter_; }
   ddp::Receiver& receiver() { return receiver_; }
 
  private:
-  // Sink of the receiver
+  // Functions that receiver_ calls, see ddp::Receiver
   friend ddp::Receiver;
   bytes::Check admit(const ddp::SegmentHeader& header);
   bytes::Check tagged_target(const ddp::SegmentHeader& header, std::uint32_t length,
@@ -133,25 +134,27 @@ class Stream {
   ddp::Receiver receiver_;
   ddp::Transmitter transmitter_;
 
-  BoundedFifo<InboundRequest> inbound_;  ///< shared with no other stream [RDMAP-126] [SEC-25]
+  BoundedFifo<InboundRequest> inbound_;  ///< not shared with other streams [RDMAP-126] [SEC-25]
   BoundedFifo<OutstandingRequest> outstanding_;
-  std::array<std::byte, kAtomicRequestSize> request_octets_{};  ///< Read or Atomic Request
+  /// A Read or Atomic Request that is arriving.
+  std::array<std::byte, kAtomicRequestSize> request_octets_{};
   std::array<std::byte, kAtomicResponseSize> response_octets_{};
   std::array<std::byte, kImmediateSize> immediate_octets_{};
   bool immediate_open_ = false;  ///< the message on the Send queue goes to immediate_octets_
-  std::uint64_t announced_ = 0;  ///< the Immediate of the Send that comes next; 0: none
-  std::uint16_t unexpected_;     ///< a bit for each opcode that may not come now
+  std::uint64_t announced_ = 0;  ///< Immediate that belongs to the next Send; 0: none
+  std::uint16_t unexpected_;     ///< bits of the opcodes that must not arrive now
   std::array<std::byte, kMaxTerminateSize> terminate_octets_{};
-  TerminatedSegment current_segment_;     ///< last begun; its header as long as the prefix was
-  const OpcodeInfo* arriving_ = nullptr;  ///< its message, once admitted
+  TerminatedSegment current_segment_;  ///< the segment last begun, as far as its headers are known
+  const OpcodeInfo* arriving_ = nullptr;  ///< message of the segment last begun, once admitted
   bool rtr_send_expected_ = false;
 
   enum class Sending : std::uint8_t { kRequest, kResponse } sending_ = Sending::kRequest;
   bool response_turn_ = false;  ///< responses and requests take turns at message boundaries
   Request request_;
   bool request_internal_ = false;
-  AtomicResponse atomic_response_;      ///< the one about to be sent
-  std::optional<Request> own_request_;  ///< an RTR, or the acknowledgement of what was delivered
+  AtomicResponse atomic_response_;  ///< the response that is about to be sent
+  /// An RTR or an acknowledgement, sent before the Ulp's requests.
+  std::optional<Request> own_request_;
   bool terminate_pending_ = false;
   std::optional<Terminate> own_;
   std::optional<Terminate> peer_;

@@ -57,7 +57,7 @@ inline constexpr std::array kStreamEdges{
 static_assert(bytes::deterministic(kStreamEdges));
 static_assert(bytes::all_reachable(kStreamEdges, StreamState::kRdma));
 
-/// Return the name of the state or event without its k.
+/// Return the name of the state or event without the leading k.
 const char* to_string(StreamState state);
 const char* to_string(StreamEvent event);
 

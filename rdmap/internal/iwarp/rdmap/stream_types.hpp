@@ -13,10 +13,11 @@ namespace iwarp::rdmap {
 
 /// Options of a Stream: the terms that MPA startup has negotiated.
 struct StreamOptions {
-  std::size_t ird = 16;  ///< Reads and Atomics of the peer held at a time [RDMAP-81] [RDMAP-118]
-                         ///< [SEC-26]
+  /// Unanswered Reads and Atomics of the peer at a time [RDMAP-81] [RDMAP-118] [SEC-26]
+  std::size_t ird = 16;
   std::size_t ord = 16;  ///< Reads and Atomics of this end outstanding at a time [RDMAP-82]
-  /// Responder that negotiated the Send kind of RTR: the first Send, if empty, is that RTR.
+  /// Responder: the RTR may be a Send, so that the first message, if it is an empty Send, is the
+  /// RTR.
   bool rtr_send_expected = false;
   bool extensions = false;  ///< both ends agreed to RFC 7306: opcodes 8 to B may arrive
   /// With `extensions`: an Immediate may belong to the Send after it.
@@ -28,10 +29,12 @@ struct StreamOptions {
 /// A segment ready for the layer below.
 struct OutSegment {
   std::array<std::byte, ddp::kUntaggedHeaderSize + kMaxTerminateSize> header;
-  std::size_t header_size = 0;  ///< DDP header and, if there is one, RDMAP header
-  bytes::Gather payload;        ///< valid until segment_taken()
-  bool copy_payload = false;    ///< the peer may change it before it is sent: copy it
-  std::uint64_t token = 0;      ///< not 0: call sent(token) when its last octet has been sent
+  /// Octets of the DDP header and, if there is one, of the RDMAP header.
+  std::size_t header_size = 0;
+  bytes::Gather payload;      ///< valid until segment_taken()
+  bool copy_payload = false;  ///< copy `payload`, because the peer may change it before it is sent
+  /// If not 0, call sent(token) when the segment's last octet has been sent.
+  std::uint64_t token = 0;
 };
 
 /// The message that serves as RTR (RFC 6581): an empty RDMA Write, RDMA Read or Send.
