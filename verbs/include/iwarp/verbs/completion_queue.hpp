@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion queue: polling and arming (verbs draft section 8.2). It makes no thread and does not
-// block: to sleep, an application uses a completion channel (net/completion_channel.hpp).
+// Completion queue: polling and arming (verbs draft section 8.2). A completion queue has no thread
+// and never blocks: to sleep, an application uses a completion channel
+// (net/completion_channel.hpp).
 #pragma once
 
 #include <atomic>
@@ -19,9 +20,10 @@ class ReapCount;
 /// Drives the connections that feed a completion queue when the application polls it empty.
 class Progress {
  public:
-  /// The application has polled an empty queue: does pending work of the connections.
+  /// Does pending work of the connections. Called when the application has polled an empty queue.
   virtual void make_progress() = 0;
-  /// The application is about to sleep: other threads have to drive the connections from now on.
+  /// Makes other threads drive the connections from now on. Called when the application is about to
+  /// sleep.
   virtual void armed() = 0;
 
  protected:
@@ -30,27 +32,27 @@ class Progress {
 
 /// Which completions an armed queue notifies the application of.
 enum class Notify : std::uint8_t {
-  kNext,       ///< the next one
-  kSolicited,  ///< the next one that is solicited or failed
+  kNext,       ///< the next completion
+  kSolicited,  ///< the next completion that is solicited or has failed
 };
 
 /// Whether one poll returns flushed completions together with the successful ones before them.
 enum class Flushed : std::uint8_t {
   kTogether,  ///< one poll returns both
-  /// A poll ends before the first flushed completion that follows a successful one: an application
-  /// that stops polling once it has every completion it waits for does not see those that were
-  /// flushed because its peer closed.
+  /// A poll stops before the first flushed completion that follows a successful one; the next poll
+  /// returns it. An application that stops polling once it has all the completions it waits for
+  /// then does not see the requests that were flushed because its peer closed.
   kApart,
 };
 
-/// A completion queue. Thread-safe; the queue pairs of several connections may feed it. Under its
-/// mutex only that of Waiters is locked. Aligned to cache lines of its own, because polling and
-/// completing threads write its lock and counters.
+/// A completion queue. Thread-safe; the queue pairs of several connections may feed it. While its
+/// mutex is held, only the mutex of Waiters is locked. A queue is aligned to a cache line, because
+/// polling and completing threads both write its mutex and counters.
 class alignas(64) CompletionQueue {
  public:
-  /// `capacity`: completions held at a time, at least 1; unused capacity takes no memory. `notify`
-  /// (may be empty) is called once per arm(), without locks held, by the thread that completed a
-  /// request.
+  /// `capacity` is the largest number of completions held at a time, at least 1; unused capacity
+  /// takes no memory. The thread that completes a request calls `notify` (may be empty) once per
+  /// arm(), without locks held.
   CompletionQueue(std::size_t capacity, std::function<void()> notify);
   ~CompletionQueue();
   CompletionQueue(const CompletionQueue&) = delete;
@@ -61,9 +63,9 @@ class alignas(64) CompletionQueue {
   /// not block. [VRB-51]
   std::size_t poll(std::span<WorkCompletion> out, Flushed flushed = Flushed::kTogether);
 
-  /// Arms the queue once: the next completion of that kind, pushed after this call, calls `notify`.
-  /// kNext prevails over an earlier kSolicited. To sleep without missing one: arm, poll until
-  /// empty, then sleep. [VRB-52]
+  /// Arms the queue once: the next completion of kind `what` that is pushed after this call calls
+  /// `notify`. kNext prevails over an earlier kSolicited. To sleep without missing a completion,
+  /// arm the queue, poll until it is empty, and then sleep. [VRB-52]
   void arm(Notify what);
 
   /// Changes the capacity. Fails with `Errc::kInvalidArgument` if `capacity` is 0 or less than the
@@ -71,20 +73,21 @@ class alignas(64) CompletionQueue {
   std::error_code resize(std::size_t capacity);
   /// Returns how many completions the queue can hold.
   std::size_t capacity() const { return capacity_.load(std::memory_order_relaxed); }
-  /// Returns whether a completion was lost because the queue was full. It then accepts no more of
-  /// them, and its queue pairs go to Error. [RDMAP-117]
+  /// Returns whether a completion was lost because the queue was full. The queue then accepts no
+  /// more completions, and its queue pairs move to Error. [RDMAP-117]
   bool overflowed() const { return overflowed_.load(std::memory_order_relaxed); }
-  /// Returns how many queue pairs use it, counted twice if for sends and receives.
+  /// Returns how many queue pairs use the queue. A queue pair that uses it for sends and for
+  /// receives counts twice.
   std::uint32_t attached() const { return attached_.load(std::memory_order_relaxed); }
 
   // For queue pairs -----------------------------------------------------------------------------
-  /// The counter to raise to `value` when the completion is polled, or null. [VRB-42]
+  /// Says that polling the completion raises `counter`, if not null, to `value`. [VRB-42]
   struct Reaped {
     ReapCount* counter = nullptr;
     std::uint64_t value = 0;
   };
-  /// Appends a completion and calls `notify` if armed for it. Returns false if the queue is full,
-  /// has overflowed before or there is no memory: the completion is lost.
+  /// Appends a completion and calls `notify` if armed for it. Returns false if the completion is
+  /// lost: the queue is full or has overflowed before, or there is no memory.
   bool push(const WorkCompletion& wc, bool solicited_or_error, Reaped reaped);
   /// Test-and-clear: returns true exactly once, to the caller that has to report an overflow.
   bool take_overflow() { return !overflow_told_.exchange(true); }
@@ -94,14 +97,14 @@ class alignas(64) CompletionQueue {
   void drop_failed(std::uint32_t qp_num);
   /// Returns whether a successful completion of `qp_num` has not been polled yet.
   bool has_success(std::uint32_t qp_num);
-  /// Returns a count that changes whenever a poll leaves the queue empty: the application then
-  /// waits for requests in flight.
+  /// Returns a count that changes whenever a poll leaves the queue empty. An empty queue means that
+  /// the application waits for requests in flight.
   std::uint32_t times_emptied() const { return emptied_.load(std::memory_order_relaxed); }
   /// Notes that posted requests are delayed until the application polls; see take_waiting_posts().
   void let_posts_wait() { posts_wait_.store(true, std::memory_order_release); }
-  /// Calls `notify` if armed, as a completion would, so that the application polls.
+  /// Calls `notify` if the queue is armed, as a completion would, so that the application polls.
   void call_consumer();
-  /// Counts a queue pair as a user of this queue, or no longer: see attached().
+  /// Counts a queue pair as a user of this queue, see attached().
   void attach() { attached_.fetch_add(1, std::memory_order_relaxed); }
   /// Reverses attach().
   void detach() { attached_.fetch_sub(1, std::memory_order_relaxed); }
@@ -109,11 +112,12 @@ class alignas(64) CompletionQueue {
   // For Progress --------------------------------------------------------------------------------
   /// Returns whether the queue is armed.
   bool is_armed() const { return armed_.load(std::memory_order_relaxed) != Armed::kNo; }
-  /// Test-and-clear of let_posts_wait().
+  /// Test-and-clear: returns whether let_posts_wait() was called since the last call.
   bool take_waiting_posts() {
     return posts_wait_.load(std::memory_order_relaxed) && posts_wait_.exchange(false);
   }
-  /// Sets what poll() and arm() call; null unsets it. It must outlive the queue or be unset.
+  /// Sets the object that poll() and arm() call; null unsets it. `progress` must outlive the queue
+  /// or be unset before.
   void set_progress(Progress* progress) { progress_.store(progress); }
 
  private:
@@ -127,9 +131,9 @@ class alignas(64) CompletionQueue {
   std::atomic<std::size_t> capacity_;
   const std::function<void()> notify_;
   bytes::Mutex mutex_;
-  std::unique_ptr<Ring> ring_;            ///< grows up to capacity_
-  std::atomic<std::size_t> size_{0};      ///< of ring_, to be read without the mutex
-  std::atomic<Armed> armed_{Armed::kNo};  ///< changed under the mutex
+  std::unique_ptr<Ring> ring_;            ///< holds the completions; grows up to capacity_
+  std::atomic<std::size_t> size_{0};      ///< completions in ring_; may be read without the mutex
+  std::atomic<Armed> armed_{Armed::kNo};  ///< written only under the mutex
   std::atomic<bool> overflowed_{false};
   std::atomic<bool> overflow_told_{false};
   std::atomic<std::uint32_t> attached_{0};

@@ -18,13 +18,13 @@ struct DatagramEnds {
   std::uint16_t peer_port = 0;
 };
 
-/// Observer of one queue pair's datagrams. Calls are made under the queue pair's lock and must not
-/// call back into it.
+/// Observer of one queue pair's datagrams. Its functions are called under the queue pair's lock and
+/// must not call back into the queue pair.
 class DatagramTap {
  public:
   virtual ~DatagramTap() = default;
-  /// A datagram was accepted by the kernel for sending (`outbound`) or received from it, whether it
-  /// is then delivered or not. The view is valid during the call only.
+  /// Reports a datagram that the kernel has accepted for sending (`outbound`) or that was received,
+  /// whether it is then delivered or dropped. `octets` is valid during the call only.
   virtual void datagram(bool outbound, const DatagramEnds& ends, bytes::View octets,
                         mpa::TimePoint now) = 0;
 };

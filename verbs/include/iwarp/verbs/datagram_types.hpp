@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A datagram queue pair: its addresses, states and options, its requests, the reasons for which it
-// drops datagrams, and its counters.
+// Types of datagram queue pairs: addresses, states, options, requests, the reasons for which
+// datagrams are dropped, and counters.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace iwarp::verbs {
 
-/// An IPv6 address in network order; IPv4 addresses are mapped (::ffff:a.b.c.d).
+/// An IPv6 address in network order. IPv4 addresses are mapped to ::ffff:a.b.c.d.
 using IpAddress = std::array<std::uint8_t, 16>;
 /// Returns whether `address` is a mapped IPv4 address.
 constexpr bool is_ipv4(const IpAddress& address) {
@@ -24,17 +24,17 @@ constexpr bool is_ipv4(const IpAddress& address) {
   return std::ranges::equal(kMapped, std::span(address).first<kMapped.size()>());
 }
 
-/// Payload of a datagram at most, in octets.
+/// Largest payload of a datagram, in octets.
 inline constexpr std::size_t kMaxDatagramPayload = 4096;
 /// Destination QPN of datagrams to a multicast group.
 inline constexpr QpNum kMulticastQp = 0xFFFFFF;
 
-/// States of a datagram queue pair, with InfiniBand's names.
+/// States of a datagram queue pair. The comments begin with InfiniBand's names.
 enum class DatagramState : std::uint8_t {
   kReset,      ///< Reset: nothing can be posted
   kInit,       ///< Init: receives can be posted
-  kReceiving,  ///< RTR: and datagrams are received
-  kReady,      ///< RTS: and requests can be posted
+  kReceiving,  ///< RTR: receives can be posted, and datagrams are received
+  kReady,      ///< RTS: as in RTR, and requests can be posted
   kError,      ///< Error: everything that is posted is flushed
 };
 /// Returns the state's name.
@@ -44,21 +44,21 @@ std::string_view to_string(DatagramState state);
 struct DatagramPath {
   IpAddress own{};
   IpAddress peer{};
-  unsigned interface = 0;          ///< index, for link-local and group addresses; 0: none
-  std::uint8_t hop_limit = 0;      ///< 0, when sending: the system's default
-  std::uint8_t traffic_class = 0;  ///< of the IP header
+  unsigned interface = 0;          ///< interface index, for link-local and group addresses; 0: none
+  std::uint8_t hop_limit = 0;      ///< hop limit; 0 in a path to send on: the system's default
+  std::uint8_t traffic_class = 0;  ///< traffic class in the IP header
   bool operator==(const DatagramPath&) const = default;
 };
 
 /// The destination of a datagram: an address handle and a queue pair.
 struct DatagramTarget {
   DatagramPath path;
-  QpNum qp = 0;             ///< kMulticastQp for a group
+  QpNum qp = 0;             ///< number of the queue pair; kMulticastQp for a group
   std::uint32_t q_key = 0;  ///< with the top bit set, the sending queue pair's own Q_Key is used
 };
 
-/// Send queue work request of a datagram queue pair: a Send to an explicit destination. Lifetimes
-/// as in SendWr.
+/// Send queue work request of a datagram queue pair: a Send to an explicit destination. `sgl` and
+/// its memory must live as long as those of a SendWr.
 struct DatagramWr {
   std::uint64_t wr_id = 0;
   SendFlags flags = SendFlags::kNone;  ///< kSignaled, kSolicited, kInline
@@ -69,14 +69,14 @@ struct DatagramWr {
 
 /// Why a datagram was not delivered.
 enum class DatagramDrop : std::uint8_t {
-  kMalformed,     ///< not of the form of datagram.hpp
+  kMalformed,     ///< the UDP payload does not have the form of datagram.hpp
   kNotReceiving,  ///< the queue pair is in a state in which it does not receive
-  kWrongQp,       ///< for another queue pair, or a group that is not attached
-  kWrongQKey,     ///< with another Q_Key
-  kBadCrc,        ///< damaged
-  kRepeated,      ///< a duplicate, or too late to be told from one
+  kWrongQp,       ///< addressed to another queue pair, or to a group that is not attached
+  kWrongQKey,     ///< carries another Q_Key than the queue pair's
+  kBadCrc,        ///< the CRC is wrong: the datagram is damaged
+  kRepeated,      ///< a duplicate, or so late that it may be one
   kNoReceive,     ///< no receive was posted
-  kTooLong,       ///< longer than the oldest receive, which stays posted
+  kTooLong,       ///< the payload is longer than the oldest receive, which stays posted
 };
 inline constexpr std::size_t kDatagramDrops = 8;  ///< number of reasons
 /// Returns the reason in snake case, "wrong_qp" for example.
@@ -92,7 +92,7 @@ struct DatagramCounters {
   std::uint64_t send_calls = 0;     ///< system calls
   std::uint64_t receive_calls = 0;  ///< system calls that returned a datagram
   std::array<std::uint64_t, kDatagramDrops> dropped{};  ///< by DatagramDrop
-  /// Returns how many datagrams were dropped for that reason.
+  /// Returns how many datagrams were dropped for the reason `why`.
   std::uint64_t dropped_for(DatagramDrop why) const {
     return dropped[static_cast<std::size_t>(why)];
   }
@@ -100,21 +100,23 @@ struct DatagramCounters {
   DatagramCounters& operator+=(const DatagramCounters& o);
 };
 
-/// What a datagram queue pair is made with. The queues must outlive it.
+/// What a datagram queue pair is made with. The queues must outlive the queue pair.
 struct DatagramQpInit {
-  QpNum num = 0;                       ///< 24 bits
+  QpNum num = 0;                       ///< number of the queue pair, 24 bits
   PdId pd = 0;                         ///< protection domain
-  CompletionQueue* send_cq = nullptr;  ///< receives the completions of requests; not null
-  CompletionQueue* recv_cq = nullptr;  ///< of receives; not null, may be `send_cq`
-  SharedReceiveQueue* srq = nullptr;   ///< used instead of a receive queue of its own
-  QpLimits limits;                     ///< sizes of its queues
-  bool signal_all = false;             ///< signals every request
-  std::uint32_t instance = 0;          ///< DatagramHeader::instance: unpredictable
-  /// Bytes; requests with more payload complete with WcStatus::kLocalLength. At most
-  /// kMaxDatagramPayload.
+  CompletionQueue* send_cq = nullptr;  ///< gets the completions of requests; not null
+  /// Gets the completions of receives; not null, may be `send_cq`.
+  CompletionQueue* recv_cq = nullptr;
+  SharedReceiveQueue* srq = nullptr;  ///< replaces the queue pair's own receive queue, if not null
+  QpLimits limits;                    ///< sizes of the queues
+  bool signal_all = false;            ///< all requests are signaled, whatever their flags
+  std::uint32_t instance = 0;         ///< DatagramHeader::instance, an unpredictable number
+  /// Largest payload of a request in bytes, at most kMaxDatagramPayload. Requests with more payload
+  /// complete with WcStatus::kLocalLength.
   std::size_t max_payload = kMaxDatagramPayload;
   /// How long the driver keeps datagrams that arrive while no receive is posted, if the application
-  /// still has completions of receives to poll: a busy system may have kept it from posting.
+  /// still has completions of receives to poll: on a busy system it may not have had the time to
+  /// post more.
   std::chrono::nanoseconds lateness = std::chrono::milliseconds(100);
 };
 

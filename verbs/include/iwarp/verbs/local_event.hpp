@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LocalEvent: what one end of a connection does beside sending octets: posts and completes work,
-// uses memory, changes states. Values only.
+// LocalEvent: what one end of a connection does apart from sending and receiving octets: it posts
+// and completes work, uses memory and changes states. Values only.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,17 @@ namespace iwarp::verbs {
 struct WorkPosted {
   WorkQueue queue = WorkQueue::kSend;
   std::uint64_t wr_id = 0;
-  std::uint64_t length = 0;  ///< bytes in its list of buffers
-  bool early = false;        ///< posted before the connection existed, reported when it does
+  std::uint64_t length = 0;  ///< bytes in the request's list of buffers
+  bool early = false;  ///< posted before there was a connection, and reported once there is one
   // kSend
   WrOpcode opcode = WrOpcode::kSend;
   SendFlags flags = SendFlags::kNone;
-  RemoteAddress remote;  ///< Writes, Reads and atomics
+  RemoteAddress remote;  ///< remote memory of Writes, Reads and atomics
   bool operator==(const WorkPosted&) const = default;
 };
 
-/// `count` posts were not reported one by one: their slots were reused before they were seen.
+/// `count` posts could not be reported one by one, because their slots had been reused before the
+/// observer was told of them.
 struct PostsMissed {
   WorkQueue queue = WorkQueue::kSend;
   std::uint64_t count = 0;
@@ -41,7 +42,7 @@ struct WorkCompleted {
   // kSuccess
   WcOpcode opcode = WcOpcode::kSend;
   std::uint64_t length = 0;         ///< WorkCompletion::byte_len
-  std::optional<Stag> invalidated;  ///< by the Send that was received
+  std::optional<Stag> invalidated;  ///< STag that the received Send invalidated
   bool operator==(const WorkCompleted&) const = default;
 };
 
@@ -57,8 +58,8 @@ enum class MemoryUse : std::uint8_t {
 /// The connection used registered memory of this end.
 struct MemoryUsed {
   MemoryUse use = MemoryUse::kWrite;
-  Stag stag;                 ///< except kReceive
-  std::uint64_t to = 0;      ///< except kReceive
+  Stag stag;                 ///< STag of the memory; not for kReceive
+  std::uint64_t to = 0;      ///< tagged offset in the memory; not for kReceive
   std::uint64_t length = 0;  ///< bytes
   bool operator==(const MemoryUsed&) const = default;
 };
@@ -84,7 +85,7 @@ enum class Machine : std::uint8_t {
 /// states.
 struct StateUpdated {
   Machine machine = Machine::kStartup;
-  std::string_view before;  ///< empty for the first state of the RDMAP stream
+  std::string_view before;  ///< former state; empty before the first state of the RDMAP stream
   std::string_view now;
   bool operator==(const StateUpdated&) const = default;
 };
@@ -97,8 +98,8 @@ using LocalEvent =
 class LocalObserver {
  public:
   virtual ~LocalObserver() = default;
-  /// Reports an event. Called by any thread, possibly by several at once and with locks held: must
-  /// be thread-safe and must not call back into the connection.
+  /// Reports an event. Any thread calls this function, possibly several threads at once and with
+  /// locks held: it must be thread-safe and must not call back into the connection.
   virtual void see(const LocalEvent& event) = 0;
 };
 

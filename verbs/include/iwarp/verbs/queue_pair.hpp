@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queue pair: the application's end of one RDMAP stream (verbs draft sections 6 and 8). The
-// stream's side of it is internal: see stream_port.hpp in src.
+// functions of a queue pair that the stream calls are internal, see stream_port.hpp in src.
 #pragma once
 
 #include <chrono>
@@ -24,44 +24,46 @@ class StreamPort;
 struct QpLimits {
   std::uint32_t max_send_wr = 128;  ///< outstanding requests; 0: nothing can be posted
   std::uint32_t max_recv_wr = 128;  ///< outstanding receives; 0: nothing can be posted
-  std::uint32_t max_send_sge = 4;   ///< elements of a request, at most 16 [VRB-40]
-  std::uint32_t max_recv_sge = 4;   ///< elements of a receive, at most 16 [VRB-40]
+  std::uint32_t max_send_sge = 4;   ///< scatter/gather elements of a request, at most 16 [VRB-40]
+  std::uint32_t max_recv_sge = 4;   ///< scatter/gather elements of a receive, at most 16 [VRB-40]
   std::uint32_t max_inline = 256;   ///< bytes of inline payload, at most 4096
 };
 
-/// What a queue pair is made with. The queues must outlive it.
+/// What a queue pair is made with. The queues must outlive the queue pair.
 struct QpInit {
-  QpNum num = 0;                       ///< 24 bits, not in use; 0: the Rnic picks one
-  PdId pd = 0;                         ///< filled in by Rnic::create_qp()
-  CompletionQueue* send_cq = nullptr;  ///< receives the completions of requests; not null
-  CompletionQueue* recv_cq = nullptr;  ///< of receives; not null, may be `send_cq`
-  SharedReceiveQueue* srq = nullptr;   ///< used instead of a receive queue of its own
-  QpLimits limits;                     ///< sizes of its queues
-  bool signal_all = false;             ///< signals every request, as SendFlags::kSignaled does
-  /// The destructor and reset() remove this queue pair's failed completions, if they have not been
-  /// polled, from the completion queues.
+  QpNum num = 0;                       ///< unused number of 24 bits; 0: the Rnic picks one
+  PdId pd = 0;                         ///< protection domain; Rnic::create_qp() fills it in
+  CompletionQueue* send_cq = nullptr;  ///< gets the completions of requests; not null
+  /// Gets the completions of receives; not null, may be `send_cq`.
+  CompletionQueue* recv_cq = nullptr;
+  SharedReceiveQueue* srq = nullptr;  ///< replaces the queue pair's own receive queue, if not null
+  QpLimits limits;                    ///< sizes of the queues
+  bool signal_all = false;            ///< all requests are signaled, as by SendFlags::kSignaled
+  /// If set, the destructor and reset() remove from the completion queues this queue pair's failed
+  /// completions that have not been polled.
   bool drop_failed = false;
-  /// What the peer may do. [VRB-30]
+  /// Which accesses the peer may make through this queue pair. [VRB-30]
   Access inbound = Access::kRemoteRead | Access::kRemoteWrite | Access::kRemoteAtomic;
 };
 
 /// Time limits for the peer. They apply only with Completions::kAcknowledged.
 struct PeerTimeouts {
-  /// How long the peer may send nothing while it owes an answer. Then the oldest request fails with
-  /// WcStatus::kRetryExceeded and the connection is reset. 0: TCP's own limits apply.
+  /// How long the peer may send nothing while it owes an answer. After that time the oldest request
+  /// fails with WcStatus::kRetryExceeded and the connection is reset. With 0, only TCP's own limits
+  /// apply.
   std::chrono::nanoseconds answer{0};
   /// Replaces ConnectionOptions::receive_hold; kForEver: no limit.
   std::optional<std::chrono::nanoseconds> receive_hold;
   static constexpr auto kForEver = std::chrono::nanoseconds::max();
 };
 
-/// A snapshot of a queue pair; what belongs to a connection remains until the next one.
+/// A snapshot of a queue pair. Values that belong to a connection remain until the next connection.
 struct QpAttributes {
   QpState state = QpState::kIdle;
-  std::uint16_t ird = 0;             ///< inbound Reads and atomics that the peer may have
-  std::uint16_t ord = 0;             ///< outbound Reads and atomics that this end may have
+  std::uint16_t ird = 0;             ///< Reads and atomics that the peer may have outstanding
+  std::uint16_t ord = 0;             ///< Reads and atomics that this end may have outstanding
   bool extensions = false;           ///< the peer agreed to RFC 7306 [EXT-1]
-  bool send_immediate = false;       ///< and to WrOpcode::kSendImmediate
+  bool send_immediate = false;       ///< the peer agreed to WrOpcode::kSendImmediate
   std::size_t send_outstanding = 0;  ///< requests posted and not completed
   std::size_t recv_outstanding = 0;  ///< receives posted and not consumed; 0 with an SRQ
   std::optional<rdmap::Terminate> terminate_sent;
@@ -71,22 +73,22 @@ struct QpAttributes {
 
 /// Which completions of a queue pair may be pushed to its completion queues.
 enum class Announce : std::uint8_t {
-  kNothing,    ///< none
-  kAnswered,   ///< those before the first that is flushed or WcStatus::kRetryExceeded
-  kUnflushed,  ///< those before the first that is flushed
-  kAll,        ///< all
+  kNothing,    ///< no completion
+  kAnswered,   ///< completions before the first with WcStatus::kWrFlush or kRetryExceeded
+  kUnflushed,  ///< completions before the first with WcStatus::kWrFlush
+  kAll,        ///< all completions
 };
 
 /// A reliably connected queue pair. Thread-safe. No call waits for the network. Connect it with the
 /// Rnic's connection manager.
 class QueuePair final {
  public:
-  /// For the Rnic; applications use Rnic::create_qp(). `init` has been checked; `stags` and the
-  /// queues outlive this. `on_event` is called by any thread, possibly under a lock; it must not
-  /// call back.
+  /// Called by the Rnic; applications call Rnic::create_qp(). The caller has checked `init`;
+  /// `stags` and the queues must outlive the queue pair. `on_event` is called by any thread,
+  /// possibly under a lock; it must not call back.
   QueuePair(QpNum num, const QpInit& init, StagTable& stags,
             std::function<void(const AsyncEvent&)> on_event);
-  /// Invalidates the windows that are bound through this queue pair. It must not be connected.
+  /// Invalidates the windows that are bound through this queue pair, which must not be connected.
   ~QueuePair();
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
@@ -108,10 +110,11 @@ class QueuePair final {
   /// - `std::errc::not_enough_memory`.
   std::error_code post_send(const SendWr& wr);
   /// Posts requests in order until one is refused; sets `posted` to the number posted. Rings the
-  /// doorbell once. Fails as post_send() of the request that was refused. [VRB-41]
+  /// doorbell once. Fails with the error that post_send() of the refused request would return.
+  /// [VRB-41]
   std::error_code post_send(std::span<const SendWr> wrs, std::size_t& posted);
-  /// Posts all requests, or none if any of them is refused. Rings the doorbell once. Fails as
-  /// post_send().
+  /// Posts all requests, or none if any of them is refused. Rings the doorbell once. Fails with the
+  /// errors of post_send().
   std::error_code post_all(std::span<const SendWr> wrs);
   /// Posts a receive. Allowed in every state; in Terminate and Error it is flushed. Fails with
   /// `Errc::kInvalidArgument` if the queue pair uses an SRQ, `Errc::kQueueFull` if max_recv_wr
@@ -127,10 +130,10 @@ class QueuePair final {
   QpState state() const;  ///< its state at this moment
   /// Returns a snapshot of its state and connection.
   QpAttributes query() const;
-  /// Returns when the message arrived that waits for a receive; nullopt if no message waits, or a
-  /// receive for it has been posted.
+  /// Returns the arrival time of the message that waits for a receive, or nullopt if no message
+  /// waits or a receive for it has been posted.
   std::optional<std::chrono::steady_clock::time_point> receive_awaited_since() const;
-  /// Returns what it was made with. `inbound` is not updated by set_inbound().
+  /// Returns what the queue pair was made with. set_inbound() does not change `inbound` in it.
   const QpInit& init() const;
 
   /// Closes the connection in order: sends the posted requests and then a FIN. Returns at once; the
@@ -140,12 +143,13 @@ class QueuePair final {
   /// with `Errc::kWrongState` unless in RTS. [VRB-9]
   std::error_code terminate();
   /// Moves to Error: resets the connection, if there is one, and flushes all requests. If another
-  /// thread is driving the connection, that thread does so when it is done. Never fails. [VRB-11]
+  /// thread is driving the connection, that thread resets it afterwards. Never fails. [VRB-11]
   std::error_code abort();
-  /// As abort(), but answers what has arrived, and closes the connection in order unless a message
-  /// is partly sent. Waits until no other thread drives the connection. Returns false and changes
-  /// nothing while the peer may still ask about its last messages; then call it again until it
-  /// returns true, which takes ConnectionOptions::ack_request_wait at most.
+  /// Moves to Error as abort() does, but first answers the peer's requests that have arrived, and
+  /// closes the connection in order unless a message is partly sent. Waits until no other thread
+  /// drives the connection. While the peer may still ask about its last messages, changes nothing
+  /// and returns false; call depart() again until it returns true, which takes
+  /// ConnectionOptions::ack_request_wait at most.
   bool depart();
   /// Fails an unconnected queue pair: moves it from Idle to Error, completes the oldest request
   /// with WcStatus::kRetryExceeded and flushes the rest. Fails with `Errc::kWrongState` if it is
@@ -165,15 +169,17 @@ class QueuePair final {
   /// and RTS. [VRB-25]
   std::error_code set_ord(std::uint16_t ord);
 
-  // For callers that report connections by other means than these queues, so that no completion is
-  // polled before the event that precedes it.
+  // For callers that report connection events by other means than completion queues: they hold back
+  // completions, so that none is polled before the event that precedes it.
   /// Sets which completions may be pushed to the queues; holds back the others, in order.
   /// Initially, and after reset(), kAll. Throws std::bad_alloc, and then nothing has changed.
   void announce(Announce what);
-  /// As announce(kAll), but reports the oldest request held back, if it was flushed, as
-  /// WcStatus::kRetryExceeded, and requests before receives.
+  /// Pushes all completions held back, as announce(kAll) does, but those of requests before those
+  /// of receives. If the oldest request held back was flushed, its status is
+  /// WcStatus::kRetryExceeded.
   void announce_unanswered();
-  /// Returns whether completions of requests, and not only of receives, are held back.
+  /// Returns whether any completion of a request is held back. Completions of receives do not
+  /// count.
   bool holds_requests() const;
 
  private:

@@ -9,19 +9,21 @@
 
 namespace iwarp::verbs {
 
-/// A counter that only grows, with streams that wait for it. Thread-safe.
+/// A counter that only grows, and the streams that wait for it to grow. Thread-safe.
 class ReapCount {
  public:
-  /// Returns how many requests of the queue, from the first one ever posted, have been reaped.
+  /// Returns how many completions of the queue, counted from the first request ever posted, have
+  /// been polled.
   std::uint64_t value() const { return value_.load(std::memory_order_acquire); }
   /// Raises the count to `value` and resumes the waiting streams. Does nothing if the count is
-  /// already as high: completions of one queue may be pushed out of order.
+  /// already as high, because completions of one queue may be pushed out of order.
   void store(std::uint64_t value) {
     if (value <= value_.load(std::memory_order_relaxed)) return;
     value_.store(value);
     waiters_.tell();
   }
-  /// Resumes the stream of `driver` once, when the count grows next. Throws std::bad_alloc.
+  /// Registers `driver`, whose stream is resumed once, when the count grows next. Throws
+  /// std::bad_alloc.
   void await(const std::weak_ptr<QpDriver>& driver) { waiters_.add(driver); }
 
  private:

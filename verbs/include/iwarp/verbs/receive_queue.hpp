@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receive queues: that of one queue pair, and one shared by several (SRQ; verbs draft section 6.3).
-// Thread-safe; the mutex is a leaf.
+// Receive queues of one queue pair, and receive queues that several queue pairs share (SRQ; verbs
+// draft section 6.3). Thread-safe; no other mutex is locked while the mutex of a queue is held.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ struct PostedReceive {
   SgeList sgl;
 };
 
-/// Result of taking a receive of at least some length.
+/// Result of take_for(), which takes a receive of at least some length.
 enum class ReceiveFound : std::uint8_t {
   kNone,      ///< no receive is posted
   kTooShort,  ///< the oldest receive is shorter; it stays posted
@@ -45,8 +45,8 @@ class ReceiveQueue {
   /// `Errc::kMessageTooLong` (2^32 bytes or more), `Errc::kQueueFull` (no free slot, see reaped())
   /// or `std::errc::not_enough_memory`; then nothing is posted.
   std::error_code post(const RecvWr& wr);
-  /// Moves the oldest receive to `out`. Returns false, and leaves `out` unchanged, if there is
-  /// none.
+  /// Moves the oldest receive to `out`. Returns false, and leaves `out` unchanged, if no receive is
+  /// posted.
   bool take(PostedReceive& out) { return take_for(0, out) == ReceiveFound::kTaken; }
   /// Moves the oldest receive to `out` if its elements hold at least `length` bytes.
   ReceiveFound take_for(std::size_t length, PostedReceive& out);
@@ -58,17 +58,17 @@ class ReceiveQueue {
   /// Copies to `out` the oldest receive that has not been taken and whose number, counted from the
   /// first one posted, is at least `sequence`. Returns its number, or nullopt if there is none.
   std::optional<std::uint64_t> next_posted(std::uint64_t sequence, PostedReceive& out) const;
-  /// Return the limits that it was made with.
+  /// Return the limits that the queue was made with.
   std::size_t max_wr() const { return max_wr_; }
   std::size_t max_sge() const { return max_sge_; }
-  /// Returns the counter of reaped receives. A slot is free again once the completion of its
-  /// receive has been polled; see CompletionQueue::Reaped.
+  /// Returns the counter of receives whose completions have been polled. A slot is free again once
+  /// the completion of its receive has been polled; see CompletionQueue::Reaped.
   ReapCount& reaped() { return reaped_; }
-  /// Returns how many receives have been taken so far: the value that the completion of the last
-  /// one sets in reaped().
+  /// Returns how many receives have been taken so far. Polling the completion of the receive taken
+  /// last sets reaped() to this value.
   std::uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
-  /// Makes slots free as soon as their receives are taken, as an SRQ needs. Call before the first
-  /// post().
+  /// From now on, a slot is free as soon as its receive is taken, which is how an SRQ works. Call
+  /// before the first post().
   void reuse_at_once() { reuse_at_once_ = true; }
 
  private:
@@ -77,27 +77,27 @@ class ReceiveQueue {
   const std::size_t max_wr_;
   const std::size_t max_sge_;
   mutable bytes::Mutex mutex_;
-  std::unique_ptr<Ring> ring_;  ///< grows up to max_wr_
+  std::unique_ptr<Ring> ring_;  ///< holds the receives; grows up to max_wr_
   std::uint64_t posted_ = 0;
-  std::atomic<std::uint64_t> taken_{0};  ///< written under the mutex
+  std::atomic<std::uint64_t> taken_{0};  ///< written only under the mutex
   ReapCount reaped_;
   bool reuse_at_once_ = false;
 };
 
-/// Shared receive queue. Its protection domain, and not that of the queue pair, governs the
-/// buffers. [VRB-19]
+/// Shared receive queue. The buffers of its receives are checked against its own protection domain,
+/// not against that of the queue pair. [VRB-19]
 class SharedReceiveQueue {
  public:
   /// Bounds of the queue.
   struct Limits {
     std::size_t max_wr = 1024;  ///< receives posted and not consumed
-    std::size_t max_sge = 4;    ///< elements of a receive, at most 16
-    /// Receives that one queue pair may have consumed and not yet polled the completions of; 0: no
-    /// limit. [SEC-22] [DDP-105] [RDMAP-127]
+    std::size_t max_sge = 4;    ///< scatter/gather elements of a receive, at most 16
+    /// Largest number of receives that one queue pair has consumed and whose completions have not
+    /// been polled; 0: no limit. [SEC-22] [DDP-105] [RDMAP-127]
     std::size_t per_qp = 0;
   };
-  /// For the Rnic; applications use Rnic::create_srq(). `limit_reached` (may be empty) is called
-  /// once per arm_limit(), without locks held, by the thread that took a receive.
+  /// Called by the Rnic; applications call Rnic::create_srq(). The thread that takes a receive
+  /// calls `limit_reached` (may be empty) once per arm_limit(), without locks held.
   SharedReceiveQueue(PdId pd, const Limits& limits,
                      std::function<void(SharedReceiveQueue&)> limit_reached);
   SharedReceiveQueue(const SharedReceiveQueue&) = delete;
@@ -110,36 +110,38 @@ class SharedReceiveQueue {
   /// Removes the receives that no message has consumed and returns them, oldest first. They do not
   /// complete. Throws std::bad_alloc.
   std::vector<PostedReceive> withdraw() { return queue_.withdraw(); }
-  /// Arms one AsyncEventType::kSrqLimit event, for when a receive is consumed and fewer than
-  /// `limit` remain; 0 disarms it. Fails with `Errc::kInvalidArgument` if `limit` is above max_wr.
+  /// Arms one AsyncEventType::kSrqLimit event, which is raised when a receive is consumed and fewer
+  /// than `limit` receives remain; 0 disarms it. Fails with `Errc::kInvalidArgument` if `limit` is
+  /// above max_wr.
   std::error_code arm_limit(std::size_t limit);
   /// Returns the armed limit; 0 if none is armed or its event has been raised.
   std::size_t armed_limit() const { return armed_limit_.load(); }
 
-  /// Return what it was made with.
+  /// Return the protection domain and the limits that the queue was made with.
   PdId pd() const { return pd_; }
   const Limits& limits() const { return limits_; }
   /// Returns how many receives are posted and not consumed.
   std::size_t size() const { return queue_.size(); }
 
   // For queue pairs -----------------------------------------------------------------------------
-  /// As ReceiveQueue::take().
+  /// Takes the oldest receive, as ReceiveQueue::take() does.
   bool take(PostedReceive& out) { return take_for(0, out) == ReceiveFound::kTaken; }
-  /// As ReceiveQueue::take_for(). May raise the event of arm_limit().
+  /// Takes the oldest receive, as ReceiveQueue::take_for() does. May raise the event of
+  /// arm_limit().
   ReceiveFound take_for(std::size_t length, PostedReceive& out);
-  /// As take(), after await().
+  /// Calls await() and then take().
   bool take_or_await(const std::weak_ptr<QpDriver>& driver, PostedReceive& out);
-  /// Resumes the stream of `driver` once, when the next receive is posted. The caller checks size()
-  /// afterwards, as Waiters says. Throws std::bad_alloc.
+  /// Registers `driver`, whose stream is resumed once, when the next receive is posted. The caller
+  /// has to check size() afterwards, see Waiters. Throws std::bad_alloc.
   void await(const std::weak_ptr<QpDriver>& driver) { waiters_.add(driver); }
-  /// Calls receive_imminent() of `driver` once, when a receive is about to be posted to the empty
-  /// queue. Throws std::bad_alloc.
+  /// Registers `driver`, whose receive_imminent() is called once, when a receive is about to be
+  /// posted to the empty queue. Throws std::bad_alloc.
   void await_imminent(const std::weak_ptr<QpDriver>& driver) { imminent_.add(driver); }
   /// Counts a queue pair as a user of this queue.
   void attach() { attached_.fetch_add(1); }
   /// Reverses attach().
   void detach() { attached_.fetch_sub(1); }
-  /// Returns how many queue pairs use it.
+  /// Returns how many queue pairs use the queue.
   std::uint32_t attached() const { return attached_.load(); }
 
  private:
@@ -149,8 +151,8 @@ class SharedReceiveQueue {
   std::atomic<std::size_t> armed_limit_{0};
   std::function<void(SharedReceiveQueue&)> limit_reached_;
   std::atomic<std::uint32_t> attached_{0};
-  Waiters waiters_;   ///< for a receive
-  Waiters imminent_;  ///< of await_imminent()
+  Waiters waiters_;   ///< drivers registered by await()
+  Waiters imminent_;  ///< drivers registered by await_imminent()
 };
 
 }  // namespace iwarp::verbs

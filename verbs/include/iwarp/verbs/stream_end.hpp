@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamEnd: why the stream of a connection ended, as this end knows it, and the sentence that says
-// so. Values only.
+// StreamEnd: why the stream of a connection ended, as far as this end knows, and a sentence that
+// describes it. Values only.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace iwarp::verbs {
 
-/// A request or receive of this end that is connected with the end of the stream.
+/// A request or receive of this end that ended the stream or was outstanding when the stream ended.
 struct EndedWork {
   WorkQueue queue = WorkQueue::kSend;
   std::uint64_t wr_id = 0;
-  WcStatus status = WcStatus::kSuccess;  ///< kSuccess: outstanding, or completed before
-  std::uint64_t length = 0;              ///< bytes in its list of buffers
+  WcStatus status = WcStatus::kSuccess;  ///< kSuccess if it was outstanding or had succeeded before
+  std::uint64_t length = 0;              ///< bytes in the list of buffers
   // kSend
   WrOpcode opcode = WrOpcode::kSend;
-  RemoteAddress remote;  ///< Writes, Reads and atomics
+  RemoteAddress remote;  ///< remote memory of Writes, Reads and atomics
 };
 
 /// Memory of this end to which a request was refused access.
 struct RefusedMemory {
-  /// Which request named it.
+  /// Which request named the memory.
   enum class User : std::uint8_t {
     kThisEnd,  ///< a request or receive of this end: `stag` is an lkey, `to` an address
     kWrite,    ///< the peer's RDMA Write: `stag` is an rkey
@@ -35,7 +35,7 @@ struct RefusedMemory {
   User user = User::kThisEnd;
   Stag stag;
   std::uint64_t to = 0;
-  std::uint64_t length = 0;  ///< bytes; of the peer's Write: of the segment
+  std::uint64_t length = 0;  ///< bytes of the access; for the peer's Write, of one segment
   rdmap::AccessError why = rdmap::AccessError::kStagInvalid;
 };
 
@@ -47,25 +47,28 @@ struct StreamEnd {
     kClosed,             ///< both ends closed it
     kAborted,            ///< the application at this end terminated or aborted it
     kLocalError,         ///< a request, receive or completion of this end failed: `work`
-    kTerminateSent,      ///< this end refused what the peer sent: `terminate`, `memory`
-    kTerminateReceived,  ///< the peer refused what this end sent: `terminate`, `work`
-    kPeerClosed,         ///< the peer closed TCP during unfinished work: `outstanding`, `work`
-    kLost,               ///< TCP was reset or failed
-    kNoAnswer,           ///< the peer did not acknowledge `work` in time
-    kCloseTimeout,       ///< the peer did not close its half in time
+    kTerminateSent,      ///< this end refused a message of the peer: `terminate`, `memory`
+    kTerminateReceived,  ///< the peer refused a message of this end: `terminate`, `work`
+    kPeerClosed,    ///< the peer closed TCP before all work was finished: `outstanding`, `work`
+    kLost,          ///< TCP was reset or failed
+    kNoAnswer,      ///< the peer did not acknowledge `work` in time
+    kCloseTimeout,  ///< the peer did not close its half in time
   };
   Cause cause = Cause::kNone;
   std::optional<rdmap::Terminate> terminate;
-  std::optional<EndedWork> work;  ///< the one that failed, otherwise the oldest outstanding request
+  std::optional<EndedWork> work;  ///< the failed work, otherwise the oldest outstanding request
   std::optional<RefusedMemory> memory;
   std::uint64_t outstanding = 0;  ///< requests posted and not completed when the stream ended
-  bool completion_lost = false;   ///< kLocalError: a completion queue was full
-  bool receive_missing = false;   ///< a message of the peer waited for a receive until the end
+  /// kLocalError: a completion was lost because a completion queue was full.
+  bool completion_lost = false;
+  bool receive_missing = false;  ///< a message of the peer waited for a receive until the end
 };
 
-/// Returns whether the stream ended as an application expects at the end of its work: no message
-/// waited for a receive, and the stream has not ended, was closed (in time or not) or aborted by
-/// this end, or TCP was lost without an outstanding request.
+/// Returns whether the stream ended as an application expects when it has done its work. Returns
+/// false if a message waited for a receive. Otherwise returns true if the stream has not ended, was
+/// closed (even if the peer did not close in time) or was aborted by this end; if TCP was lost
+/// while no request was outstanding; and if the peer's Terminate only reports that this end closed
+/// TCP first.
 bool is_orderly(const StreamEnd& end);
 
 /// Returns one sentence, lower case and without a full stop: what failed, why, and what to do about

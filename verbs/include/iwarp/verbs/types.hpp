@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nouns of the verbs interface.
+// The types of work requests and completions.
 #pragma once
 
 #include "iwarp/verbs/work_completion.hpp"

@@ -13,17 +13,18 @@ namespace iwarp::verbs {
 
 class QpDriver;
 
-/// A set of drivers to notify once. Thread-safe; its lock is a leaf.
+/// A set of drivers to notify once. Thread-safe; no other lock is taken while its lock is held.
 class Waiters {
  public:
   /// Adds `driver` unless it is in the set already or has been destroyed. Throws std::bad_alloc.
   void add(const std::weak_ptr<QpDriver>& driver);
-  /// Empties the set and resumes the stream of each of its drivers that still exists, in another
-  /// thread.
+  /// Empties the set. For each driver of the set that still exists, has another thread resume the
+  /// stream.
   void tell() {
     if (any_.load()) tell_all();
   }
-  /// As tell(), but calls QpDriver::receive_imminent(), without a lock held.
+  /// Empties the set as tell() does, but calls QpDriver::receive_imminent() of the drivers, without
+  /// a lock held.
   void tell_imminent() {
     if (any_.load()) tell_all_imminent();
   }

@@ -11,18 +11,19 @@ namespace iwarp::verbs {
 
 class LocalObserver;  // see local_event.hpp
 
-/// Observer of one connection's octet stream. Calls are made under the connection's lock, one at a
-/// time, and must not call back into the connection.
+/// Observer of one connection's octet stream. Its functions are called under the connection's lock,
+/// one at a time, and must not call back into the connection.
 class WireTap {
  public:
   virtual ~WireTap() = default;
-  /// Octets were sent (`outbound`) or received. The view is valid during the call only.
+  /// Reports octets that were sent (`outbound`) or received. `octets` is valid during the call
+  /// only.
   virtual void octets(bool outbound, bytes::View octets, mpa::TimePoint now) = 0;
-  /// One direction was closed (FIN), or the connection was reset (`reset`): by this end
-  /// (`outbound`) or by the peer.
+  /// Reports that this end (`outbound`) or the peer closed its direction (FIN) or reset the
+  /// connection (`reset`).
   virtual void closed(bool outbound, bool reset, mpa::TimePoint now) = 0;
-  /// Returns the observer of everything that this end does beside sending octets, or null. Called
-  /// once, when the connection is made; with null, observation costs nothing.
+  /// Returns the observer of the LocalEvents of this end, or null. Called once, when the connection
+  /// is made; if it returns null, observation costs nothing.
   virtual std::shared_ptr<LocalObserver> observer() { return nullptr; }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the application receives: completions, queue pair states and asynchronous events.
+// What a queue pair reports to the application: completions, states and asynchronous events.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,30 @@ using ddp::Stag;
 /// One of the two work queues of a queue pair: send queue or receive queue.
 enum class WorkQueue : std::uint8_t {
   kSend,
-  kReceive,  ///< also if it is shared
+  kReceive,  ///< the queue pair's own receive queue, or its SRQ
 };
 
 /// Outcome of a work request.
 enum class WcStatus : std::uint8_t {
-  kSuccess,           ///< see ConnectionOptions::completions for what it promises
-  kLocalLength,       ///< receive: the Send was longer; datagram: longer than max_payload
-  kLocalQpOperation,  ///< not possible on this connection (ORD 0, no RFC 7306), or Fast-Register
-                      ///< of a region that is valid or of another domain
-  kLocalProtection,   ///< lkey, domain, bounds or rights of a local buffer, or it is unmapped
-  kWrFlush,           ///< not executed: the queue pair left RTS
+  kSuccess,           ///< success; ConnectionOptions::completions says what it promises
+  kLocalLength,       ///< receive: the Send was longer than the buffers; datagram: the payload was
+                      ///< longer than max_payload
+  kLocalQpOperation,  ///< the connection does not permit the request (ORD 0, no RFC 7306), or it
+                      ///< was a Fast-Register of a region that is valid or of another domain
+  kLocalProtection,   ///< lkey, domain, bounds or rights of a local buffer are wrong, or it is
+                      ///< unmapped
+  kWrFlush,           ///< the request was not executed, because the queue pair left RTS
   kMwBind,            ///< a window could not be bound, or an STag could not be invalidated
   kBadResponse,       ///< reserved; never reported
   kLocalAccess,       ///< reserved; never reported
-  kRemoteInvalidRequest,  ///< misaligned atomic, or a Send longer than the peer's receive
+  kRemoteInvalidRequest,  ///< the atomic was misaligned, or the Send was longer than the peer's
+                          ///< receive
   kRemoteAccess,          ///< the peer terminated because of an STag, its bounds or its rights
   kRemoteOperation,       ///< the peer terminated for another reason
   // Only with Completions::kAcknowledged.
-  kRnrRetryExceeded,  ///< the peer posted no receive for it in time
-  kRetryExceeded,     ///< the peer was gone, or did not answer in time, before it acknowledged this
+  kRnrRetryExceeded,  ///< the peer posted no receive for the message in time
+  kRetryExceeded,     ///< the peer was gone or did not answer in time, and had not acknowledged the
+                      ///< request
   kFatal,             ///< reserved; never reported
 };
 /// Returns the status in words; "unknown" for a value that is not one.
@@ -49,17 +53,18 @@ enum class WcOpcode : std::uint8_t {
   kLocalInvalidate,  ///< Local Invalidate
   kFastRegister,     ///< Fast-Register
   kBindWindow,       ///< Bind Memory Window
-  kRecv,             ///< receive, by a Send without Immediate
+  kRecv,             ///< receive, consumed by a Send without Immediate
   kFetchAdd,         ///< atomic FetchAdd
   kCmpSwap,          ///< atomic CmpSwap
-  /// Receive, consumed by an Immediate: see `immediate`. Its buffer is unchanged.
+  /// Receive, consumed by an Immediate, whose value is in `immediate`. The buffer is unchanged.
   kRecvImmediate,
-  /// Receive, by a Send with Immediate: `byte_len` octets in the buffer, and `immediate`.
+  /// Receive, consumed by a Send with Immediate: the buffer holds `byte_len` octets, and
+  /// `immediate` is valid.
   kRecvSendImmediate,
-  /// Receive, by a datagram from `source_qp`: a GRH of kGrhSize octets and then the payload.
-  /// `byte_len` counts both.
+  /// Receive, consumed by a datagram from `source_qp`: the buffer holds a GRH of kGrhSize octets
+  /// and then the payload. `byte_len` counts both.
   kRecvDatagram,
-  /// As kRecvDatagram, with `immediate`.
+  /// Receive, consumed by a datagram as for kRecvDatagram; `immediate` is valid.
   kRecvDatagramImmediate,
 };
 /// Returns the operation in words; "unknown" for a value that is not one.
@@ -67,21 +72,24 @@ std::string_view to_string(WcOpcode opcode);
 
 /// Work completion. If `status` is not kSuccess, only wr_id, status and qp_num are valid.
 struct WorkCompletion {
-  std::uint64_t wr_id = 0;  ///< of the request
+  std::uint64_t wr_id = 0;  ///< wr_id of the request
   WcStatus status = WcStatus::kSuccess;
   WcOpcode opcode = WcOpcode::kSend;
   /// Bytes put into the buffers of the request. kRecv and kRecvSendImmediate: length of the Send;
-  /// kRead: bytes read; atomics: 8; kRecvImmediate: 0, even if a Write came with it.
+  /// kRead: bytes read; atomics: 8; kRecvImmediate: 0, even if the Immediate follows an RDMA Write.
   std::uint32_t byte_len = 0;
-  std::uint32_t qp_num = 0;     ///< of the queue pair whose request completed
+  std::uint32_t qp_num = 0;     ///< number of the queue pair whose request completed
   bool solicited = false;       ///< receives: the peer set SendFlags::kSolicited
   bool invalidated = false;     ///< kRecv: the Send has invalidated `invalidated_stag`
-  Stag invalidated_stag;        ///< if `invalidated`
+  Stag invalidated_stag;        ///< the STag, if `invalidated`
   std::uint32_t source_qp = 0;  ///< datagrams: number of the sending queue pair
-  bool over_ipv4 = false;       ///< datagrams: the GRH holds an IPv4 header, otherwise IPv6
-  /// kRecvImmediate: bytes that the peer's RDMA Writes directly before it placed, if contiguous.
+  /// Datagrams: true if the GRH holds an IPv4 header, false if it is that of IPv6.
+  bool over_ipv4 = false;
+  /// kRecvImmediate: number of bytes that the peer's RDMA Writes directly before the Immediate
+  /// placed. Counts back only as far as the Writes are contiguous.
   std::uint32_t written = 0;
-  /// kRecvImmediate: 64 bits; kRecvSendImmediate: in the upper 32; kRecvDatagramImmediate: 32 bits.
+  /// Value of the Immediate. kRecvImmediate: 64 bits; kRecvSendImmediate: the upper 32 bits;
+  /// kRecvDatagramImmediate: 32 bits.
   std::uint64_t immediate = 0;
 };
 
@@ -92,24 +100,26 @@ std::string_view to_string(QpState state);
 
 /// What an asynchronous event is about.
 enum class AsyncEventType : std::uint8_t {
-  kTerminateReceived,  ///< QP: the peer ended the stream, see `terminate`
-  kTerminateSent,      ///< QP: this end ended the stream because of the peer, see `terminate`
+  kTerminateReceived,  ///< QP: the peer's Terminate ended the stream, see `terminate`
+  kTerminateSent,      ///< QP: this end sent a Terminate because of an error of the peer, see
+                       ///< `terminate`
   kLlpConnectionLost,  ///< QP: TCP was reset, or closed while work was outstanding
   kLlpCloseComplete,   ///< QP: an orderly close is complete [VRB-18]
-  kBadClose,           ///< QP: closed while work was outstanding or data arrived [VRB-17]
-  kCqOverflow,         ///< CQ: completions were lost; its queue pairs go to Error
-  kSrqLimit,           ///< SRQ: fewer receives than SharedReceiveQueue::arm_limit() remain
-  kLastReceive,        ///< QP with an SRQ: it is in Error and consumes no more receives
+  kBadClose,           ///< QP: TCP was closed while work was outstanding or data arrived [VRB-17]
+  kCqOverflow,         ///< CQ: completions were lost; its queue pairs move to Error
+  kSrqLimit,     ///< SRQ: fewer receives remain than the limit of SharedReceiveQueue::arm_limit()
+  kLastReceive,  ///< QP with an SRQ: the QP is in Error and consumes no more receives
 };
 /// Returns the type in words; "unknown" for a value that is not one.
 std::string_view to_string(AsyncEventType type);
 
-/// An event that belongs to no request.
+/// An event that does not belong to a request.
 struct AsyncEvent {
   AsyncEventType type = AsyncEventType::kLlpConnectionLost;
-  std::uint32_t qp_num = 0;                   ///< 0 if no queue pair is concerned
-  const void* object = nullptr;               ///< kCqOverflow: the CQ; kSrqLimit: the SRQ
-  std::optional<rdmap::Terminate> terminate;  ///< kTerminateReceived, kTerminateSent
+  std::uint32_t qp_num = 0;  ///< number of the queue pair; 0 if the event is about a CQ or an SRQ
+  const void* object = nullptr;  ///< kCqOverflow: the CQ; kSrqLimit: the SRQ
+  /// The Terminate of kTerminateReceived or kTerminateSent.
+  std::optional<rdmap::Terminate> terminate;
 };
 
 }  // namespace iwarp::verbs

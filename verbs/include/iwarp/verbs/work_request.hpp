@@ -21,16 +21,16 @@ using QpNum = std::uint32_t;
 /// Rights of a memory region or window; combine with |. Local reads are always allowed.
 enum class Access : std::uint32_t {
   kNone = 0,              ///< local reads only
-  kLocalWrite = 1 << 0,   ///< may be a receive buffer, or the sink of a Read or atomic
-  kRemoteWrite = 1 << 1,  ///< the peer may RDMA Write to it; implies no other right
-  kRemoteRead = 1 << 2,   ///< the peer may RDMA Read from it
-  kBindWindow = 1 << 3,   ///< memory windows may be bound to it
+  kLocalWrite = 1 << 0,   ///< the memory may be a receive buffer, or the sink of a Read or atomic
+  kRemoteWrite = 1 << 1,  ///< the peer may RDMA Write to the memory; implies no other right
+  kRemoteRead = 1 << 2,   ///< the peer may RDMA Read from the memory
+  kBindWindow = 1 << 3,   ///< memory windows may be bound to the region
   kZeroBased = 1 << 4,    ///< TOs count from 0 instead of being virtual addresses
-  /// The peer's Send with Invalidate may invalidate it although other streams of its domain could
-  /// use it too. The application makes sure that only one does. Not needed for memory that is tied
-  /// to one queue pair.
+  /// The peer's Send with Invalidate may invalidate the STag although all streams of the domain may
+  /// use it. The application has to make sure that only one of them does. Memory that is tied to
+  /// one queue pair does not need this right.
   kRemoteInvalidate = 1 << 5,
-  kRemoteAtomic = 1 << 6,  ///< the peer may do atomics on its 8-byte words; implies no other right
+  kRemoteAtomic = 1 << 6,  ///< the peer may execute atomics on the memory; implies no other right
 };
 /// Returns the union of two sets of rights.
 constexpr Access operator|(Access a, Access b) {
@@ -44,10 +44,10 @@ constexpr bool has(Access set, Access right) {
 
 /// A piece of registered memory: a scatter/gather element.
 struct Sge {
-  /// Virtual address; for a region registered with an `iova`, a number that counts from that.
+  /// Virtual address. In a region registered with an `iova`, `iova` plus the offset in the region.
   std::byte* address = nullptr;
-  std::uint32_t length = 0;  ///< bytes; 0 is allowed, and then `lkey` is not checked
-  Stag lkey;                 ///< STag of the region that holds it
+  std::uint32_t length = 0;  ///< bytes; if 0, `lkey` is not checked
+  Stag lkey;                 ///< STag of the region that contains the memory
 };
 
 /// A place in the peer's memory, as the peer advertised it.
@@ -57,8 +57,9 @@ struct RemoteAddress {
   bool operator==(const RemoteAddress&) const = default;
 };
 
-/// The operation of a send queue request. The last five are those of RFC 7306: posting them in RTS
-/// fails with Errc::kNotAgreed unless the peer agreed to it (QpAttributes::extensions). [EXT-1]
+/// The operation of a send queue request. The last five belong to RFC 7306: posting one of them in
+/// RTS fails with Errc::kNotAgreed unless the peer agreed to RFC 7306 (QpAttributes::extensions).
+/// [EXT-1]
 enum class WrOpcode : std::uint8_t {
   kSend,             ///< Send of `sgl` to the peer's next receive
   kSendInvalidate,   ///< Send that invalidates the peer's STag `invalidate` when it is delivered
@@ -71,9 +72,9 @@ enum class WrOpcode : std::uint8_t {
   kFetchAdd,         ///< adds to the word at `remote`; `sgl` receives its former value
   kCmpSwap,          ///< swaps the word at `remote` if it compares equal; `sgl` as for kFetchAdd
   kImmediate,        ///< sends `immediate`, which consumes one of the peer's receives
-  kWriteImmediate,   ///< RDMA Write and then an Immediate; one completion for both
-  /// Immediate and then a Send; one receive and one completion for both. Only if both ends set
-  /// StartupOptions::send_immediate (QpAttributes::send_immediate).
+  kWriteImmediate,   ///< RDMA Write and then an Immediate, which have one completion
+  /// Immediate and then a Send, which together consume one receive and have one completion. Needs
+  /// StartupOptions::send_immediate at both ends (QpAttributes::send_immediate).
   kSendImmediate,
 };
 
@@ -97,7 +98,7 @@ constexpr bool has(SendFlags set, SendFlags flag) {
 
 /// For kFastRegister: the memory that the STag is to name.
 struct Registration {
-  Stag stag;                      ///< region from allocate_fast_region(); its key is replaced
+  Stag stag;                      ///< STag from allocate_fast_region(), whose key is replaced
   std::uint8_t key = 0;           ///< the application's new key [VRB-26]
   std::byte* address = nullptr;   ///< not null
   std::uint64_t length = 0;       ///< bytes, at least 1
@@ -106,54 +107,56 @@ struct Registration {
 
 /// For kBindWindow: the part of a region that the window is to open to the peer.
 struct WindowBind {
-  Stag window;           ///< from allocate_window()
+  Stag window;           ///< STag from allocate_window()
   std::uint8_t key = 0;  ///< the application's new key; the old one becomes invalid [VRB-36]
-  Stag region;           ///< valid, with Access::kBindWindow, not zero-based
-  std::byte* address = nullptr;   ///< inside the region, as an Sge would name it
+  Stag region;           ///< a valid region with Access::kBindWindow, not zero-based
+  std::byte* address = nullptr;   ///< start of the window in the region, as in Sge::address
   std::uint64_t length = 0;       ///< bytes, at least 1
-  Access access = Access::kNone;  ///< kRemoteRead, kRemoteWrite, kRemoteAtomic, kZeroBased
-  /// Type 1: usable by every stream of the domain, and bound again without being invalidated first.
-  /// Length 0 unbinds it.
+  Access access = Access::kNone;  ///< of kRemoteRead, kRemoteWrite, kRemoteAtomic and kZeroBased
+  /// Whether the window is of type 1: every stream of the domain may use it, and it can be bound
+  /// again without being invalidated first. Length 0 unbinds it.
   bool type_1 = false;
 };
 
-/// For kFetchAdd and kCmpSwap: the operands, in host byte order. The default masks make the plain
-/// 64-bit operation. The word must be aligned to 8 bytes, as TO and in memory, otherwise it is left
-/// unchanged and the stream ends. Atomics on memory of one Rnic are serialized, whatever their
-/// connection, and are atomic with std::atomic_ref in the peer's program. They are not atomic with
-/// RDMA Writes and Reads of the same word: do not mix them. [EXT-5] [EXT-7] [EXT-42]
+/// For kFetchAdd and kCmpSwap: the operands, in host byte order. With the default masks, the
+/// operation is the plain 64-bit one. The word's TO and its address must be multiples of 8,
+/// otherwise the word is unchanged and the stream ends. Atomics on memory of one Rnic are
+/// serialized, whatever connections they come from, and are atomic with respect to std::atomic_ref
+/// in the peer's program. They are not atomic with respect to RDMA Writes and Reads of the same
+/// word: do not mix them. [EXT-5] [EXT-7] [EXT-42]
 struct Atomic {
-  std::uint64_t add_or_swap = 0;       ///< kFetchAdd: summand; kCmpSwap: new value
-  std::uint64_t add_mask = 0;          ///< kFetchAdd: the top bit of each field; 0: one of 64 bits
-  std::uint64_t swap_mask = ~0ULL;     ///< kCmpSwap: the bits to replace
-  std::uint64_t compare = 0;           ///< kCmpSwap: the value to compare with
+  std::uint64_t add_or_swap = 0;    ///< kFetchAdd: summand; kCmpSwap: new value
+  std::uint64_t add_mask = 0;       ///< kFetchAdd: top bits of the fields; 0: one field of 64 bits
+  std::uint64_t swap_mask = ~0ULL;  ///< kCmpSwap: the bits to replace
+  std::uint64_t compare = 0;        ///< kCmpSwap: the value to compare with
   std::uint64_t compare_mask = ~0ULL;  ///< kCmpSwap: the bits to compare
 };
 
-/// Send queue work request. The memory that it names must stay registered and unchanged until its
-/// completion. The array `sgl` and, with kInline, the payload are copied while posting.
+/// Send queue work request. The memory that `sgl` names must stay registered and unchanged until
+/// the request completes. Posting copies the array `sgl` and, with kInline, the payload.
 struct SendWr {
   std::uint64_t wr_id = 0;  ///< chosen by the application; WorkCompletion::wr_id repeats it
   WrOpcode opcode = WrOpcode::kSend;
   SendFlags flags = SendFlags::kNone;
-  /// Source of Sends and Writes; for atomics one word; for Reads the sink, with one Read Request
-  /// for each element that is not empty. kReadInvalidate takes exactly one element.
+  /// Local buffers. Sends and Writes: their source. Reads: their sink; each element that is not
+  /// empty is one Read Request on the wire, and kReadInvalidate takes exactly one element. Atomics:
+  /// one element, which receives the word.
   std::span<const Sge> sgl;
-  RemoteAddress remote;       ///< Writes, Reads, atomics
-  Stag invalidate;            ///< kSendInvalidate, kLocalInvalidate
-  Registration registration;  ///< kFastRegister
-  WindowBind bind;            ///< kBindWindow
-  Atomic atomic;              ///< kFetchAdd, kCmpSwap
-  /// kImmediate (then `sgl` is empty), kWriteImmediate; kSendImmediate: the upper 32 bits, the
-  /// lower ones are 0.
+  RemoteAddress remote;       ///< remote memory of Writes, Reads and atomics
+  Stag invalidate;            ///< STag that kSendInvalidate or kLocalInvalidate invalidates
+  Registration registration;  ///< memory of a kFastRegister
+  WindowBind bind;            ///< window and memory of a kBindWindow
+  Atomic atomic;              ///< operands of kFetchAdd and kCmpSwap
+  /// Value of the Immediate. kImmediate (which has an empty `sgl`) and kWriteImmediate: 64 bits.
+  /// kSendImmediate: the upper 32 bits; the lower 32 bits are 0.
   std::uint64_t immediate = 0;
 };
 
-/// Receive queue work request. As for SendWr, `sgl` is copied while posting and the memory that it
-/// names stays registered until the completion; it needs Access::kLocalWrite.
+/// Receive queue work request. Posting copies the array `sgl`. The memory that `sgl` names needs
+/// Access::kLocalWrite and must stay registered until the receive completes.
 struct RecvWr {
   std::uint64_t wr_id = 0;   ///< chosen by the application; WorkCompletion::wr_id repeats it
-  std::span<const Sge> sgl;  ///< filled in order by the message that consumes the receive
+  std::span<const Sge> sgl;  ///< buffers that the message fills in order
 };
 
 }  // namespace iwarp::verbs
