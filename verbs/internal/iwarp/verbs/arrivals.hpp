@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrivals: remembers which datagrams a queue pair has accepted, so that none is delivered twice,
-// however often the network or an attacker repeats it. Remembers the last kWindow sequence numbers
-// of each of the kSenders senders heard most recently. Not thread-safe. Allocates once, at the
-// first datagram.
+// Arrivals: remembers which datagrams a queue pair has accepted, so that no datagram is delivered
+// twice, however often the network or an attacker repeats it. It remembers the last kWindow
+// sequence numbers of each of the kSenders senders from which datagrams arrived most recently. Not
+// thread-safe. Allocates once, at the first datagram.
 #pragma once
 
 #include <bitset>
@@ -17,8 +17,9 @@ namespace iwarp::verbs {
 /// The source of a numbered series of datagrams.
 struct DatagramSender {
   IpAddress ip{};
-  std::uint32_t qp = 0;        ///< number of the sending queue pair
-  std::uint32_t instance = 0;  ///< DatagramHeader::instance: tells it from an earlier one
+  std::uint32_t qp = 0;  ///< number of the sending queue pair
+  /// DatagramHeader::instance; differs from that of earlier queue pairs with this number.
+  std::uint32_t instance = 0;
   auto operator<=>(const DatagramSender&) const = default;
 };
 
@@ -30,10 +31,11 @@ class Arrivals {
 
   Arrivals();
   ~Arrivals();
-  /// Records datagram `msn` of `sender`. Returns true if it is new; false if it was recorded
-  /// before, or is kWindow or more behind the newest one of that sender and so may have been. MSNs
-  /// count modulo 2^32. A sender beyond kSenders evicts the least recently heard one, whose
-  /// duplicates are then no longer detected. Throws std::bad_alloc at the first datagram only.
+  /// Records datagram `msn` of `sender`. Returns true if the datagram is new. Returns false if it
+  /// was recorded before, or if its MSN is at least kWindow behind the newest MSN of that sender,
+  /// so that it may have been recorded before. MSNs count modulo 2^32. If there are kSenders
+  /// senders already, a new sender evicts the one that has been silent longest, whose duplicates
+  /// are then no longer detected. Throws std::bad_alloc at the first datagram only.
   bool take(const DatagramSender& sender, std::uint32_t msn);
   /// Forgets all senders and frees the memory.
   void clear();

@@ -25,14 +25,14 @@ namespace iwarp::verbs {
 enum class ConnectionState : std::uint8_t;  // see connection_fsm.hpp in src
 enum class ConnectionCause : std::uint8_t;
 
-/// A connection. Not thread-safe: call with the driver's lock held. The driver's loop: fill
-/// receive_plan() and call received(); send transmit_plan() and call transmitted(). After these two
-/// and after every other call that is not const, take all event()s, carry out socket_action() and
-/// set a timer for timeout().
+/// A connection. Not thread-safe: call with the driver's lock held. The driver fills receive_plan()
+/// and calls received(), and sends transmit_plan() and calls transmitted(). After received(),
+/// transmitted() and every other call that is not const, it takes all event()s, carries out
+/// socket_action() and sets a timer for timeout().
 class Connection {
  public:
-  /// `qp` is null for a responder until accept(); `tap` may be null. `driver` owns this object; the
-  /// queue pair shares ownership of it while it is connected. All three outlive this.
+  /// `qp` is null for a responder until accept(); `tap` may be null. All three must outlive this
+  /// object. `driver` owns it; a connected queue pair shares ownership of its driver.
   Connection(mpa::Role role, QueuePair* qp, QpDriver& driver, const ConnectionOptions& options,
              WireTap* tap);
   ~Connection();
@@ -50,55 +50,54 @@ class Connection {
   /// Request waits.
   bool accept(QueuePair& qp, bytes::View private_data, std::uint16_t ird, std::uint16_t ord,
               TimePoint now);
-  /// Responder, after the event kRequest: queues a Reply that rejects it. Returns false as
-  /// accept().
+  /// Responder, after the event kRequest: queues a Reply that rejects the Request. Returns false in
+  /// the cases in which accept() does.
   bool reject(bytes::View private_data, TimePoint now);
-  /// Sets the socket's EMSS; 0: unknown. Call whenever it changes. [MPA-49] [DDP-1]
+  /// Sets the socket's EMSS (0 if unknown). Call whenever the EMSS changes. [MPA-49] [DDP-1]
   void set_emss(std::size_t octets);
 
   // Octets --------------------------------------------------------------------------------------
   /// Returns the memory for the next octets, valid until the next call that is not const. If it is
-  /// empty, do not read at present.
+  /// empty, do not read from the socket at present.
   std::span<const bytes::Span> receive_plan();
   /// Returns whether receive_plan() would not be empty.
   bool takes_octets() const;
-  /// The first `n` octets of the last receive_plan() have been filled: processes them.
+  /// Processes the first `n` octets of the last receive_plan(), which the driver has filled.
   void received(std::size_t n, const Now& now);
   /// Returns the next octets to send, in at most `limit` pieces, valid until the next call that is
   /// not const; empty if there is nothing to send at present.
   std::span<const bytes::View> transmit_plan(std::size_t limit, const Now& now);
-  /// Returns what there is to send, at less cost than transmit_plan().
+  /// Returns which kind of output is pending. Costs less than transmit_plan().
   Output output() const;
   /// Returns whether transmit_plan() may be non-empty.
   bool may_have_output() const { return output() != Output::kNone; }
   /// Tells the completion queues that posted requests wait for the application to poll.
   void let_posts_wait() const;
-  /// The first `n` octets of the last transmit_plan() have been sent.
+  /// Reports that the first `n` octets of the last transmit_plan() have been sent.
   void transmitted(std::size_t n, const Now& now);
-  /// The peer's FIN arrived.
+  /// Reports that the peer's FIN arrived.
   void peer_closed(TimePoint now);
-  /// TCP was reset, or the socket failed.
+  /// Reports that TCP was reset or the socket failed.
   void lost(TimePoint now);
-  /// Sending failed with EFAULT: memory in transmit_plan() is no longer mapped. Ask for a new plan.
+  /// Reports EFAULT from sending: memory in transmit_plan() is no longer mapped. Get a new plan.
   void send_faulted(TimePoint now);
-  /// Receiving failed with EFAULT: memory in receive_plan() is no longer mapped.
+  /// Reports EFAULT from receiving: memory in receive_plan() is no longer mapped.
   void receive_faulted(TimePoint now);
-  /// The peer's TCP sent or acknowledged something at that time; see answer_due().
+  /// Reports that the peer's TCP sent or acknowledged octets at time `at`; see answer_due().
   void note_peer_seen(TimePoint at);
 
   // Control -------------------------------------------------------------------------------------
-  /// Closes in order: sends what is posted and then a FIN. During set-up, resets TCP.
+  /// Closes in order: sends the posted requests and then a FIN. During set-up, resets TCP.
   void disconnect(TimePoint now);
   /// Ends the stream with a Terminate. Does nothing during set-up.
   void terminate(const bytes::Fault& fault, TimePoint now);
   /// Resets TCP.
   void abort(TimePoint now);
-  /// Continues a stream that was held for a receive or for memory, if it is available now.
+  /// Continues a stream that was held for a receive or for memory, if that is available now.
   void resume(TimePoint now);
-  /// Ends every access to a region that has been invalidated; if a request still needs it, the
-  /// stream ends.
+  /// Ends every access to an invalidated region. If a request still needs it, the stream ends.
   void revoke(const struct Region& region, TimePoint now);
-  /// As revoke(), but only for the peer's accesses; requests of this end continue.
+  /// Ends only the peer's accesses to an invalidated region; requests of this end continue.
   void withdraw(const Region& region, TimePoint now);
 
   // Poll ----------------------------------------------------------------------------------------
@@ -106,13 +105,14 @@ class Connection {
   std::optional<ConnectionEvent> event();
   /// Returns what to do with the socket once transmit_plan() is empty.
   SocketAction socket_action();
-  /// Returns whether event(), socket_action() and timeout() have nothing new since the last time.
+  /// Returns whether event(), socket_action() and timeout() would return nothing new.
   bool is_steady() const;
-  /// Returns whether a FIN would cut no message that is being sent. False during set-up.
+  /// Returns whether no message is partly sent, so that a FIN would cut none. Returns false during
+  /// set-up.
   bool at_rest() const;
   /// Returns whether a Read or atomic operation of the peer is not answered yet.
   bool owes_answers() const;
-  /// Returns whether a close still waits, see ConnectionOptions::ack_request_wait.
+  /// Returns whether a close still has to wait, see ConnectionOptions::ack_request_wait.
   bool awaits_ack_request(TimePoint now);
   /// Responder: returns whether set-up waits for the peer's Request or RTR.
   bool awaits_peer() const;
@@ -130,15 +130,15 @@ class Connection {
   bytes::View read_ahead() const { return read_ahead_; }
   /// Returns the queue pair; null for a responder before accept().
   QueuePair* qp() const { return qp_; }
-  /// Returns the counters of all layers. System calls are the driver's to count.
+  /// Returns the counters of all layers. The driver counts the system calls.
   Counters counters() const;
   /// Returns the diagnostic counters.
   Incidents incidents() const;
-  /// Returns why the stream ended; Cause::kNone until then, or if it never began.
+  /// Returns why the stream ended. Cause::kNone means that it has not ended or never began.
   StreamEnd end() const;
 
  private:
-  struct Full;  ///< exists in full operation: framer, deframer, stream
+  struct Full;  ///< framer, deframer and stream, which exist in full operation
   static constexpr mpa::Failure kLost{.fault = mpa::kTcpLost};
   bool step(ConnectionCause cause);
   void startup_received(bytes::View octets, TimePoint now);
@@ -178,19 +178,19 @@ class Connection {
   QueuePair* qp_;
   QpDriver& driver_;
   const ConnectionOptions options_;
-  std::uint16_t asked_ord_;  ///< the application's
+  std::uint16_t asked_ord_;  ///< ORD that the application wants
   WireTap* tap_;
-  std::unique_ptr<class Observed> observed_;  ///< null if not observed; outlives full_
+  std::unique_ptr<class Observed> observed_;  ///< null without an observer; outlives full_
   mpa::Startup startup_;
   mpa::StartupState startup_told_ = mpa::StartupState::kIdle;
   mpa::Mulpdu mulpdu_;
   std::size_t emss_ = 0;
   ConnectionState state_;
   std::unique_ptr<Full> full_;
-  std::vector<std::byte> scratch_;  ///< startup frames, and what is read only to be dropped
+  std::vector<std::byte> scratch_;  ///< memory for startup frames, and for input that is dropped
   bytes::Span scratch_plan_;
   bytes::View startup_out_;
-  bytes::View read_ahead_;  ///< in scratch_
+  bytes::View read_ahead_;  ///< view into scratch_
   std::span<const bytes::Span> last_receive_plan_;
   std::span<const bytes::View> last_transmit_plan_;
   std::deque<ConnectionEvent> events_;

@@ -23,24 +23,24 @@ struct ConnectionEvent {
     kMemoryGone,    ///< registered memory at `address` is no longer mapped; the stream ends
   };
   Type type;
-  std::optional<mpa::Failure> failure;  ///< kFailed
-  const std::byte* address = nullptr;   ///< kMemoryGone
+  std::optional<mpa::Failure> failure;  ///< why set-up failed, for kFailed
+  const std::byte* address = nullptr;   ///< where the memory is missing, for kMemoryGone
 };
 
 /// What a connection has to send.
 enum class Output : std::uint8_t {
-  kNone,       ///< nothing: transmit_plan() would be empty
-  kQuestions,  ///< only Reads that ask the peer for an acknowledgement, which can wait
-  kMessages,   ///< possibly more than that: call transmit_plan() to find out
+  kNone,       ///< no output: transmit_plan() would be empty
+  kQuestions,  ///< only Reads that ask the peer for an acknowledgement, whose sending can wait
+  kMessages,   ///< possibly other messages: call transmit_plan() to find out
 };
 
 /// What the driver has to do with the socket.
 enum class SocketAction : std::uint8_t {
-  kNone,          ///< nothing
-  kShutdownSend,  ///< half-close it (FIN); reported once
-  kClose,         ///< close it; no output is pending
-  kDepart,        ///< half-close it (FIN), discard further input, and close it
-  kReset,         ///< reset it (RST)
+  kNone,          ///< leave the socket unchanged
+  kShutdownSend,  ///< half-close the socket (FIN); reported once
+  kClose,         ///< close the socket; no output is pending
+  kDepart,        ///< half-close the socket (FIN), discard further input, and close the socket
+  kReset,         ///< reset the TCP connection (RST)
 };
 
 }  // namespace iwarp::verbs

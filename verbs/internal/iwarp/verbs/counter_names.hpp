@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters of a connection by name, as reports, records and metrics have them.
+// The names by which reports, records and metrics refer to the counters of a connection.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace iwarp::verbs {
 struct CounterName {
   const char* name;
   std::uint64_t Counters::* member;
-  const char* meaning;  ///< a few words for a table or a help text
+  const char* meaning;  ///< what the counter counts, in a few words for a table or a help text
 };
 /// Returns a row for each member of Counters.
 std::span<const CounterName> counter_names();

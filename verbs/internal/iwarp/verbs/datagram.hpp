@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wire format of datagrams: in a UDP datagram, one untagged DDP segment with a Send, the
-// addresses that a stream would have agreed on, and a CRC32c (rfc-notes/datagrams.md). The codec
-// checks the form only; DatagramQueuePair judges the values.
+// The wire format of datagrams: a UDP datagram contains the header of one untagged DDP segment with
+// a Send, the queue pair numbers and the Q_Key, which each datagram has to carry because there is
+// no connection, the payload and a CRC32c (rfc-notes/datagrams.md). The codec checks only the form;
+// DatagramQueuePair checks the values.
 #pragma once
 
 #include <array>
@@ -29,11 +30,11 @@ namespace iwarp::verbs {
 //  |                CRC32c (32)                                        |
 /// The header of a datagram, in host byte order.
 struct DatagramHeader {
-  QpNum destination = 0;  ///< 24 bits; kMulticastQp: every member of the group
-  QpNum source = 0;       ///< 24 bits
+  QpNum destination = 0;  ///< destination QPN, 24 bits; kMulticastQp: every member of the group
+  QpNum source = 0;       ///< source QPN, 24 bits
   std::uint32_t q_key = 0;
-  /// A random number that tells the source queue pair from an earlier one with the same QPN. MSNs
-  /// count within it.
+  /// A random number that distinguishes the source queue pair from earlier ones with the same QPN.
+  /// Each instance has its own series of MSNs.
   std::uint32_t instance = 0;
   std::uint32_t msn = 0;  ///< increases by 1 with each datagram of the source, modulo 2^32
   bool solicited = false;
@@ -43,11 +44,11 @@ struct DatagramHeader {
 
 inline constexpr std::size_t kDatagramHeaderSize = 38;
 inline constexpr std::size_t kDatagramCrcSize = 4;
-/// Octets around the payload.
+/// Octets of a datagram other than its payload.
 inline constexpr std::size_t kDatagramOverhead = kDatagramHeaderSize + kDatagramCrcSize;
 inline constexpr std::size_t kMaxDatagram = kMaxDatagramPayload + kDatagramOverhead;
 
-/// Returns the UDP port of the queue pair with that number: its lower 16 bits.
+/// Returns the UDP port of queue pair `qp`: the lower 16 bits of its number.
 constexpr std::uint16_t datagram_port(QpNum qp) { return static_cast<std::uint16_t>(qp & 0xFFFF); }
 
 /// A decoded datagram.
@@ -61,11 +62,12 @@ using DatagramHeaderOctets = std::array<std::byte, kDatagramHeaderSize>;
 
 /// Encodes a header. QPNs are cut to 24 bits.
 DatagramHeaderOctets encode(const DatagramHeader& header);
-/// Decodes a UDP payload; the result refers to it. Returns nullopt if it is not of this form,
-/// shorter than kDatagramOverhead or longer than kMaxDatagram. Does not check the CRC.
+/// Decodes a UDP payload; the result refers to `octets`. Returns nullopt if `octets` does not have
+/// the form above, is shorter than kDatagramOverhead or is longer than kMaxDatagram. Does not check
+/// the CRC.
 std::optional<Datagram> decode_datagram(bytes::View octets);
-/// Returns whether the last kDatagramCrcSize octets, which must exist, are the CRC of all before
-/// them.
+/// Returns whether the last kDatagramCrcSize octets are the CRC of all octets before them. There
+/// must be at least kDatagramCrcSize octets.
 bool has_right_crc(bytes::View octets);
 /// Describes a datagram on one line; works on any octets.
 std::string describe_datagram(bytes::View octets);

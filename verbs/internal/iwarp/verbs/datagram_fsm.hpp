@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state machine of a datagram queue pair as a table: InfiniBand's states of UD queue pairs,
-// except SQE, which is DatagramQueuePair::send_failed(). Data only; DatagramQueuePair runs it.
+// The state machine of a datagram queue pair as a table: InfiniBand's states of UD queue pairs
+// except SQE, in place of which there is DatagramQueuePair::send_failed(). Data only;
+// DatagramQueuePair runs it.
 #pragma once
 
 #include <array>
@@ -12,7 +13,8 @@
 
 namespace iwarp::verbs {
 
-/// What moves a datagram queue pair. All but kOverflow are set_state() by the application.
+/// What moves a datagram queue pair from one state to the next. Every cause but kOverflow is a call
+/// of set_state() by the application.
 enum class DatagramCause : std::uint8_t {
   kInitAsked,       ///< set_state(kInit)
   kReceivingAsked,  ///< set_state(kReceiving)
@@ -32,7 +34,7 @@ inline constexpr std::array kDatagramCauses{
     DatagramCause::kErrorAsked, DatagramCause::kResetAsked,     DatagramCause::kOverflow,
 };
 
-/// An edge of the machine; `rfc` says where it comes from.
+/// An edge of the machine; `rfc` says why the edge exists.
 using DatagramEdge = bytes::Edge<DatagramState, DatagramCause>;
 
 // clang-format off

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagram queue pair (UD): every sender that knows its number and its Q_Key may send to it.
-// Datagrams may be lost or reordered; one that is delivered is whole, is delivered once and was
-// addressed to this queue pair. No sockets: the driver asks for the datagrams to send and hands
-// over those that arrived.
+// Datagram queue pair (UD): every sender that knows the queue pair's number and Q_Key may send to
+// it. Datagrams may be lost or reordered; a datagram that is delivered is whole, is delivered once
+// and was addressed to this queue pair. The queue pair has no sockets: the driver asks for the
+// datagrams to send and hands over those that arrived.
 //
 // Posting and the accessors are thread-safe. The driver's functions are called by one thread at a
 // time.
@@ -26,9 +26,9 @@
 
 namespace iwarp::verbs {
 
-/// A datagram that is ready to be sent. Holds a copy of all its octets, because the CRC covers them
-/// and the application may change its memory before the kernel reads it; and the grants of the
-/// request until DatagramQueuePair::sent() or give_back().
+/// A datagram that is ready to be sent. Holds a copy of all octets, because the CRC covers them and
+/// the application may change its memory before the kernel has read it. Holds the request's grants
+/// until DatagramQueuePair::sent() or give_back().
 struct OutgoingDatagram {
   /// Returns the UDP payload to send.
   bytes::View octets() const { return bytes::View(copy).first(size); }
@@ -47,13 +47,14 @@ struct OutgoingDatagram {
 /// A datagram queue pair without its sockets.
 class DatagramQueuePair {
  public:
-  /// For the driver; applications use Rnic::create_datagram_qp(). `stags` outlives this.
+  /// Called by the driver; applications call Rnic::create_datagram_qp(). `stags` must outlive the
+  /// queue pair.
   DatagramQueuePair(const DatagramQpInit& init, StagTable& stags);
   ~DatagramQueuePair();
   DatagramQueuePair(const DatagramQueuePair&) = delete;
   DatagramQueuePair& operator=(const DatagramQueuePair&) = delete;
 
-  /// Posts requests in order until one is refused; sets `posted` to the number posted. They are
+  /// Posts requests in order until one is refused; sets `posted` to the number posted. Requests are
   /// flushed in kError, and while send_failed(). Fails with
   /// - `Errc::kWrongState` in states other than kReady and kError,
   /// - `Errc::kTooManySge` if a request has more than max_send_sge elements,
@@ -61,17 +62,17 @@ class DatagramQueuePair {
   /// - `Errc::kQueueFull` if max_send_wr requests are outstanding or their completions not polled,
   /// - `std::errc::not_enough_memory`.
   std::error_code post_send(std::span<const DatagramWr> wrs, std::size_t& posted);
-  /// Posts all requests, or none if any of them is refused. Fails as post_send().
+  /// Posts all requests, or none if any of them is refused. Fails with the errors of post_send().
   std::error_code post_all(std::span<const DatagramWr> wrs);
-  /// Posts a receive. Its first kGrhSize bytes take the GRH. In kError it is flushed. Fails with
-  /// `Errc::kInvalidArgument` if the queue pair uses an SRQ, with `Errc::kWrongState` in kReset,
-  /// and as ReceiveQueue::post().
+  /// Posts a receive. The first kGrhSize bytes of its buffer receive the GRH. In kError it is
+  /// flushed. Fails with `Errc::kInvalidArgument` if the queue pair uses an SRQ, with
+  /// `Errc::kWrongState` in kReset, and with the errors of ReceiveQueue::post().
   std::error_code post_recv(const RecvWr& wr);
-  /// Returns what it was made with.
+  /// Returns what the queue pair was made with.
   const DatagramQpInit& init() const { return init_; }
-  /// Returns its state at this moment.
+  /// Returns the state at this moment.
   DatagramState state() const { return state_.load(std::memory_order_acquire); }
-  /// Returns whether it receives datagrams in its present state.
+  /// Returns whether the queue pair receives datagrams in its present state.
   bool takes_datagrams() const {
     return state() == DatagramState::kReceiving || state() == DatagramState::kReady;
   }
@@ -86,38 +87,41 @@ class DatagramQueuePair {
   std::size_t receives() const;
 
   // For the driver ------------------------------------------------------------------------------
-  /// Moves to another state. kError flushes everything posted; kReset drops it without completions,
-  /// and removes failed completions from the queues. Fails with `Errc::kWrongState` if
-  /// kDatagramEdges has no such edge.
+  /// Moves to another state. kError flushes all posted requests and receives; kReset drops them
+  /// without completions, and removes failed completions from the completion queues. Fails with
+  /// `Errc::kWrongState` if kDatagramEdges has no such edge.
   std::error_code set_state(DatagramState state);
   /// Accepts datagrams sent to the group address; idempotent.
   void join(const IpAddress& group);
   /// Stops accepting datagrams sent to the group address.
   void leave(const IpAddress& group);
-  /// Prepares the oldest posted requests, as many as `batch` has room for, and returns the part of
-  /// `batch` that holds them. A request that cannot be sent completes with an error, once those
-  /// before it have been sent. Report each with sent(), in order, or return it with give_back().
+  /// Prepares datagrams for the oldest posted requests, as many as `batch` has room for, and
+  /// returns the part of `batch` that holds them. A request that cannot be sent completes with an
+  /// error once the requests before it have been sent. Report each datagram with sent(), in order,
+  /// or return it with give_back().
   std::span<OutgoingDatagram> prepare(std::span<OutgoingDatagram> batch);
-  /// Completes a prepared datagram: the kernel accepted it (`taken`) or refused it for good. Both
-  /// are a success: UDP does not promise delivery.
+  /// Completes the request of a prepared datagram, which the kernel accepted (`taken`) or refused
+  /// for good. The request succeeds in both cases, because UDP does not promise delivery.
   void sent(OutgoingDatagram& datagram, bool taken);
   /// Returns the last datagrams of a batch unsent; prepare() will prepare them again.
   void give_back(std::span<OutgoingDatagram> unsent);
-  /// Takes a UDP payload that arrived on `path`: checks it, and delivers it to the oldest receive
-  /// or counts the reason for which it is dropped. If the receives of a shared queue are used up,
-  /// keeps up to 32 datagrams; see deliver_waiting(). The view is not used afterwards.
+  /// Checks a UDP payload that arrived on `path`, and delivers it to the oldest receive or counts
+  /// the reason for which it is dropped. If a shared receive queue has no receive, keeps up to 32
+  /// datagrams; see deliver_waiting(). Does not use `octets` after it has returned.
   void arrived(bytes::View octets, const DatagramPath& path);
-  /// Delivers datagrams that wait for a receive of the shared queue. Returns false if any still
-  /// wait.
+  /// Delivers datagrams that wait for a receive of the shared queue. Returns false if any datagram
+  /// still waits.
   bool deliver_waiting();
-  /// Delivers the datagrams that wait, as far as there are receives, and drops the others.
+  /// Delivers waiting datagrams as long as there are receives, and drops the other waiting
+  /// datagrams.
   void drop_waiting();
   /// Returns whether the application has polled the completions of all receives that were consumed.
   bool all_polled();
-  /// Returns the counters; calls and kernel drops are the driver's to count.
+  /// Returns the counters. The driver counts system calls and the kernel's drops in them.
   DatagramCounters& counters() { return counters_; }
-  /// Detaches from the queues, and discards its failed completions: the queues may be destroyed
-  /// afterwards. The destructor does the same. Idempotent; nothing may be posted afterwards.
+  /// Detaches from the completion and receive queues, which may then be destroyed, and discards
+  /// this queue pair's failed completions. The destructor does the same. Idempotent. Post nothing
+  /// afterwards.
   void leave_queues();
 
  private:
@@ -130,7 +134,8 @@ class DatagramQueuePair {
   void complete_send(const OutgoingDatagram& datagram, WcStatus status, std::uint32_t length);
   std::optional<DatagramDrop> judge(const Datagram& datagram, bytes::View octets,
                                     const DatagramPath& path);
-  /// Places it in the oldest receive. If that one's memory is wrong, its completion reports it.
+  /// Places the datagram in the oldest receive. If the memory of that receive may not be written,
+  /// the receive completes with an error.
   std::optional<DatagramDrop> deliver(const Datagram& datagram, const DatagramPath& path);
   void count(DatagramDrop drop) { ++counters_.dropped[static_cast<std::size_t>(drop)]; }
   WcStatus place(const PostedReceive& receive, const Datagram& datagram, const DatagramPath& path);
@@ -145,14 +150,14 @@ class DatagramQueuePair {
   std::atomic<DatagramState> state_{DatagramState::kReset};
   std::atomic<bool> send_failed_{false};
   std::atomic<std::uint32_t> q_key_{0};
-  mutable std::mutex mutex_;  ///< of the send queue; locked before that of a completion queue
-  std::vector<Slot> ring_;    ///< grows up to max_send_wr; its size is a power of two
+  mutable std::mutex mutex_;  ///< guards the send queue; locked before a completion queue's mutex
+  std::vector<Slot> ring_;    ///< send queue; grows up to max_send_wr; its size is a power of two
   std::uint64_t posted_ = 0;
   std::uint64_t prepared_ = 0;
   std::atomic<std::uint64_t> left_{0};  ///< requests removed from the ring so far
   ReapCount reaped_;
   ReceiveQueue receives_;
-  std::uint64_t shared_taken_ = 0;  ///< as receives_.taken(), of the shared queue
+  std::uint64_t shared_taken_ = 0;  ///< receives taken from the shared queue
   std::uint32_t msn_ = 0;
   std::vector<IpAddress> groups_;
   Arrivals arrivals_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LogRecord: an event for a log, and its formatting as one line. Writes nothing itself; the time is
-// an argument.
+// LogRecord: an event for a log, and functions that format it as one line. They write nothing, and
+// get the time as an argument.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,14 @@
 
 namespace iwarp::verbs {
 
-/// Importance of a record. A log of some level contains the records of that level and of those
-/// before it.
+/// Importance of a record. A log with some level contains the records of that level and of the
+/// levels before it.
 enum class LogLevel : std::uint8_t {
-  kOff,      ///< nothing
+  kOff,      ///< no records
   kError,    ///< the stack itself does not work
-  kWarning,  ///< a requested feature was refused; the program continues without it
-  kInfo,     ///< connections and transfers begin and end
-  kDebug,    ///< their steps and figures
+  kWarning,  ///< a requested feature was refused, and the program continues without it
+  kInfo,     ///< a connection or transfer begins or ends
+  kDebug,    ///< steps and figures of connections and transfers
 };
 /// Returns "off", "error", "warning", "info" or "debug".
 const char* to_string(LogLevel level);
@@ -28,7 +28,7 @@ const char* to_string(LogLevel level);
 enum class LogFormat : std::uint8_t {
   kText,    ///< the message alone
   kLogfmt,  ///< time=... level=... pid=... event=... key=value ... msg="..."
-  kJson,    ///< one object with the same members
+  kJson,    ///< one JSON object with these keys
 };
 
 /// One named value of a record.
@@ -40,9 +40,9 @@ struct LogField {
 /// One event.
 struct LogRecord {
   LogLevel level = LogLevel::kInfo;
-  const char* event = "";        ///< constant name of the kind of event, for filters
-  std::string message;           ///< a sentence to be read
-  std::vector<LogField> fields;  ///< the same as data; not in kText
+  const char* event = "";        ///< name of the kind of event, a constant for filters
+  std::string message;           ///< the event as a sentence
+  std::vector<LogField> fields;  ///< the event as data; omitted in kText
 };
 
 /// Returns `text`, which a peer may have chosen, with '?' for every byte outside printable ASCII.

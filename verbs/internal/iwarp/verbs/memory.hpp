@@ -3,8 +3,8 @@
 // acquire(), which checks validity, protection domain or queue pair, rights and bounds (RFC 5042
 // section 6, verbs draft section 7), and pins the entry until the Grant is released.
 //
-// acquire() takes no lock. All else holds the table's mutex, under which only the lock of an
-// entry's Waiters is taken.
+// acquire() takes no lock. All other functions hold the table's mutex, under which only the lock of
+// an entry's Waiters is taken.
 #pragma once
 
 #include <atomic>
@@ -26,28 +26,29 @@ namespace iwarp::verbs {
 
 using rdmap::AccessError;
 
-/// The accessor of memory, and the rights that it needs.
+/// An access to memory: the queue pair for which it is made, and the rights that it needs.
 struct AccessRequest {
   PdId pd = 0;                  ///< protection domain of the accessing queue pair or SRQ
   QpNum qp = 0;                 ///< the accessing queue pair
-  bool remote = false;          ///< on behalf of its peer
-  Access need = Access::kNone;  ///< rights that the access needs; kNone: a local read
+  bool remote = false;          ///< the access is on behalf of the queue pair's peer
+  Access need = Access::kNone;  ///< rights that the access needs; kNone for a local read
 };
 
 /// The table of STags. Thread-safe.
 class StagTable {
  public:
-  /// `capacity`: regions and windows at a time. `random` returns unpredictable values; it is called
-  /// under the table's mutex. Throws std::bad_alloc. [RDMAP-114] [SEC-10]
+  /// `capacity` is the largest number of regions and windows at a time. `random` returns
+  /// unpredictable values; it is called under the table's mutex. Throws std::bad_alloc. [RDMAP-114]
+  /// [SEC-10]
   StagTable(std::size_t capacity, std::function<std::uint32_t()> random);
 
   /// Checks an access, in the order validity, domain and queue pair, rights, wrap, bounds (to the
   /// byte), and sets `out` to the granted memory; on failure leaves `out` unchanged. `to` is a TO
-  /// if the access is remote; otherwise the address as an Sge names it. `length` is at least 1.
+  /// if the access is remote, otherwise an address as in Sge::address. `length` is at least 1.
   /// Fails with the AccessError of the first check that does not pass. Takes no lock. [VRB-32]
   std::expected<void, AccessError> acquire(const AccessRequest& who, Stag stag, std::uint64_t to,
                                            std::uint32_t length, Grant& out);
-  /// As above, but returns the Grant.
+  /// Checks an access as the function above does, but returns the Grant.
   std::expected<Grant, AccessError> acquire(const AccessRequest& who, Stag stag, std::uint64_t to,
                                             std::uint32_t length) {
     Grant out;
@@ -56,50 +57,52 @@ class StagTable {
     return out;
   }
 
-  /// The memory that a new STag names, its users and their rights. [RDMAP-110] [RDMAP-111] [DDP-97]
+  /// The memory that a new STag names, who may use it, and with which rights. [RDMAP-110]
+  /// [RDMAP-111] [DDP-97]
   struct NewRegion {
     Region::Kind kind = Region::Kind::kRegion;
     PdId pd = 0;
-    QpNum qp = 0;  ///< not 0: only the peer of this stream may use it [SEC-7] [DDP-90]
+    QpNum qp = 0;  ///< if not 0, only the peer of this queue pair may use the STag [SEC-7] [DDP-90]
     std::byte* address = nullptr;
     std::uint64_t length = 0;  ///< bytes
     Access access = Access::kNone;
-    /// Replaces the virtual address as TO of the first byte and as its address in an Sge.
+    /// If set, this number replaces the first byte's virtual address, both as its TO and as its
+    /// address in an Sge.
     std::optional<std::uint64_t> iova;
   };
-  /// Adds an entry with an unpredictable index and key 0. A kRegion is valid at once. The table
-  /// owns the entry; destroy() ends it. Fails with `Errc::kInvalidArgument` if `length` bytes from
-  /// `iova` on exceed 2^64, or `iova` is combined with Access::kZeroBased, and with
+  /// Adds an entry whose STag has an unpredictable index and key 0. A kRegion is valid at once. The
+  /// table owns the entry until destroy(). Fails with `Errc::kInvalidArgument` if `length` bytes
+  /// from `iova` on exceed 2^64, or `iova` is combined with Access::kZeroBased, and with
   /// `Errc::kLimitReached` if the table is full. [VRB-26] [VRB-27]
   std::expected<Region*, std::error_code> create(const NewRegion& what);
-  /// Changes the rights and the domain of a region, under its present STag. Applies to accesses
-  /// that are checked from now on; ending those in progress is up to the caller. Fails with
-  /// `Errc::kBusy` while windows are bound to it.
+  /// Changes the rights and the domain of a region, which keeps its STag. Applies to accesses that
+  /// are checked from now on; the caller has to end accesses in progress. Fails with `Errc::kBusy`
+  /// while windows are bound to it.
   std::error_code change(Region* region, PdId pd, Access access);
-  /// Ends the STag, and returns when the memory cannot be accessed any more. Meanwhile calls
+  /// Destroys the entry, and returns when its memory cannot be accessed any more. Until then, calls
   /// `break_pins` repeatedly, without the table's lock. Fails with `Errc::kBusy` while windows are
   /// bound to the region. [DDP-88] [DDP-89]
   std::error_code destroy(Region* region, const std::function<void(Region&)>& break_pins);
 
-  /// The driver whose stream is resumed once the pins of an entry are gone, or null. Held as a
-  /// weak_ptr while it waits.
+  /// The driver whose stream is resumed once the pins of an entry are gone, or null. The entry
+  /// holds a weak_ptr to it until then.
   using Waiter = QpDriver*;
   /// Executes WrOpcode::kFastRegister for a queue pair of `pd`. Fails with `Errc::kInvalidArgument`
   /// if `what.stag` is not an invalid fast region of `pd`, or the memory is empty, and with
-  /// `Errc::kBusy` if the entry is pinned, if only by an access that is about to find it invalid;
-  /// then call again when `waiter` is resumed.
+  /// `Errc::kBusy` if the entry is pinned, even if only by an access that is about to be refused
+  /// because the entry is invalid. After kBusy, call again when `waiter` is resumed.
   std::error_code fast_register(PdId pd, const Registration& what, Waiter waiter = nullptr);
   /// Executes WrOpcode::kBindWindow for queue pair `qp` of `pd`. Fails with `Errc::kNotBindable` if
-  /// the window is not one or (type 2) valid, the region is invalid, lacks Access::kBindWindow or
-  /// kLocalWrite for rights that need it, is zero-based, or does not contain the memory; with
-  /// `Errc::kWrongPd` if window or region belong to another domain; and with `Errc::kBusy` as
-  /// fast_register(). [VRB-35] [VRB-36]
+  /// `what.window` is not a window, or is a valid window of type 2; if the region is invalid, is
+  /// zero-based, does not contain the memory, or lacks Access::kBindWindow or the kLocalWrite that
+  /// some rights of a window need; with `Errc::kWrongPd` if window or region belong to another
+  /// domain; and with `Errc::kBusy` in the case in which fast_register() does. [VRB-35] [VRB-36]
   std::error_code bind(PdId pd, QpNum qp, const WindowBind& what, Waiter waiter = nullptr);
 
   /// Result of an invalidation.
   enum class Invalidated : std::uint8_t {
-    kDone,     ///< it is invalid and not pinned
-    kPinned,   ///< it is invalid, but accesses are in progress
+    kDone,     ///< the STag is invalid and not pinned
+    kPinned,   ///< the STag is invalid, but accesses are in progress
     kRefused,  ///< the STag may not be invalidated by this caller; nothing has changed
   };
   /// Invalidates an STag on behalf of queue pair `qp` of `pd`, or of its peer (`remote`), which may
@@ -107,16 +110,16 @@ class StagTable {
   /// again with `remote` false when `waiter` is resumed. [RDMAP-58] [RDMAP-113] [VRB-34]
   Invalidated invalidate(PdId pd, QpNum qp, Stag stag, bool remote, Waiter waiter = nullptr);
 
-  /// If the entry is invalid (the key of `stag` is ignored), pins it, so that it can be neither
-  /// made valid nor reused, and returns a Grant for its memory. Otherwise, or if destroy() is
-  /// ending it, returns an empty Grant.
+  /// If the entry of `stag` (whose key is ignored) is invalid, pins the entry, so that it can be
+  /// neither made valid nor reused, and returns a Grant for its memory. If the entry is valid, or
+  /// destroy() is ending it, returns an empty Grant.
   Grant hold_invalid(Stag stag) const;
 
   /// Invalidates the windows bound through queue pair `qp`, which is being destroyed. [VRB-4]
   void invalidate_windows_of(QpNum qp);
   /// Returns how many regions and windows exist.
   std::size_t size() const;
-  /// Returns how many were created, fast-registered or bound so far.
+  /// Returns how often regions and windows were created, fast-registered or bound so far.
   std::uint64_t registrations() const { return registrations_.load(std::memory_order_relaxed); }
 
  private:
@@ -140,7 +143,7 @@ class StagTable {
   std::unique_ptr<Region*[], Free> slots_;  ///< open addressing by STag index; use slot()
   std::atomic<std::size_t> longest_probe_{0};
   std::deque<std::unique_ptr<Region>> storage_;
-  std::deque<Region*> free_;  ///< oldest first; dead, but still in the table [SEC-11]
+  std::deque<Region*> free_;  ///< destroyed entries, oldest first; still in the table [SEC-11]
   std::size_t used_ = 0;
   std::atomic<std::uint64_t> registrations_{0};
 };

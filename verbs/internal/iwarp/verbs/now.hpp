@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Now: the time of a call, read from the clock only if the call needs it, and then once.
+// Now: the time of a call. The clock is read only if the call needs the time, and at most once.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace iwarp::verbs {
 
-/// A time point that may be read lazily. Pass it by reference; lives as long as the call. Not
+/// A time point that may be read lazily. Passed by reference; lives as long as the call. Not
 /// thread-safe.
 class Now {
  public:
@@ -22,7 +22,7 @@ class Now {
   Now& operator=(const Now&) = delete;
 
   /// Returns the time: the same value at every conversion.
-  // NOLINTNEXTLINE(google-explicit-constructor): it is a time point
+  // NOLINTNEXTLINE(google-explicit-constructor): a Now stands for a time point
   operator mpa::TimePoint() const {
     if (look_ != nullptr) at_ = std::exchange(look_, nullptr)();
     return at_;

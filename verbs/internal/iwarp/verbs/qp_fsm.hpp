@@ -13,13 +13,14 @@ namespace iwarp::verbs {
 /// What moves a queue pair from one state to the next.
 enum class QpEvent : std::uint8_t {
   kConnected,          ///< MPA is in full operation
-  kStreamError,        ///< this end terminates the stream, for whatever reason
+  kStreamError,        ///< this end terminates the stream, whatever the reason
   kTerminateReceived,  ///< the peer's Terminate arrived
-  kCloseRequested,     ///< the application closes, and every posted request has been sent
+  kCloseRequested,     ///< the application closes the connection, and every posted request has been
+                       ///< sent
   kPeerClosed,         ///< the peer's FIN arrived, and no work was outstanding
   kPeerClosedEarly,    ///< the peer's FIN arrived while work was outstanding
   kLowerLayerClosed,   ///< both directions of TCP are closed in order, or closing timed out
-  kLowerLayerLost,     ///< TCP was reset or timed out, or the application aborted
+  kLowerLayerLost,     ///< TCP was reset or timed out, or the application aborted the connection
   kReset,              ///< the application returns the queue pair to Idle
 };
 /// Returns the event's name in words; "unknown" for a value that is not one.

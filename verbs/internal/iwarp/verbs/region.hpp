@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Region: an entry of the STag table. Grant: the right to access a part of one. The table decides
-// about Grants, see memory.hpp.
+// Region: an entry of the STag table. Grant: the right to access a part of a region. Only StagTable
+// makes Grants, see memory.hpp.
 #pragma once
 
 #include <atomic>
@@ -14,38 +14,38 @@
 
 namespace iwarp::verbs {
 
-/// Returns the address as the number that Sges and TOs carry.
+/// Returns the address as a number, as TOs carry it.
 inline std::uint64_t virtual_address(const std::byte* address) {
   return reinterpret_cast<std::uintptr_t>(address);
 }
 
 /// A region or window: one entry of the STag table, which owns it. Its storage is not freed while
-/// the table lives. Aligned to cache lines of its own, because every access counts a pin. Atomic
-/// members may change while other threads read them; the others change only while the entry is
-/// invalid and not pinned.
+/// the table lives. It is aligned to a cache line, because every access writes `pins`. Atomic
+/// members may change while other threads read them; the other members change only while the entry
+/// is invalid and not pinned.
 struct alignas(64) Region {
   /// What the entry is.
   enum class Kind : std::uint8_t {
-    kFree,        ///< neither: its STag is dead
-    kRegion,      ///< a memory region, valid from its registration on
+    kFree,        ///< a destroyed entry, whose STag no longer works
+    kRegion,      ///< a memory region, valid from registration on
     kFastRegion,  ///< a memory region that WrOpcode::kFastRegister makes valid
     kWindow,      ///< a memory window that WrOpcode::kBindWindow makes valid
   };
-  std::atomic<std::uint32_t> stag{0};  ///< index and key; of a freed entry: the last ones
-  std::atomic<bool> valid{false};      ///< may be accessed
+  std::atomic<std::uint32_t> stag{0};  ///< index and key; a kFree entry keeps its last ones
+  std::atomic<bool> valid{false};      ///< the STag may be used
   std::atomic<std::uint32_t> pins{0};  ///< accesses in progress
   Kind kind = Kind::kFree;
   std::atomic<PdId> pd{0};
-  QpNum qp = 0;                               ///< not 0: only this stream may use it remotely
-  std::byte* address = nullptr;               ///< of its first byte
-  std::uint64_t length = 0;                   ///< bytes
-  std::uint64_t to_base = 0;                  ///< TO of its first byte
-  std::uint64_t local_base = 0;               ///< address of its first byte in an Sge
-  std::atomic<Access> access{Access::kNone};  ///< its rights
-  Region* parent = nullptr;                   ///< bound window: its region
-  std::uint32_t bound_windows = 0;            ///< region: windows bound to it
+  QpNum qp = 0;                  ///< if not 0, only the peer of this queue pair may use the STag
+  std::byte* address = nullptr;  ///< address of the first byte
+  std::uint64_t length = 0;      ///< length in bytes
+  std::uint64_t to_base = 0;     ///< TO of the first byte
+  std::uint64_t local_base = 0;  ///< what Sge::address is for the first byte
+  std::atomic<Access> access{Access::kNone};  ///< rights of the region or window
+  Region* parent = nullptr;                   ///< bound window: the region to which it is bound
+  std::uint32_t bound_windows = 0;            ///< region: number of windows bound to it
   bool dying = false;                         ///< StagTable::destroy() waits for the pins
-  Waiters waiters;                            ///< streams that wait for the pins to go
+  Waiters waiters;                            ///< streams that wait until `pins` is 0
 
   /// Releases one pin; resumes the waiting streams after the last one.
   void unpin() {
@@ -53,9 +53,9 @@ struct alignas(64) Region {
   }
 };
 
-/// The right to access a part of a region. Pins the region: the memory stays registered until the
-/// Grant is released. Movable; empty when default-constructed, moved from or released. Not
-/// thread-safe.
+/// The right to access a part of a region. A Grant pins the region: the memory stays registered
+/// until the Grant is released. Movable. A Grant is empty if it was default-constructed, moved from
+/// or released. Not thread-safe.
 class Grant {
  public:
   Grant() = default;
@@ -83,7 +83,7 @@ class Grant {
   bytes::Span memory() const { return memory_; }
   /// Returns the pinned region; null if the Grant is empty.
   Region* region() const { return region_; }
-  /// Returns whether the byte at this address, which may be any address, lies in memory().
+  /// Returns whether the byte at `octet`, which may be any address, lies in memory().
   bool has(const std::byte* octet) const {
     const std::less<const std::byte*> before;
     return !before(octet, memory_.data()) && before(octet, memory_.data() + memory_.size());
