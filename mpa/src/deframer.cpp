@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deframer: a linear staging area in front of the FPDU parser (RFC 5044 sections 4.1 to 4.4, 6). An
-// FPDU is always contiguous in the stage, so one CRC pass covers it. Octets move only when an FPDU
-// would not fit behind the staged ones, and plans are cut so that this is rare. The chain of
-// lengths alone gives the boundaries; markers are a cross-check. [MPA-57] [MPA-60]
+// FPDU in the staging area is always contiguous, so one CRC pass covers it. Octets are moved only
+// if an FPDU would not fit behind the staged octets, and plan() limits what is read so that this is
+// rare. Only the chain of lengths determines where FPDUs begin; markers are a cross-check. [MPA-57]
+// [MPA-60]
 #include "iwarp/mpa/deframer.hpp"
 
 #include <algorithm>
@@ -24,17 +25,18 @@ namespace {
 using bytes::Span;
 using bytes::View;
 
-/// Pieces of one plan: every target piece, a marker and a cut for each marker, and the stage.
+/// Returns the largest number of pieces of a plan: all pieces of the target, two for each marker
+/// (the marker itself and the cut that it makes), and the staging area.
 constexpr std::size_t max_plan(std::size_t markers) { return bytes::kMaxSge + 2 * markers + 1; }
 
 /// The progress of the FPDU at the front.
 enum class Phase : std::uint8_t {
-  kFront,    ///< its ULPDU_Length has not arrived
-  kStaging,  ///< its length is known, and its octets gather in the stage
-  kUlpdu,    ///< verified and handed out from the stage
+  kFront,    ///< ULPDU_Length has not arrived
+  kStaging,  ///< ULPDU_Length is known, and the octets are collected in the staging area
+  kUlpdu,    ///< the FPDU is verified, and next() has returned kUlpdu
   kPlacing,  ///< place() was called, and octets are still missing
-  kPlaced,   ///< verified after place()
-  kFaulty,   ///< it was refused, and so is everything after it
+  kPlaced,   ///< the placed FPDU is verified, and next() has returned kPlaced
+  kFaulty,   ///< the FPDU broke a rule; nothing more is accepted
 };
 
 }  // namespace
@@ -76,13 +78,13 @@ struct Deframer::State {
   DeframerOptions options;
   std::size_t capacity;
   std::unique_ptr<std::byte[]> stage;
-  std::size_t begin = 0;  ///< first octet of the FPDU at the front; while placing, its trailer
+  std::size_t begin = 0;  ///< first octet of the FPDU at the front; while placing, of its trailer
   std::size_t end = 0;    ///< one past the last octet received
 
   std::vector<Span> plan;     ///< never resized after construction
   std::size_t plan_size = 0;  ///< 0 if the plan has to be rebuilt
   bool planned_ahead = false;
-  std::vector<View> pieces;  ///< of the ULPDU; never resized after construction
+  std::vector<View> pieces;  ///< pieces of the ULPDU; never resized after construction
 
   std::uint64_t position;  ///< stream position where the FPDU at the front begins [MPA-32]
   Phase phase = Phase::kFront;
@@ -93,11 +95,12 @@ struct Deframer::State {
   std::array<std::byte, kMaxPrefix> prefix_copy;
   Placement placement;
 
-  std::size_t last_wire_size = 0;    ///< of the previous FPDU; the next is expected to be as large
-  std::size_t wire_size_before = 0;  ///< of the one before that: a large message may end in a
-                                     ///< small FPDU
-  bool places = false;               ///< the owner has called place(): stage no payload ahead
-  const Fault* fault = nullptr;      ///< kFaulty: why
+  /// Size of the previous FPDU; the next is expected to be as large.
+  std::size_t last_wire_size = 0;
+  /// Size of the FPDU before that, because a large message may end in a small FPDU.
+  std::size_t wire_size_before = 0;
+  bool places = false;           ///< the owner has called place(): read no payload ahead
+  const Fault* fault = nullptr;  ///< in kFaulty, the rule that was broken
   DeframerCounters counters;
 };
 
@@ -124,7 +127,7 @@ std::span<const Span> Deframer::plan(bool read_ahead) {
   return {s.plan.data(), s.plan_size};
 }
 
-// Any number of octets: where TCP cut the stream does not matter. [MPA-56] [MPA-117]
+// `n` is arbitrary: the Deframer does not depend on where TCP cut the stream. [MPA-56] [MPA-117]
 void Deframer::filled(std::size_t n) {
   State& s = *state_;
   s.counters.octets += n;
@@ -132,7 +135,7 @@ void Deframer::filled(std::size_t n) {
     s.fill_placement(n);
   } else {
     assert(n == 0 || (s.plan_size == 1 && n <= s.plan[0].size()));
-    s.end += n;  // The whole plan is in the stage.
+    s.end += n;  // The whole plan is in the staging area.
   }
   s.plan_size = 0;
 }
@@ -173,7 +176,7 @@ StepOrFault Deframer::next(std::size_t want_prefix) {
   if (s.phase == Phase::kStaging) {
     if (!s.is_staged()) return s.look_for_prefix();
     return s.finish(s.verify_staged(), Phase::kUlpdu,
-                    Step::kUlpdu);  // The length decides. [MPA-61]
+                    Step::kUlpdu);  // Only the length determines where the FPDU ends. [MPA-61]
   }
   switch (s.phase) {
     case Phase::kPlacing:
@@ -207,7 +210,7 @@ void Deframer::place(std::size_t header_size, const bytes::Scatter& target) {
   s.counters.octets_copied += copied;
   const std::size_t trailer = s.placement.trailer_offset();
   if (s.options.crc) s.counters.octets_crced += std::min(trailer, staged.size());
-  // The rest of the stage is the trailer, or the part of it that has arrived.
+  // The staged octets after these are the trailer, or the part of it that has arrived.
   if (staged.size() > trailer) {
     s.begin += trailer;
   } else {
@@ -225,7 +228,7 @@ void Deframer::abandon_placement() {
   s.plan_size = 0;
 }
 
-// Hands out each FPDU once. [DDP-11]
+// After this, next() does not return the same FPDU again. [DDP-11]
 bool Deframer::consume() {
   State& s = *state_;
   assert(s.phase == Phase::kUlpdu || s.phase == Phase::kPlaced);
@@ -247,7 +250,7 @@ bool Deframer::at_boundary() const {
 std::size_t Deframer::staged_octets() const { return state_->end - state_->begin; }
 const DeframerCounters& Deframer::counters() const { return state_->counters; }
 
-/// Returns the octets up to and including ULPDU_Length.
+/// Returns how many octets the FPDU has up to the end of ULPDU_Length.
 inline std::size_t Deframer::State::front_size() const {
   return leading_marker_size(position, options.markers) + kLengthFieldSize;
 }
@@ -284,8 +287,9 @@ inline void Deframer::State::plan_stage(bool read_ahead) {
 
 void Deframer::State::plan_placement(bool read_ahead) {
   placement.plan([this](Span piece) { add(piece); });
-  // Read only the front of the next FPDU after the trailer, so that its payload can be placed as
-  // well; if the previous FPDU was small, allow for another small one in between.
+  // After the trailer, read only the front of the next FPDU, so that the payload of that FPDU can
+  // be placed as well. If the previous FPDU was small, allow for another small FPDU before the next
+  // large one.
   std::size_t wanted = trailer_size();
   if (read_ahead) wanted += read_ahead_limit(last_is_small() ? last_wire_size : 0);
   make_room(wanted);
@@ -297,20 +301,20 @@ void Deframer::State::plan_placement(bool read_ahead) {
   }
 }
 
-/// Returns how many octets, counted from `begin`, to ask TCP for while an FPDU of `small` octets,
-/// or none, is at the front.
+/// Returns how many octets, counted from `begin`, to ask TCP for. `small` is the size of a small
+/// FPDU at the front, or 0.
 inline std::size_t Deframer::State::read_ahead_limit(std::size_t small) const {
-  // If the next payload will probably be placed, only the front of its FPDU.
+  // If the next payload will probably be placed, ask only for the front of its FPDU.
   const bool placing = phase == Phase::kPlacing;
   if (placing || (places && !(last_is_small() && wire_size_before < options.exact_above))) {
     return small + 2 * kMarkerSize + kLengthFieldSize + want_prefix;
   }
   if (last_is_small()) return capacity;
-  // After a large FPDU, as many of the same size as fit.
+  // After a large FPDU, ask for as many FPDUs of the same size as fit.
   return std::max<std::size_t>(1, (capacity - begin) / last_wire_size) * last_wire_size;
 }
 
-/// Makes `wanted` octets, some of which have arrived, fit from `begin` on.
+/// Makes room for `wanted` octets from `begin` on, some of which have arrived.
 inline void Deframer::State::make_room(std::size_t wanted) {
   if (begin + wanted <= capacity) return;
   const std::size_t have = end - begin;
@@ -320,7 +324,8 @@ inline void Deframer::State::make_room(std::size_t wanted) {
   end = have;
 }
 
-/// No octet is handed out before it was verified. [MPA-59]
+/// Moves to `then`, or to kFaulty if the FPDU is wrong, so that no octet is handed out before it
+/// has been verified. [MPA-59]
 inline StepOrFault Deframer::State::finish(const Fault* wrong, Phase then, Step step) {
   if (wrong != nullptr) {
     fault = wrong;
@@ -335,10 +340,11 @@ inline StepOrFault Deframer::State::finish(const Fault* wrong, Phase then, Step 
   return step;
 }
 
-/// Checks the CRC before anything else; PAD counts only there. [MPA-16] [MPA-46]
+/// Verifies a staged FPDU: first the CRC, which covers PAD, and then the markers. The contents of
+/// PAD are not checked otherwise. [MPA-16] [MPA-46]
 inline const Fault* Deframer::State::verify_staged() {
   const std::byte* first = stage.get() + begin;
-  if (options.crc) {  // [MPA-35] [DDP-6] Off means unchecked. [MPA-18] [MPA-41]
+  if (options.crc) {  // Without CRCs, the field is not checked. [MPA-35] [DDP-6] [MPA-18] [MPA-41]
     const std::size_t covered = fpdu.crc_offset();
     counters.octets_crced += covered;
     if (crc32c::compute({first, covered}) != load_crc(first + covered)) return &kCrcMismatch;
@@ -363,8 +369,8 @@ const Fault* Deframer::State::verify_placed() {
   return markers_agree(marker_at) ? nullptr : &kMarkerMismatch;
 }
 
-/// Checks each marker against the chain of lengths. Ignores the reserved half and the two low bits.
-/// [MPA-21] [MPA-23] [MPA-58] [MPA-110]
+/// Checks each marker against the chain of lengths. Ignores the reserved 16 bits of a marker and
+/// the two low bits of FPDUPTR. [MPA-21] [MPA-23] [MPA-58] [MPA-110]
 template <typename MarkerAt>
 bool Deframer::State::markers_agree(MarkerAt marker_at) const {
   for (std::size_t i = 0; i < fpdu.marker_count(); ++i) {
@@ -374,8 +380,8 @@ bool Deframer::State::markers_agree(MarkerAt marker_at) const {
   return true;
 }
 
-/// Hands out the ULPDU without length field, markers, PAD and CRC: one for each that was sent.
-/// [MPA-9] [MPA-33] [MPA-34] [DDP-4]
+/// Hands out the ULPDU without length field, markers, PAD and CRC, so that the owner gets each
+/// ULPDU as it was sent. [MPA-9] [MPA-33] [MPA-34] [DDP-4]
 inline void Deframer::State::hand_out() {
   if (fpdu.marker_count() != 0) return gather_ulpdu();
   const View whole(stage.get() + begin + kLengthFieldSize, in_hand.ulpdu_length);
@@ -403,7 +409,7 @@ void Deframer::State::set_prefix() {
     in_hand.prefix = {first + from, size};
     return;
   }
-  // A marker is inside the prefix: make it contiguous.
+  // A marker is inside the prefix: copy the octets around it, so that the prefix is contiguous.
   std::size_t filled = 0;
   fpdu.walk(from, to, [&](const FpduLayout::Run& run) {
     if (run.marker) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MULPDU formula and the number of markers (RFC 5044 sections 4.3 and 4.5). Sizes only: no
-// octet is read or written here.
+// The MULPDU formula and the number of markers (RFC 5044 sections 4.3 and 4.5). This file computes
+// sizes only; it reads and writes no octets.
 #include "iwarp/mpa/fpdu.hpp"
 
 #include <algorithm>
@@ -10,9 +10,10 @@
 namespace iwarp::mpa {
 namespace {
 
-/// The EMSS of TCP with time stamps over an Ethernet MTU of 1500, assumed when it is unknown.
+/// The EMSS that is assumed if the EMSS is unknown: that of TCP with time stamps over an Ethernet
+/// MTU of 1500.
 constexpr std::size_t kGuessedEmss = 1448;
-/// Length field and CRC.
+/// Size of the length field and the CRC.
 constexpr std::size_t kFixedOverhead = kLengthFieldSize + kCrcSize;
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Framer: one ring of octets and one list of pieces (RFC 5044 sections 4.1 to 4.4). Everything
-// except payload in place is written to the ring in stream order, so that octets adjacent in the
-// stream are adjacent in memory and become one piece. The ring exists only while something is
-// queued. The Framer never waits and never sends.
+// Framer: one ring of octets and one list of pieces (RFC 5044 sections 4.1 to 4.4). All octets
+// except those of payload that is not copied are written to the ring in stream order, so that
+// octets that are adjacent in the stream are adjacent in memory and form one piece. The ring exists
+// only while something is queued. The Framer never waits and never sends.
 #include "iwarp/mpa/framer.hpp"
 
 #include <algorithm>
@@ -30,13 +30,15 @@ using bytes::View;
 constexpr std::size_t kMaxHeader = 96;
 constexpr std::array<std::byte, kCrcSize> kZeros{};
 
-/// Ring octets besides header and payload: length field, PAD, CRC, markers.
+/// Returns how many octets of the ring an FPDU needs in addition to header and payload: for the
+/// length field, PAD, CRC and markers.
 constexpr std::size_t overhead(std::size_t ulpdu, bool markers) {
   const auto marks = markers ? max_markers(ulpdu) : 0;
   return fpdu_size(ulpdu) - ulpdu + kMarkerSize * marks;
 }
-/// The maximum of pieces that one FPDU adds: each source piece, a cut and a marker for each marker,
-/// head and trailer, and the cut where the ring wraps.
+/// Returns the largest number of pieces that one FPDU adds: all pieces of the payload, two for each
+/// marker (the marker and the cut that it makes), the head, the trailer, and the cut where the ring
+/// wraps.
 constexpr std::size_t piece_bound(std::size_t ulpdu, bool markers) {
   const auto marks = markers ? max_markers(ulpdu) : 0;
   return bytes::kMaxSge + 2 * marks + 3;
@@ -44,17 +46,18 @@ constexpr std::size_t piece_bound(std::size_t ulpdu, bool markers) {
 
 constexpr std::size_t kMinRing = kMaxMulpdu + overhead(kMaxMulpdu, true);
 constexpr std::size_t kMinPieces = piece_bound(kMaxMulpdu, true);
-/// A ULPDU up to this size is assembled first and then has its CRC computed in one pass: faster
-/// than to do both a few octets at a time.
+/// An FPDU whose ULPDU has up to this many octets is assembled first, and its CRC is computed in
+/// one pass afterwards. This is faster than doing both a few octets at a time.
 constexpr std::size_t kSmall = 512;
 
-/// An FPDU in the queue. It begins, with its leading marker, where the previous one ends.
+/// An FPDU in the queue. It begins, with its leading marker, where the previous FPDU ends.
 struct Record {
   std::uint64_t cookie = 0;
-  std::uint64_t end = 0;  ///< stream position
+  std::uint64_t end = 0;  ///< stream position where the FPDU ends
 };
 
-/// Memory that replaces memory which the caller takes away; freed when the stream has passed `end`.
+/// A copy of payload whose memory the caller takes away. It is freed when the octets up to stream
+/// position `end` have been sent.
 struct Detached {
   std::uint64_t end = 0;
   std::unique_ptr<std::byte[]> octets;
@@ -72,7 +75,7 @@ struct Framer::State {
         position(o.position),
         sent_position(o.position) {}
 
-  // Build the stream.
+  // Functions that add octets to the stream.
   bool fits_in_one(std::size_t ulpdu_length) const;
   void append_in_one(View header, const bytes::Gather& payload, std::size_t ulpdu_length);
   void append_in_parts(View header, const bytes::Gather& payload, std::size_t ulpdu_length,
@@ -87,14 +90,14 @@ struct Framer::State {
   void push_piece(View piece, bool is_in_ring);
   bool in_ring(View piece) const;
 
-  // Free what was built.
+  // Functions that remove octets from the queue.
   void begin_ring();
   void end_ring();
   void release(View left);
   void cut_pieces(std::uint64_t keep);
   template <typename Predicate>
   bool detach_if(const Predicate& wanted);
-  /// Returns where the last FPDU of records begins.
+  /// Returns the stream position where the last FPDU in `records` begins.
   std::uint64_t back_begin() const {
     return records.size() > 1 ? std::prev(records.end(), 2)->end : records_begin;
   }
@@ -102,7 +105,7 @@ struct Framer::State {
 
   FramerOptions options;
   std::size_t ring_size;
-  Ring ring;                  ///< null while nothing is queued, since each FPDU has octets there
+  Ring ring;                  ///< null while nothing is queued; every FPDU has octets in the ring
   std::size_t ring_next = 0;  ///< where the next octet is written
   std::size_t ring_used = 0;
 
@@ -110,13 +113,13 @@ struct Framer::State {
   MovingQueue<View> pieces;
 
   std::size_t max_fpdus;
-  MovingQueue<Record> records;  ///< FPDUs that are not popped yet
-  std::uint64_t records_begin;  ///< where the first of them begins, or will begin
+  MovingQueue<Record> records;  ///< FPDUs that pop_sent() has not returned yet
+  std::uint64_t records_begin;  ///< stream position of the first FPDU in `records`, or of the next
 
   std::uint64_t position;        ///< stream position of the next octet to queue [MPA-32]
   std::uint64_t sent_position;   ///< stream position of the next octet to send
   std::uint64_t fpdu_start = 0;  ///< position of ULPDU_Length of the FPDU being built
-  bool fpdu_begun = false;       ///< its ULPDU_Length was written
+  bool fpdu_begun = false;       ///< ULPDU_Length of the FPDU being built has been written
   std::uint32_t crc = 0;
   std::vector<Detached> detached;
   FramerCounters counters;
@@ -238,7 +241,8 @@ void Framer::drop_unsent() {
   State& s = *state_;
   while (!s.records.empty() && s.back_begin() >= s.sent_position) s.records.pop_back();
   const bool half_out = !s.records.empty() && s.records.back().end > s.sent_position;
-  // The next FPDU replaces the dropped ones, so markers count from here. [MPA-25]
+  // The next FPDU takes the stream position of the dropped ones, on which its markers depend.
+  // [MPA-25]
   s.position = half_out ? s.records.back().end : s.sent_position;
   s.cut_pieces(s.position - s.sent_position);
 }
@@ -266,7 +270,7 @@ inline bool Framer::State::fits_in_one(std::size_t ulpdu_length) const {
   return fpdu_size(ulpdu_length) <= ring_size - ring_next;
 }
 
-/// Writes the same octets, by the same rules, as append_in_parts().
+/// Appends an FPDU for which fits_in_one() is true. Writes the same octets as append_in_parts().
 inline void Framer::State::append_in_one(View header, const bytes::Gather& payload,
                                          std::size_t ulpdu_length) {
   const Span whole(ring.get() + ring_next, fpdu_size(ulpdu_length));
@@ -278,10 +282,10 @@ inline void Framer::State::append_in_one(View header, const bytes::Gather& paylo
   bytes::begin_touch();
   for (const View piece : payload) at = std::copy(piece.begin(), piece.end(), at);
   bytes::end_touch();
-  // PAD; the CRC overwrites the zeros beyond it. [MPA-14] [MPA-15]
+  // Write zeros for PAD; the CRC overwrites the zeros beyond PAD. [MPA-14] [MPA-15]
   std::memcpy(at, kZeros.data(), kZeros.size());
   const auto covered = whole.size() - kCrcSize;
-  std::uint32_t value = 0;  // Zero with CRC off. [MPA-17]
+  std::uint32_t value = 0;  // The field is zero without CRCs. [MPA-17]
   if (options.crc) {
     value = crc32c::compute(whole.first(covered));
     counters.octets_crced += covered;
@@ -295,7 +299,7 @@ inline void Framer::State::append_in_one(View header, const bytes::Gather& paylo
   if (ring_next == ring_size) ring_next = 0;
 }
 
-/// For any size, with markers, or across the end of the ring.
+/// Appends any FPDU: large, with markers, or across the end of the ring.
 [[gnu::noinline]] void Framer::State::append_in_parts(View header, const bytes::Gather& payload,
                                                       std::size_t ulpdu_length, bool copied) {
   crc = 0;
@@ -304,7 +308,7 @@ inline void Framer::State::append_in_one(View header, const bytes::Gather& paylo
   bytes::begin_touch();
   for (const View piece : payload) copied ? append_copied(piece) : append_in_place(piece);
   bytes::end_touch();
-  // PAD brings the FPDU to a multiple of 4 and is zero. [MPA-14] [MPA-15]
+  // PAD is zero and makes the size of the FPDU a multiple of 4. [MPA-14] [MPA-15]
   append_copied(View(kZeros).first(pad_size(ulpdu_length)));
   append_crc();
 }
@@ -341,11 +345,12 @@ void Framer::State::append_in_place(View octets) {
 
 void Framer::State::append_crc() {
   until_marker();  // A marker between PAD and CRC belongs to this FPDU. [MPA-45]
-  write_ring(crc_octets(crc), false);  // Zero with CRC off. [MPA-17]
+  write_ring(crc_octets(crc), false);  // `crc` is zero without CRCs. [MPA-17]
 }
 
-/// Returns how many octets may follow before the next marker; appends a marker first if it is due.
-/// Full operation starts at position 0, and so with a marker. [MPA-25] [MPA-26] [MPA-69] [MPA-97]
+/// Appends a marker if one is due at the present position, and returns how many octets may follow
+/// before the next marker. Full operation begins at position 0, and therefore with a marker.
+/// [MPA-25] [MPA-26] [MPA-69] [MPA-97]
 std::size_t Framer::State::until_marker() {
   if (!options.markers) return static_cast<std::size_t>(-1);
   if (to_next_marker(position) == 0) append_marker();
@@ -357,8 +362,9 @@ std::size_t Framer::State::until_marker() {
 }
 
 void Framer::State::append_marker() {
-  // A marker before ULPDU_Length points at nothing; others point back to that of their FPDU. Both
-  // are at multiples of 4. [MPA-22] [MPA-27] [MPA-28] [MPA-31]
+  // A marker before ULPDU_Length has an FPDUPTR of 0. The FPDUPTR of any other marker is its
+  // distance from ULPDU_Length of its FPDU. Markers and FPDUs begin at multiples of 4. [MPA-22]
+  // [MPA-27] [MPA-28] [MPA-31]
   const auto fpduptr = static_cast<std::uint16_t>(fpdu_begun ? position - fpdu_start : 0);
   std::array<std::byte, kMarkerSize> octets;
   bytes::Writer marker(octets);  // [MPA-19]
@@ -368,8 +374,9 @@ void Framer::State::append_marker() {
   ++counters.markers;
 }
 
-/// Copies to the ring, with or without adding to the CRC (`covered`). [MPA-44] If the octets cannot
-/// be read, nothing is counted, so that drop_unsent() removes everything that was written.
+/// Copies octets to the ring, and extends the CRC over them if `covered`. [MPA-44] If reading the
+/// octets faults, their number has not been counted, so that drop_unsent() removes all that was
+/// written.
 void Framer::State::write_ring(View octets, bool covered) {
   while (!octets.empty()) {
     const std::size_t take = std::min(octets.size(), ring_size - ring_next);
@@ -388,8 +395,8 @@ void Framer::State::write_ring(View octets, bool covered) {
   }
 }
 
-/// Appends to the list. A piece that continues the last one in memory is merged into it, so that
-/// many small FPDUs are sent as one piece. [MPA-55]
+/// Appends a piece to the gather list. Merges a piece that follows the last piece in memory into
+/// that piece, so that many small FPDUs are sent as one piece. [MPA-55]
 inline void Framer::State::push_piece(View piece, bool is_in_ring) {
   if (!pieces.empty()) {
     View& last = pieces.back();
@@ -415,12 +422,13 @@ inline void Framer::State::end_ring() {
   if (ring != nullptr) give_ring(std::move(ring), ring_size);
 }
 
-/// Frees octets that were sent or dropped; the ring empties in the order it was filled.
+/// Frees the ring octets of a piece that was sent or dropped. Octets leave the ring in the order in
+/// which they were written.
 inline void Framer::State::release(View left) {
   if (in_ring(left)) ring_used -= left.size();
 }
 
-/// Keeps the first `keep` queued octets.
+/// Removes all queued octets but the first `keep`.
 void Framer::State::cut_pieces(std::uint64_t keep) {
   std::size_t dropped_from_ring = 0;
   for (View& piece : pieces) {

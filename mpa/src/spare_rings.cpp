@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a thread's spare rings. Framers may outlive it, when the thread or the process ends;
-// from then on the thread holds none.
+// Frees a thread's spare rings when the thread ends. Framers may be destroyed later, when the
+// thread or the process ends; from then on the thread keeps no rings.
 #include "spare_rings.hpp"
 
 namespace iwarp::mpa {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPA startup of both roles: interprets the two frames (RFC 5044 section 7.1, RFC 6581). Each peer
-// octet is bounded before it is stored: at most one frame of 532 octets is held.
+// MPA startup of both roles: interprets the two frames (RFC 5044 section 7.1, RFC 6581). Never
+// stores more than one frame of the peer, which has at most 532 octets.
 #include "iwarp/mpa/startup.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr Fault kWrongRevision{Layer::kMpa, 0, 0x04, "MPA revision not supported
 constexpr Fault kNoEnhancedWord{Layer::kMpa, 0, 0x04, "S=1 without the enhanced word"};
 constexpr Fault kPlainAnswer{Layer::kMpa, 0, 0x04, "plain Reply to an enhanced Request"};
 
-/// Returns the options as the wire can carry them. [EMPA-51]
+/// Returns the options, clamped to values that the frames can carry. [EMPA-51]
 StartupOptions sane(Role role, StartupOptions options) {
   options.revision = std::clamp(options.revision, kPlain, kEnhanced);
   options.ird = std::min(options.ird, kMaxReads);
@@ -34,7 +34,7 @@ StartupOptions sane(Role role, StartupOptions options) {
     kinds.read = kinds.read || options.rtr == Rtr::kRead;
     kinds.send = kinds.send || options.rtr == Rtr::kSend;
   } else if (kinds.empty()) {
-    kinds.write = true;  // an enhanced responder takes at least one kind [EMPA-32]
+    kinds.write = true;  // an enhanced responder accepts at least one kind [EMPA-32]
   }
   return options;
 }
@@ -43,7 +43,8 @@ std::size_t private_data_limit(bool enhanced) {
   return enhanced ? kMaxPrivateData - kEnhancedWordSize : kMaxPrivateData;  // [MPA-80] [EMPA-10]
 }
 
-/// Returns what to offer of the extensions, if there is room for the tag.
+/// Returns the extensions that this end's tag is to announce; kNone if there is no room for the
+/// tag.
 Extensions to_say(const StartupOptions& options, bool enhanced, bytes::View private_data) {
   const auto word = enhanced ? kEnhancedWordSize : 0;
   const bool fits = word + private_data.size() + kExtensionsTagSize <= kMaxTaggedPrivateData;
@@ -59,9 +60,9 @@ void set_kinds(EnhancedWord& word, const RtrSet& kinds) {
   word.rtr_read = kinds.read;
 }
 
-/// Returns the word of a Reply without IRD and ORD: A echoed, and the RTR kinds that both ends
-/// support, or this end's kinds if there is none in common; no kind when A=0. [EMPA-33] [EMPA-34]
-/// [EMPA-35] [EMPA-37] [EMPA-41] [EMPA-42]
+/// Returns the enhanced word of a Reply without IRD and ORD. It echoes A, and has the RTR kinds
+/// that both ends support, or this end's kinds if there is none in common. If A=0, it has no kind.
+/// [EMPA-33] [EMPA-34] [EMPA-35] [EMPA-37] [EMPA-41] [EMPA-42]
 EnhancedWord rtr_answer(const PeerOffer& offer, const RtrSet& supported) {
   EnhancedWord word;
   if (!offer.peer_to_peer) return word;
@@ -70,8 +71,8 @@ EnhancedWord rtr_answer(const PeerOffer& offer, const RtrSet& supported) {
   return word;
 }
 
-/// Returns the kind to send: the preferred one if both ends support it, else the cheapest that both
-/// support.
+/// Returns the RTR kind to send: the preferred kind if both ends support it, otherwise the cheapest
+/// kind that both support.
 Rtr choose_rtr(Rtr preferred, const RtrSet& both) {
   for (const Rtr kind : {preferred, Rtr::kWrite, Rtr::kRead, Rtr::kSend}) {
     if (both.has(kind)) return kind;
@@ -88,7 +89,7 @@ Startup::Startup(Role role, const StartupOptions& options)
 }
 
 bool Startup::request(bytes::View private_data, TimePoint now) {
-  // Rev 2 with S or Rev 1 without. [MPA-75] [EMPA-4] [EMPA-5] [EMPA-47]
+  // The Request has Rev 2 with S=1, or Rev 1 with S=0. [MPA-75] [EMPA-4] [EMPA-5] [EMPA-47]
   const bool enhanced = options_.revision == kEnhanced;
   if (role_ != Role::kInitiator || state_ != StartupState::kIdle ||
       private_data.size() > private_data_limit(enhanced)) {
@@ -97,7 +98,8 @@ bool Startup::request(bytes::View private_data, TimePoint now) {
   enter(StartupEvent::kSendRequest);
   EnhancedWord word;
   if (options_.rtr != Rtr::kNone) {
-    set_kinds(word, options_.rtr_supported);  // [EMPA-30] [EMPA-31]; else all zero [EMPA-40]
+    set_kinds(word,
+              options_.rtr_supported);  // [EMPA-30] [EMPA-31]; without an RTR all zero [EMPA-40]
   }
   word.ird = options_.negotiate_ird ? options_.ird : kNoNegotiation;
   word.ord = options_.negotiate_ord ? options_.ord : kNoNegotiation;
@@ -130,9 +132,9 @@ std::size_t Startup::receive(bytes::View octets, TimePoint now) {
       return taken + receive(octets.subspan(taken), now);
     }
     case StartupState::kAwaitDecision:
-      // An initiator sends nothing between its Request and our Reply. [MPA-89] After the ULP's
-      // decision this is not checked: our Reply and the peer's octets may cross, so this end cannot
-      // know whether the peer had our Reply.
+      // An initiator must send nothing between its Request and this end's Reply. [MPA-89] After the
+      // ULP's decision this is not checked: the Reply and the initiator's octets may cross, so this
+      // end cannot know whether the initiator had received the Reply when it sent them.
       if (!octets.empty()) fail(StartupEvent::kEarlyOctets, kOctetsBehindRequest);
       return octets.size();
     case StartupState::kFailed:
@@ -148,7 +150,7 @@ std::size_t Startup::receive(bytes::View octets, TimePoint now) {
 void Startup::closed(TimePoint now) {
   handle_timeout(now);
   if (is_final(state_)) return;
-  // A responder without RFC 6581 closes on an enhanced Request without an answer. [EMPA-50]
+  // A responder without RFC 6581 answers an enhanced Request only by closing. [EMPA-50]
   const bool unanswered = state_ == StartupState::kAwaitReply && in_.empty();
   const bool asked = options_.revision == kEnhanced && out_sent_ == out_.size();
   fail(StartupEvent::kConnectionLost, kTcpLost, unanswered && asked);
@@ -165,7 +167,8 @@ bool Startup::accept(bytes::View private_data, std::uint16_t ird, std::uint16_t 
   negotiated_.ord = std::min(ord, kMaxReads);
   if (options_.round_ird) negotiated_.ird = std::bit_floor(negotiated_.ird);
   if (offer_->enhanced) {
-    // [EMPA-17] [EMPA-18]; 0x3FFF is above every number, so our own ORD remains. [EMPA-28]
+    // kNoNegotiation is larger than any ORD, so the minimum is this end's ORD. [EMPA-17] [EMPA-18]
+    // [EMPA-28]
     negotiated_.ord = std::min(negotiated_.ord, offer_->ird);
     if (word.rtr_read) negotiated_.ird = std::max<std::uint16_t>(negotiated_.ird, 1);  // [EMPA-19]
     const bool say_ird = options_.negotiate_ird && offer_->ord != kNoNegotiation;      // [EMPA-26]
@@ -199,7 +202,8 @@ bool Startup::reject(bytes::View private_data) {
   return true;
 }
 
-// A responder sends nothing before the ULP accepts or rejects a valid Request. [MPA-83]
+// At a responder, there is nothing to send before the ULP accepts or rejects a valid Request.
+// [MPA-83]
 void Startup::transmitted(std::size_t n) { out_sent_ += std::min(n, out_.size() - out_sent_); }
 
 std::optional<TimePoint> Startup::timeout() const { return deadline_; }
@@ -212,7 +216,7 @@ void Startup::handle_timeout(TimePoint now) {
 
 StartupState Startup::state() const { return state_; }
 
-// For the ULP, which may close because of what it reads. [MPA-95]
+// The ULP reads this data, and may close the connection because of it. [MPA-95]
 bytes::View Startup::peer_private_data() const {
   return bytes::View(in_).subspan(offer_ ? private_offset_ : 0, private_size_);
 }
@@ -223,7 +227,7 @@ const std::optional<Failure>& Startup::failure() const { return failure_; }
 
 void Startup::enter(StartupEvent event) {
   const auto next = bytes::step(kStartupEdges, state_, event);
-  assert(next);  // A missing edge is a defect of this stack.
+  assert(next);  // A missing edge is a bug of this stack.
   state_ = next.value_or(state_);
   if (is_final(state_)) deadline_.reset();
 }
@@ -234,7 +238,7 @@ void Startup::fail(StartupEvent event, const Fault& fault, bool retry_plain) {
       .fault = fault, .timed_out = event == StartupEvent::kTimeout, .retry_plain = retry_plain};
 }
 
-/// Stores octets of one frame until it is whole, never one more. [MPA-100]
+/// Stores octets of the frame until it is complete, and no octet beyond it. [MPA-100]
 std::size_t Startup::collect(FrameKind kind, bytes::View octets) {
   std::size_t taken = 0;
   for (;;) {
@@ -247,7 +251,8 @@ std::size_t Startup::collect(FrameKind kind, bytes::View octets) {
       return octets.size();
     }
     if (const auto* frame = std::get_if<StartupFrame>(&*decoded)) {
-      // The octets after this one belong to full operation, in either direction. [MPA-62] [MPA-64]
+      // In either direction, the octets after this frame belong to full operation. [MPA-62]
+      // [MPA-64]
       kind == FrameKind::kRequest ? on_request(*frame) : on_reply(*frame);
       return state_ == StartupState::kFailed ? octets.size() : taken;
     }
@@ -259,15 +264,16 @@ std::size_t Startup::collect(FrameKind kind, bytes::View octets) {
   }
 }
 
-// M of the peer and C in either frame decide; R has no meaning here. [MPA-73]
+// The peer's M decides whether this end inserts markers, C in either frame decides whether there
+// are CRCs, and R has no meaning in a Request. [MPA-73]
 void Startup::on_request(const StartupFrame& frame) {
   // Rev 0 is the RDMA Consortium's protocol, which is refused. [MPA-76] [MPA-77] [MPA-118]
   if (frame.revision == 0 || frame.revision > options_.revision) {
     return fail(StartupEvent::kMalformedFrame, kWrongRevision);
   }
-  // With the option `revision = 1`, close on S whatever Rev is. [EMPA-49] Otherwise S in a Rev 1
-  // frame is the reserved bit of RFC 5044, and Rev 2 without S is a plain Request. [EMPA-3]
-  // [EMPA-6] [EMPA-48]
+  // With the option `revision = 1`, S=1 fails the set-up whatever Rev is. [EMPA-49] Otherwise S in
+  // a Rev 1 frame is a reserved bit (RFC 5044) and is ignored, and a Rev 2 frame with S=0 is a
+  // plain Request. [EMPA-3] [EMPA-6] [EMPA-48]
   if (options_.revision == kPlain && frame.enhanced) {
     return fail(StartupEvent::kMalformedFrame, kWrongRevision);
   }
@@ -280,7 +286,8 @@ void Startup::on_request(const StartupFrame& frame) {
     reject_with(options_.ord, {});
     enter(StartupEvent::kRefusedRequest);
   } else if (enhanced && offer_->ird < options_.min_ord) {
-    // Names the ORD that this end needs. No Terminate: it needs full operation.
+    // The Reply rejects the Request and names the ORD that this end needs. A Terminate is not
+    // possible, because it needs full operation.
     reject_with(options_.min_ord, {});  // [EMPA-13] [EMPA-20] [EMPA-21]
     enter(StartupEvent::kRefusedRequest);
   } else {
@@ -296,8 +303,9 @@ void Startup::on_reply(const StartupFrame& frame) {
   if (enhanced && frame.private_data.size() < kEnhancedWordSize) {
     return fail(StartupEvent::kMalformedFrame, kNoEnhancedWord);  // [EMPA-7]
   }
-  // A peer that accepts our enhanced Request with a plain Reply took the word for private data of
-  // the ULP: the ULPs would misunderstand each other, so start over without it. [EMPA-45] [EMPA-50]
+  // A peer that accepts an enhanced Request with a plain Reply took the enhanced word for private
+  // data of the ULP. The ULPs would misunderstand each other, so the driver has to start over with
+  // a plain Request. [EMPA-45] [EMPA-50]
   if (options_.revision == kEnhanced && !enhanced && !frame.rejected) {
     return fail(StartupEvent::kMalformedFrame, kPlainAnswer, true);
   }
@@ -311,7 +319,7 @@ void Startup::on_reply(const StartupFrame& frame) {
   if (refusal) failure_ = Failure{.fault = *refusal, .send_terminate = true};
 }
 
-/// Stores what both roles read from the peer's frame.
+/// Stores the values of the peer's frame that both roles use.
 void Startup::learn(const StartupFrame& frame, bool enhanced) {
   auto& offer = offer_.emplace();
   offer.revision = frame.revision;
@@ -339,8 +347,9 @@ void Startup::learn(const StartupFrame& frame, bool enhanced) {
   negotiated_.ord = options_.ord;
 }
 
-/// The tag of RFC 7306 is between the two ends and not for the ULP. A Reply has a tag only in
-/// answer to ours; a rejection has none, so its last octets are the ULP's. [EXT-1]
+/// Reads the extensions tag and removes it from the private data that the ULP gets. A Reply has a
+/// tag only if the Request had one. A rejection has no tag, so that its last octets belong to the
+/// ULP. [EXT-1]
 void Startup::learn_extensions(const StartupFrame& frame) {
   const auto data = frame.private_data.subspan(private_offset_ - kStartupHeaderSize);
   const bool request = frame.kind == FrameKind::kRequest;
@@ -360,20 +369,20 @@ void Startup::agree_on(Extensions agreed) {
       negotiated_.send_immediate && peer_extensions_ == Extensions::kAcknowledged;
 }
 
-/// Initiator: fits this end's values to an accepting Reply. Returns the Fault for a Terminate, if
-/// any.
+/// Initiator: adapts this end's values to a Reply that accepts. Returns the Fault of the Terminate
+/// to send, or nullopt if the Reply is acceptable.
 std::optional<Fault> Startup::agree_on_reply() {
   if (!offer_->enhanced) return std::nullopt;
-  // 0x3FFF is above every number, so our own ORD remains. [EMPA-23] [EMPA-27]
+  // kNoNegotiation is larger than any ORD, so the minimum is this end's ORD. [EMPA-23] [EMPA-27]
   negotiated_.ord = std::min(negotiated_.ord, offer_->ird);
-  if (offer_->ord != kNoNegotiation) {  // else our own IRD stays [EMPA-29]
-    // The peer gets no more Reads than the program allows. [EMPA-24] [SEC-31]
+  if (offer_->ord != kNoNegotiation) {  // otherwise this end keeps its IRD [EMPA-29]
+    // The peer may not have more Reads than the application allows. [EMPA-24] [SEC-31]
     if (offer_->ord > options_.max_ird) return kInsufficientIrd;
     negotiated_.ird = std::max(negotiated_.ird, offer_->ord);  // [EMPA-22]
   }
-  // Without A in both frames there is no RTR. Some old responders forget to echo it.
+  // There is no RTR unless both frames have A=1. Some old responders forget to echo A.
   if (options_.rtr == Rtr::kNone || !offer_->peer_to_peer) return std::nullopt;
-  // Kinds that this end did not offer do no harm. [EMPA-36]
+  // Ignore kinds that this end did not offer. [EMPA-36]
   negotiated_.rtr = choose_rtr(options_.rtr, options_.rtr_supported.common(offer_->rtr));
   if (negotiated_.rtr == Rtr::kNone) return kNoMatchingRtr;  // [EMPA-39]
   negotiated_.peer_to_peer = true;                           // [EMPA-38]
@@ -397,9 +406,9 @@ void Startup::reject_with(std::uint16_t ord, bytes::View private_data) {
         word, private_data);
 }
 
-/// A Reply has the form of its Request: the same Rev, and the word if the Request had one.
-/// [EMPA-45] [EMPA-46] Its C bit states the outcome for the connection, not this end's wish: kernel
-/// siw with CRC required drops a connection whose Reply does not repeat C=1.
+/// Queues a frame. A Reply has the same Rev as its Request, and an enhanced word if the Request had
+/// one. [EMPA-45] [EMPA-46] Its C bit states the outcome for the connection, not this end's wish:
+/// kernel siw with CRC required drops a connection whose Reply does not repeat C=1.
 void Startup::queue(StartupFrame frame, const EnhancedWord& word, bytes::View private_data,
                     Extensions said) {
   std::array<std::byte, kMaxPrivateData> payload;

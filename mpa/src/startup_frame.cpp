@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Request and Reply frames octet by octet (RFC 5044 section 7.1.1) and the RFC 6581 word (section
-// 9). Checks only key and lengths.
+// Codec of Request and Reply frames (RFC 5044 section 7.1.1) and of the enhanced word (RFC 6581
+// section 9). It checks only key and lengths.
 #include "iwarp/mpa/startup_frame.hpp"
 
 #include <fmt/format.h>
@@ -117,7 +117,8 @@ EnhancedWord decode_enhanced_word(std::uint32_t word) {
           .ord = static_cast<std::uint16_t>(word & kWordNumber)};
 }
 
-// Big-endian like every other field; IRD and ORD have 14 bits. [EMPA-15]
+// The caller writes the word big-endian, like every other field. IRD and ORD have 14 bits.
+// [EMPA-15]
 std::uint32_t encode(const EnhancedWord& word) {
   const std::uint32_t ird = word.ird & kWordNumber;
   const std::uint32_t ord = word.ord & kWordNumber;
@@ -136,21 +137,22 @@ bool begins_with_tls(bytes::View in) {
 
 bytes::Result<std::variant<StartupFrame, NeedOctets>> decode_startup_frame(FrameKind expected,
                                                                            bytes::View in) {
-  // Fails at the first octet that differs: a peer that speaks another protocol, or that has our own
-  // role, is detected at once. [MPA-66] [MPA-68] [MPA-94] [MPA-98]
+  // Fails at the first octet of the key that is wrong, so that a peer that speaks another protocol,
+  // or has the same role as this end, is detected at once. [MPA-66] [MPA-68] [MPA-94] [MPA-98]
   if (matching_key_octets(expected, in) < std::min(in.size(), kKeySize)) {
     return bytes::fault(kBadStartupFrame);
   }
   bytes::Reader reader(in);
   reader.skip(kKeySize);
   const std::uint8_t flags = reader.u8();
-  StartupFrame frame{.kind = expected,
-                     .markers = (flags & kFlagM) != 0,
-                     .crc = (flags & kFlagC) != 0,
-                     .rejected = (flags & kFlagR) != 0,
-                     .enhanced = (flags & kFlagS) != 0,  // the other four: ignored [MPA-74]
-                     .revision = reader.u8(),
-                     .private_data = {}};
+  StartupFrame frame{
+      .kind = expected,
+      .markers = (flags & kFlagM) != 0,
+      .crc = (flags & kFlagC) != 0,
+      .rejected = (flags & kFlagR) != 0,
+      .enhanced = (flags & kFlagS) != 0,  // the four reserved bits are ignored [MPA-74]
+      .revision = reader.u8(),
+      .private_data = {}};
   const std::size_t length = reader.u16();
   if (!reader.ok()) return NeedOctets{kStartupHeaderSize};
   if (length > kMaxPrivateData) return bytes::fault(kBadStartupFrame);  // [MPA-79] [MPA-101]
@@ -176,7 +178,7 @@ std::string describe_startup_frame(bytes::View in) {
   if (std::max(request, reply) < present) {
     return fmt::format("MPA startup frame with a wrong key: {}", bytes::to_hex(in.first(present)));
   }
-  // Requests and Replies differ from the tenth octet on.
+  // The keys of Request and Reply differ from the tenth octet on.
   const char* name = request == reply ? "startup frame" : request > reply ? "Request" : "Reply";
   const auto kind = reply > request ? FrameKind::kReply : FrameKind::kRequest;
   return fmt::format("MPA {}{}", name, describe_fields(kind, in));

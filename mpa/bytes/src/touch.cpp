@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The jump target for a fault in memory of the program. It does not include the signal mask: the
-// handler is entered with the mask of the code that it interrupts.
+// Sets and uses the jump target for a fault in memory of the application. The target does not
+// include the signal mask, because the handler runs with the mask of the code that it interrupts.
 #include "iwarp/bytes/touch.hpp"
 
 #include <csetjmp>
@@ -11,8 +11,8 @@ constinit thread_local Touching touching;
 
 namespace {
 
-// The compiler's own jump saves only what it must, with a third of the instructions of the C
-// library's. Sanitizers support only the latter.
+// __builtin_setjmp saves only the registers that it must and takes a third of the instructions of
+// the C library's setjmp. Sanitizers support only the C library's.
 #if defined(__has_feature)
 #define IWARP_SANITIZER(name) __has_feature(name)
 #else
@@ -33,7 +33,7 @@ struct Place {
 [[noreturn]] void jump(Place& place) { __builtin_longjmp(place.buffer, 1); }
 #endif
 
-// Work that ends by an exception has left the guarded section as well.
+// If `work` throws, the guarded section has ended as well, so the former state is restored.
 void run(void (*work)(void*), void* context, void* outer) {
   try {
     work(context);

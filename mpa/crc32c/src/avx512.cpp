@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// x86-64 with AVX-512 and VPCLMULQDQ: 256 octets a step are folded into four registers of four
-// 128-bit lanes. Folding replaces a lane by a shorter polynomial with the same residue: for a lane
-// that is D bits before its partner, high * x^(64+D) + low * x^D.
-// Short ranges go to the CRC32 instruction chain.
+// The kernel for x86-64 with AVX-512 and VPCLMULQDQ: each step folds 256 octets into four registers
+// of four 128-bit lanes. Folding replaces a lane by a shorter polynomial with the same residue: for
+// a lane that is D bits before its partner, high * x^(64+D) + low * x^D. Short ranges go to the
+// CRC32 instruction chain.
 #if defined(__x86_64__)
 #include <immintrin.h>
 
@@ -17,10 +17,11 @@ namespace iwarp::crc32c {
 namespace {
 
 constexpr std::size_t kStep = 256;
-constexpr std::size_t kMinFold = 128;  // below, the chain is as fast
+constexpr std::size_t kMinFold = 128;  // shorter ranges: the chain is as fast
 
-/// Multipliers that move a 128-bit lane forward by `bits`. The first octets of a lane, its low 64
-/// bits, are the high powers. A reflected 64 x 64 product reads one power too high, hence the - 1.
+/// Multipliers that move a 128-bit lane forward by `bits`. The first octets of a lane, which are
+/// its low 64 bits, have the high powers. A reflected 64 x 64 product is one power too high, which
+/// the - 1 compensates.
 struct Fold {
   std::uint64_t high;
   std::uint64_t low;
@@ -62,7 +63,7 @@ IWARP_CRC32C_AVX512 inline std::uint64_t reduce(__m512i lanes) {
   const __m512i by = _mm512_set_epi64(0, 0, s(kBy128.low), s(kBy128.high), s(kBy256.low),
                                       s(kBy256.high), s(kBy384.low), s(kBy384.high));
   const __m512i moved = fold(lanes, by, _mm512_maskz_mov_epi64(0xC0, lanes));
-  // The zero-masked forms: GCC 12 warns about its own header for the plain ones.
+  // Use the zero-masked forms, because GCC 12 warns about its own header for the plain ones.
   const __m256i half = _mm256_xor_si256(_mm512_maskz_extracti64x4_epi64(0xF, moved, 0),
                                         _mm512_maskz_extracti64x4_epi64(0xF, moved, 1));
   const __m128i lane =
@@ -72,8 +73,8 @@ IWARP_CRC32C_AVX512 inline std::uint64_t reduce(__m512i lanes) {
   return _mm_crc32_u64(_mm_crc32_u64(0, first), second);
 }
 
-/// Folds a multiple of 64 octets, at least 64. Returns in `done` how many of the `left` octets it
-/// used.
+/// Folds a multiple of 64 octets, at least 64. Sets `done` to the number of octets, out of `left`,
+/// that it has processed.
 template <bool kCopy>
 IWARP_CRC32C_AVX512 inline std::uint64_t fold_all(std::uint64_t state, std::byte* to,
                                                   const std::byte* at, std::size_t left,
@@ -121,7 +122,7 @@ IWARP_CRC32C_AVX512 std::uint32_t copy_extend_avx512(std::uint32_t crc, std::byt
 }
 
 bool supported() {
-  // The compiler's run-time check includes that the operating system saves the wide registers.
+  // __builtin_cpu_supports also checks that the operating system saves the wide registers.
   return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
          __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("vpclmulqdq") != 0 &&
          __builtin_cpu_supports("pclmul") != 0 && __builtin_cpu_supports("sse4.2") != 0;

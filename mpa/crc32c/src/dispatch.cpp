@@ -36,9 +36,9 @@ std::span<const Kernel> kernels() {
 const Kernel& active() {
   const auto* kernel = g_chosen.load(std::memory_order_acquire);
   if (kernel == nullptr) {
-    // Several threads may choose at a time; all choose the same kernel.
+    // Several threads may get here at the same time; all of them choose the same kernel.
     kernel = &choose();
-    g_chosen.store(kernel, std::memory_order_release);  // with the table it is in
+    g_chosen.store(kernel, std::memory_order_release);  // publishes the table of kernels, too
   }
   return *kernel;
 }

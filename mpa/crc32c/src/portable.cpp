@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel for every processor: eight octets a step through eight tables ("slicing by 8").
-// Independent of the host's octet order and of alignment.
+// The kernel for every processor: each step looks up eight octets in eight tables ("slicing by 8").
+// It depends neither on the host's octet order nor on alignment.
 #include <cstring>
 
 #include "kernels.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr SlicingTables kTables = make_slicing_tables();
 
-/// Returns the 32-bit integer whose least significant octet comes first.
+/// Returns the little-endian 32-bit integer at `from`.
 std::uint32_t load_le32(const std::byte* from) {
   return std::to_integer<std::uint32_t>(from[0]) | std::to_integer<std::uint32_t>(from[1]) << 8 |
          std::to_integer<std::uint32_t>(from[2]) << 16 |
@@ -40,7 +40,8 @@ std::uint32_t extend_portable(std::uint32_t crc, bytes::View octets) {
 }
 
 std::uint32_t copy_extend_portable(std::uint32_t crc, std::byte* to, bytes::View from) {
-  // In slices that stay in the first-level cache; the CRC is computed over the copy.
+  // Copies slices that fit into the first-level cache, and computes the CRC over each copy while it
+  // is there.
   constexpr std::size_t kSlice = 4096;
   while (!from.empty()) {
     const std::size_t n = from.size() < kSlice ? from.size() : kSlice;

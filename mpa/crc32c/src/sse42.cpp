@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// x86-64 with SSE 4.2 and PCLMULQDQ: three independent chains of CRC32 instructions run side by
-// side over three equal lanes, because one chain waits for its own latency; two carry-less products
-// put the three results together. Compiled with function attributes, so the file is safe to link
-// on any x86-64.
+// The kernel for x86-64 with SSE 4.2 and PCLMULQDQ: three independent chains of CRC32 instructions
+// run side by side over three equal lanes, because in one chain each instruction waits for the
+// previous one. Two carry-less products combine the three results. Function attributes enable the
+// instructions, so this file can be linked on any x86-64.
 #if defined(__x86_64__)
 #include <nmmintrin.h>
 #include <wmmintrin.h>
@@ -17,11 +17,12 @@
 namespace iwarp::crc32c {
 namespace {
 
-constexpr std::size_t kMaxLaneWords = 128;  // 64-bit words per lane: 3 KiB for the three
-constexpr std::size_t kMinLaneWords = 8;    // below, the products cost more than they save
+constexpr std::size_t kMaxLaneWords = 128;  // 64-bit words per lane: 3 KiB in all
+constexpr std::size_t kMinLaneWords = 8;    // shorter: the products cost more than they save
 
 /// kShift[w] moves a residue over w words when the 64-bit product is reduced by one CRC32
-/// instruction: that step multiplies by x^32, and the reflected product reads one power too high.
+/// instruction: that instruction multiplies by x^32, and the reflected product is one power too
+/// high.
 constexpr std::array<std::uint32_t, 2 * kMaxLaneWords + 1> make_shifts() {
   std::array<std::uint32_t, 2 * kMaxLaneWords + 1> shifts{};
   shifts[1] = x_to_the(64 - 33);
@@ -38,7 +39,7 @@ IWARP_CRC32C_SSE std::uint64_t product(std::uint64_t residue, std::uint32_t shif
   return static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_clmulepi64_si128(a, b, 0)));
 }
 
-/// Processes one round: 3 * words * 8 octets at `at`.
+/// Processes one round: three lanes of `words` 64-bit words each, at `at`.
 template <bool kCopy>
 IWARP_CRC32C_SSE std::uint64_t three_lanes(std::uint64_t state, std::byte* to, const std::byte* at,
                                            std::size_t words) {
@@ -77,7 +78,8 @@ __attribute__((target("sse4.2,pclmul"), noinline)) std::uint32_t in_lanes(std::u
   return tail<kCopy>(state, to, at, left);
 }
 
-// Short ranges need none of the registers of the lanes, so this function does not save them.
+// Keeps the code for lanes in another function, so that short ranges do not pay for saving the
+// registers that the lanes need.
 template <bool kCopy>
 IWARP_CRC32C_SSE std::uint32_t run(std::uint32_t crc, std::byte* to, bytes::View from) {
   const std::uint32_t state = ~crc;
