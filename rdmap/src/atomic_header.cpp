@@ -7,7 +7,7 @@
 namespace iwarp::rdmap {
 namespace {
 
-constexpr std::uint32_t kAtomicOpcodeMask = 0x0F;  // after 28 reserved bits
+constexpr std::uint32_t kAtomicOpcodeMask = 0x0F;  // the 28 bits before it are reserved
 
 bool is_known(std::uint32_t opcode) {
   return opcode == static_cast<std::uint32_t>(AtomicOpcode::kFetchAdd) ||
@@ -19,7 +19,7 @@ bool is_known(std::uint32_t opcode) {
 bytes::Result<AtomicRequest> decode_atomic_request(bytes::View octets) {
   bytes::Reader in(octets);
   AtomicRequest r;
-  const std::uint32_t opcode = in.u32() & kAtomicOpcodeMask;  // Reserved: ignored. [EXT-22]
+  const std::uint32_t opcode = in.u32() & kAtomicOpcodeMask;  // Ignore the reserved bits. [EXT-22]
   r.id = in.u32();
   r.stag = ddp::Stag{in.u32()};
   r.to = ddp::TaggedOffset{in.u64()};
@@ -30,7 +30,8 @@ bytes::Result<AtomicRequest> decode_atomic_request(bytes::View octets) {
   if (!in.ok()) {
     return bytes::fault({Layer::kRdma, 2, 0xFF, "Atomic Request shorter than its header"});
   }
-  // The text of the RFC mentions a Swap, 1, that its table does not have. [EXT-27]
+  // The text of the RFC mentions a Swap with opcode 1 that its table does not have; refuse it, too.
+  // [EXT-27]
   if (!is_known(opcode)) {
     return bytes::fault({Layer::kRdma, 2, 0x06, "unsupported atomic operation"});
   }

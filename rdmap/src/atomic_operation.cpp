@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of FetchAdd and CmpSwap (RFC 7306 section 5.1): a word in, a word out.
+// The arithmetic of FetchAdd and CmpSwap (RFC 7306 section 5.1), which computes the new word from
+// the old one.
 #include "iwarp/rdmap/atomic_header.hpp"
 
 namespace iwarp::rdmap {
 namespace {
 
-// The RFC adds bit by bit and drops each carry out of a bit that the mask names. This does it in
-// one step: with the top bit of every field set aside, no carry can leave its field, and each top
-// bit is then the sum of both operands' bits and the carry into it. Mask 0 is one field of 64 bits.
-// [EXT-12]
+// The RFC adds bit by bit and drops each carry out of a bit that is set in the mask. This function
+// does the same in one step: it adds the operands without the top bit of every field, so that no
+// carry can leave a field, and then adds the top bits with exclusive or, which combines both
+// operands' bits and the carry into the top bit. Mask 0 means one field of 64 bits. [EXT-12]
 constexpr std::uint64_t fetch_add(std::uint64_t a, std::uint64_t b, std::uint64_t tops) {
   return ((a & ~tops) + (b & ~tops)) ^ ((a ^ b) & tops);
 }
@@ -22,7 +23,7 @@ constexpr std::uint64_t cmp_swap(std::uint64_t original, const AtomicRequest& r)
 }  // namespace
 
 std::uint64_t apply(const AtomicRequest& request, std::uint64_t original) {
-  // A FetchAdd has Compare Data and Mask too, but they are ignored. [EXT-23]
+  // The Compare Data and Compare Mask of a FetchAdd are ignored. [EXT-23]
   return request.opcode == AtomicOpcode::kCmpSwap
              ? cmp_swap(original, request)
              : fetch_add(original, request.add_or_swap, request.mask);

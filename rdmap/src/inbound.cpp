@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inbound half of an RDMAP stream: it answers DDP's questions (Sink of ddp::Receiver) and
-// handles whole messages (RFC 5040 sections 5 and 7.2, RFC 7306 sections 5, 6 and 8.2).
+// The inbound half of an RDMAP stream: the functions that ddp::Receiver calls on its Sink, and the
+// handling of whole messages (RFC 5040 sections 5 and 7.2, RFC 7306 sections 5, 6 and 8.2).
 #include <algorithm>
 #include <cstring>
 
@@ -13,8 +13,9 @@ using bytes::fault;
 
 namespace {
 
-// The code of an access error depends on the message: DDP's for a Write, RDMAP's for a Read
-// Request. RFC 5041 has no code for a missing right; "not associated" is the nearest. [DDP-74]
+// Returns the fault of an access error in a Write, which is one of DDP's; the access errors of a
+// Read Request are faults of RDMAP. RFC 5041 has no code for a missing right; "not associated" is
+// the nearest. [DDP-74]
 Fault write_fault(AccessError error) {
   switch (error) {
     case AccessError::kStagInvalid:
@@ -42,8 +43,8 @@ constexpr auto kUnexpectedBeforeItsSend =
     static_cast<std::uint16_t>(~(opcode_bit(Opcode::kSend) | opcode_bit(Opcode::kSendSolicited) |
                                  kResponses | opcode_bit(Opcode::kTerminate)));
 
-// Returns the MSN of the message that the peer holds, if this Write is an acknowledgement that both
-// ends agreed on.
+// If `write` acknowledges messages (see rdmap::kHeldStag) and both ends agreed to that, returns the
+// MSN of the message that waits for a receive at the peer.
 inline std::optional<Msn> acknowledges(const ddp::Delivery& write, const StreamOptions& options) {
   if (write.length != 0 || !options.send_immediate) return std::nullopt;
   return held_message(write.header.stag, write.header.to);
@@ -54,14 +55,15 @@ inline std::optional<Msn> acknowledges(const ddp::Delivery& write, const StreamO
 Check Stream::begin(bytes::View prefix, std::size_t ulpdu_length) {
   remember_segment(prefix, ulpdu_length);
   const auto begun = receiver_.begin(*this, prefix, ulpdu_length);
-  // DDP only reports; a Terminate can still be sent. [DDP-62] [DDP-64] [DDP-82] [RDMAP-96] [EXT-62]
+  // DDP only reports the fault and leaves the connection usable, so that a Terminate can be sent.
+  // [DDP-62] [DDP-64] [DDP-82] [RDMAP-96] [EXT-62]
   if (!begun) terminate(begun.error(), true);
   return begun;
 }
 
 Check Stream::end() {
   if (state_ != StreamState::kRdma) {
-    // The stream ended while the payload arrived; the segment is dropped. [DDP-8] [RDMAP-89]
+    // The stream ended while the payload arrived, so drop the segment. [DDP-8] [RDMAP-89]
     cancel();
     return {};
   }
@@ -78,7 +80,7 @@ inline void Stream::remember_segment(bytes::View prefix, std::size_t ulpdu_lengt
   segment.segment_length = static_cast<std::uint16_t>(ulpdu_length);
   segment.ddp_header_size = std::min(prefix.size(), kPrefix);
   segment.rdma_header_size = 0;
-  if (segment.ddp_header_size == kPrefix) {  // nearly always; a constant size needs no call
+  if (segment.ddp_header_size == kPrefix) {  // the usual case; a constant size needs no call
     std::memcpy(segment.ddp_header.data(), prefix.data(), kPrefix);
   } else {
     std::ranges::copy(prefix, segment.ddp_header.begin());
@@ -89,8 +91,8 @@ inline Check Stream::admit(const ddp::SegmentHeader& h) {
   // [RDMAP-98] [EXT-64]
   if ((h.rsvd_ulp & kVersionMask) != kVersion) [[unlikely]]
     return fault(kVersionInvalid);
-  // Opcodes above B are unassigned, and those above 7 need agreement. [RDMAP-97] [REG-4] [EXT-2]
-  // [EXT-63]
+  // Opcodes above B are unassigned, and the peer may use opcodes above 7 only if both ends agreed
+  // to RFC 7306. [RDMAP-97] [REG-4] [EXT-2] [EXT-63]
   const auto opcode = static_cast<Opcode>(h.rsvd_ulp & kOpcodeMask);
   const auto bit = opcode_bit(opcode);
   if ((unexpected_ & bit) != 0) [[unlikely]]
@@ -100,7 +102,7 @@ inline Check Stream::admit(const ddp::SegmentHeader& h) {
   const OpcodeInfo& row = info(opcode);
   if (row.tagged != h.tagged || row.qn != h.qn) [[unlikely]]
     return fault(kUnexpectedOpcode);
-  // A response to no request, or one out of turn. [RDMAP-46] [EXT-38]
+  // Refuse a response that does not answer the oldest outstanding request. [RDMAP-46] [EXT-38]
   if ((bit & kResponses) != 0) {
     const bool due = !outstanding_.empty() && outstanding_.front().response == opcode;
     if (!due) return fault(kUnexpectedOpcode);
@@ -124,8 +126,9 @@ inline Check Stream::tagged_target(const ddp::SegmentHeader& h, std::uint32_t le
   return {};
 }
 
-// Deviation from the verbs draft: a response goes where this end's request said and nowhere else,
-// whatever rights its STag gives the peer. Programs for siw and rdma-core expect that. [VRB-31]
+// Deviation from the verbs draft: a response is placed in the sink of this end's request and
+// nowhere else, even if the sink's STag does not permit the peer to write there. Programs for siw
+// and rdma-core expect that. [VRB-31]
 Check Stream::response_target(const ddp::SegmentHeader& h, std::uint32_t length,
                               bytes::Scatter& target) {
   OutstandingRequest& read = outstanding_.front();
@@ -142,13 +145,15 @@ inline Check Stream::untagged_buffer(const ddp::SegmentHeader& h, ddp::UntaggedB
   const bytes::Span request(request_octets_);
   switch (h.qn) {
     case kReadRequestQueue:
-      // IRD buffers, one per unanswered request. [RDMAP-31] [RDMAP-43] [RDMAP-84] [EXT-25] [EXT-34]
+      // There are IRD buffers, one for each unanswered request. [RDMAP-31] [RDMAP-43] [RDMAP-84]
+      // [EXT-25] [EXT-34]
       if (inbound_.full()) return fault(ddp::kUntaggedNoBuffer);
       buffer.pieces.push_back(
           arriving_->opcode == Opcode::kAtomicRequest ? request : request.first(kReadRequestSize));
       return {};
     case kAtomicResponseQueue:
-      // The request that waits for the response provides it. [EXT-32] [EXT-35]
+      // admit() has checked that a request waits for this response, for which there is a buffer.
+      // [EXT-32] [EXT-35]
       buffer.pieces.push_back(response_octets_);
       return {};
     case kTerminateQueue:
@@ -165,7 +170,8 @@ inline Check Stream::send_buffer(ddp::UntaggedBuffer& buffer) {
   const auto asked = ulp_.receive_buffer(buffer);  // DDP refuses a longer message. [RDMAP-51]
   if (!asked || !buffer.ready) return asked;
   immediate_open_ = is_immediate(arriving_->opcode);
-  // The completion carries the value; the consumer's memory is unchanged. [EXT-50]
+  // The completion carries the value of the Immediate, and the application's memory is unchanged.
+  // [EXT-50]
   if (immediate_open_) {
     buffer.pieces.clear();
     buffer.pieces.push_back(immediate_octets_);
@@ -179,7 +185,8 @@ inline Check Stream::deliver(const ddp::Delivery& delivery) {
     // A valid Write is never reported to the ULP of the sink. [RDMAP-24]
     if (row.opcode != Opcode::kWrite) return deliver_read_response();
     if (const auto held = acknowledges(delivery, options_)) {
-      // It is an answer to this end, so the peer does not ask for an acknowledgement of it.
+      // The Write is an answer to this end, so treat it as a Read Response, which needs no
+      // acknowledgement.
       arriving_ = &info(Opcode::kReadResponse);
       ulp_.delivered_before(*held);
     }
@@ -203,15 +210,15 @@ inline Check Stream::deliver_send(const ddp::Delivery& delivery, const OpcodeInf
     rtr_send_expected_ = false;
     return {};
   }
-  // The octets of a Send and of an Immediate go to different places, so the segments of a message
-  // must not change from one to the other.
+  // The octets of a Send and of an Immediate are placed in different memory, so all segments of a
+  // message must have the same kind.
   if (immediate_open_ != is_immediate(row.opcode)) return fault(kUnexpectedOpcode);
   if (immediate_open_) return deliver_immediate(delivery.length, row);
   const auto announced = announced_;
   if (announced != 0) forget_announced();
   // The message is whole and in order, as DDP delivers it. [RDMAP-52] [RDMAP-74] [EXT-51] [EXT-55]
-  // InvSTag counts for the Invalidate kinds only; the ULP may refuse it. [RDMAP-4] [RDMAP-10]
-  // [RDMAP-99] [RDMAP-100] [EXT-3]
+  // The Invalidate STag is used only for the Invalidate kinds; the ULP may refuse it. [RDMAP-4]
+  // [RDMAP-10] [RDMAP-99] [RDMAP-100] [EXT-3]
   return ulp_.send_received({.opcode = row.opcode,
                              .length = delivery.length,
                              .solicited = row.solicited,
@@ -220,14 +227,15 @@ inline Check Stream::deliver_send(const ddp::Delivery& delivery, const OpcodeInf
                              .immediate = announced});
 }
 
-// Exactly eight octets: DDP has refused a longer one, since its buffer has eight. [EXT-54]
+// An Immediate has exactly eight octets. DDP has already refused a longer one, because the buffer
+// has eight octets. [EXT-54]
 Check Stream::deliver_immediate(std::uint32_t length, const OpcodeInfo& row) {
   if (length != kImmediateSize) {
     return fault({Layer::kRdma, 2, 0xFF, "Immediate Data shorter than 8 octets"});
   }
   const auto immediate = bytes::load_be<std::uint64_t>(immediate_octets_.data());
   if (options_.send_immediate && announces_send(immediate)) {
-    announced_ = immediate;  // The receive that it consumed waits for its Send.
+    announced_ = immediate;  // The receive completes with the Send.
     unexpected_ = kUnexpectedBeforeItsSend;
     return {};
   }
@@ -248,7 +256,7 @@ Check Stream::deliver_read_request(const ddp::Delivery& delivery) {
   const auto request = decode_read_request(octets);
   std::ranges::copy(octets, current_segment_.rdma_header.begin());
   current_segment_.rdma_header_size = kReadRequestSize;
-  // start_response() answers it, in order and not before its turn; the ULP never sees it.
+  // start_response() answers the request after all earlier requests; the ULP never sees it.
   // [RDMAP-32] [RDMAP-35] [RDMAP-69] [RDMAP-75]
   inbound_.push({.request = *request, .msn = delivery.header.msn});
   return {};
@@ -264,9 +272,10 @@ Check Stream::deliver_read_response() {
   return {};
 }
 
-// Checks only the request's own octets. Its target is checked when its turn comes: everything sent
-// before it has been delivered by then, and what was sent after it may have been. [EXT-26] [EXT-30]
-// [EXT-43] [EXT-44] [EXT-45] [EXT-46] [EXT-58] [EXT-59]
+// Checks only the octets of the request. start_atomic_response() checks its target when the
+// request's turn comes. By then every message that the peer sent before the request has been
+// delivered, and later messages may have been delivered too. [EXT-26] [EXT-30] [EXT-43] [EXT-44]
+// [EXT-45] [EXT-46] [EXT-58] [EXT-59]
 Check Stream::deliver_atomic_request(const ddp::Delivery& delivery) {
   const auto request = decode_atomic_request(bytes::View(request_octets_).first(delivery.length));
   if (!request) return fault(request.error());
@@ -294,7 +303,7 @@ Check Stream::deliver_terminate(const ddp::Delivery& delivery) {
   }
   peer_ = *terminate;
   step(StreamEvent::kTerminateArrived);
-  abandon();  // Nothing more is sent, least of all a Terminate. [RDMAP-64] [VRB-10]
+  abandon();  // Send nothing more, and no Terminate either. [RDMAP-64] [VRB-10]
   ulp_.terminate_received(*peer_);  // [RDMAP-62]
   return {};
 }

@@ -8,13 +8,15 @@
 namespace iwarp::rdmap {
 namespace {
 
-// Tokens: 0 is none, 1 the Terminate, any other a cookie of the ULP plus 2.
+// Values of OutSegment::token: 0 is none, 1 is the Terminate, and any other is a cookie of the ULP
+// plus 2.
 constexpr std::uint64_t kNoToken = 0;
 constexpr std::uint64_t kTerminateToken = 1;
 constexpr std::uint64_t ulp_token(std::uint64_t cookie) { return cookie + 2; }
 constexpr std::uint64_t ulp_cookie(std::uint64_t token) { return token - 2; }
 
-// The code of an access error found while a Read or Atomic is being answered. [RDMAP-39] [EXT-67]
+// Returns the fault of an access error that was found while a Read or Atomic was being answered.
+// [RDMAP-39] [EXT-67]
 Fault response_fault(AccessError error) {
   switch (error) {
     case AccessError::kStagInvalid:
@@ -34,7 +36,8 @@ Fault response_fault(AccessError error) {
 }
 
 Request rtr_request(RtrKind kind) {
-  // Zero-length; STag 1, because some hardware refuses a tagged STag 0 even then. [EMPA-38]
+  // An RTR has length 0. Its STag is 1, because some hardware refuses STag 0 even in an empty
+  // tagged message. [EMPA-38]
   Request r;
   r.stag = r.sink_stag = Stag{1};
   switch (kind) {
@@ -56,20 +59,20 @@ Request held_request(Msn msn) {
   return {.opcode = Opcode::kWrite, .stag = kHeldStag, .to = held_to(msn)};
 }
 
-// Returns whether the next request must be the Send of this Immediate.
+// Returns whether `last` is an Immediate that belongs to the next request, which must be a Send.
 bool awaits_its_send(const Request& last, const StreamOptions& options) {
   return options.send_immediate && is_immediate(last.opcode) && announces_send(last.immediate);
 }
 
-// Returns the octets of a request that is a header without payload of the ULP; 0 for any other.
-// [RDMAP-11]
+// Returns the size of the RDMAP header that is the whole message of this opcode; 0 if the message
+// has payload of the ULP instead. [RDMAP-11]
 constexpr std::uint8_t own_size(Opcode opcode) {
   if (opcode == Opcode::kReadRequest) return kReadRequestSize;
   if (opcode == Opcode::kAtomicRequest) return kAtomicRequestSize;
   return is_immediate(opcode) ? kImmediateSize : 0;
 }
 
-// The columns of kOpcodes that a request needs, in one word.
+// The columns of kOpcodes that a request needs, in one machine word.
 struct alignas(8) Shape {
   bool tagged = false;
   bool invalidates = false;
@@ -121,7 +124,7 @@ void append_header(const Request& r, OutSegment& out) {
   out.header_size += header.size();
 }
 
-// From now on a Read or an Atomic waits for its answer.
+// Records that a Read or an Atomic waits for its answer.
 [[gnu::noinline]] void push_outstanding(const Request& r, bool internal,
                                         BoundedFifo<OutstandingRequest>& out) {
   if (r.opcode == Opcode::kAtomicRequest) {
@@ -137,8 +140,8 @@ void append_header(const Request& r, OutSegment& out) {
   }
 }
 
-// Returns the segment with its header, or with none if the stored prefix does not contain all of
-// it.
+// Returns the segment with exactly its DDP header, or with no header if the stored prefix does not
+// contain the whole header.
 TerminatedSegment with_whole_header(TerminatedSegment segment) {
   const auto prefix = bytes::View(segment.ddp_header).first(segment.ddp_header_size);
   const auto wanted = ddp::header_size(prefix);
@@ -152,20 +155,20 @@ Stream::Stream(Ulp& ulp, const StreamOptions& options)
     : ulp_(ulp),
       options_(options),
       inbound_(options.ird),
-      outstanding_(options.ord + 1),  // plus one for an RTR of the Read kind
+      outstanding_(options.ord + 1),  // one more for an RTR of the Read kind
       unexpected_(kUnassignedOpcodes | (options.extensions ? 0 : kExtensionOpcodes)),
       rtr_send_expected_(options.rtr_send_expected) {}
 
 void Stream::step(StreamEvent event) {
   const auto next = bytes::step(kStreamEdges, state_, event);
-  assert(next);  // A missing edge is a defect of this stack.
+  assert(next);  // A missing edge is a bug of this stack.
   state_ = next.value_or(state_);
 }
 
 void Stream::send_rtr(RtrKind kind) { own_request_ = rtr_request(kind); }
 
-// Does nothing if the peer does not understand it. A newer acknowledgement replaces one that is not
-// sent yet. An RTR must not be replaced.
+// Does nothing if the peer does not understand the acknowledgement. Replaces an older
+// acknowledgement that has not been sent yet, but never an RTR.
 void Stream::acknowledge_held() {
   if (!options_.peer_acknowledged) return;
   if (own_request_ && !held_message(own_request_->stag, own_request_->to)) return;
@@ -178,7 +181,7 @@ void Stream::terminate(const Fault& f, bool about_segment) {
   own_ = make_terminate(
       f, about_segment ? std::optional(with_whole_header(current_segment_)) : std::nullopt);
   step(StreamEvent::kError);
-  // It replaces all other output, at a segment boundary. [VRB-20]
+  // The Terminate replaces all other output, from the next segment on. [VRB-20]
   abandon();
   terminate_pending_ = true;
 }
@@ -203,7 +206,7 @@ bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
     terminate_segment(out);
     return true;
   }
-  // Only RDMA Messages are sent, and none after a Terminate in either direction. [RDMAP-63]
+  // Only RDMA Messages are sent, and no message after a Terminate in either direction. [RDMAP-63]
   // [RDMAP-80]
   if (state_ != StreamState::kRdma) return false;
   if (transmitter_.idle() && !start_something()) {
@@ -220,8 +223,9 @@ bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
   return true;
 }
 
-// Sends requests in the order submitted and responses in the order of their requests, in turns.
-// [RDMAP-26] [RDMAP-34] [RDMAP-45] [RDMAP-55] [RDMAP-71] [RDMAP-78] [EXT-29] [EXT-39] [EXT-53]
+// Starts the next message. Requests are sent in the order submitted and responses in the order of
+// their requests; requests and responses take turns. [RDMAP-26] [RDMAP-34] [RDMAP-45] [RDMAP-55]
+// [RDMAP-71] [RDMAP-78] [EXT-29] [EXT-39] [EXT-53]
 inline bool Stream::start_something() {
   response_turn_ = !response_turn_;
   const bool response_first = !own_request_ && (response_turn_ || owes_empty_answer());
@@ -230,9 +234,10 @@ inline bool Stream::start_something() {
   return start_request() || (!response_first && start_response());
 }
 
-// With an empty Read a peer asks whether everything before it has arrived. Its answer is sent
-// before anything that our ULP sends because of the same messages: an adapter acknowledges without
-// its program, too.
+// Returns whether the peer's oldest unanswered request is an empty Read. By such a Read a peer asks
+// whether all messages before it have arrived. The answer is sent before any request that this
+// end's ULP posts because of the same messages, because an RDMA card also acknowledges before its
+// application reacts.
 inline bool Stream::owes_empty_answer() const {
   if (inbound_.empty()) return false;
   const auto* read = std::get_if<ReadRequest>(&inbound_.front().request);
@@ -262,12 +267,12 @@ inline void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
   } else {
     bytes::assign_slice(out.payload, request_.payload, segment.offset, segment.length);
   }
-  // Complete at the source only when DDP has sent all of it. [RDMAP-72]
+  // The request completes only when DDP has sent all of it. [RDMAP-72]
   if (segment.header.last && !request_internal_) out.token = ulp_token(request_.cookie);
 }
 
-// Answers one request at a time, so that a Read or an Atomic sees the effects of all Atomics before
-// it. [EXT-30] [EXT-48] [EXT-57]
+// Answers one request at a time, so that a Read or an Atomic sees the effects of all earlier
+// Atomics. [EXT-30] [EXT-48] [EXT-57]
 bool Stream::start_response() {
   if (inbound_.empty()) return false;
   const auto& request = inbound_.front().request;
@@ -284,8 +289,8 @@ bool Stream::start_read_response(const ReadRequest& r) {
       return false;
     }
   }
-  sending_ = Sending::kResponse;  // One response for one request. [RDMAP-29] [RDMAP-37]
-  // The response repeats the sink's STag and TO. [RDMAP-13]
+  sending_ = Sending::kResponse;  // Each request gets one response. [RDMAP-29] [RDMAP-37]
+  // The response carries the STag and TO of the request's sink. [RDMAP-13]
   transmitter_.start({.tagged = true,
                       .rsvd_ulp = control_octet(Opcode::kReadResponse),
                       .rsvd_ulp_rest = 0,
@@ -297,8 +302,9 @@ bool Stream::start_read_response(const ReadRequest& r) {
 }
 
 bool Stream::start_atomic_response(const AtomicRequest& atomic) {
-  // RDMAP checks the alignment: of the TO here, of the memory behind it where its address is known.
-  // No memory was accessed. [EXT-9] [EXT-11] [EXT-15] [EXT-16] [EXT-21] [EXT-65]
+  // Check the alignment of the TO before any memory is accessed. Ulp::atomic(), which knows the
+  // address, checks the alignment of the memory. [EXT-9] [EXT-11] [EXT-15] [EXT-16] [EXT-21]
+  // [EXT-65]
   const auto original = atomic.to.value % kAtomicWord != 0
                             ? std::unexpected(AccessError::kMisaligned)
                             : ulp_.atomic(atomic);
@@ -329,7 +335,8 @@ bool Stream::response_segment(std::size_t mulpdu, OutSegment& out) {
   return true;
 }
 
-// Asks for the memory with every segment, so a revoked right is refused at once. [VRB-37]
+// Asks the Ulp for the memory anew for every segment, so that a right that has been revoked is
+// refused at once. [VRB-37]
 bool Stream::read_payload(const ReadRequest& read, const ddp::Segment& segment, OutSegment& out) {
   const TaggedOffset from{read.source_to.value + segment.offset};
   const auto source = ulp_.read_source(read.source_stag, from, segment.length);
@@ -339,14 +346,15 @@ bool Stream::read_payload(const ReadRequest& read, const ddp::Segment& segment, 
     return false;
   }
   out.payload = {*source};
-  // A third party may write to the memory while it is sent; the CRC has to match the octets that
-  // are sent.
+  // Another peer or the application may write to the memory while it is being sent, but the CRC has
+  // to match the octets that are sent.
   out.copy_payload = true;
   return true;
 }
 
-// The echo names the request; a Read is advanced by the octets already answered, and an Atomic has
-// no RDMA header. [RDMAP-22] [RDMAP-94] [EXT-61]
+// The Terminate echoes the headers of the request. The echoed Read Request is advanced by the
+// octets already answered, and an Atomic has no RDMA header in the echo. [RDMAP-22] [RDMAP-94]
+// [EXT-61]
 void Stream::fail_response(AccessError error, std::uint32_t offset) {
   const InboundRequest inbound = inbound_.front();
   const auto* read = std::get_if<ReadRequest>(&inbound.request);

@@ -19,7 +19,7 @@ using bytes::Layer;
 constexpr std::uint8_t kLengthValid = 0x80;   // M
 constexpr std::uint8_t kDdpIncluded = 0x40;   // D
 constexpr std::uint8_t kRdmaIncluded = 0x20;  // R
-constexpr std::uint8_t kAnyCode = 0xFE;       // a row for all codes of a type
+constexpr std::uint8_t kAnyCode = 0xFE;       // marks a row that is valid for all codes of a type
 
 // Every triplet that RFC 5040, 5041, 5044 and 6581 assign. [REG-1] [REG-2] [REG-3]
 constexpr Fault kTriplets[] = {
@@ -78,7 +78,7 @@ Control read_control(std::uint8_t triplet, std::uint8_t code, std::uint8_t flags
   return {.fault = {layer, type, code, explain(layer, type, code)}, .flags = flags};
 }
 
-// Converts siw's layout, its nibbles and flag bits, back into RFC 5040's.
+// Converts nibbles and flag bits from siw's layout into that of RFC 5040, and decodes them.
 Control read_swapped_control(std::uint8_t triplet, std::uint8_t code, std::uint8_t flags) {
   const auto swapped = static_cast<std::uint8_t>((triplet << 4) | (triplet >> 4));
   const auto turned = static_cast<std::uint8_t>(((flags & 1) != 0 ? kLengthValid : 0) |
@@ -87,8 +87,9 @@ Control read_swapped_control(std::uint8_t triplet, std::uint8_t code, std::uint8
   return read_control(swapped, code, turned);
 }
 
-// RFC 5040 sends the low 5 bits of the flag octet as zero and siw never sets the upper ones, so the
-// flags tell the layouts apart; without flags, only a triplet that is not in RFC 5040 does.
+// Returns whether the control word has siw's layout. In RFC 5040's layout the low 5 bits of the
+// flag octet are zero, and siw never sets the upper 3 bits, so any flag that is set identifies the
+// layout. If no flag is set, the layout is siw's only if the triplet is not in RFC 5040.
 bool is_swapped(std::uint8_t triplet, std::uint8_t code, std::uint8_t flags) {
   if ((flags & 0xE0) != 0) return false;
   if ((flags & 0x07) != 0) return true;
@@ -175,8 +176,8 @@ std::vector<Fault> known_faults() {
 
 Terminate make_terminate(const Fault& fault, const std::optional<TerminatedSegment>& segment) {
   Terminate t{.fault = fault, .segment = segment};
-  // Figure 10: RDMA local catastrophic errors and MPA errors echo nothing; only protection errors
-  // echo the RDMA header, and of those only a Read Request has one. [RDMAP-17]
+  // Figure 10: RDMA local catastrophic errors and MPA errors echo no header; only protection errors
+  // echo an RDMA header, and only if the refused message is a Read Request. [RDMAP-17]
   const bool local = fault.layer == Layer::kRdma && fault.type == 0;
   if (local || fault.layer == Layer::kMpa) t.segment.reset();
   if (t.segment && !is_protection_error(fault)) t.segment->rdma_header_size = 0;
@@ -207,7 +208,7 @@ std::optional<Terminate> decode_terminate(bytes::View payload) {
   const auto flags = in.u8();
   in.u8();  // Reserved bits are ignored. [RDMAP-18]
   if (!in.ok()) return std::nullopt;
-  // Deviation: understands the kernel's siw, whose bit fields are laid out in host order.
+  // Deviation: also accepts the layout of the kernel's siw, whose bit fields are in host order.
   const auto control = is_swapped(triplet, code, flags) ? read_swapped_control(triplet, code, flags)
                                                         : read_control(triplet, code, flags);
   Terminate t{.fault = control.fault, .segment = std::nullopt};
