@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The equations A, B, C and D: processor time of one message, by component. Each function carries
-// its equation; rfc-notes/offload-model.md explains the symbols.
+// The equations A, B, C and D, which give the processor time of one message by component. The
+// comment before each function is its equation; rfc-notes/offload-model.md explains the symbols.
 #include "iwarp/offload_model/cost.hpp"
 
 #include <cmath>
@@ -28,7 +28,7 @@ double fpdu_octets(double payload) {
   return padded + kCrcField;
 }
 
-/// P: the payload of one FPDU, as requested or as it fits into a segment.
+/// Returns P, the payload of one FPDU: as requested, or as much as fits into a segment.
 double fpdu_payload(const Parameters& p, const Workload& w) {
   if (w.fpdu > 0) return w.fpdu;
   const auto usable = p.mss - kLengthField - kTaggedHeader - kCrcField -
@@ -75,7 +75,7 @@ Cost software(const Parameters& p, const Workload& w) {
   }
   if (w.markers) out.tx[kCopy] += w.size * p.copy_l2;
   out.rx[kCopy] += w.software_copies * w.size * p.copy_llc;
-  // The queues are in memory, so there is no doorbell.
+  // The queues are in memory of the host, so posting needs no doorbell.
   out.tx[kPost] += p.post + p.completion;
   return out;
 }
@@ -108,8 +108,8 @@ Cost rnic(const Parameters& p, const Workload& w) {
       (1 - w.hit_rate) * registration_ns(p, w.size) / w.reuse + w.hit_rate * p.cache_lookup;
   Cost out;
   out.tx[kPost] = request;
-  // The target advertises its STag, and is notified by a Send or an Immediate unless it need not
-  // know.
+  // The target posts one request to advertise its STag. Unless the transfer is one-sided, it also
+  // consumes a receive, because a Send or an Immediate notifies it.
   out.rx[kPost] = request / w.advertise + (w.one_sided ? 0 : request);
   out.tx[kRegistration] = memory;
   out.rx[kRegistration] = memory;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sizes from which one way of moving data beats another. "Never" and "always" are possible
-// results.
+// Finds the message sizes above which one way of moving data is better than another.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -16,7 +15,8 @@ namespace {
 
 constexpr double kLargest = 1 << 30;
 
-/// Sizes in steps of 5 %, fine enough to see a crossover but not each step of a cost.
+/// Returns sizes 5 % apart, which is fine enough to find a crossover but misses single steps of a
+/// cost.
 std::vector<double> coarse_sizes() {
   constexpr double kRatio = 1.05;
   std::vector<double> out;
@@ -25,8 +25,8 @@ std::vector<double> coarse_sizes() {
   return out;
 }
 
-/// `low`, `high`, and between them the last size before each step of a cost and the first one after
-/// it.
+/// Returns `low`, `high`, and between them, for each step of a cost, the last size before the step
+/// and the first size after it.
 std::vector<double> fine_sizes(const Parameters& p, double low, double high) {
   std::vector<double> out{low, high};
   for (const auto step : {p.page, p.call, p.mss, p.gso, p.gro, p.toe_call}) {
@@ -39,7 +39,8 @@ std::vector<double> fine_sizes(const Parameters& p, double low, double high) {
   return out;
 }
 
-/// Returns the size above `low` and up to `high` at which `holds` changes, which it does once.
+/// Returns the first size above `low`, and at most `high`, at which the result of `holds` differs
+/// from that at `low`. Between the two it changes once.
 double change_between(double low, double high, const std::function<bool(double)>& holds) {
   const auto at_low = holds(low);
   while (high - low > 1) {
@@ -59,7 +60,9 @@ Crossover crossover_of(const Better& better, const Parameters& p) {
   const auto last = std::find_if(coarse.rbegin(), coarse.rend(), fails);
   if (last == coarse.rbegin()) return {};
   const auto first = *std::ranges::find_if(coarse, holds);
-  // Within a factor of two of these sizes, a step may still reverse the result of the coarse sizes.
+  // Between two coarse sizes a step of a cost may reverse the result. Up to twice the first size at
+  // which the alternative is better, and the last size at which it is not, examine both sides of
+  // each step.
   const auto beyond = 2 * std::max({first, last == coarse.rend() ? 0 : *last, kNear});
   const auto high = beyond < kLargest ? *std::ranges::lower_bound(coarse, beyond) : kLargest;
   const auto fine = fine_sizes(p, std::max(1.0, std::floor(first / 2)), high);
@@ -94,7 +97,7 @@ Crossover linear_crossover(const Parameters& p, const Workload& w) {
   return {kFrom, fixed / slope, fixed / slope};
 }
 
-/// n* = (t_notify + t_sys) / (c_cp(DRAM) - t_pin / page)
+/// Returns n* = (t_notify + t_sys) / (c_cp(DRAM) - t_pin / page).
 Crossover zerocopy_crossover(const Parameters& p) {
   const auto saved = p.copy_dram - p.pin_page / p.page;
   if (saved <= 0) return {};
@@ -102,7 +105,7 @@ Crossover zerocopy_crossover(const Parameters& p) {
   return {kFrom, octets, octets};
 }
 
-/// u* = 2 R(n) / (A - D without registration)
+/// Returns u* = 2 R(n) / (A - D without registration).
 std::optional<double> reuse_needed(const Parameters& p, const Workload& w) {
   auto cached = w;
   cached.hit_rate = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Non-negative least squares by coordinate descent: each cost in turn takes its best value, never
+// Non-negative least squares by coordinate descent: sets each cost in turn to its best value, never
 // below zero, until no cost changes. The problem is convex and has a handful of unknowns.
 #include "iwarp/offload_model/fit.hpp"
 
@@ -28,7 +28,8 @@ double relative_error(std::span<const double> costs, const Observation& observat
 
 namespace {
 
-/// Normal equations of the relative problem: G = X'X, h = X'1, each row divided by its cost.
+/// Normal equations of the least squares problem with relative errors: G = X'X and h = X'1, where
+/// each row of X is divided by the measured cost.
 struct Normal {
   std::vector<std::vector<double>> g;
   std::vector<double> h;
@@ -58,7 +59,7 @@ std::vector<double> fit_costs(std::span<const Observation> observations) {
   for (int round = 0; round < kRounds; ++round) {
     double moved = 0;
     for (std::size_t i = 0; i < unknowns; ++i) {
-      if (normal.g[i][i] == 0) continue;  // Never incurred: stays zero.
+      if (normal.g[i][i] == 0) continue;  // The cost was never incurred: it stays zero.
       const auto gradient =
           normal.h[i] - std::inner_product(costs.begin(), costs.end(), normal.g[i].begin(), 0.0);
       const auto next = std::max(0.0, costs[i] + gradient / normal.g[i][i]);

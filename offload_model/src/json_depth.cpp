@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pass over the text, without a parser.
+// Measures the depth in one pass over the text, without a parser.
 #include "iwarp/offload_model/json_depth.hpp"
 
 namespace iwarp::offload_model {

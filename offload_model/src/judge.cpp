@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges the model by recorded runs.
+// Compares the model with recorded runs.
 #include "iwarp/offload_model/judge.hpp"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace iwarp::offload_model {
 
 namespace {
 
-/// Returns, by kind, the distance between the quartiles of identical runs over their median.
+/// Returns for each kind the distance between the quartiles of identical runs, divided by their
+/// median.
 std::map<Kind, double> spreads(const std::vector<Record>& runs) {
   std::map<Kind, std::vector<double>> costs;
   for (const auto& r : runs)
@@ -37,8 +38,9 @@ double copied(const Record& r) {
   return static_cast<double>(r.tx.counters.octets_copied + r.rx.counters.octets_copied);
 }
 
-/// Compares runs of large messages that differ only in the CRC: what it adds per octet. Without
-/// CRC, large frames are placed directly, which changes more than the CRC: they make no pair.
+/// Compares runs of large messages that differ only in whether there is a CRC, and returns what the
+/// CRC adds per octet. Without a CRC, large frames are placed directly; two runs whose numbers of
+/// copied octets differ because of that are not compared.
 std::vector<MarginalCrc> marginal_crc(const std::vector<Record>& kinds, const Machine& machine) {
   constexpr std::uint64_t kLargeEnough = 16384;
   constexpr double kAlike = 0.1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-way latency. The first packet goes through every stage; the others follow at the pace of the
-// slowest stage, so the processor times of both ends are never simply added up.
+// One-way latency. The first packet goes through every stage in turn; the other packets follow at
+// the pace of the slowest stage. Therefore the latency is not the sum of the processor times of
+// both ends.
 #include <algorithm>
 
 #include "iwarp/offload_model/performance.hpp"
@@ -9,7 +10,8 @@
 namespace iwarp::offload_model {
 
 Lines lines_of(Mode mode, const Parameters& p, Workload w) {
-  // Far enough apart that no step matters, and whole multiples of every segment size.
+  // Two sizes that are so far apart that the steps of the costs do not matter, and are multiples of
+  // every segment size.
   constexpr double kNear = 1 << 26;
   constexpr double kFar = 1 << 28;
   w.size = kNear;
@@ -32,13 +34,15 @@ double wire_ns(const Parameters& p, double octets) {
   return (octets + p.frame_overhead) * kBitsPerOctet / p.link;
 }
 
-/// An interrupt is not shared: only this message is in flight.
+/// Returns the time from the arrival of a packet until the receiving thread runs. No other message
+/// shares the interrupt, because only this message is in flight.
 double receiver_wakes(const Parameters& p, const Workload& w) {
   return p.coalesce + p.interrupt + w.sleeps * p.wakeup;
 }
 
-/// The hosts' work before the first packet can be sent and after the last one has arrived. `first`
-/// is what the sender hands down at once, `last` what the receiver is handed up last.
+/// Returns the time that the hosts work before the first packet can be sent and after the last
+/// packet has arrived. `first` is the number of octets that the sender passes down before it can
+/// send, and `last` the number that the receiver gets last.
 double host_path(Mode mode, const Parameters& p, const Workload& w, double first, double last) {
   const auto calls = p.syscall_tx + p.syscall_rx;
   const auto copies = first * p.copy_tx + last * p.copy_rx;

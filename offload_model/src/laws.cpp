@@ -12,8 +12,9 @@ Laws ratios(Mode mode, const Parameters& p, const Workload& w, double applicatio
   const bool receiver = before.rx.total() >= before.tx.total();
   const auto& a = receiver ? before.rx : before.tx;
   const auto& c = receiver ? after.rx : after.tx;
-  // The card takes over the protocol and the checksum. The time that it needs for them, over the
-  // time that the host needed, is its lag: the same card as in throughput().
+  // The card takes over the protocol and the checksum. The lag ratio is the time that the card
+  // needs for a message, as in throughput(), divided by the time that the host needed for these
+  // two.
   const auto moved = a[Component::kProtocol] + a[Component::kChecksum];
   const auto per_octet = a.total() / w.size;
   Laws out;

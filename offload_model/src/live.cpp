@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters times costs. The equations of cost.cpp count what a message should need; this uses the
-// counts of the run.
+// Multiplies counters by costs. The equations of cost.cpp count what a message should need;
+// account() uses the counts of a run.
 #include "iwarp/offload_model/live.hpp"
 
 #include <algorithm>

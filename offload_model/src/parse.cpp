@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads parameter sets. Every error names the key and its unit, so that the user can correct the
-// file; a missing value is filled from a preset, never with zero.
+// file. The value of a missing key is that of a preset, never zero.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -66,7 +66,8 @@ std::expected<Value, std::string> value_of(const Field& field, const Json& entry
   return Value{*value, *uncertainty, *mark, *source};
 }
 
-// Occurs in files that an earlier iwarp cost calibrate wrote; the model does not use it.
+// A key in files that an earlier version of "iwarp cost calibrate" wrote. The model does not use
+// it.
 constexpr std::string_view kRetired = "nic_lag";
 
 Value filled(const Value& from, const std::string& base) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes each published row from the equations. This file has no constants of hosts: the inputs
-// of the rows are in published.json, the hosts in the presets.
+// Computes each published row from the equations. This file contains no constants of hosts: the
+// inputs of the rows are in published.json, and the costs of the hosts in the presets.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,8 +25,8 @@ Cost cost_at(Mode mode, const Parameters& p, double size) {
   return message_cost(mode, p, Workload{.size = size});
 }
 
-// Identities, and what a paper's own numbers add up to
-// ----------------------------------------------------
+// Rows without a preset: identities, and sums of a paper's own numbers
+// -------------------------------------------------------------------
 RowResults clark(const Parameters&, const Inputs& in) {
   Cost cost;
   cost.rx[kCopy] = in("copy_user") + in("copy_network");
@@ -61,7 +61,7 @@ RowResults flextoe(const Parameters&, const Inputs& in) {
           kPercent * (in("tas_driver") + in("tas_stack")) / in("tas_total")};
 }
 
-// By a preset
+// Rows with a preset
 // -----------
 /// Returns the load of each side at the rate of the link.
 Load at_line_rate(Mode mode, const Parameters& p, const Workload& w) {
@@ -83,7 +83,8 @@ RowResults cai(const Parameters& p, const Inputs& in) {
           gbps_of(in("size"), cost.tx)};
 }
 
-/// The registration is cached and off the critical path, so it has no term.
+/// The latency has no term for registration, because the registration is cached and not on the
+/// critical path.
 RowResults card_latency(const Parameters& p, const Inputs& in) {
   const Workload small{.size = in("small"), .hit_rate = 1};
   return {latency_ns(Mode::kRnic, p, small) / kNsPerUs};
@@ -102,8 +103,8 @@ RowResults dalessandro(const Parameters& p, const Inputs& in) {
 }
 
 RowResults t110(const Parameters& p, const Inputs& in) {
-  // The work is counted in cycles, and the clock of their machine differs from the preset's nominal
-  // one.
+  // The work of the host is a number of cycles, and the clock of the machine in the publication
+  // differs from the preset's nominal clock.
   const auto slower = p.clock / in("clock");
   return {kPercent * slower * load_at(Mode::kToe, p, {.size = in("size")}, in("rate")).rx};
 }
@@ -137,7 +138,7 @@ RowResults zerocopy_saving(const Parameters& p, const Inputs& in) {
   const auto tx = cost_at(Mode::kSockets, p, in("size")).tx;
   const auto saved =
       tx[kCopy] - std::ceil(in("size") / p.page) * p.pin_page - p.zerocopy_notify - p.syscall_tx;
-  // Acknowledgements arrive in interrupts, which do not count as time of the process.
+  // Acknowledgements are processed in interrupts, whose time does not count as time of the process.
   const auto acks = std::ceil(std::ceil(in("size") / p.gro) / 2) * p.ack;
   const auto process = tx.total() - tx[kInterrupt] - acks;
   return {kPercent * saved / process, kPercent * saved / tx.total()};
@@ -150,7 +151,8 @@ RowResults reader(const Parameters& p, const Inputs& in) {
   return {(rx[kCopy] + rx[kSyscall] + rx[kWakeup]) / kNsPerUs};
 }
 
-/// A server under load: it receives and sends a small message, and does not sleep in between.
+/// Models a server under load, which receives and sends a small message and does not sleep in
+/// between.
 RowResults request(const Parameters& p, const Inputs& in) {
   const auto kilocycles = [&](Mode mode) {
     const auto cost = message_cost(mode, p, {.size = in("size"), .sleeps = 0});

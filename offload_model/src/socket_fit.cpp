@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Five unknowns from a sweep over sizes. Calls and pieces correlate while messages are small, so
-// the micro-benchmarks count as weak observations.
+// Fits five unknown costs to runs of many sizes. While messages are small, the numbers of calls and
+// of pieces correlate, so the micro-benchmarks are added as observations of low weight.
 #include "iwarp/offload_model/socket_fit.hpp"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace iwarp::offload_model {
 
 namespace {
 
-/// The weight of a micro-benchmark against one run: it decides only where the runs do not.
+/// The weight of a micro-benchmark relative to that of one run. It determines only costs that the
+/// runs do not determine.
 constexpr double kPriorWeight = 0.1;
 
 double number(std::uint64_t n) { return static_cast<double>(n); }
@@ -45,8 +46,9 @@ Observation observation_of(const Record& r) {
 }
 
 SocketCosts fit_sockets(const std::vector<Record>& runs, const Parameters& host) {
-  // Relative to the measurement alone, a fit that is too low would count less than one that is too
-  // high. Reweighted by the previous fit, both count the same: (p - m)^2 / (p m).
+  // If errors were divided by the measurement m alone, a prediction p that is too low would count
+  // less than one that is too high. Weights from the previous fit make both count the same: (p -
+  // m)^2 / (p m).
   constexpr int kRounds = 5;
   auto observations = with_priors(runs, host);
   auto costs = fit_costs(observations);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bounds of a stream: the link, a processor, the card, or the memory bus.
+// The throughput of a stream, which the link, a processor, the card or the memory bus limits.
 #include <algorithm>
 #include <array>
 
@@ -9,7 +9,8 @@
 namespace iwarp::offload_model {
 
 double memory_limit(double bus, double copies) {
-  // Each octet goes in by DMA, and for each copy out and in again.
+  // Each octet crosses the bus once into memory by DMA, and twice more for each copy: out and in
+  // again.
   return bus * kBitsPerOctet / (1 + 2 * copies);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws parameter sets and turns predictions into bands. The standard specifies the generator and
-// this file the transform, so every machine draws the same sets.
+// Draws parameter sets and turns predictions into bands. The C++ standard specifies the random
+// generator and this file its transform, so every machine draws the same sets.
 #include "iwarp/offload_model/uncertainty.hpp"
 
 #include <algorithm>
@@ -32,8 +32,8 @@ Parameters moved(const ParameterSet& set, const std::string& key, double sigmas)
   return copy.resolve();
 }
 
-/// Returns a size at which a step makes it better, one of several if there are more; infinity if
-/// there is none.
+/// Returns a size at which the alternative becomes better, found by bisection: any of them if there
+/// are several, 1 if it is better for 1 octet, and infinity if it is not better for 1 GiB.
 double a_crossover(const Better& better, const Parameters& p) {
   constexpr double kLargest = 1 << 30;
   if (better(p, 1)) return 1;
