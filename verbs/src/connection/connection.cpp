@@ -12,12 +12,12 @@
 namespace iwarp::verbs {
 namespace {
 
-// Every connection has these buffers, busy or not.
+// Sizes of buffers that every connection has, even if it is idle.
 constexpr std::size_t kScratch = 4 * 1024;
 constexpr std::size_t kMaxPieces = 512;
 constexpr std::size_t kLargestHeader = ddp::kUntaggedHeaderSize + rdmap::kMaxTerminateSize;
-// Without a CRC, payload up to this size is copied next to its header: a copy is cheaper than two
-// more pieces for the kernel to gather.
+// Without a CRC, payload of up to this many octets is copied next to its header, because a copy is
+// cheaper than two more pieces for the kernel to gather.
 constexpr std::size_t kCopyBelow = 2048;
 
 rdmap::RtrKind rtr_kind(mpa::Rtr rtr) {
@@ -31,7 +31,7 @@ rdmap::RtrKind rtr_kind(mpa::Rtr rtr) {
   }
 }
 
-// Stands in for the queue pair when set-up failed and only a Terminate is to be sent.
+// Replaces the queue pair if set-up failed and only a Terminate is to be sent.
 class NoUlp final : public rdmap::Ulp {
  public:
   bool next_request(bool, rdmap::Request&) override { return false; }
@@ -94,7 +94,7 @@ void Connection::tell_states() {
                         qp_ != nullptr ? to_string(qp_->state()) : "");
 }
 
-// Returns false, and changes nothing, if the table has no such edge: a defect of this stack.
+// Returns false, and changes nothing, if the table has no such edge: a bug of this stack.
 bool Connection::step(ConnectionCause cause) {
   const auto next = bytes::step(kConnectionEdges, state_, cause);
   assert(next);
@@ -146,7 +146,7 @@ void Connection::startup_progress(TimePoint now) {
       enter_full_operation(now);
       return;
     case mpa::StartupState::kRejected:
-      // TCP stays open; the owner of the socket closes it. [MPA-86] [MPA-91]
+      // TCP stays open until the owner of the socket closes it. [MPA-86] [MPA-91]
       if (role_ == mpa::Role::kInitiator) {
         events_.push_back({.type = ConnectionEvent::Type::kRejected, .failure = {}});
       }
@@ -172,9 +172,9 @@ void Connection::enter_full_operation(TimePoint now) {
       .extensions = n.extensions,
       .send_immediate = n.send_immediate,
       .peer_acknowledged = n.peer_acknowledged};
-  // A CRC has to match the octets that are sent, even if the program changes its memory after the
-  // post. With markers the payload would be sent in pieces of 512 octets; and a trace may read what
-  // was sent after the program has changed it.
+  // Copy all payload if there is a CRC, which has to match the octets sent even if the application
+  // changes its memory after the post; a tap, which reads the octets after they were sent; or
+  // markers, which would otherwise cut the payload into pieces of 512 octets.
   const bool copies = n.crc || n.tx_markers || tap_ != nullptr;
   const mpa::FramerOptions framer{.markers = n.tx_markers,
                                   .crc = n.crc,
@@ -200,14 +200,14 @@ void Connection::enter_full_operation(TimePoint now) {
     return refuse_full_operation({.fault = mpa::kLocalCatastrophic}, now);  // [EMPA-44]
   }
   tell_states();
-  // The RTR goes first and nothing overtakes it. [EMPA-1] [EMPA-38]
+  // The RTR is sent before all other messages. [EMPA-1] [EMPA-38]
   if (n.rtr != mpa::Rtr::kNone) full_->stream.send_rtr(rtr_kind(n.rtr));
   // If an RTR was agreed on, the responder is established only when the RTR has arrived. [MPA-102]
   if (role_ == mpa::Role::kInitiator || !n.peer_to_peer) return establish();
   full_->deadlines.set(Deadline::kRtr, now + options_.startup.timeout);
 }
 
-// Tells the peer by a Terminate.
+// Ends set-up with kFailed, and reports the failure to the peer by a Terminate.
 void Connection::refuse_full_operation(const mpa::Failure& failure, TimePoint now) {
   events_.push_back({.type = ConnectionEvent::Type::kFailed, .failure = failure});
   full_->stream.terminate(failure.fault, false);
@@ -315,7 +315,7 @@ void Connection::lost(TimePoint now) {
   over(ConnectionCause::kLost, SocketAction::kClose);  // [MPA-108]
 }
 
-// Ends the stream because a request or receive of this end failed. The peer has done nothing wrong.
+// Ends the stream because a request or receive failed through no fault of the peer.
 void Connection::local_error() {
   Full& f = *full_;
   note_end(StreamEnd::Cause::kLocalError);
@@ -325,14 +325,14 @@ void Connection::local_error() {
   over(ConnectionCause::kLost, at_rest() ? SocketAction::kDepart : SocketAction::kReset);
 }
 
-// Called once, before a Terminate is framed.
+// Handles the end of the stream. Acts once; called before a Terminate is framed.
 void Connection::stream_ended(TimePoint now) {
   if (has_ended(state_)) return;
   Full& f = *full_;
   const bool half_closed = state_ == ConnectionState::kHalfClosed;
   note_end(f.stream.own_terminate() ? StreamEnd::Cause::kTerminateSent
                                     : StreamEnd::Cause::kTerminateReceived);
-  // A responder that may not transmit yet cannot say why it ends. [MPA-93]
+  // A responder that may not transmit yet cannot send a Terminate. [MPA-93]
   const bool mute = is_gated(state_) && !f.deadlines.is_set(Deadline::kFirstFpdu);
   step(ConnectionCause::kStreamEnded);
   f.hold = Full::Hold::kNone;
@@ -346,13 +346,13 @@ void Connection::stream_ended(TimePoint now) {
   }
   tell_states();
   if (mute) return over(ConnectionCause::kClosed, SocketAction::kClose);
-  // An FPDU whose remaining octets are gone cannot be completed, so no Terminate can follow it.
+  // If octets of a partly sent FPDU are gone, it cannot be completed, and no Terminate can follow.
   if (!can_go_on) over(ConnectionCause::kLost, SocketAction::kReset);
 }
 
-// Closes gracefully: half-closes when all output is sent, closes when both halves are closed.
+// Half-closes when all output has been sent, and closes when both halves are closed.
 void Connection::close_progress(TimePoint now) {
-  // Deviation: an initiator may have to wait with its first FPDU, see first_fpdu_delay.
+  // Deviation: an initiator may have to delay its first FPDU, see first_fpdu_delay.
   if (full_->deadlines.is_set(Deadline::kFirstFpdu)) return;
   switch (state_) {
     case ConnectionState::kGatedClosing:
@@ -377,7 +377,7 @@ void Connection::close_progress(TimePoint now) {
 void Connection::close_when_drained(TimePoint now) {
   Full& f = *full_;
   if (f.port->state() == QpState::kRts) {
-    // What was posted before the close is sent first, in order. [DDP-56] [RDMAP-88]
+    // The requests posted before the close are sent first, in order. [DDP-56] [RDMAP-88]
     if (!f.port->is_idle() || f.stream.has_output() || f.framer.queued_octets() != 0 ||
         f.awaits_ack_request(now, options_.ack_request_wait)) {
       return;
@@ -387,12 +387,12 @@ void Connection::close_when_drained(TimePoint now) {
     f.deadlines.set(Deadline::kClose, now + options_.close_timeout);
   }
   step(ConnectionCause::kDrained);
-  socket_action_ = SocketAction::kShutdownSend;  // Octets that still arrive are accepted. [DDP-61]
+  socket_action_ = SocketAction::kShutdownSend;  // This end still receives. [DDP-61]
   close_progress(now);
 }
 
-// Our Terminate has to be sent whole, then a FIN rather than an RST, so that it arrives. After the
-// peer's Terminate nothing is sent. [RDMAP-88] [RDMAP-90]
+// Sends this end's Terminate whole, followed by a FIN and not by an RST, so that it arrives. After
+// the peer's Terminate, sends nothing. [RDMAP-88] [RDMAP-90]
 void Connection::close_terminated() {
   const bool unsaid = full_->stream.state() == rdmap::StreamState::kTerminating ||
                       full_->framer.queued_octets() != 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects what each layer of a connection counts, and why the connection ended.
+// Collects the counters of each layer of a connection, and the reason for which the connection
+// ended.
 #include "connection/connection_impl.hpp"
 
 namespace iwarp::verbs {
@@ -39,8 +40,8 @@ Incidents Connection::incidents() const {
   return out;
 }
 
-// Only the first cause counts: later ones are how the connection ends. Call before requests are
-// flushed.
+// Stores the cause of the end, if none is stored yet: later causes are consequences of the first.
+// Call before requests are flushed.
 void Connection::note_end(StreamEnd::Cause cause) {
   if (full_ == nullptr || full_->end_cause != StreamEnd::Cause::kNone) return;
   Full& f = *full_;

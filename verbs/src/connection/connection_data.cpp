@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The octets of a connection: where the next received octets go, which octets are sent next, and
-// what happens to an FPDU in between. Joins MPA below with DDP and RDMAP above.
+// The octets of a connection: where the next received octets are stored, what happens to a received
+// FPDU, and which octets are sent next. This code connects MPA below with DDP and RDMAP above.
 #include <algorithm>
 
 #include "connection/connection_impl.hpp"
@@ -10,7 +10,8 @@
 namespace iwarp::verbs {
 namespace {
 
-// Placing early pays only when much of the FPDU is still to arrive.
+// Smaller FPDUs are not placed while they arrive: this is faster only if many of their octets are
+// still to arrive.
 constexpr std::size_t kPlaceAbove = 4096;
 
 [[gnu::noinline]] void scatter_pieces(std::span<const bytes::View> pieces, std::size_t skip,
@@ -37,14 +38,14 @@ constexpr std::size_t kPlaceAbove = 4096;
 // Copies the octets of `pieces` after the first `skip` to `target`, in order.
 inline void scatter_copy(std::span<const bytes::View> pieces, std::size_t skip,
                          const bytes::Scatter& target) {
-  if (pieces.size() == 1 && target.size() == 1) {  // nearly always
+  if (pieces.size() == 1 && target.size() == 1) {  // the usual case
     bytes::place_copy(target.front(), pieces.front().subspan(skip));
   } else {
     scatter_pieces(pieces, skip, target);
   }
 }
 
-// Shows the tap the first `n` octets of a plan.
+// Passes the first `n` octets of a plan to the tap.
 template <typename Pieces>
 [[gnu::noinline]] void show(WireTap& tap, bool sent, const Pieces& plan, std::size_t n,
                             TimePoint now) {
@@ -60,8 +61,8 @@ constexpr unsigned kQuestions = rdmap::opcode_bit(rdmap::Opcode::kReadRequest) |
 constexpr unsigned kAnswers = rdmap::opcode_bit(rdmap::Opcode::kReadResponse) |
                               rdmap::opcode_bit(rdmap::Opcode::kAtomicResponse);
 
-/// Returns whether, after `message`, the peer has not yet asked for an acknowledgement of it or of
-/// a message before it.
+/// Returns whether, after `message`, there is a message of which the peer has not asked for an
+/// acknowledgement. `before` is the result for the message before.
 constexpr bool is_unacknowledged(rdmap::Opcode message, bool before) {
   return (rdmap::opcode_bit(message) & (kQuestions | (before ? 0U : kAnswers))) == 0;
 }
@@ -72,8 +73,8 @@ constexpr bool is_unacknowledged(rdmap::Opcode message, bool before) {
 
 bool Connection::discarding() const { return full_ != nullptr && full_->discards(); }
 
-// Once MPA is no longer in use on the connection, octets that arrive on TCP are not MPA's. [MPA-86]
-// [MPA-91]
+// Returns whether set-up ended with a rejection, after which octets that arrive do not belong to
+// MPA. [MPA-86] [MPA-91]
 bool Connection::is_rejected() const {
   return full_ == nullptr && startup_.state() == mpa::StartupState::kRejected;
 }
@@ -85,7 +86,7 @@ std::span<const bytes::Span> Connection::receive_plan() {
     scratch_plan_ = scratch_;
     last_receive_plan_ = {&scratch_plan_, 1};
   } else if (full_->hold != Full::Hold::kNone) {
-    last_receive_plan_ = {};  // TCP's window stops the peer.
+    last_receive_plan_ = {};  // Reading nothing closes TCP's window, which stops the peer.
   } else {
     last_receive_plan_ = full_->deframer.plan();
   }
@@ -103,7 +104,7 @@ void Connection::received(std::size_t n, const Now& now) {
     startup_received(bytes::View(scratch_).first(n), now);
     return;
   }
-  if (full_->discards()) return;  // Later segments are dropped silently. [DDP-81] [MPA-113]
+  if (full_->discards()) return;  // After the end, segments are dropped. [DDP-81] [MPA-113]
   full_->note_peer_seen(now);
   extend_close(now);
   run_inbound(now, n);
@@ -128,8 +129,8 @@ void Connection::run_inbound(const Now& now, std::size_t filled) {
   settle(now);
 }
 
-// Handles FPDUs in stream order, so a Send or a Read finds every earlier Write in place. [VRB-44]
-// [VRB-45]
+// Handles FPDUs in stream order, so that when a Send or a Read is handled, every earlier Write has
+// been placed. [VRB-44] [VRB-45]
 inline void Connection::take_fpdus(const Now& now) {
   Full& f = *full_;
   while (!f.discards() && f.hold == Full::Hold::kNone) {
@@ -150,22 +151,22 @@ inline void Connection::take_fpdus(const Now& now) {
   }
 }
 
-// The FPDU was not valid: it is discarded, and so is everything after it. [MPA-46] [MPA-113]
+// Discards an invalid FPDU and everything after it, and terminates the stream. [MPA-46] [MPA-113]
 void Connection::inbound_fault(const bytes::Fault& fault) {
   if (full_->early) full_->stream.cancel();
   full_->early.reset();
   full_->stream.terminate(fault, fault.layer != bytes::Layer::kMpa);  // [VRB-22]
 }
 
-// A large FPDU has begun to arrive. Without CRC its payload may be placed directly; with CRC only
-// if the program asked for direct placement.
+// Begins to place a large FPDU that has arrived in part. Without a CRC its payload may be placed
+// directly; with a CRC only if the application asked for direct placement.
 void Connection::begin_early() {
   Full& f = *full_;
   const auto length = f.deframer.ulpdu_length();
   const bool permitted = !startup_.negotiated().crc ||
                          options_.placement == Placement::kDirect;  // Deviation: see Placement
-  // Not before the first FPDU: if that one were refused, no Terminate could be sent yet. [MPA-93] A
-  // trace needs the received octets in a buffer of the connection.
+  // The first FPDU is not placed while it arrives: if it were refused, no Terminate could be sent
+  // yet. [MPA-93] With a tap, octets have to be received into a buffer of the connection.
   if (!permitted || is_gated(state_) || tap_ != nullptr || length < kPlaceAbove) return;
   if (!f.stream.begin(f.deframer.prefix(), length)) return;
   const auto& [header, payload, target, hold] = f.stream.arrival();
@@ -175,12 +176,13 @@ void Connection::begin_early() {
                         .target = target};
 }
 
-// Handles a whole ULPDU, verified, in the stage. Returns false if the stream is held, or if nothing
-// is staged after the ULPDU.
+// Handles a whole, verified ULPDU in the staging area. Returns false if the stream is held, or if
+// nothing is staged after the ULPDU.
 inline bool Connection::take_ulpdu(const Now& now) {
   Full& f = *full_;
-  // The responder now has a valid FPDU, whatever DDP finds in it [MPA-93]. An initiator that delays
-  // its first FPDU need not wait any longer: a peer that sends one also receives.
+  // A responder may transmit once a valid FPDU has arrived, even if DDP refuses its contents
+  // [MPA-93]. An initiator that delays its first FPDU need not wait any longer, because a peer that
+  // sends FPDUs also receives them.
   if (!f.is_set_up) open_gate();
   if (!f.stream.begin(f.deframer.prefix(), f.deframer.ulpdu_length())) return true;
   const ddp::Arrival& arrival = f.stream.arrival();
@@ -198,12 +200,12 @@ inline bool Connection::take_ulpdu(const Now& now) {
   return !f.stream.end() || segment_done();
 }
 
-// Returns false if nothing is staged after the segment.
+// Finishes a segment that has been handled. Returns false if nothing is staged after the segment.
 inline bool Connection::segment_done() {
   Full& f = *full_;
   const bool more = f.deframer.consume();
-  // The peer never asks for an acknowledgement of its RTR, which is what establishes the
-  // connection.
+  // The first message may be the RTR, which establishes the connection and of which the peer never
+  // asks for an acknowledgement.
   if (f.established) {
     f.is_unacknowledged = is_unacknowledged(f.stream.arriving().opcode, f.is_unacknowledged);
   }
@@ -222,14 +224,15 @@ std::span<const bytes::View> Connection::transmit_plan(std::size_t limit, const 
   fill_framer(now);
   settle(now);
   if (!full_->is_set_up) {
-    if (discarding()) fill_framer(now);  // the Terminate that settle() may have requested
+    if (discarding()) fill_framer(now);  // settle() may have requested a Terminate
     if (state_ == ConnectionState::kOver) return last_transmit_plan_;
   }
   last_transmit_plan_ = full_->framer.plan(limit);
   return last_transmit_plan_;
 }
 
-// Returns false if segments may not be sent yet, or no longer; then plans the rest of the start-up.
+// Returns whether segments may be sent. If not, plans the startup frames that have not been sent
+// yet.
 bool Connection::startup_is_over() {
   if (state_ == ConnectionState::kOver) return false;
   startup_out_ = startup_.transmit();
@@ -243,7 +246,8 @@ bool Connection::startup_is_over() {
   return true;
 }
 
-// In kOpen, only a hold or a request that is to be answered starts a deadline.
+// Only kOpen can be steady: there, a deadline starts only with a hold or with a request that the
+// peer has to answer.
 bool Connection::is_steady() const {
   if (state_ != ConnectionState::kOpen || !events_.empty()) return false;
   if (socket_action_ != SocketAction::kNone) return false;
@@ -269,7 +273,7 @@ inline void Connection::frame_segments(const Now& now) {
   Full& f = *full_;
   while (f.framer.room(f.segment_need, options_.transmit_batch)) {
     if (!f.stream.next_segment(mulpdu_.octets, f.out)) return;
-    if (f.discards()) stream_ended(now);  // before a Terminate is queued: it drops what is queued
+    if (f.discards()) stream_ended(now);  // first, since it drops queued output
     const auto mode = f.out.copy_payload ? mpa::PayloadMode::kCopy : mpa::PayloadMode::kInPlace;
     f.framer.frame(bytes::View(f.out.header).first(f.out.header_size), f.out.payload, mode,
                    f.out.token);

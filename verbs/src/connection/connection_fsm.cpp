@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of a connection's states and causes, for the checked table in rfc-notes/fsm.
+// Names of a connection's states and causes, for the table in rfc-notes/fsm, which a test compares
+// with the code.
 #include "connection/connection_fsm.hpp"
 
 namespace iwarp::verbs {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of a connection, from set-up to the end of TCP, as a table. Data only: each Connection
 // owns one such machine. Stream and queue pair have states of their own (stream_fsm.hpp,
-// qp_fsm.hpp); these states say what may be sent, and when TCP is closed.
+// qp_fsm.hpp); the states here determine what may be sent, and when TCP is closed.
 #pragma once
 
 #include <array>
@@ -13,14 +13,14 @@
 namespace iwarp::verbs {
 
 enum class ConnectionState : std::uint8_t {
-  kStartup,       ///< MPA Request and Reply
-  kGated,         ///< full operation, but nothing may be sent yet [MPA-93]
-  kGatedClosing,  ///< kGated, and a close was requested
+  kStartup,       ///< set-up: MPA Request and Reply are exchanged
+  kGated,         ///< MPA is in full operation, but nothing may be sent yet [MPA-93]
+  kGatedClosing,  ///< as kGated, and a close was requested
   kOpen,          ///< octets flow both ways
-  kDraining,      ///< a close was requested; posted work is sent first [DDP-56] [RDMAP-88]
-  kHalfClosed,    ///< our FIN is due or sent; octets that still arrive are accepted [DDP-61]
-  kTerminating,   ///< the stream has ended; only our Terminate is still sent, whole
-  kTerminated,    ///< the Terminate is sent, and our FIN is due or sent [RDMAP-88] [RDMAP-90]
+  kDraining,      ///< a close was requested; posted requests are sent first [DDP-56] [RDMAP-88]
+  kHalfClosed,    ///< this end's FIN is due or sent; octets that arrive are accepted [DDP-61]
+  kTerminating,   ///< the stream has ended; only the rest of this end's Terminate is sent
+  kTerminated,    ///< after a Terminate, this end's FIN is due or sent [RDMAP-88] [RDMAP-90]
   kOver,          ///< TCP is to be closed, or reset
 };
 std::string_view to_string(ConnectionState state);
@@ -36,12 +36,12 @@ constexpr bool has_ended(ConnectionState state) {
 enum class ConnectionCause : std::uint8_t {
   kFullOperation,   ///< MPA is in full operation
   kGateOpened,      ///< responder: a valid FPDU arrived; initiator: its delay is over
-  kCloseRequested,  ///< by the consumer, or by the peer's FIN while no work was in flight
+  kCloseRequested,  ///< the application closes, or the peer's FIN came while no work was in flight
   kDrained,         ///< all posted work is finished and sent
-  kStreamEnded,     ///< by a Terminate, ours or the peer's
-  kTerminateLeft,   ///< our Terminate was sent; no output remains
-  kClosed,          ///< in order: both FINs, or no more can be sent
-  kLost,            ///< failed set-up, reset, abort, time-out, or no way to send the reason
+  kStreamEnded,     ///< a Terminate of this end or of the peer ended the stream
+  kTerminateLeft,   ///< this end's Terminate was sent; no output remains
+  kClosed,          ///< the close is complete: both FINs were sent, or no more can be sent
+  kLost,            ///< set-up failed, reset, abort, time-out, or no Terminate can be sent
 };
 std::string_view to_string(ConnectionCause cause);
 

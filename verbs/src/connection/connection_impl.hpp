@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Connection has in full operation: both halves of MPA and the RDMAP stream above them.
+// The part of a Connection that exists in full operation: both halves of MPA and the RDMAP stream
+// above them.
 #pragma once
 
 #include "connection/connection_fsm.hpp"
@@ -18,10 +19,12 @@ struct Reads {
   std::uint16_t ird = 0;
   std::uint16_t ord = 0;
 };
-/// Returns the Reads to name to the peer: `wanted` plus the Reads that acknowledge, each way.
+/// Returns the IRD and ORD to offer to the peer: those of `wanted`, plus the Reads that ask for
+/// acknowledgements in each direction.
 Reads reads_to_ask(const Reads& wanted, const ConnectionOptions& options);
 mpa::StartupOptions startup_options(const ConnectionOptions& options);
-/// `asked` is the program's ORD.
+/// Returns the ORD that may be used, including Reads that ask for acknowledgements. `asked` is the
+/// ORD that the application wants.
 std::uint16_t usable_ord(const mpa::Startup& startup, const ConnectionOptions& options,
                          std::uint16_t asked);
 StreamPort::Terms terms_for(const mpa::Negotiated& n, const ConnectionOptions& options,
@@ -35,33 +38,33 @@ struct Connection::Full {
         framer(framer_options),
         deframer(deframer_options) {}
 
-  StreamPort* port;  ///< null if set-up failed and only a Terminate is sent
+  StreamPort* port;  ///< null if set-up failed and only a Terminate is to be sent
   rdmap::Stream stream;
   mpa::Framer framer;
   mpa::Deframer deframer;
   rdmap::OutSegment out;
-  /// The framer's need for any segment; follows the MULPDU.
+  /// Room in the framer that is enough for any segment; depends on the MULPDU.
   mpa::Framer::Need segment_need;
 
   Deadlines deadlines;
-  bool established = false;  ///< and the event was queued
-  /// Open and established, and all of the start-up is sent. Set by transmit_plan(), cleared by the
-  /// next change of the connection's state.
+  bool established = false;  ///< the event kEstablished was queued
+  /// The connection is open and established, and all startup frames have been sent. transmit_plan()
+  /// sets this, and the next change of the connection's state clears it.
   bool is_set_up = false;
   bool fin_received = false;
 
   /// An FPDU that is still arriving and for which stream.begin() was called.
   struct Early {
-    bool is_write = false;  ///< an RDMA Write
-    bytes::Scatter target;  ///< where its payload is placed as it arrives
+    bool is_write = false;  ///< the message is an RDMA Write
+    bytes::Scatter target;  ///< where the payload is placed as it arrives
   };
   std::optional<Early> early;
 
-  /// While a hold is set, nothing is read.
+  /// Why nothing is read from TCP at present.
   enum class Hold : std::uint8_t {
     kNone,
-    kForReceive,  ///< until a receive is posted or Deadline::kReceive passes
-    kForMemory,   ///< until the last user of an invalidated STag has unpinned it
+    kForReceive,  ///< waits until a receive is posted or Deadline::kReceive passes
+    kForMemory,   ///< waits until the last user of an invalidated STag has unpinned it
   };
   Hold hold = Hold::kNone;
   /// Refuses the message that waits for a receive. [DDP-68] [DDP-69]
@@ -76,11 +79,11 @@ struct Connection::Full {
   bool is_acknowledged() const { return port != nullptr && port->is_acknowledged(); }
   /// The peer has sent a Send or Write after its last Read or atomic.
   bool is_unacknowledged = false;
-  /// Call before requests are flushed: after that their memory is the consumer's again, and no
-  /// octet of it may be read. A segment that is half sent continues from a copy. Returns false if
-  /// it cannot. [VRB-14]
+  /// Makes the framer stop using memory of the application. Call before requests are flushed:
+  /// afterwards their memory belongs to the application again and must not be read. The rest of a
+  /// segment that is partly sent is copied. Returns false if it cannot be read. [VRB-14]
   bool release_sources() {
-    framer.drop_unsent();  // The Terminate follows the segment that is half sent. [VRB-20]
+    framer.drop_unsent();  // A Terminate follows a segment that is partly sent. [VRB-20]
     return framer.detach_all();
   }
   /// Returns whether the peer may still ask for an acknowledgement: see
@@ -88,34 +91,34 @@ struct Connection::Full {
   bool awaits_ack_request(TimePoint now, Duration limit);
   TimePoint peer_seen;  ///< when the peer last sent, or acknowledged, an octet
   void note_peer_seen(const Now& now) {
-    if (is_acknowledged()) peer_seen = now;  // Only then does this end wait for an answer.
+    if (is_acknowledged()) peer_seen = now;  // otherwise this end awaits no answer
   }
   std::uint64_t octets_copied = 0;
 
   // For end().
   StreamEnd::Cause end_cause = StreamEnd::Cause::kNone;
-  std::optional<EndedWork> oldest_outstanding;  ///< when the stream ended
+  std::optional<EndedWork> oldest_outstanding;  ///< oldest request when the stream ended
   std::uint64_t outstanding = 0;
   bool receive_missing = false;
 
   // For incidents().
   static constexpr std::uint64_t kNoFpdu = ~std::uint64_t{0};
-  std::uint64_t held_at = kNoFpdu;  ///< number of FPDUs before the one that waited last
+  std::uint64_t held_at = kNoFpdu;  ///< number of FPDUs before the FPDU that waited last
   std::uint64_t receive_holds = 0;
   std::uint64_t pins_broken = 0;
   bool terminate_left = false;
 };
 
-/// A close waits for work posted before it for as long as octets move.
+/// Extends the deadline of a close that waits for posted work, because octets were transferred.
 inline void Connection::extend_close(const Now& now) {
   if (state_ == ConnectionState::kGatedClosing || state_ == ConnectionState::kDraining) {
     full_->deadlines.set(Deadline::kClose, TimePoint(now) + options_.close_timeout);
   }
 }
 
-/// Called after each call that may have changed the stream or the queue pair, so several times in a
-/// turn of the driver. Passes changes between the two, and advances a close. Inline, since mostly
-/// nothing has changed.
+/// Passes changes between the stream and the queue pair, and advances a close. Called after each
+/// call that may have changed either of them, several times in one round of the driver's loop.
+/// Inline, because usually nothing has changed.
 inline void Connection::settle(const Now& now) {
   if (full_ == nullptr || state_ == ConnectionState::kOver) return;
   Full& f = *full_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is taken from a connection: by deregistration, from both ends; by invalidation, from
-// the peer (RFC 5042 section 6.2.2, verbs draft sections 7.10.3 and 7.10.4); and by the program
-// that unmaps what is registered (rfc-notes/decisions/0026).
+// How a connection stops using memory that it loses: memory that is deregistered, which neither end
+// may use any more; memory that is invalidated, which the peer may not use any more (RFC 5042
+// section 6.2.2, verbs draft sections 7.10.3 and 7.10.4); and registered memory that the
+// application unmaps (rfc-notes/decisions/0026).
 #include <algorithm>
 
 #include "connection/connection_impl.hpp"
@@ -47,9 +48,9 @@ void Connection::withdraw(const Region& region, TimePoint now) {
   settle(now);
 }
 
-// The present message, whichever end sent it, cannot be completed, nor can any after it. A request
-// or receive of this end that names the memory fails; the peer has done nothing wrong. [RDMAP-92]
-// [VRB-54]
+// Ends the stream, because the present message, whichever end sent it, and all messages after it
+// cannot be completed. A request or receive of this end that names the memory fails, since the peer
+// has done nothing wrong. [RDMAP-92] [VRB-54]
 void Connection::memory_gone(const std::byte* address) {
   Full& f = *full_;
   events_.push_back(
@@ -60,7 +61,7 @@ void Connection::memory_gone(const std::byte* address) {
   local_error();
 }
 
-// Copies all queued output to memory of the connection, as far as it can be read, and sends it from
+// Copies all queued output that can be read to memory of the connection, so that it is sent from
 // there.
 void Connection::send_faulted(TimePoint now) {
   if (full_ == nullptr) return lost(now);
@@ -75,7 +76,7 @@ void Connection::receive_faulted(TimePoint now) {
   settle(now);
 }
 
-// Drops the rest of an FPDU that is being placed into this memory.
+// Drops the rest of an FPDU that is being placed into `memory`.
 void Connection::break_early(bytes::View memory) {
   Full& f = *full_;
   if (!f.early || !overlaps(f.early->target, memory)) return;
@@ -83,7 +84,7 @@ void Connection::break_early(bytes::View memory) {
   if (f.early->is_write) {
     inbound_fault(ddp::kTaggedInvalidStag);  // [VRB-37]
   } else {
-    // Not the peer's fault, but it ends the stream: see StreamPort::revoke().
+    // The peer did nothing wrong, but StreamPort::revoke() ends the stream.
     f.stream.cancel();
     f.early.reset();
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The times until which a connection in full operation waits for each event. Set-up has its own
-// deadline (mpa::Startup::timeout()); how long an answer may take follows from when the peer was
-// last seen (Connection::answer_due()).
+// deadline (mpa::Startup::timeout()); the deadline of the peer's answer depends on when the peer
+// last sent something (Connection::answer_due()).
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 
 namespace iwarp::verbs {
 
-/// In the order in which deadlines that passed at the same time are handled.
+/// What a connection waits for. Deadlines that passed at the same time are handled in this order.
 enum class Deadline : std::uint8_t {
-  kReceive,     ///< a receive for a Send that waits; then Terminate [DDP-68]
-  kFirstFpdu,   ///< initiator: ConnectionOptions::first_fpdu_delay; until then nothing is sent
-  kAckRequest,  ///< closing: ConnectionOptions::ack_request_wait; then the close proceeds
-  kRtr,         ///< responder: the RTR that was agreed on
-  kClose,       ///< ConnectionOptions::close_timeout; then reset [VRB-12]
+  kReceive,     ///< a receive for a waiting Send; afterwards sends a Terminate [DDP-68]
+  kFirstFpdu,   ///< initiator: the end of first_fpdu_delay; until then nothing is sent
+  kAckRequest,  ///< closing: the end of ack_request_wait; afterwards the close proceeds
+  kRtr,         ///< responder: arrival of the RTR that was agreed on
+  kClose,       ///< the end of close_timeout; afterwards resets TCP [VRB-12]
 };
 
 class Deadlines {

@@ -11,8 +11,8 @@ namespace iwarp::verbs {
 struct Arrivals::SenderWindow {
   DatagramSender sender;
   std::uint32_t newest = 0;    ///< the largest MSN taken
-  std::uint64_t used = 0;      ///< clock_ when last used
-  std::bitset<kWindow> taken;  ///< by MSN modulo kWindow
+  std::uint64_t used = 0;      ///< value of clock_ at the last use
+  std::bitset<kWindow> taken;  ///< the bit MSN modulo kWindow: whether that MSN was taken
 };
 
 struct Arrivals::Table {
@@ -28,7 +28,8 @@ struct Arrivals::Table {
   std::span<Index> ordered() { return std::span(by_sender).first(count); }
 
   std::array<SenderWindow, kSenders> windows;
-  std::array<Index, kSenders> by_sender;  ///< the first `count`: window indexes, sorted by sender
+  /// The first `count` elements: indexes of the windows in use, sorted by sender.
+  std::array<Index, kSenders> by_sender;
   std::size_t count = 0;
 };
 
@@ -38,8 +39,8 @@ Arrivals::SenderWindow* Arrivals::Table::find(const DatagramSender& sender) {
   return &windows[*at];
 }
 
-// Enters a sender that has no window: in a free one, or in place of the least recently heard
-// sender.
+// Gives a window to a sender that has none: a free one, or that of the sender that has been silent
+// longest.
 Arrivals::SenderWindow& Arrivals::Table::enter(const DatagramSender& sender) {
   auto index = static_cast<Index>(count);
   if (count == kSenders) {
@@ -72,7 +73,7 @@ Arrivals::SenderWindow& Arrivals::find(const DatagramSender& sender, std::uint32
   if (table_ == nullptr) table_ = std::make_unique<Table>();
   if (SenderWindow* const known = table_->find(sender)) return *known;
   SenderWindow& entered = table_->enter(sender);
-  // No MSN below the first one is known to have been taken.
+  // No MSN before that of the first datagram counts as taken.
   entered.newest = msn - 1;
   return entered;
 }

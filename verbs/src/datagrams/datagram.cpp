@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codec of datagrams. Every constant field has to have its value: a stranger's packet most
-// likely fails that check, and costs no more than the check.
+// The codec of datagrams. decode_datagram() refuses a packet if a constant field has another value;
+// most packets from unrelated senders fail this check, which is cheap.
 #include "iwarp/verbs/datagram.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint8_t kSend = rdmap::control_octet(rdmap::Opcode::kSend);
 constexpr std::uint8_t kSendSolicited = rdmap::control_octet(rdmap::Opcode::kSendSolicited);
-constexpr std::uint32_t kImmediateFlag = 1U << 24;  // above the destination's 24 bits
+constexpr std::uint32_t kImmediateFlag = 1U << 24;  // above the 24 bits of the destination QPN
 constexpr std::uint32_t kQpMask = 0xFFFFFF;
 
 bool is_whole_send(const ddp::SegmentHeader& segment) {
@@ -68,7 +68,7 @@ std::optional<Datagram> decode_datagram(bytes::View octets) {
 }
 
 bool has_right_crc(bytes::View octets) {
-  // In the order of MPA. [MPA-35]
+  // The CRC has MPA's octet order. [MPA-35]
   const auto covered = octets.first(octets.size() - kDatagramCrcSize);
   const auto expected = mpa::crc_octets(crc32c::compute(covered));
   return std::ranges::equal(expected, octets.last(kDatagramCrcSize));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to datagrams that arrive. All octets are hostile: the cheap checks come first, and a
-// datagram that fails one is counted and dropped. Nothing is ever answered.
+// What happens to datagrams that arrive. Any octet may come from an attacker: cheap checks are made
+// first, and a datagram that fails a check is counted and dropped. No datagram is ever answered.
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -28,8 +28,8 @@ void put(Grh& grh, std::size_t at, std::span<const std::uint8_t> octets) {
   std::memcpy(grh.data() + at, octets.data(), octets.size());
 }
 
-/// The known fields of the datagram's IP header, where an adapter for RoCE v2 puts it: IPv6
-/// in all 40 octets, IPv4 in the last 20.
+/// Returns a GRH with the known fields of the datagram's IP header, in the place where an adapter
+/// for RoCE v2 puts it: an IPv6 header takes all 40 octets, an IPv4 header the last 20.
 Grh make_grh(const DatagramPath& path, std::size_t payload) {
   constexpr std::size_t kUdpHeader = 8;
   const std::size_t size = payload + kDatagramOverhead + kUdpHeader;
@@ -73,7 +73,8 @@ void DatagramQueuePair::arrived(bytes::View octets, const DatagramPath& path) {
   const auto datagram = decode_datagram(octets);
   auto drop = datagram ? judge(*datagram, octets, path) : DatagramDrop::kMalformed;
   if (!drop) drop = deliver(*datagram, path);
-  // Other queue pairs may take receives of a shared queue after the driver has counted them.
+  // The driver reads only as many datagrams as there are receives, but other queue pairs may have
+  // taken receives of a shared queue meanwhile: keep the datagram.
   if (drop == DatagramDrop::kNoReceive && init_.srq != nullptr && waiting_.size() != kMostWaiting) {
     waiting_.push_back({.octets = {octets.begin(), octets.end()}, .path = path});
   } else if (drop) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sending datagrams, and the states. datagram_arrivals.cpp handles received datagrams.
+// The sending of datagrams, and the states of a datagram queue pair. datagram_arrivals.cpp handles
+// received datagrams.
 #include "iwarp/verbs/datagram_queue_pair.hpp"
 
 #include <algorithm>
@@ -23,8 +24,8 @@ std::size_t length_of(const SgeList& sgl) {
   return total;
 }
 
-// Copies the payload: what the program does to its memory after this has no effect. Returns false
-// if the memory is not mapped.
+// Completes the datagram with header, payload and CRC. Copies the payload, so that later changes of
+// the application's memory have no effect. Returns false if that memory is not mapped.
 bool seal(OutgoingDatagram& out, const DatagramHeader& header, std::size_t payload) {
   std::byte* at = std::ranges::copy(encode(header), out.copy.data()).out;
   const bool is_there = bytes::guarded([&] {
@@ -63,7 +64,7 @@ struct DatagramQueuePair::Slot {
   std::optional<std::uint32_t> immediate;
   DatagramTarget to;
   SgeList sgl;
-  std::vector<std::byte> inline_data;  ///< keeps its capacity
+  std::vector<std::byte> inline_data;  ///< payload of a kInline request; capacity is reused
 
   bool is_inline() const { return has(flags, SendFlags::kInline); }
   void copy_inline(std::span<const Sge> from) {
@@ -202,7 +203,7 @@ std::span<OutgoingDatagram> DatagramQueuePair::prepare(std::span<OutgoingDatagra
       ++count;
     } else if (count != 0) {
       for (Grant& grant : out.grants) grant.release();
-      break;  // What is in front of it completes first.
+      break;  // The requests before it complete first.
     } else {
       send_failed_ = true;
       complete_send(out, status, 0);
@@ -232,7 +233,8 @@ WcStatus DatagramQueuePair::fill(Slot& slot, OutgoingDatagram& out) {
       out.payload.push_back(grant.memory());
     }
   }
-  // A request with a controlled Q_Key is sent with the Q_Key of its queue pair.
+  // If the Q_Key of a request has the top bit set (a controlled Q_Key), the queue pair's own Q_Key
+  // is sent.
   constexpr std::uint32_t kControlled = 1U << 31;
   const bool own_key = (slot.to.q_key & kControlled) != 0;
   const DatagramHeader header{.destination = slot.to.qp,
@@ -251,7 +253,7 @@ void DatagramQueuePair::sent(OutgoingDatagram& datagram, bool taken) {
   for (std::size_t i = 0; i < datagram.payload.size(); ++i) datagram.grants[i].release();
   left_.store(datagram.sequence + 1, std::memory_order_release);
   ++(taken ? counters_.sent : counters_.unsent);
-  // As lost as a datagram that the network drops.
+  // A refused datagram counts as one that the network drops: its request succeeds.
   if (!datagram.is_signaled) return;
   complete_send(datagram, WcStatus::kSuccess,
                 static_cast<std::uint32_t>(bytes::total_size(datagram.payload)));
@@ -279,8 +281,8 @@ void DatagramQueuePair::complete_send(const OutgoingDatagram& datagram, WcStatus
 
 // States ------------------------------------------------------------------------------------------
 
-// Returns false if the table has no edge for `cause`. Several threads may flush, or find a queue
-// full.
+// Steps the state machine. Returns false if the table has no edge for `cause`. Several threads may
+// call this at the same time, when they flush or find a completion queue full.
 bool DatagramQueuePair::step(DatagramCause cause) {
   auto before = state_.load(std::memory_order_acquire);
   for (;;) {
