@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A send queue whose requests complete when the peer has placed them: when to ask the peer, what
-// its answer completes, and which request fails when there is none (RFC 5040 sections 4.8 and 5.5).
+// A send queue whose requests complete when the peer has placed them: when to ask the peer, which
+// requests its answer completes, and which request fails if the peer does not answer (RFC 5040
+// sections 4.8 and 5.5).
 #include <algorithm>
 #include <array>
 
@@ -10,7 +11,8 @@
 namespace iwarp::verbs {
 namespace {
 
-// The status that a Terminate gives to the request that it names, protection errors of RDMAP apart.
+// The status of a request whose Terminate carries `fault`. Protection errors of RDMAP are not in
+// the table.
 struct Verdict {
   bytes::Fault fault;
   WcStatus status;
@@ -49,7 +51,8 @@ void SendQueue::open(std::size_t reads, mpa::Rtr rtr) {
 
 // Asking ------------------------------------------------------------------------------------------
 
-// A Read or atomic of the program that may start now acknowledges as well.
+// Returns whether to send an empty Read that asks for an acknowledgement. It is not needed if a
+// Read or atomic of the application may start now, because its answer acknowledges as well.
 bool SendQueue::may_acknowledge(bool read_credit) {
   if (!acks_.is_due() || !read_credit || more_due_) return false;
   if (qp_.state != QpState::kRts || qp_.local_failure) return false;
@@ -74,14 +77,14 @@ bool SendQueue::next_acknowledged(bool read_credit, rdmap::Request& out) {
   return true;
 }
 
-// Each queue has MSNs of its own, which count up by one; start_other() counts those of Reads and
-// atomics. [DDP-31] [DDP-32]
+// Counts the MSNs of the Send queue. Each DDP queue has its own MSNs, which increase by one;
+// start_other() counts those of Reads and atomics. [DDP-31] [DDP-32]
 void SendQueue::note_message(const rdmap::OpcodeInfo& message) {
   if (!message.tagged && message.qn == rdmap::kSendQueue) ++acks_.last_msn;
 }
 
 void SendQueue::note_started() {
-  // A retired slot is the consumer's again.
+  // Skip retired slots, which belong to the application again.
   acks_.noted = std::max(acks_.noted, ring_.retired.load());
   for (; acks_.noted < started_; ++acks_.noted) {
     const SendSlot& slot = ring_.slot(acks_.noted);
@@ -97,13 +100,15 @@ void SendQueue::note_started() {
   }
 }
 
-// A request that waits for all requests before it waits for their acknowledgement. [VRB-50]
+// If the next request has a local fence, asks for an acknowledgement of all requests before it, for
+// which it waits. [VRB-50]
 void SendQueue::note_fence() {
   if (started_ == ring_.posted.load(std::memory_order_acquire)) return;
   if (has(ring_.slot(started_).flags, SendFlags::kLocalFence)) acks_.wanted = started_;
 }
 
-// Unsignalled requests with no signalled request after them need no acknowledgement.
+// Notes whether nothing is left to acknowledge: unsignalled requests with no signalled request
+// after them need no acknowledgement.
 void SendQueue::note_rest() {
   const bool rests = acks_.left >= acks_.messages && acks_.acknowledged >= acks_.wanted &&
                      acks_.under_way == 0 && reads_under_way_ == 0 && !waits_for_memory_;
@@ -119,7 +124,7 @@ void SendQueue::left(std::uint64_t cookie) {
     return;
   }
   SendSlot& slot = ring_.slot(cookie);
-  if (--slot.unsent != 0) return;  // A Write whose Immediate is still to be sent.
+  if (--slot.unsent != 0) return;  // The Immediate of a Write is still to be sent.
   acks_.left = cookie + 1;
   if (!slot.is_answered()) {
     slot.stage = SendSlot::Stage::kLeft;
@@ -157,8 +162,8 @@ void SendQueue::delivered_before(rdmap::Msn msn) {
 
 // No answer ---------------------------------------------------------------------------------------
 
-// The peer took everything in order, so what precedes the request that it refused is placed.
-// [RDMAP-17] [RDMAP-20] [VRB-54]
+// Completes the requests before the one that the peer refused, since the peer handles messages in
+// order and so has placed them, and fails the refused one. [RDMAP-17] [RDMAP-20] [VRB-54]
 void SendQueue::judge(const rdmap::Terminate& terminate) {
   if (const auto* const own = own_read(terminate)) return acknowledge(own->covers);
   const auto refused = named_by(terminate);
@@ -193,8 +198,8 @@ const Acknowledgements::Own* SendQueue::own_read(const rdmap::Terminate& termina
   return found != end ? found : nullptr;
 }
 
-// Finds the request by the echoed header; without one, takes the oldest request of the kind that
-// the error is about.
+// Finds the refused request by the echoed header. If no header was echoed, returns the oldest
+// request of the kind that the error is about.
 std::optional<std::uint64_t> SendQueue::named_by(const rdmap::Terminate& terminate) {
   using Kind = rdmap::Subject::Kind;
   const auto subject = rdmap::subject_of(terminate);
@@ -216,7 +221,7 @@ std::optional<std::uint64_t> SendQueue::named_by(const rdmap::Terminate& termina
   return std::nullopt;
 }
 
-// Peers may echo no MSN, or one that fits no request.
+// Finds the request of an echoed header. A peer may echo no MSN, or one that fits no request.
 std::optional<std::uint64_t> SendQueue::request_named(const rdmap::Subject& subject) {
   using Kind = rdmap::Subject::Kind;
   const auto is_kind = [&subject](const SendSlot& slot) {
@@ -232,12 +237,13 @@ std::optional<std::uint64_t> SendQueue::request_named(const rdmap::Subject& subj
   return exact ? exact : oldest(is_kind);
 }
 
-// Several Writes may go to one place: the segment has to fit as well, and the last one has to end
-// where the Write does. If the peer does not echo the segment's length, this finds the oldest Write
-// to that place.
+// Finds the oldest Write of which the echoed segment is a part. Several Writes may have the same
+// target, so the length of the segment has to fit as well, and the last segment has to end where
+// the Write ends. If the peer does not echo the segment's length, returns the oldest Write to the
+// same target.
 std::optional<std::uint64_t> SendQueue::oldest_write(const rdmap::Subject::Segment& segment) {
   const auto offset = [&segment](const SendSlot& slot) {
-    return segment.to.value - slot.remote.to;  // huge if the segment is below the Write
+    return segment.to.value - slot.remote.to;  // huge if the segment is before the Write
   };
   const auto begins_inside = [&](const SendSlot& slot) {
     return slot.is_write() && slot.remote.rkey == segment.stag && offset(slot) < slot.length;
@@ -256,7 +262,7 @@ std::optional<std::uint64_t> SendQueue::send_with(ddp::Msn msn) {
   for (auto s = started_; s-- > ring_.retired.load();) {
     const SendSlot& slot = ring_.slot(s);
     const auto messages = slot.sends() - (more_due_ == s && slot.is_send() ? 1U : 0U);
-    // The newest of the slot's MSNs is `at`; modulo 2^32. [DDP-33]
+    // `at` is the newest MSN of the slot; MSNs count modulo 2^32. [DDP-33]
     const auto before = at - msn.value;
     at -= messages;
     if (before >= messages) continue;

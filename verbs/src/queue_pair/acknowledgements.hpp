@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far the peer has acknowledged a send queue, where requests complete when the peer has placed
-// them: counts only. The peer acknowledges by answering a Read or an atomic of the program, or an
-// empty Read that this class sends after the other requests: everything before it has then been
-// placed and delivered [VRB-45]. While one of these empty Reads is in flight, the next one waits
-// until much has been sent after it, so that it covers many requests. See rfc-notes/decisions/0023.
+// Counts how far the peer has acknowledged a send queue whose requests complete when the peer has
+// placed them. The peer acknowledges by answering a Read or an atomic of the application, or an
+// empty Read that is sent after other requests: all messages before it have then been placed and
+// delivered [VRB-45]. While such an empty Read is in flight, the next one is sent only after many
+// more octets, so that it covers many requests. See rfc-notes/decisions/0023.
 #pragma once
 
 #include <algorithm>
@@ -15,34 +15,34 @@
 namespace iwarp::verbs {
 
 struct Acknowledgements {
-  /// Of our empty Reads; above every sequence.
+  /// The cookie of empty Reads; larger than any sequence number.
   static constexpr std::uint64_t kCookie = (std::uint64_t{1} << 62) - 1;
 
-  /// The maximum of empty Reads in flight, and the octets sent after one that trigger the next: a
-  /// window of large Writes is acknowledged in parts, so that it never stalls.
+  /// The largest number of empty Reads in flight, and the number of octets after one that trigger
+  /// the next: large Writes in flight are acknowledged in parts, so that the sender does not stall.
   static constexpr std::size_t kMost = 4;
   static constexpr std::uint64_t kOctets = 128 * 1024;
 
   struct Own {
-    std::uint64_t covers = 0;  ///< sequence
-    std::uint32_t msn = 0;     ///< among Reads and atomics
+    std::uint64_t covers = 0;  ///< sequence just after the last request that it covers
+    std::uint32_t msn = 0;     ///< its MSN, counted with Reads and atomics
   };
 
   bool is_on = false;
-  std::array<Own, kMost> own{};  ///< our empty Reads; the first `under_way`, in order
+  std::array<Own, kMost> own{};  ///< empty Reads in flight: the first `under_way`
   std::size_t under_way = 0;
-  std::size_t most = 1;      ///< the maximum in flight at a time
-  std::uint64_t octets = 0;  ///< sent after the last empty Read
-  // Sequences, each one past the last request that it is about.
-  std::uint64_t wanted = 0;        ///< to be acknowledged
-  std::uint64_t covered = 0;       ///< covered by Reads in flight
-  std::uint64_t acknowledged = 0;  ///< acknowledged
-  std::uint64_t noted = 0;         ///< started, and counted here
-  std::uint64_t messages = 0;      ///< started, and a message
-  std::uint64_t left = 0;          ///< sent
-  // The MSNs started last.
-  std::uint32_t last_msn = 0;      ///< Sends and Immediates
-  std::uint32_t last_request = 0;  ///< Reads and atomics; counted without acknowledgements, too
+  std::size_t most = 1;      ///< largest number of empty Reads in flight
+  std::uint64_t octets = 0;  ///< octets sent after the last empty Read
+  // Sequence numbers, each just after the last request that it includes.
+  std::uint64_t wanted = 0;        ///< requests that need an acknowledgement
+  std::uint64_t covered = 0;       ///< requests that Reads in flight cover
+  std::uint64_t acknowledged = 0;  ///< requests that the peer has acknowledged
+  std::uint64_t noted = 0;         ///< started requests that have been counted here
+  std::uint64_t messages = 0;      ///< started requests that are messages
+  std::uint64_t left = 0;          ///< requests that have been sent
+  // The MSNs of the messages started last.
+  std::uint32_t last_msn = 0;      ///< MSN of Sends and Immediates
+  std::uint32_t last_request = 0;  ///< MSN of Reads and atomics; also counted if is_on is false
 
   /// Returns whether an empty Read is to be sent.
   bool is_due() const {
@@ -56,7 +56,8 @@ struct Acknowledgements {
     octets = 0;
     fill(out);
   }
-  /// The oldest empty Read is answered. Returns the sequence that it covers.
+  /// Removes the oldest empty Read, which the peer has answered. Returns the sequence up to which
+  /// it covers requests.
   std::uint64_t answered() {
     const auto covers = own.front().covers;
     std::ranges::rotate(own, own.begin() + 1);
@@ -64,8 +65,8 @@ struct Acknowledgements {
     return covers;
   }
 
-  /// An empty Read is answered without a check of its STag and TO. [RDMAP-40] [RDMAP-41] STag 1,
-  /// because some hardware refuses 0 even then.
+  /// Makes an empty Read, which peers answer without a check of its STag and TO. [RDMAP-40]
+  /// [RDMAP-41] Its STag is 1, because some hardware refuses STag 0 even then.
   static void fill(rdmap::Request& out) {
     out.opcode = rdmap::Opcode::kReadRequest;
     out.length = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompletionGate: holds completions of a queue pair back, in order, until its consumer could know
-// what happened before them; see QueuePair::announce(). Open by default. A CompletionWatcher closes
-// the fast path, so that it sees each completion.
+// CompletionGate: holds completions of a queue pair back, in order, until its application can know
+// of the events before them; see QueuePair::announce(). Completions pass by default. While there is
+// a CompletionWatcher, lets_pass() returns false, so that the watcher sees each completion.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace iwarp::verbs {
 
-/// Notified of each completion when it is made. Called under a lock: must not call back.
+/// Is notified of each completion when it is made. Called under a lock, so it must not call back.
 class CompletionWatcher {
  public:
   virtual void completed(const WorkCompletion& wc) = 0;
@@ -34,13 +34,14 @@ class CompletionGate {
     CompletionQueue::Reaped reaped;
   };
 
-  /// Without the mutex, since it is called for every completion.
+  /// Returns whether a completion may be pushed at once. Takes no mutex, because it is called for
+  /// every completion.
   bool lets_pass(WcStatus status) const {
     return passes(open_.load(std::memory_order_acquire), status);
   }
 
-  /// Returns false if the completion may be delivered after all, or if there is no memory to hold
-  /// it.
+  /// Holds a completion back. Returns false if it may be delivered after all, or if there is no
+  /// memory to hold it.
   bool hold(const Held& held) {
     const std::lock_guard lock(mutex_);
     if (watcher_ != nullptr) watcher_->completed(held.wc);
@@ -50,12 +51,12 @@ class CompletionGate {
     } catch (const std::bad_alloc&) {
       return false;
     }
-    open(Announce::kNothing);  // Nothing overtakes it.
+    open(Announce::kNothing);  // No later completion may overtake it.
     return true;
   }
 
-  /// From now on `what` passes. First gives `deliver` the held completions that may now be
-  /// delivered, oldest first, before any newer one.
+  /// Sets which completions pass from now on. First calls `deliver` for the held completions that
+  /// may now be delivered, oldest first.
   template <typename Deliver>
   void set(Announce what, Deliver deliver) {
     const std::lock_guard lock(mutex_);
@@ -72,9 +73,9 @@ class CompletionGate {
     const std::lock_guard lock(mutex_);
     return std::ranges::any_of(held_, is_request);
   }
-  /// The oldest held request was not answered: if it was flushed, it fails with kRetryExceeded.
-  /// Requests now precede receives; each of the two kinds keeps its order. Throws std::bad_alloc,
-  /// and then nothing has changed.
+  /// Gives the completion of the oldest held request the status kRetryExceeded if it was flushed.
+  /// Moves completions of requests before those of receives; both keep their order. Throws
+  /// std::bad_alloc, and then nothing has changed.
   void fail_oldest_request() {
     const std::lock_guard lock(mutex_);
     std::vector<Held> sorted;
@@ -99,7 +100,7 @@ class CompletionGate {
     what_ = what;
     open_.store(watcher_ == nullptr ? what : Announce::kNothing, std::memory_order_release);
   }
-  // The opcode of a failed receive is always kRecv.
+  // Works for failed completions, too: the opcode of a failed receive is kRecv.
   static bool is_request(const Held& held) { return held.wc.opcode != WcOpcode::kRecv; }
   static bool passes(Announce what, WcStatus status) {
     if (what == Announce::kAll) return true;
@@ -107,8 +108,8 @@ class CompletionGate {
     return what == Announce::kUnflushed || status != WcStatus::kRetryExceeded;
   }
 
-  std::atomic<Announce> open_{Announce::kAll};  ///< what_, or kNothing while there is a watcher
-  mutable std::mutex mutex_;                    ///< taken before that of a completion queue
+  std::atomic<Announce> open_{Announce::kAll};  ///< what passes; kNothing while there is a watcher
+  mutable std::mutex mutex_;                    ///< locked before the mutex of a completion queue
   Announce what_ = Announce::kAll;
   CompletionWatcher* watcher_ = nullptr;
   std::vector<Held> held_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which request the end of a stream is about: the one that failed locally, the one that the peer's
-// Terminate names, or the oldest that is outstanding.
+// Finds the request that the end of a stream is about: the request that failed locally, the request
+// that the peer's Terminate names, or the oldest outstanding request.
 #include <algorithm>
 
 #include "iwarp/rdmap/faults.hpp"
@@ -8,8 +8,8 @@
 
 namespace iwarp::verbs {
 
-// Returns whether the peer reports a misaligned atomic, which it does as a fault of the stream.
-// [EXT-10] [EXT-17]
+// Returns whether the Terminate reports a misaligned atomic, for which the RFC uses a fault of the
+// stream. [EXT-10] [EXT-17]
 bool is_misaligned(const rdmap::Terminate& terminate) {
   return terminate.fault == rdmap::kStreamCatastrophic &&
          rdmap::subject_of(terminate).kind == rdmap::Subject::Kind::kAtomic;
@@ -41,16 +41,17 @@ void SendQueue::blame(SendSlot& slot, WcStatus status) {
   qp_.note(described(slot));
 }
 
-// An error about a Read fails that Read, one about an atomic that atomic. Earlier requests that are
-// not answered are only flushed: the peer may have dropped the answer. [VRB-54] [EXT-61]
+// Fails the Read or atomic that the Terminate names. Earlier requests that are not answered are
+// only flushed, because the peer may have dropped their answers. [VRB-54] [EXT-61]
 void SendQueue::blame(const rdmap::Terminate& terminate) {
   const auto named = request_named(rdmap::subject_of(terminate));
   if (named) return blame(ring_.slot(*named), status_after(terminate));
   if (const auto done = sent_work(terminate)) qp_.note(*done);
 }
 
-// A Send or Write completes when it is sent, and its slot keeps its contents until another request
-// needs it. Under `post` no slot is refilled.
+// Finds the sent request that the Terminate names. A Send or Write completes when it is sent, but
+// its slot keeps its contents until another request uses it. While `post` is locked, no slot is
+// refilled.
 std::optional<EndedWork> SendQueue::sent_work(const rdmap::Terminate& terminate) {
   using Kind = rdmap::Subject::Kind;
   const auto subject = rdmap::subject_of(terminate);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the peer may access, checked anew for every segment.
+// The inbound half of a queue pair. What the peer may access is checked anew for every segment.
 #include "queue_pair/inbound_side.hpp"
 
 #include <algorithm>
@@ -60,17 +60,19 @@ std::expected<bytes::View, AccessError> InboundSide::read_source(Stag stag, rdma
   return bytes::View(source_.memory());
 }
 
-// The compare-exchange makes read and write one atomic step for all connections and for the
-// program's own threads. [EXT-4] [EXT-40] [EXT-42] [EXT-67]
+// Executes an atomic of the peer. The compare-exchange makes reading and writing one atomic step
+// with respect to all connections and to threads of the application. [EXT-4] [EXT-40] [EXT-42]
+// [EXT-67]
 std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::AtomicRequest& request) {
   const auto refused_for = [&](AccessError why) {
     return refused(RefusedMemory::User::kAtomic, request.stag, request.to, rdmap::kAtomicWord, why);
   };
-  // A member, because it still exists after a memory fault.
+  // The Grant is a member, because a local one would not be released after a memory fault.
   const auto judged = acquire(to_change_, request.stag, request.to, rdmap::kAtomicWord, source_);
   if (!judged) return refused_for(judged.error());
   std::byte* const memory = source_.memory().data();
-  // An aligned TO does not imply aligned memory if the base of the region is odd. [EXT-9] [EXT-15]
+  // Even if the TO is aligned, the memory is not if the region begins at an odd address. [EXT-9]
+  // [EXT-15]
   if (virtual_address(memory) % rdmap::kAtomicWord != 0) {
     source_.release();
     return refused_for(AccessError::kMisaligned);
@@ -90,7 +92,7 @@ std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::Atomi
 // Sends and Immediates ----------------------------------------------------------------------------
 
 Check InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
-  if (has_receive_) {  // Its Immediate has consumed the receive.
+  if (has_receive_) {  // The Immediate of this Send has consumed the receive.
     for (const Grant& grant : receive_grants_) out.pieces.push_back(grant.memory());
     return {};
   }
@@ -116,7 +118,7 @@ inline bool InboundSide::take_receive() {
 
 bool InboundSide::take_shared() {
   SharedReceiveQueue& srq = *qp_.init.srq;
-  // A peer that uses up the shared receives is stopped at the cap of its queue pair. [SEC-22]
+  // The cap of a queue pair keeps its peer from using up all shared receives. [SEC-22]
   const auto cap = srq.limits().per_qp;
   const auto above_cap = [&] { return cap != 0 && shared_taken_ - shared_reaped_.value() >= cap; };
   if (above_cap()) {
@@ -133,7 +135,7 @@ bool InboundSide::take_shared() {
 }
 
 inline bool InboundSide::resolve_receive(bytes::Scatter& out) {
-  assert(receive_grants_.empty());  // since the previous receive completed
+  assert(receive_grants_.empty());  // cleared when the previous receive completed
   for (const Sge& sge : receive_.sgl) {
     if (sge.length == 0) continue;
     Grant& grant = receive_grants_.emplace_back();
@@ -162,13 +164,14 @@ Check InboundSide::send_received(const rdmap::ReceivedSend& send) {
                     .immediate = send.immediate};
   if (wc.opcode == WcOpcode::kRecvSendImmediate) wc.immediate &= ~std::uint64_t{rdmap::kOfNextSend};
   if (send.invalidate) {
-    receive_grants_.clear();  // They may name the memory that was received into.
-    // After the payload was delivered, before the receive completes. [VRB-47] [RDMAP-58]
+    receive_grants_.clear();  // They may pin the STag to invalidate.
+    // Invalidate after the payload was delivered and before the receive completes. [VRB-47]
+    // [RDMAP-58]
     const auto done =
         qp_.stags.invalidate(qp_.init.pd, qp_.num, send.invalidated, true, qp_.own_driver());
     if (done == StagTable::Invalidated::kRefused) return fault(rdmap::kCannotInvalidate);
     if (done == StagTable::Invalidated::kPinned) {
-      invalidating_ = wc;  // Other users still pin it: see finish_invalidate().
+      invalidating_ = wc;  // Other users still pin the STag: see finish_invalidate().
       qp_.own_driver()->break_pins(send.invalidated);
       return {};
     }
@@ -213,7 +216,7 @@ void InboundSide::flush() {
   source_.release();
   invalidating_.reset();
   if (has_receive_) flush_receive(WcStatus::kWrFlush);
-  // Receives of an SRQ belong to other queue pairs as well. [VRB-19]
+  // Do not flush receives of an SRQ, which belong to other queue pairs as well. [VRB-19]
   if (qp_.init.srq != nullptr) return;
   while (take_receive()) flush_receive(WcStatus::kWrFlush);
 }

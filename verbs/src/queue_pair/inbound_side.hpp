@@ -25,7 +25,7 @@ class InboundSide {
         to_change_(remote(qp, Access::kRemoteAtomic)) {}
 
   ReceiveQueue& receive_queue() { return rq_; }
-  /// How many shared receives of this queue pair have been reaped.
+  /// Returns the counter of this queue pair's shared receives whose completions have been polled.
   ReapCount& shared_reaped() { return shared_reaped_; }
 
   // See rdmap::Ulp.
@@ -39,26 +39,28 @@ class InboundSide {
   bytes::Check receive_buffer(ddp::UntaggedBuffer& out);
   bytes::Check send_received(const rdmap::ReceivedSend& send);
 
-  /// Sets whether a Send waits for a receive, instead of failing, when none is posted.
+  /// Sets whether a Send waits for a receive, instead of failing, if none is posted.
   void set_hold_on_empty(bool hold) { hold_on_empty_ = hold; }
   /// Completes the receive of a Send with Invalidate whose memory was still pinned. Returns false
-  /// if it still is; then nothing more may be received.
+  /// if the memory is still pinned; then nothing more may be received.
   bool finish_invalidate() { return !invalidating_ || try_invalidate(); }
   /// Returns whether a Send has begun to arrive and its last segment has not arrived.
   bool is_mid_message() const { return has_receive_; }
-  /// The receive being filled, if any, completes with `status` after the queue pair has moved out
-  /// of RTS: a consumer that polls the error finds the state that it implies.
+  /// Makes the receive being filled, if any, complete with `status`, but only after the queue pair
+  /// has left RTS, so that an application that polls the error finds the queue pair in the state
+  /// that the error implies.
   void blame_receive(WcStatus status);
   /// Completes the receive that was blamed. Call before anything is flushed.
   void flush_blamed();
-  /// Completes the receive being filled and those posted, and unpins the memory that the peer uses.
+  /// Flushes the receive being filled and the posted receives, and unpins the memory that the peer
+  /// uses.
   void flush();
-  /// Returns whether the segment that arrives, or the receive being filled, uses `region`.
+  /// Returns whether the segment that is arriving, or the receive being filled, uses `region`.
   bool holds(const Region& region) const;
-  /// Unpins the region. Returns whether the receive being filled needs it, so that the stream has
-  /// to end.
+  /// Unpins the region. Returns whether the receive being filled needs the region, so that the
+  /// stream has to end.
   bool revoke(const Region& region);
-  /// Fails the receive being filled if it names this octet.
+  /// Fails the receive being filled if its buffers contain the octet at `address`.
   void memory_gone(const std::byte* address);
   std::uint64_t octets_placed() const { return octets_placed_; }
 
@@ -69,7 +71,7 @@ class InboundSide {
   std::expected<void, AccessError> acquire(const AccessRequest& who, Stag stag,
                                            rdmap::TaggedOffset to, std::uint32_t length,
                                            Grant& out) const;
-  /// Notes the refusal that is about to end the stream.
+  /// Stores why the peer was refused access, which is about to end the stream, and returns `why`.
   [[gnu::cold, gnu::noinline]] std::unexpected<AccessError> refused(RefusedMemory::User user,
                                                                     Stag stag,
                                                                     rdmap::TaggedOffset to,
@@ -85,12 +87,12 @@ class InboundSide {
   QpShared& qp_;
   ReceiveQueue rq_;
   const AccessRequest to_receive_;
-  const AccessRequest to_write_;   ///< for the peer
-  const AccessRequest to_read_;    ///< for the peer
+  const AccessRequest to_write_;   ///< for an RDMA Write of the peer
+  const AccessRequest to_read_;    ///< for an RDMA Read of the peer
   const AccessRequest to_change_;  ///< for an Atomic of the peer
-  PostedReceive receive_;          ///< taken for the Send that is arriving, if any
+  PostedReceive receive_;          ///< the receive being filled, if has_receive_
   bool has_receive_ = false;
-  std::optional<WcStatus> blame_;  ///< status of the receive being filled
+  std::optional<WcStatus> blame_;  ///< status with which the receive being filled is to fail
   boost::container::static_vector<Grant, bytes::kMaxSge> receive_grants_;
   /// The receive of a Send with Invalidate whose memory other users still pin.
   std::optional<WorkCompletion> invalidating_;
@@ -98,13 +100,14 @@ class InboundSide {
   ReapCount shared_reaped_;
   bool hold_on_empty_ = false;
 
-  Grant target_;  ///< of the inbound Write segment in progress
-  Grant source_;  ///< of the Read Response segment in progress
+  Grant target_;  ///< memory of the inbound Write segment in progress
+  Grant source_;  ///< memory of the Read Response segment in progress
   std::uint64_t octets_placed_ = 0;
-  /// The contiguous octets that the last Writes have placed since a message was received.
+  /// The contiguous octets that the last Writes have placed since the last message consumed a
+  /// receive.
   struct {
     Stag stag;
-    std::uint64_t end = 0;  ///< TO
+    std::uint64_t end = 0;  ///< TO just after the octets
     std::uint64_t size = 0;
   } written_;
 };

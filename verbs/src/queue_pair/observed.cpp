@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports what passes between a queue pair and its connection to the observer.
+// Reports calls between a queue pair and its connection to the observer.
 #include "queue_pair/observed.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ void ObservedUlp::tell(const MemoryUsed& use, const Result& result) {
 
 bool ObservedUlp::next_request(bool read_credit, rdmap::Request& out) {
   if (!ulp_.next_request(read_credit, out)) return false;
-  // Empty Reads ask for acknowledgements, or place nothing.
+  // Empty Reads are not reported: they ask for acknowledgements, or place no octets.
   if (out.opcode == rdmap::Opcode::kReadRequest && out.length != 0) {
     reads_.push_back({.cookie = out.cookie,
                       .sink = {.use = MemoryUse::kReadResponse,
@@ -97,7 +97,7 @@ std::expected<std::uint64_t, AccessError> ObservedUlp::atomic(const rdmap::Atomi
 }
 
 bytes::Check ObservedUlp::send_received(const rdmap::ReceivedSend& send) {
-  // Reported before the completion that it leads to.
+  // Report the use of memory before the completion that follows from it.
   if (send.length != 0)
     observer_->see(MemoryUsed{.use = MemoryUse::kReceive, .length = send.length});
   return ulp_.send_received(send);
@@ -137,7 +137,8 @@ void ObservedDriver::receive_posted() {
   behind_->receive_posted();
 }
 
-// Under `post` no slot is refilled, and the stream never writes the fields that are read here.
+// While `post` is locked, no slot is refilled, and the stream never writes the fields that are read
+// here.
 void ObservedDriver::tell_sends(bool early) {
   const std::lock_guard lock(qp_.post);
   const auto posted = ring_.posted.load(std::memory_order_acquire);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands, only where a tap observes, between the stream and its Ulp, and between the queue pair and
-// its driver. Passes every call on unchanged.
+// Observation of a connection: if the tap has an observer, objects of this file are put between the
+// stream and its Ulp and between the queue pair and its driver. They forward every call unchanged
+// and report it.
 #pragma once
 
 #include <array>
@@ -48,25 +49,26 @@ class ObservedUlp final : public rdmap::Ulp {
     std::uint64_t cookie;
     MemoryUsed sink;
   };
-  /// Reports that memory was used, or why it was refused.
+  /// Reports that memory was used, or why access to it was refused.
   template <typename Result>
   void tell(const MemoryUsed& use, const Result& result);
 
   rdmap::Ulp& ulp_;
   Observer observer_;
   std::optional<MemoryUsed> target_;
-  std::deque<Read> reads_;  ///< in flight: at most ORD
+  std::deque<Read> reads_;  ///< Reads in flight, at most ORD
 };
 
-/// Reports work that the program posts, and completions while this object exists. The queue pair
-/// notifies it, on the thread that posts.
+/// Reports the work that the application posts, and its completions, while this object exists. The
+/// thread that posts notifies this object through the queue pair.
 class ObservedDriver final : public QpDriver, private CompletionWatcher {
  public:
-  /// `ring` and `qp` outlive each call from the queue pair; `behind` is the driver.
+  /// `ring` and `qp` must outlive each call from the queue pair; `behind` is the driver to which
+  /// calls are forwarded.
   ObservedDriver(QpShared& qp, SendRing& ring, ReceiveQueue& receives,
                  std::shared_ptr<QpDriver> behind, Observer observer);
 
-  /// Reports what was posted before. Called once, when the queue pair is connected.
+  /// Reports the work that was posted before. Called once, when the queue pair is connected.
   void tell_early();
   CompletionWatcher& watcher() { return *this; }
 
@@ -94,7 +96,7 @@ class ObservedDriver final : public QpDriver, private CompletionWatcher {
   std::uint64_t receives_told_;
 };
 
-/// Of one connection: the observer, and the states reported last.
+/// The observer of one connection, and the states that were reported last.
 class Observed {
  public:
   explicit Observed(Observer observer) : observer_(std::move(observer)) {}
@@ -102,7 +104,7 @@ class Observed {
   static std::unique_ptr<Observed> by(WireTap* tap);
 
   const Observer& observer() const { return observer_; }
-  /// Returns the Ulp that the stream is to call in place of `ulp`.
+  /// Returns the Ulp that the stream has to call instead of `ulp`.
   rdmap::Ulp& between(rdmap::Ulp& ulp) { return ulp_.emplace(ulp, observer_); }
   /// Reports each state that has changed. An empty name means that there is no state yet.
   void states_are(std::string_view startup, std::string_view stream, std::string_view queue_pair);
@@ -110,7 +112,7 @@ class Observed {
  private:
   Observer observer_;
   std::optional<ObservedUlp> ulp_;
-  std::array<std::string_view, 3> told_;  ///< by Machine
+  std::array<std::string_view, 3> told_;  ///< states reported last, by Machine
 };
 
 }  // namespace iwarp::verbs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both halves of a queue pair share: its identity, its state, and what its connection
-// negotiated.
+// The members that both halves of a queue pair share: its identity, its state, and the terms that
+// its connection has negotiated.
 #pragma once
 
 #include <atomic>
@@ -26,22 +26,23 @@ struct QpShared {
   std::atomic<Access> inbound = init.inbound;
   std::atomic<QpState> state{QpState::kIdle};
   std::atomic<std::uint64_t> completions{0};
-  /// A request or a completion failed for a reason of this end, so the stream has to end.
+  /// A request or a completion failed because of this end, so the stream has to end.
   std::atomic<bool> local_failure{false};
-  std::atomic<bool> local_error{false};  ///< for query(); kept until the next connection
+  std::atomic<bool> local_error{false};  ///< for query(); keeps its value until the next connection
   CompletionGate gate;
 
   mutable bytes::Mutex post;         ///< guards posting and the members below it
-  std::shared_ptr<QpDriver> driver;  ///< while connected
-  /// Set by abort(); the connection may be over before its driver handles it.
+  std::shared_ptr<QpDriver> driver;  ///< the driver while connected, otherwise null
+  /// abort() was called. Applied when the connection ends, which may be before the driver handles
+  /// the abort.
   bool abort_asked = false;
   std::uint16_t ird = 0;
-  bool extensions = false;      ///< of the present or last connection
-  bool send_immediate = false;  ///< of the present or last connection
-  /// The consumer's ORD limit, for this and later connections.
+  bool extensions = false;      ///< RFC 7306, on the present or last connection
+  bool send_immediate = false;  ///< Send with Immediate, likewise
+  /// The application's limit of ORD, for this connection and later ones.
   std::uint16_t ord_limit = UINT16_MAX;
-  std::atomic<std::uint16_t> ord = 0;  ///< lowered by the consumer at any time
-  /// The consumer's PeerTimeouts; a negative hold means that none is set.
+  std::atomic<std::uint16_t> ord = 0;  ///< ORD; the application may lower it at any time
+  /// The application's PeerTimeouts. A negative receive_hold means that it is not set.
   std::atomic<mpa::Duration::rep> answer_limit{0};
   std::atomic<mpa::Duration::rep> receive_hold{-1};
   /// When the message that waits for a receive arrived, on mpa::Clock; 0 if none waits.
@@ -54,17 +55,18 @@ struct QpShared {
   std::optional<RefusedMemory> refused_memory;
   std::atomic<bool> completion_lost{false};  ///< a completion queue was full
 
-  /// Returns why this request of RFC 7306 cannot be sent to the peer: the peer does not support it,
-  /// or would mistake its Immediate for one that announces a Send.
+  /// Returns why a request of RFC 7306 cannot be sent to the peer: the peer does not support it, or
+  /// would take its Immediate for one that belongs to the next Send. Returns no error if it can.
   std::error_code refuses(WrOpcode opcode, std::uint64_t immediate) const;
 
-  /// For the stream's half, which alone changes the driver, and only while connected.
+  /// Returns the driver. For the stream's half while connected: only that half changes `driver`, so
+  /// it needs no lock.
   QpDriver* own_driver() const { return driver.get(); }
   std::shared_ptr<QpDriver> current_driver() const {
     const std::lock_guard lock(post);
     return driver;
   }
-  /// As current_driver(), and notes the abort under the same lock.
+  /// Returns the driver as current_driver() does, and sets abort_asked under the same lock.
   std::shared_ptr<QpDriver> driver_to_abort() {
     const std::lock_guard lock(post);
     abort_asked = driver != nullptr;
@@ -76,7 +78,8 @@ struct QpShared {
   }
   void push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
             CompletionQueue::Reaped reaped) {
-    // Called by one thread at a time: the one that holds the connection lock, or that flushes.
+    // One thread at a time calls this function: the thread that holds the connection lock, or the
+    // one that flushes.
     completions.store(completions.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (!gate.lets_pass(wc.status)) [[unlikely]]
       return push_gated({&cq, wc, notify, reaped});
@@ -96,7 +99,8 @@ struct QpShared {
       deliver(*held.cq, held.wc, held.notify, held.reaped);
     });
   }
-  /// From now on every completion passes. Held requests that failed count as reaped.
+  /// From now on every completion passes. Held completions that failed are dropped and count as
+  /// polled.
   void announce_successes() {
     gate.set(Announce::kAll, [this](const CompletionGate::Held& held) {
       if (held.wc.status == WcStatus::kSuccess) {
@@ -116,7 +120,7 @@ struct QpShared {
       on_event({.type = AsyncEventType::kCqOverflow, .qp_num = num, .object = &cq});
     }
     completion_lost = true;
-    local_failure = true;  // This queue pair is lost; others are not affected. [RDMAP-117] [SEC-29]
+    local_failure = true;  // Ends only this queue pair's stream. [RDMAP-117] [SEC-29]
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The consumer's half of a queue pair: what may be posted, and the calls that change its state
-// (verbs draft sections 6.2 and 8).
+// The application's half of a queue pair: which requests may be posted, and the calls that change
+// its state (verbs draft sections 6.2 and 8).
 #include "iwarp/verbs/queue_pair.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ bool carries_payload(WrOpcode opcode) {
          opcode == WrOpcode::kSendImmediate;
 }
 
-/// Returns whether the request is a single message of payload.
+/// Returns whether the request is one message that carries payload and nothing else.
 constexpr bool is_plain(WrOpcode opcode) {
   return opcode == WrOpcode::kSend || opcode == WrOpcode::kWrite;
 }
@@ -37,18 +37,18 @@ std::error_code check_extension(const SendWr& wr) {
 }
 
 std::error_code check_read(const SendWr& wr) {
-  // One sink buffer, whose STag is invalidated with the Read. [RDMAP-47] [VRB-48]
+  // A kReadInvalidate has one sink buffer, whose STag the Read invalidates. [RDMAP-47] [VRB-48]
   if (wr.opcode == WrOpcode::kReadInvalidate && wr.sgl.size() != 1) {
     return make_error_code(Errc::kReadNeedsOneSge);
   }
   return {};
 }
 
-// The maximum of octets that wait to be sent with later posts.
+// The largest number of octets that wait to be sent together with later posts.
 constexpr std::uint64_t kMostGathered = 128 << 10;
 
 std::uint64_t length_of(const SendWr& wr) {
-  if (wr.sgl.size() == 1) return wr.sgl.front().length;  // nearly always
+  if (wr.sgl.size() == 1) return wr.sgl.front().length;  // the usual case
   std::uint64_t length = 0;
   for (const Sge& sge : wr.sgl) length += sge.length;
   return length;
@@ -74,22 +74,24 @@ struct QueuePair::Impl {
   SendRing ring;
   StreamPort port;
   std::uint32_t seen_emptied = UINT32_MAX;  ///< times_emptied() of both CQs at the last post
-  std::uint64_t gathered = 0;               ///< octets that may be waiting for a doorbell
+  std::uint64_t gathered = 0;               ///< octets posted with Doorbell::kMayWait
 
-  // Call under qp.post. `length` is that of the payload.
+  // Functions to be called with qp.post locked. `length` is the length of the payload.
   std::error_code check(const SendWr& wr, std::uint64_t length) const;
   std::error_code make_room(std::size_t count, bool with_inline);
-  /// Fills the slot of `sequence`; does not post it.
+  /// Fills the slot of `sequence`, but does not post the request.
   void fill(std::uint64_t sequence, const SendWr& wr, std::uint64_t length);
   static void fill_other(const SendWr& wr, SendSlot& slot);
   std::error_code post(const SendWr& wr);
   /// Returns the doorbell for the last `count` requests.
   Doorbell doorbell(std::size_t count);
 
-  /// `work` posts under qp.post and returns the number of requests; then the driver is notified.
+  /// Calls `work` with qp.post locked, which posts requests and returns their number. Then notifies
+  /// the driver.
   template <typename Work>
   void ring_after(Work work);
-  /// Without a driver, flushes if the state requires it.
+  /// Notifies `driver` of posted requests. If there is none, flushes the requests if the state
+  /// requires it.
   void work_posted(QpDriver* driver, Doorbell doorbell);
   void empty_ring();
   void drop_failed() const;
@@ -142,7 +144,7 @@ std::error_code QueuePair::post_send(std::span<const SendWr> wrs, std::size_t& p
   impl_->ring_after([&] {
     for (const SendWr& wr : wrs) {
       error = impl_->post(wr);
-      if (error) break;  // Earlier ones stay posted. [VRB-41]
+      if (error) break;  // The requests before it stay posted. [VRB-41]
       ++posted;
     }
     return posted;
@@ -195,8 +197,9 @@ inline std::error_code QueuePair::Impl::post(const SendWr& wr) {
   return {};
 }
 
-// A list is a batch that the program made, so it is sent now; so is much payload, which is worth a
-// system call.
+// A single request may wait, to be coalesced with later ones, if the application has completions
+// left to poll. A list is a batch already, so it is sent now, and so are requests with enough
+// payload in total to be worth a system call.
 inline Doorbell QueuePair::Impl::doorbell(std::size_t count) {
   const auto emptied = qp.init.send_cq->times_emptied() + qp.init.recv_cq->times_emptied();
   const bool is_behind = std::exchange(seen_emptied, emptied) == emptied;
@@ -225,7 +228,7 @@ inline std::error_code QueuePair::Impl::check(const SendWr& wr, std::uint64_t le
   if (is_plain(wr.opcode) && !is_inline) return {};
   if (const auto error = check_read(wr)) return error;
   if (is_extension(wr.opcode)) {
-    // In Idle it is not known what the peer will agree to. [EXT-1]
+    // In Idle, this end does not know yet to what the peer will agree. [EXT-1]
     if (qp.state == QpState::kRts) {
       if (const auto error = qp.refuses(wr.opcode, wr.immediate)) return error;
     }
@@ -353,7 +356,7 @@ std::error_code QueuePair::terminate() {
 std::error_code QueuePair::abort() {
   while (!impl_->port.end_unconnected(false)) {
     const auto driver = impl_->qp.driver_to_abort();
-    if (driver == nullptr) continue;  // The connection is over by now.
+    if (driver == nullptr) continue;  // The connection has ended meanwhile.
     driver->abort();
     break;
   }
@@ -387,7 +390,7 @@ std::error_code QueuePair::reset() {
   return {};
 }
 
-// Frees the slots of all finished requests, including those that have no completion to reap.
+// Frees the slots of all finished requests, including requests that have no completion to poll.
 void QueuePair::Impl::empty_ring() {
   qp.init.send_cq->forget(&ring.reaped);
   const std::lock_guard lock(qp.post);
@@ -407,7 +410,7 @@ std::error_code QueuePair::set_ord(std::uint16_t ord) {
     return make_error_code(Errc::kWrongState);  // [VRB-2] [VRB-13]
   }
   if (state() == QpState::kRts && ord > qp.ord) return make_error_code(Errc::kOrdTooLarge);
-  // Takes effect on the connection in progress, too. [VRB-25]
+  // The limit applies to the present connection, too. [VRB-25]
   qp.ord_limit = ord;
   qp.ord = std::min(qp.ord.load(), ord);
   return {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts requests in the order posted, and completes them in that order, whichever finishes first.
+// Starts requests in the order posted, and completes them in the same order even if a later one is
+// finished first.
 #include "queue_pair/send_queue.hpp"
 
 #include <algorithm>
@@ -15,8 +16,8 @@ namespace iwarp::verbs {
 
 namespace {
 
-// The form of a request: the message that it is on the wire, without and with a solicited event,
-// and its completion. A local request is no message.
+// What a request becomes: its message on the wire (without and with a solicited event) and the
+// opcode of its completion. A local request has no message.
 struct Kind {
   WrOpcode opcode;
   rdmap::Opcode message;
@@ -39,7 +40,8 @@ constexpr std::array kKinds{
     Kind{WrOpcode::kFetchAdd, Opcode::kAtomicRequest, Opcode::kAtomicRequest, WcOpcode::kFetchAdd},
     Kind{WrOpcode::kCmpSwap, Opcode::kAtomicRequest, Opcode::kAtomicRequest, WcOpcode::kCmpSwap},
     Kind{WrOpcode::kImmediate, Opcode::kImmediate, Opcode::kImmediateSolicited, WcOpcode::kSend},
-    // The message of its Write or Send; the Immediate after or before it is a message of its own.
+    // `message` is that of the Write or Send; the Immediate after or before it is a message of its
+    // own.
     Kind{WrOpcode::kWriteImmediate, Opcode::kWrite, Opcode::kWrite, WcOpcode::kWrite},
     Kind{WrOpcode::kSendImmediate, Opcode::kSend, Opcode::kSendSolicited, WcOpcode::kSend},
 };
@@ -74,8 +76,8 @@ Opcode message_opcode(WrOpcode opcode, SendFlags flags) {
 }  // namespace
 
 bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
-  if (qp_.state != QpState::kRts) return false;  // In Idle no request is processed. [VRB-6]
-  if (qp_.local_failure) return false;           // No request follows a failed one. [VRB-54]
+  if (qp_.state != QpState::kRts) return false;  // Idle processes no request. [VRB-6]
+  if (qp_.local_failure) return false;  // No request starts after one that failed. [VRB-54]
   if (waits_for_memory_) retire();
   if (more_due_) return take_next(read_credit, out);
   // Requests start in order, one at a time. [VRB-43]
@@ -84,14 +86,14 @@ bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
   return slot.is_plain ? start_plain(slot, out) : next_other(read_credit, out);
 }
 
-// Starts the next request, which exists and is not plain.
+// Starts the next request. There is one, and it is not plain.
 bool SendQueue::next_other(bool read_credit, rdmap::Request& out) {
   while (started_ < ring_.posted.load(std::memory_order_acquire)) {
     SendSlot& slot = ring_.slot(started_);
     if (slot.is_plain) return start_plain(slot, out);
     if (!may_start(slot, read_credit)) return false;
     if (!kind(slot.opcode).local) return start_other(slot, out);
-    // Takes effect before any later request executes. [VRB-49]
+    // A local request takes effect before any later request is executed. [VRB-49]
     const auto done = run_local(slot);
     if (done == Local::kWait) return false;
     ++started_;
@@ -119,22 +121,23 @@ bool SendQueue::start_other(SendSlot& slot, rdmap::Request& out) {
   if (!pin_buffers(slot, slot.is_answered() ? writer_ : reader_, out.payload)) return false;
   if (slot.is_answered()) slot.msn = ++acks_.last_request;
   fill_request(slot, out);
-  out.atomic.id = static_cast<std::uint32_t>(out.cookie);  // as unique as the slot [EXT-37]
+  out.atomic.id = static_cast<std::uint32_t>(out.cookie);  // unique among slots in use [EXT-37]
   if (slot.unsent > 1) make_first(slot, out);
   return true;
 }
 
 bool SendQueue::may_start(const SendSlot& slot, bool read_credit) const {
-  // Read fence: every earlier Read and atomic is complete. [VRB-50]
+  // A read fence waits until every earlier Read and atomic is complete. [VRB-50]
   if (has(slot.flags, SendFlags::kFence) && reads_under_way_ != 0) return false;
-  // Local fence: every earlier request is complete. [VRB-50]
+  // A local fence waits until every earlier request is complete. [VRB-50]
   if (has(slot.flags, SendFlags::kLocalFence) && ring_.retired.load() != started_) {
     return false;
   }
   return !slot.is_answered() || may_read(read_credit);
 }
 
-// At its ORD the queue stalls; with ORD 0 the request fails in permitted(). [VRB-23]
+// Returns false if ORD requests are outstanding: the queue then stalls. With an ORD of 0 returns
+// true, so that the request fails in permitted(). [VRB-23]
 bool SendQueue::may_read(bool read_credit) const {
   return qp_.ord == 0 || (read_credit && reads_under_way_ < qp_.ord);
 }
@@ -159,7 +162,7 @@ SendQueue::Local SendQueue::run_local(SendSlot& slot) {
       if (done == StagTable::Invalidated::kRefused) failure = WcStatus::kMwBind;
     }
   }
-  // Busy because a peer is using the STag: wait, do not fail.
+  // kBusy means that a peer is using the STag: wait until it is unpinned instead of failing.
   busy |= error == Errc::kBusy;
   if (busy) {
     wait_for_memory(local_stag(slot));
@@ -171,9 +174,9 @@ SendQueue::Local SendQueue::run_local(SendSlot& slot) {
   return Local::kFailed;
 }
 
-// Returns whether this connection supports the request; if not, fails it without sending: Reads and
-// atomics without ORD, and requests posted in Idle for a peer that does not support RFC 7306.
-// [VRB-46] [EXT-1]
+// Returns whether the connection supports the request. If not, fails the request without sending
+// it: Reads and atomics if ORD is 0, and requests of RFC 7306 that were posted in Idle if the peer
+// does not support them. [VRB-46] [EXT-1]
 inline bool SendQueue::permitted(SendSlot& slot) {
   const bool refused = (slot.is_answered() && qp_.ord == 0) ||
                        (is_extension(slot.opcode) && qp_.refuses(slot.opcode, slot.immediate));
@@ -181,7 +184,8 @@ inline bool SendQueue::permitted(SendSlot& slot) {
   return !refused;
 }
 
-// Pins the buffers until the request is finished, and returns them in `out`.
+// Pins the buffers until the request is finished, and sets `out` to them. Returns false if it has
+// failed the request.
 inline bool SendQueue::pin_buffers(SendSlot& slot, const AccessRequest& who, bytes::Gather& out) {
   if (has(slot.flags, SendFlags::kInline)) {
     out.assign({slot.inline_data, slot.length});
@@ -189,11 +193,12 @@ inline bool SendQueue::pin_buffers(SendSlot& slot, const AccessRequest& who, byt
   }
   out.clear();
   for (const Sge& sge : slot.sgl) {
-    if (sge.length == 0) continue;  // Nothing to judge. [VRB-33]
+    if (sge.length == 0) continue;  // Its lkey is not checked. [VRB-33]
     Grant& grant = slot.grants.emplace_back();
     const auto at = virtual_address(sge.address);
     if (const auto judged = qp_.stags.acquire(who, sge.lkey, at, sge.length, grant); !judged) {
-      // The target is judged first, as if the peer had been asked.
+      // If the peer's word is misaligned, that error prevails, as it would if the peer had reported
+      // it.
       const bool misaligned = slot.is_atomic() && slot.remote.to % rdmap::kAtomicWord != 0;
       if (!misaligned) {
         qp_.note(
@@ -227,7 +232,7 @@ inline void SendQueue::fill_request(SendSlot& slot, rdmap::Request& out) {
   }
 }
 
-// Call when the buffers are pinned.
+// Sets the payload of a request whose buffers are pinned.
 void SendQueue::fill_payload(const SendSlot& slot, rdmap::Request& out) {
   if (has(slot.flags, SendFlags::kInline))
     return out.payload.assign({slot.inline_data, slot.length});
@@ -244,8 +249,8 @@ void SendQueue::make_first(const SendSlot& slot, rdmap::Request& out) {
   }
 }
 
-// Makes the next message of a request. No message of another request comes between an Immediate and
-// its Write or Send.
+// Makes the next message of a request that has several. No message of another request may come
+// between an Immediate and its Write or Send.
 bool SendQueue::take_next(bool read_credit, rdmap::Request& out) {
   out.cookie = *more_due_;
   SendSlot& slot = ring_.slot(out.cookie);
@@ -262,8 +267,8 @@ bool SendQueue::take_next(bool read_credit, rdmap::Request& out) {
   return true;
 }
 
-// Makes the Read Request for the next buffer of the sink. The consumer may have lowered ORD since
-// the previous one.
+// Makes the Read Request for the next buffer of the sink. The application may have lowered ORD
+// since the previous Read Request.
 bool SendQueue::take_next_read(SendSlot& slot, rdmap::Request& out) {
   if (!permitted(slot)) return false;
   ++reads_under_way_;
@@ -277,8 +282,8 @@ bool SendQueue::take_next_read(SendSlot& slot, rdmap::Request& out) {
   return true;
 }
 
-// Names a buffer of the sink to the peer; `part` counts the buffers that are not empty. An empty
-// Read may have no buffer.
+// Sets the sink of a Read Request to buffer `part`, counting only buffers that are not empty. An
+// empty Read may have no buffer.
 void SendQueue::fill_sink(SendSlot& slot, std::size_t part, rdmap::Request& out) {
   out.sink_stag = slot.sgl.empty() ? Stag{1} : slot.sgl[0].lkey;
   out.sink_to = {};
@@ -299,7 +304,7 @@ void SendQueue::fill_sink(SendSlot& slot, std::size_t part, rdmap::Request& out)
 
 void SendQueue::fail(SendSlot& slot, WcStatus status) {
   blame(slot, status);
-  qp_.local_failure = true;  // The stream has to end with it. [VRB-54]
+  qp_.local_failure = true;  // The stream has to end. [VRB-54]
 }
 
 void SendQueue::sent(std::uint64_t cookie) {
@@ -317,7 +322,7 @@ void SendQueue::read_done(std::uint64_t cookie) { response_done(ring_.slot(cooki
 
 void SendQueue::atomic_done(std::uint64_t cookie, std::uint64_t original) {
   SendSlot& slot = ring_.slot(cookie);
-  // A number in host byte order, whatever the alignment of the sink. [EXT-13]
+  // The sink receives the number in host byte order. It need not be aligned. [EXT-13]
   const auto octets = std::bit_cast<std::array<std::byte, sizeof original>>(original);
   bytes::begin_touch();
   bytes::place_copy(slot.grants[0].memory(), octets);
@@ -327,7 +332,7 @@ void SendQueue::atomic_done(std::uint64_t cookie, std::uint64_t original) {
 
 void SendQueue::response_done(SendSlot& slot) {
   --reads_under_way_;
-  if (--slot.unanswered != 0) return;  // A buffer of the sink still waits for its octets.
+  if (--slot.unanswered != 0) return;  // Other buffers of the sink still wait for their octets.
   octets_placed_ += slot.length;
   finish(slot);
 }
@@ -338,7 +343,8 @@ inline void SendQueue::finish(SendSlot& slot) {
   retire();
 }
 
-// Completes requests in the order posted, whichever finished first. [RDMAP-73] [VRB-43]
+// Completes finished requests in the order posted, each only after all requests before it.
+// [RDMAP-73] [VRB-43]
 void SendQueue::retire() {
   auto sequence = ring_.retired.load(std::memory_order_relaxed);
   while (sequence < started_) {
@@ -349,7 +355,7 @@ void SendQueue::retire() {
   }
 }
 
-// Read with Invalidate: the sink's STag is invalidated after placement, before the completion.
+// Invalidates the sink's STag of a Read with Invalidate, after placement and before the completion.
 // [VRB-48]
 bool SendQueue::invalidate_sink(SendSlot& slot) {
   const auto done =
@@ -362,8 +368,9 @@ bool SendQueue::invalidate_sink(SendSlot& slot) {
   return false;
 }
 
-// This end's own requests that use the STag finish by themselves. A peer may stop in the middle of
-// an FPDU or of a message and keep its pins for ever, so those are broken, once.
+// Starts to wait until an STag is unpinned. Requests of this end that use the STag finish by
+// themselves. A peer that stops in the middle of an FPDU or message would keep its pins for ever,
+// so the pins of peers are broken, once.
 void SendQueue::wait_for_memory(Stag stag) {
   if (!std::exchange(waits_for_memory_, true)) qp_.own_driver()->break_pins(stag);
 }
@@ -371,7 +378,8 @@ void SendQueue::wait_for_memory(Stag stag) {
 inline void SendQueue::complete(SendSlot& slot, std::uint64_t sequence) {
   ring_.retired.store(sequence + 1, std::memory_order_release);
   const bool failed = slot.status != WcStatus::kSuccess;
-  // A successful unsignalled request has no completion; a failed one always has. [VRB-39] [VRB-51]
+  // A successful unsignalled request has no completion; a failed request always has one. [VRB-39]
+  // [VRB-51]
   if (!failed && !qp_.init.signal_all && !has(slot.flags, SendFlags::kSignaled)) return;
   push_completion(slot, sequence);
 }
@@ -387,14 +395,15 @@ void SendQueue::push_completion(const SendSlot& slot, std::uint64_t sequence) {
 }
 
 void SendQueue::flush() {
-  const bool rests = is_idle();  // then sent requests count as done
+  const bool rests = is_idle();  // if so, sent requests count as done
   any_sent_ = false;
   waits_for_memory_ = false;
   reads_under_way_ = 0;
   more_due_.reset();
   acks_.wanted = acks_.covered;
-  // One slot may carry an error. A request that was sent after an unfinished one is flushed with
-  // it: a success would imply the success of all before it. [VRB-14] [VRB-43]
+  // At most one slot has an error. A request that was sent after an unfinished request is flushed
+  // as well, because its success would imply the success of all requests before it. [VRB-14]
+  // [VRB-43]
   bool unfinished = false;
   for (auto s = ring_.retired.load(); s < ring_.posted.load(std::memory_order_acquire); ++s) {
     SendSlot& slot = ring_.slot(s);
@@ -430,7 +439,7 @@ bool SendQueue::revoke(const Region& region, bool mid_message) {
     if (std::none_of(slot.grants.begin(), slot.grants.end(), names)) continue;
     const bool send_due = slot.opcode == WrOpcode::kSendImmediate && more_due_ == s;
     const bool unfinished = slot.is_answered() || send_due || (mid_message && s + 1 == started_);
-    if (unfinished && !needed) fail(slot, WcStatus::kLocalProtection);  // only one [VRB-14]
+    if (unfinished && !needed) fail(slot, WcStatus::kLocalProtection);  // fail only one [VRB-14]
     needed |= unfinished;
     slot.grants.clear();
   }

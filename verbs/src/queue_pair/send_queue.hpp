@@ -13,7 +13,8 @@
 
 namespace iwarp::verbs {
 
-/// Returns whether the peer refused an atomic because its target is misaligned.
+/// Returns whether a Terminate says that the peer refused an atomic because its target is
+/// misaligned.
 bool is_misaligned(const rdmap::Terminate& terminate);
 
 class SendQueue {
@@ -22,7 +23,8 @@ class SendQueue {
 
   // See rdmap::Ulp.
   bool next_request(bool read_credit, rdmap::Request& out);
-  /// The requests that this finishes complete with settle(), since often several are sent together.
+  /// Notes that the last octet of a message was sent. Requests that are finished by this complete
+  /// in settle(), because often several messages are sent together.
   void sent(std::uint64_t cookie);
   void settle() {
     if (std::exchange(any_sent_, false)) retire();
@@ -30,20 +32,22 @@ class SendQueue {
   void read_done(std::uint64_t cookie);
   void atomic_done(std::uint64_t cookie, std::uint64_t original);
 
-  // The same where the peer acknowledges, in acknowledged_sends.cpp.
-  /// Starts a new stream. `reads` is how many Reads may ask for acknowledgements at a time; with 0
-  /// the peer is not asked. `rtr` is the RTR of this end, which may have used the first MSN.
+  // The corresponding functions if the peer acknowledges requests, in acknowledged_sends.cpp.
+  /// Starts a new stream. `reads` is how many Reads may ask for acknowledgements at a time; if it
+  /// is 0, the peer is not asked. `rtr` is the RTR of this end, which may have used the first MSN.
   void open(std::size_t reads, mpa::Rtr rtr);
   bool is_acknowledged() const { return acks_.is_on; }
   bool next_acknowledged(bool read_credit, rdmap::Request& out);
   void left(std::uint64_t cookie);
   void read_answered(std::uint64_t cookie);
   void atomic_answered(std::uint64_t cookie, std::uint64_t original);
-  /// The peer holds our message with this MSN, and has delivered every message before it.
+  /// Handles the peer's claim that it has delivered every message before the one with this MSN,
+  /// which waits for a receive.
   void delivered_before(rdmap::Msn msn);
-  /// Completes what was placed before the peer's Terminate, and fails the request that it names.
+  /// Completes the requests that the peer placed before its Terminate, and fails the request that
+  /// the Terminate names.
   void judge(const rdmap::Terminate& terminate);
-  /// Fails the oldest request: no answer will come.
+  /// Fails the oldest request, because the peer will not answer.
   void peer_gone();
   /// Returns whether the peer owes an answer.
   bool awaits_answer() const { return acks_.under_way != 0 || reads_under_way_ != 0; }
@@ -51,7 +55,8 @@ class SendQueue {
   /// Returns whether the answer to a Read or atomic is still to be placed in the memory of `stag`.
   bool awaits_answer_into(Stag stag) const;
 
-  /// Returns whether every posted request is finished, or sent and needs no acknowledgement.
+  /// Returns whether every posted request is finished, or has been sent and needs no
+  /// acknowledgement.
   bool is_idle() const {
     const auto posted = ring_.posted.load(std::memory_order_acquire);
     return ring_.retired.load() == posted || ring_.rests_at.load() == posted;
@@ -67,7 +72,8 @@ class SendQueue {
     return acks_.is_due() && started_ == ring_.posted.load(std::memory_order_acquire) &&
            !waits_for_memory_ && !more_due_;
   }
-  /// Completes every posted request: the failed one with its error, later ones as flushed.
+  /// Completes every posted request: the failed request with its error, and the requests after it
+  /// as flushed.
   void flush();
   /// Fails the request that the peer's Terminate is about.
   void blame(const rdmap::Terminate& terminate);
@@ -76,13 +82,13 @@ class SendQueue {
   std::uint64_t outstanding() const {
     return is_idle() ? 0 : ring_.posted.load(std::memory_order_acquire) - ring_.retired.load();
   }
-  /// Counts a started message of the send queue.
+  /// Counts the MSN of a message that has been started.
   void note_message(const rdmap::OpcodeInfo& message);
-  /// Unpins the region where its octets are no longer needed. Returns whether some still are, so
-  /// that the stream has to end. `mid_message` says that the request started last is not all
-  /// framed.
+  /// Unpins the region for requests that no longer need its octets. Returns whether any request
+  /// still needs them, so that the stream has to end. `mid_message` says that the request started
+  /// last has not been framed completely.
   bool revoke(const Region& region, bool mid_message);
-  /// Fails the oldest request in flight that names this octet.
+  /// Fails the oldest request in flight whose buffers contain the octet at `address`.
   void memory_gone(const std::byte* address);
   std::uint64_t octets_placed() const { return octets_placed_; }
 
@@ -139,10 +145,11 @@ class SendQueue {
   const AccessRequest writer_{.pd = qp_.init.pd, .qp = qp_.num, .need = Access::kLocalWrite};
   Acknowledgements acks_;
   std::uint64_t started_ = 0;        ///< posted >= started >= retired
-  std::size_t reads_under_way_ = 0;  ///< Reads and atomics
-  /// A request of several messages that are not all taken yet: its next message goes first.
+  std::size_t reads_under_way_ = 0;  ///< Reads and atomics that are not answered
+  /// The request of which next_request() has returned some messages but not all. Its next message
+  /// is returned before any other.
   std::optional<std::uint64_t> more_due_;
-  bool any_sent_ = false;          ///< since the last settle()
+  bool any_sent_ = false;          ///< sent() was called since the last settle()
   bool waits_for_memory_ = false;  ///< an invalidate waits for other streams to unpin the STag
   std::uint64_t octets_placed_ = 0;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of a send queue, in a ring of slots. The consumer's half fills them, the stream's
-// half executes them, and three counters that only grow say how far each has come: posted >=
-// retired >= what the consumer has reaped. A slot belongs to the consumer until it is posted, then
-// to the stream until it is reaped.
+// The requests of a send queue, in a ring of slots. The application's half fills the slots and the
+// stream's half executes the requests. Three counters that only grow say how far they have come:
+// posted >= retired >= reaped, which is how far the application has polled completions. A slot
+// belongs to the application until it is posted, and then to the stream until it is reaped.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr bool is_extension(WrOpcode opcode) {
          opcode == WrOpcode::kImmediate || opcode == WrOpcode::kWriteImmediate ||
          opcode == WrOpcode::kSendImmediate;
 }
-/// Returns whether the request is two messages, one of them its Immediate.
+/// Returns whether the request consists of two messages, one of which is an Immediate.
 constexpr bool is_pair(WrOpcode opcode) {
   return opcode == WrOpcode::kWriteImmediate || opcode == WrOpcode::kSendImmediate;
 }
@@ -37,8 +37,8 @@ constexpr bool is_atomic(WrOpcode opcode) {
 constexpr bool is_read(WrOpcode opcode) {
   return opcode == WrOpcode::kRead || opcode == WrOpcode::kReadInvalidate;
 }
-/// Returns the number of Read Requests of a Read: one for each buffer of its sink, since a Read
-/// Request names one. [RDMAP-47]
+/// Returns the number of Read Requests that a Read needs: one for each buffer of the sink, because
+/// a Read Request has only one sink buffer. [RDMAP-47]
 template <typename Sges>
 int read_requests(const Sges& sink) {
   const auto count = std::ranges::count_if(sink, [](const Sge& sge) { return sge.length != 0; });
@@ -49,7 +49,7 @@ struct SendSlot {
   enum class Stage : std::uint8_t {
     kPosted,
     kStarted,
-    kLeft,  ///< sent, and waits for the peer's acknowledgement
+    kLeft,  ///< sent, but not acknowledged by the peer
     kDone,
   };
 
@@ -57,7 +57,7 @@ struct SendSlot {
   WrOpcode opcode = WrOpcode::kSend;
   SendFlags flags = SendFlags::kNone;
   Stage stage = Stage::kPosted;
-  bool is_plain = false;  ///< a Send or Write that waits for no other request
+  bool is_plain = false;  ///< a plain Send or Write that does not wait for other requests
   WcStatus status = WcStatus::kSuccess;
   std::uint32_t length = 0;
   SgeList sgl;
@@ -67,10 +67,10 @@ struct SendSlot {
   WindowBind bind;
   Atomic atomic;
   std::uint64_t immediate = 0;
-  int unsent = 1;         ///< messages that are not sent yet
-  int unanswered = 1;     ///< messages of a Read or atomic that are not answered yet
-  std::uint32_t msn = 0;  ///< of its first message, once started; the others follow
-  /// With kInline, `length` octets of payload.
+  int unsent = 1;         ///< number of messages that have not been sent
+  int unanswered = 1;     ///< Read or atomic: number of messages that have not been answered
+  std::uint32_t msn = 0;  ///< MSN of the first message, once started; the others have the next MSNs
+  /// The payload of a kInline request, `length` octets.
   std::byte* inline_data = nullptr;
   boost::container::static_vector<Grant, bytes::kMaxSge> grants;
 
@@ -79,22 +79,22 @@ struct SendSlot {
   bool is_write() const {
     return opcode == WrOpcode::kWrite || opcode == WrOpcode::kWriteImmediate;
   }
-  /// Returns whether it is, or contains, a message on the peer's Send queue.
+  /// Returns whether any message of the request uses the peer's Send queue.
   bool is_send() const {
     return opcode == WrOpcode::kSend || opcode == WrOpcode::kSendInvalidate ||
            opcode == WrOpcode::kImmediate || is_pair(opcode);
   }
-  /// Returns how many messages of the send queue it becomes.
+  /// Returns how many messages of the request use the peer's Send queue.
   unsigned sends() const {
     if (opcode == WrOpcode::kSendImmediate) return 2;
     return is_send() ? 1 : 0;
   }
-  /// Returns whether it is no message.
+  /// Returns whether the request is executed at this end, without a message.
   bool is_local() const {
     return opcode == WrOpcode::kLocalInvalidate || opcode == WrOpcode::kFastRegister ||
            opcode == WrOpcode::kBindWindow;
   }
-  /// Returns whether it completes with the peer's answer rather than when it is sent.
+  /// Returns whether the request completes when the peer has answered it, and not when it is sent.
   bool is_answered() const { return is_read() || is_atomic(); }
 };
 
@@ -109,8 +109,8 @@ class SendRing {
   std::atomic<std::uint64_t> posted{0};
   std::atomic<std::uint64_t> retired{0};
   ReapCount reaped;
-  /// The value of `posted` when all requests up to there were sent and none needed an
-  /// acknowledgement; kNever if one does.
+  /// The value of `posted` at which all requests had been sent and none needed an acknowledgement;
+  /// kNever if there is no such value.
   std::atomic<std::uint64_t> rests_at{kNever};
   static constexpr std::uint64_t kNever = UINT64_MAX;
 
@@ -118,28 +118,28 @@ class SendRing {
   std::size_t room() const {
     return max_wr_ - (posted.load(std::memory_order_relaxed) - reaped.value());
   }
-  /// Returns the slot of a sequence that was posted or prepared.
+  /// Returns the slot of a request that was posted or prepared.
   SendSlot& slot(std::uint64_t sequence) {
     const auto index = sequence & mask_;
     return (*parts_[index / kSlots].slots)[index % kSlots];
   }
-  /// Returns how many of the newest requests still have their slots.
+  /// Returns the number of slots: this many of the newest requests still have theirs.
   std::uint64_t capacity() const { return mask_ + 1; }
-  /// Allocates what the next `count` requests need, with room for inline payload if asked. Returns
-  /// false if there is no memory.
+  /// Allocates the slots of the next `count` requests, and room for inline payload if
+  /// `with_inline`. Returns false if there is no memory.
   bool prepare(std::size_t count, bool with_inline) {
     const auto end = posted.load(std::memory_order_relaxed) + count;
     return end <= prepared_[with_inline] || prepare_parts(end, with_inline);
   }
-  /// Returns where the inline payload of `sequence` goes.
+  /// Returns the memory for the inline payload of request `sequence`.
   std::byte* inline_data(std::uint64_t sequence) {
     const auto index = sequence & mask_;
     return parts_[index / kSlots].inline_data.get() + index % kSlots * max_inline_;
   }
 
  private:
-  /// A part of the ring, allocated when it is first used: many programs ask for far more than they
-  /// use.
+  /// A part of the ring. Allocated when it is first used, because many applications ask for far
+  /// more requests than they use.
   static constexpr std::size_t kSlots = 16;
   struct Part {
     std::unique_ptr<std::array<SendSlot, kSlots>> slots;
@@ -172,9 +172,10 @@ class SendRing {
 
   const std::size_t max_wr_;
   const std::size_t max_inline_;
-  const std::size_t mask_;  ///< maps a sequence to its place in the ring faster than a division
+  const std::size_t mask_;  ///< maps a sequence to its slot; faster than a division
   std::vector<Part> parts_;
-  /// Up to these sequences prepare() has allocated: without inline payload, and with.
+  /// The sequences up to which prepare() has allocated memory: [0] slots, [1] room for inline
+  /// payload.
   std::array<std::uint64_t, 2> prepared_{};
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transitions of a queue pair's state, and what each flushes (verbs draft sections 6.2 and 8).
+// The transitions of a queue pair's state, and what is flushed in each of them (verbs draft
+// sections 6.2 and 8).
 #include "queue_pair/stream_port.hpp"
 
 #include <algorithm>
@@ -54,17 +55,17 @@ bool StreamPort::open(QpDriver& driver, const Terms& terms) {
 void StreamPort::event(QpEvent event) {
   const QpState before = state();
   const auto step = bytes::step(kQpEdges, before, event);
-  assert(step);  // A missing edge is a defect of this stack. [VRB-5]
+  assert(step);  // A missing edge is a bug of this stack. [VRB-5]
   const QpState next = step.value_or(before);
   const bool over = ends_connection(event);
-  // A clean close flushes the receives, and Sends posted too late, before the queue pair is Idle
-  // again. [VRB-18] [DDP-57]
+  // A clean close flushes the receives, and requests that were posted too late, before the queue
+  // pair is Idle again. [VRB-18] [DDP-57]
   if (over && before == QpState::kClosing) flush();
   qp_.state.store(next, std::memory_order_release);
   if (flushes(next)) flush();  // [VRB-14] [RDMAP-86] [DDP-63]
   if (over) {
     qp_.gate.watch(nullptr);
-    std::shared_ptr<QpDriver> gone;  // released without the lock
+    std::shared_ptr<QpDriver> gone;  // destroyed after the lock is released
     const std::lock_guard lock(qp_.post);
     gone.swap(qp_.driver);
     if (std::exchange(qp_.abort_asked, false)) lose_link();
@@ -86,7 +87,7 @@ bool StreamPort::end_unconnected(bool unanswered) {
     const std::lock_guard lock(qp_.post);
     before = state();
     if (qp_.driver != nullptr || (unanswered && before != QpState::kIdle)) return false;
-    if (unanswered) send_.peer_gone();  // In Idle no other thread flushes.
+    if (unanswered) send_.peer_gone();  // No other thread flushes in Idle.
     lose_link();
   }
   flush_posted();
@@ -94,7 +95,7 @@ bool StreamPort::end_unconnected(bool unanswered) {
   return true;
 }
 
-// Call under the lock, without a driver.
+// Moves the queue pair to Error. Call with qp_.post locked, if there is no driver.
 void StreamPort::lose_link() {
   const QpState before = state();
   const auto next = bytes::step(kQpEdges, before, QpEvent::kLowerLayerLost);
@@ -102,7 +103,8 @@ void StreamPort::lose_link() {
   qp_.state.store(next.value_or(before), std::memory_order_release);
 }
 
-// Call after a flush, so that the event also follows the receive that was held.
+// Raises kLastReceive when a queue pair with an SRQ has entered Error. Call after a flush, so that
+// the event also follows the completion of the receive that was being filled.
 void StreamPort::tell_last_receive(QpState before) const {
   if (qp_.init.srq == nullptr || state() != QpState::kError || before == QpState::kError) return;
   qp_.async(AsyncEventType::kLastReceive);
@@ -113,7 +115,7 @@ void StreamPort::peer_fault(const rdmap::Terminate& terminate, bool departs) {
     const std::lock_guard lock(qp_.post);
     qp_.terminate_sent = terminate;
   }
-  // A Send that was too long for its buffer is the error of that receive. [VRB-38]
+  // If a Send was too long for its buffer, the receive fails. [VRB-38]
   const bool too_long = terminate.fault == ddp::kUntaggedTooLong &&
                         rdmap::subject_of(terminate).kind == rdmap::Subject::Kind::kSend;
   if (too_long) inbound_.blame_receive(WcStatus::kLocalLength);

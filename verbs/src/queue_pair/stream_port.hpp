@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamPort: all that a Connection and its RDMAP stream see of a queue pair. The stream asks it
-// for requests, receives and memory (rdmap::Ulp); the connection opens it, tells it what happens to
-// the stream, and settles with it. Owns the transitions of the queue pair's state. Call with the
-// connection lock held, or without a connection.
+// StreamPort: the functions of a queue pair that a Connection and its RDMAP stream call. The stream
+// asks for requests, receives and memory (rdmap::Ulp); the connection opens the port, reports
+// events of the stream, and calls settle(). Only the port changes the queue pair's state. Call with
+// the connection lock held, or without a connection.
 #pragma once
 
 #include "iwarp/rdmap/faults.hpp"
@@ -18,79 +18,85 @@ class StreamPort final : private rdmap::Ulp {
  public:
   StreamPort(QpShared& qp, SendRing& ring) : qp_(qp), ring_(ring), send_(qp, ring), inbound_(qp) {}
 
-  /// What the two ends negotiated, and what this end wants.
+  /// The terms that the two ends have negotiated, and options of this end.
   struct Terms {
     std::uint16_t ird = 0;
     std::uint16_t ord = 0;
-    bool extensions = false;      ///< RFC 7306
-    bool send_immediate = false;  ///< Send with Immediate, where both ends are this stack
+    bool extensions = false;      ///< both ends support RFC 7306
+    bool send_immediate = false;  ///< both ends support Send with Immediate
     bool hold_on_empty = false;   ///< a Send waits if no receive is posted, instead of failing
-    /// Reads that ask for acknowledgements: requests complete when the peer has placed them. With 0
-    /// they complete when they are sent.
+    /// How many Reads may ask for acknowledgements at a time. If not 0, requests complete when the
+    /// peer has placed them; if 0, when they are sent.
     std::size_t acknowledging_reads = 0;
     mpa::Rtr rtr = mpa::Rtr::kNone;  ///< the RTR of this end
   };
   /// Moves the queue pair from Idle to RTS. Returns false if it is not Idle, or already connected.
-  /// Keeps `driver` until the stream is over. `observed`, unless null, is told until then of work
-  /// posted and completed. The counts of the stream restart. [VRB-7]
+  /// Holds a reference to `driver` until the stream is over. Until then reports posted and
+  /// completed work to `observed`, unless it is null. Resets the counts of the stream. [VRB-7]
   bool open(QpDriver& driver, const Terms& terms, const Observed* observed);
-  /// Steps the state by `event`, then completes and flushes as the new state requires.
+  /// Steps the state machine by `event`, and then completes and flushes requests as the new state
+  /// requires.
   void event(QpEvent event);
-  /// The stream ends by a fault of the peer, which `terminate` describes. With `departs` it is sent
-  /// to the peer, and query() reports it; otherwise the connection ends without a Terminate, and
-  /// only an event carries it.
+  /// Reports that the stream ends because of a fault of the peer, which `terminate` describes. If
+  /// `departs`, the Terminate is sent to the peer, and query() returns it; otherwise the connection
+  /// ends without a Terminate, which only an event contains.
   void peer_fault(const rdmap::Terminate& terminate, bool departs);
-  /// A request or receive failed for a reason of this end; query() reports it.
+  /// Makes query() report that a request or receive failed because of this end.
   void local_error() { qp_.local_error.store(true, std::memory_order_release); }
-  /// The connection was lost, or the peer no longer answers. Call before the event that follows.
+  /// Reports that the connection was lost or the peer no longer answers. Call before the event that
+  /// follows from it.
   void peer_gone() {
     if (send_.is_acknowledged() && state() == QpState::kRts) send_.peer_gone();
   }
-  /// Moves a queue pair without a connection to Error, by kLowerLayerLost. A thread that connects
-  /// it at the same time either came first, and this returns false, or finds it in Error.
-  /// `unanswered` means that it is Idle and no peer connected.
+  /// Moves a queue pair without a connection to Error, by kLowerLayerLost. If another thread
+  /// connects it at the same time, either that thread is first and this returns false, or that
+  /// thread finds the queue pair in Error. `unanswered` limits the function to a queue pair in Idle
+  /// to which no peer connected, and fails its oldest request.
   bool end_unconnected(bool unanswered);
-  /// Returns how long the queue pair waits without a sign of the peer, if the peer owes an answer.
+  /// Returns how long the queue pair waits for a peer that owes an answer and sends nothing;
+  /// nullopt if no answer is due or there is no limit.
   std::optional<mpa::Duration> answer_limit() const;
-  /// Returns how long a Send waits for a receive, if the consumer has set it; see PeerTimeouts.
+  /// Returns how long a Send waits for a receive, if the application has set that; see
+  /// PeerTimeouts.
   std::optional<mpa::Duration> receive_hold() const;
-  /// Notes since when an arrived message waits for a receive.
+  /// Stores `now` as the time since which an arrived message waits for a receive.
   void await_receive(mpa::TimePoint now) {
     qp_.receive_awaited_since.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   }
-  /// For Connection::settle(): completes what was sent, and flushes what was posted since the queue
-  /// pair left RTS. Returns true, once, if a request failed for a reason of this end, so that the
-  /// stream has to end.
+  /// For Connection::settle(): completes requests that were sent, and flushes requests that were
+  /// posted since the queue pair left RTS. Returns true, once, if a request failed because of this
+  /// end, so that the stream has to end.
   bool settle() {
     if (qp_.state.load(std::memory_order_acquire) != QpState::kRts) flush_posted();
     send_.settle();
     return qp_.local_failure.load(std::memory_order_relaxed) && qp_.local_failure.exchange(false);
   }
-  /// Lets pending output wait for the consumer's next poll.
+  /// Delays pending output until the application polls.
   void let_posts_wait() {
     qp_.init.send_cq->let_posts_wait();
     qp_.init.recv_cq->let_posts_wait();
   }
-  /// Flushes what was posted, if the queue pair is in a state that flushes.
+  /// Flushes posted requests and receives if the queue pair is in a state that flushes.
   void flush_posted();
-  /// The region became invalid. Unpins it where its octets are no longer needed. Returns whether
-  /// some still are, so that the stream has to end. `mid_message` says that the request started
-  /// last is not all framed.
+  /// Unpins a region that became invalid where its octets are no longer needed. Returns whether any
+  /// request or receive still needs them, so that the stream has to end. `mid_message` says that
+  /// the request started last has not been framed completely.
   bool revoke(const Region& region, bool mid_message);
 
   /// Returns whether a segment or message that is arriving uses `region`.
   bool holds(const Region& region) const { return inbound_.holds(region); }
-  /// Takes the region from the peer alone. Returns whether the receive being filled needs it, so
-  /// that the stream has to end.
+  /// Ends only the peer's accesses to the region. Returns whether the receive being filled needs
+  /// it, so that the stream has to end.
   bool withdraw(const Region& region) { return inbound_.revoke(region); }
 
-  /// Registered memory is not mapped: fails the work in flight that names it.
+  /// Fails the work in flight whose buffers contain `address`, which is no longer mapped.
   void memory_gone(const std::byte* address) {
     inbound_.memory_gone(address);
     send_.memory_gone(address);
   }
 
-  /// Returns what the queue pair knows of the end, whose `cause` the connection knows.
+  /// Returns why the stream ended: `cause`, which the connection knows, and what the queue pair
+  /// knows.
   StreamEnd end(StreamEnd::Cause cause) const;
 
   // See SendQueue and InboundSide.
@@ -150,7 +156,8 @@ class StreamPort final : private rdmap::Ulp {
     return inbound_.receive_buffer(out);
   }
   bytes::Check send_received(const rdmap::ReceivedSend& send) override {
-    // Nothing is received until the memory is unpinned, so the answer would never come.
+    // Refuse to invalidate memory that an answer is to be placed in: nothing is received until the
+    // memory is unpinned, so the answer would never arrive.
     if (send.invalidate && send_.awaits_answer_into(send.invalidated)) {
       return bytes::fault(rdmap::kCannotInvalidate);
     }
@@ -167,8 +174,8 @@ class StreamPort final : private rdmap::Ulp {
   SendRing& ring_;
   SendQueue send_;
   InboundSide inbound_;
-  std::mutex
-      flushing_;  ///< serializes threads that post to a queue pair that flushes; before `post`
+  /// Serializes threads that post and then flush; locked before `post`.
+  std::mutex flushing_;
 };
 
 /// Returns the stream's half of a queue pair.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of the verbs enumerations, in the words of the verbs literature.
+// Names of the values of the verbs enumerations, as the verbs literature has them.
 #include "iwarp/verbs/types.hpp"
 
 #include <array>

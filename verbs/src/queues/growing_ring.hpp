@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring behind a queue: first in, first out. Its memory is allocated when it is needed, and
-// kept: programs often ask for a thousand times what they use, and a small ring stays in the cache.
+// The ring of a queue: first in, first out. Memory is allocated only when it is needed, and is
+// kept: applications often ask for a thousand times the capacity that they use, and a small ring
+// stays in the cache.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +17,14 @@ class GrowingRing {
   bool empty() const { return head_ == tail_; }
   std::size_t size() const { return tail_ - head_; }
   T& front() { return slots_[head_ & mask_]; }
-  /// Index 0 is the oldest.
+  /// Returns element `i`; index 0 is the oldest element.
   T& operator[](std::size_t i) { return slots_[(head_ + i) & mask_]; }
   const T& operator[](std::size_t i) const { return slots_[(head_ + i) & mask_]; }
 
-  /// Makes room for one more. Returns false, with nothing changed, if there is no memory.
+  /// Makes room for one more element. Returns false, and changes nothing, if there is no memory.
   bool make_room() { return size() != slot_count_ || grow(); }
-  /// Adds a newest element, for which there has to be room; it holds what the slot held before.
+  /// Adds a newest element, for which there has to be room. The element still has the former
+  /// contents of its slot.
   T& push_back() { return slots_[tail_++ & mask_]; }
   void pop_front(std::size_t count = 1) { head_ += count; }
   void clear() { head_ = tail_; }
@@ -54,7 +56,7 @@ class GrowingRing {
 
   std::unique_ptr<T[]> slots_;
   std::size_t slot_count_ = 0;
-  std::size_t mask_ = 0;  ///< maps a count to a slot
+  std::size_t mask_ = 0;  ///< maps head_ and tail_ to slots
   std::size_t head_ = 0;  ///< number of elements removed
   std::size_t tail_ = 0;  ///< number of elements added
 };

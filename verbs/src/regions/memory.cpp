@@ -2,8 +2,9 @@
 // The STag table: which stream may access which octets (RFC 5042 section 6, verbs draft sections
 // 7.2 to 7.10).
 //
-// Readers pin first and check afterwards; a writer first makes the entry invalid and then waits for
-// the pins. Both orders are sequentially consistent, so one of the two always sees the other.
+// A reader first pins the entry and then checks whether it is valid; a writer first makes the entry
+// invalid and then waits until it is not pinned. All these accesses are sequentially consistent, so
+// either the reader sees that the entry is invalid or the writer sees the pin.
 #include "iwarp/verbs/memory.hpp"
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 namespace iwarp::verbs {
 namespace {
 
-// How many of the most recently freed STags are not assigned again.
+// The indexes of this many STags, those destroyed most recently, are not assigned again.
 constexpr std::size_t kRetired = 1024;
 
 constexpr std::uint32_t index_of(std::uint32_t stag) { return stag >> 8; }
@@ -30,7 +31,8 @@ std::size_t table_size(std::size_t capacity) {
   return size;
 }
 
-// Sets where TOs and local addresses begin, unless the caller asked for another base. [VRB-29]
+// Sets the TO and the local address of the first byte to the defaults; create() changes them if the
+// caller asked for an iova. [VRB-29]
 void number_octets(Region& region) {
   region.local_base = virtual_address(region.address);
   region.to_base = has(region.access, Access::kZeroBased) ? 0 : region.local_base;
@@ -42,18 +44,19 @@ bool numbers_fit(const StagTable::NewRegion& what) {
   return !has(what.access, Access::kZeroBased) && (what.length == 0 || last >= *what.iova);
 }
 
-// Refuses a region that is pinned and not what was asked for.
+// Unpins a region and refuses the access with `why`.
 [[gnu::noinline]] std::expected<void, AccessError> let_go(Region& region, AccessError why) {
   region.unpin();
   return std::unexpected(why);
 }
 
-// The region is pinned and valid. A local request names octets by local address, whatever the TO
-// base.
+// Checks an access to a region that is pinned and valid, and sets `out`. A local access uses the
+// local address, a remote one the TO.
 inline std::expected<void, AccessError> judge(Region& r, const AccessRequest& who, std::uint64_t to,
                                               std::uint32_t length, Grant& out) {
-  // A PD never reaches into another, nor a stream into what is tied to another stream. The queue
-  // pair ties remote use only. [SEC-8] [SEC-9] [DDP-93] [DDP-94] [RDMAP-107] [RDMAP-108]
+  // A queue pair must not access memory of another PD, and a peer must not access memory that is
+  // tied to another queue pair. Tying does not limit local accesses. [SEC-8] [SEC-9] [DDP-93]
+  // [DDP-94] [RDMAP-107] [RDMAP-108]
   if (r.pd != who.pd) return let_go(r, AccessError::kOtherStream);
   if (who.remote && r.qp != 0 && r.qp != who.qp) return let_go(r, AccessError::kOtherStream);
   // Only the peer may use a window. [VRB-30]
@@ -62,17 +65,17 @@ inline std::expected<void, AccessError> judge(Region& r, const AccessRequest& wh
   if (to + length - 1 < to) return let_go(r, AccessError::kWraps);
   const auto base = who.remote ? r.to_base : r.local_base;
   const auto offset = to - base;
-  // Bounds hold to the octet. [SEC-12] [DDP-95] [RDMAP-109]
+  // Bounds are checked to the octet. [SEC-12] [DDP-95] [RDMAP-109]
   if (to < base || offset > r.length || length > r.length - offset) {
     return let_go(r, AccessError::kOutOfBounds);
   }
-  const Grant before = std::move(out);  // unpinned last
+  const Grant before = std::move(out);  // releases the former Grant of `out` at the end
   out = Grant(&r, {r.address + offset, length});
   return {};
 }
 
-// Returns whether the window lies inside the region and gives the peer no right that the region's
-// owner lacks.
+// Returns whether the window lies inside the region and gives the peer no right to write that the
+// region does not give to this end.
 bool can_open(const Region& region, const WindowBind& what) {
   const bool writes =
       has(what.access, Access::kRemoteWrite) || has(what.access, Access::kRemoteAtomic);
@@ -90,8 +93,8 @@ StagTable::StagTable(std::size_t capacity, std::function<std::uint32_t()> random
       random_(std::move(random)),
       mask_(table_size(capacity) - 1),
       slots_(static_cast<Region**>(std::calloc(mask_ + 1, sizeof(Region*)))) {
-  // The allocator maps a table of this size as untouched zero pages, and zeros are null pointers
-  // here: only the pages that are used take time and memory.
+  // calloc() maps a table of this size as untouched zero pages, and zeros are null pointers here,
+  // so only pages that are used cost time and memory.
   if (slots_ == nullptr) throw std::bad_alloc();
 }
 
@@ -101,7 +104,7 @@ std::expected<void, AccessError> StagTable::acquire(const AccessRequest& who, St
   Region* region = find(stag);
   if (region == nullptr) return std::unexpected(AccessError::kStagInvalid);
   region->pins.fetch_add(1);
-  // Only now is it certain that the entry cannot change.
+  // Check only after pinning: a pinned entry cannot change.
   if (!region->valid.load() || region->stag.load() != stag.value) {
     return let_go(*region, AccessError::kStagInvalid);
   }
@@ -113,8 +116,9 @@ inline Region* StagTable::find(Stag stag) const {
   return find_index(index_of(stag.value));
 }
 
-// An entry lies at most longest_probe_ slots after the one its index points at. The table is never
-// more than half full, so that is a few dozen slots, however long it has been in use.
+// Searches from the slot of `index` on. Every entry is at most longest_probe_ slots after the slot
+// of its index. The table is never more than half full, so this is a few dozen slots however long
+// the table has been in use.
 inline Region* StagTable::find_index(std::uint32_t index) const {
   std::size_t i = index & mask_;
   std::size_t n = 0;
@@ -152,7 +156,7 @@ std::expected<Region*, std::error_code> StagTable::create(const NewRegion& what)
   if (!reuse) region = storage_.emplace_back(std::make_unique<Region>()).get();
   std::uint32_t index = 0;
   do {
-    index = random_() & 0xFFFFFF;  // Anywhere in the 24 bits, never 0. [RDMAP-115] [VRB-27]
+    index = random_() & 0xFFFFFF;  // Any value of 24 bits but 0. [RDMAP-115] [VRB-27]
   } while (index == 0 || find_index(index) != nullptr);
   if (reuse) {
     region = free_.front();
@@ -191,7 +195,7 @@ std::error_code StagTable::destroy(Region* region, const std::function<void(Regi
     const std::lock_guard lock(mutex_);
     if (region->bound_windows != 0) return make_error_code(Errc::kBusy);
     region->dying = true;
-    region->valid.store(false);  // No new pins. [SEC-14] [DDP-98] [RDMAP-112]
+    region->valid.store(false);  // This prevents new pins. [SEC-14] [DDP-98] [RDMAP-112]
   }
   while (region->pins.load(std::memory_order_acquire) != 0) {
     break_pins(*region);
@@ -200,7 +204,7 @@ std::error_code StagTable::destroy(Region* region, const std::function<void(Regi
   const std::lock_guard lock(mutex_);
   free_.push_back(region);  // If this throws, the caller can try again.
   unbind(region);
-  // The entry stays in the table, so that its index is not drawn again soon. [SEC-11]
+  // The entry stays in the table, so that its index is not assigned again soon. [SEC-11]
   region->kind = Region::Kind::kFree;
   --used_;
   return {};
@@ -259,12 +263,12 @@ std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what, Waite
   unbind(window);
   window->parent = region;
   ++region->bound_windows;
-  window->qp = what.type_1 ? 0 : qp;  // Type 2: tied to this stream. [DDP-87]
+  window->qp = what.type_1 ? 0 : qp;  // Type 2 is tied to this stream. [DDP-87]
   const auto offset = virtual_address(what.address) - region->local_base;
   window->address = region->address + offset;
   window->length = what.length;
   window->access = what.access;
-  // The window's octets keep their TOs of the region.
+  // The octets of the window have the same TOs as in the region, unless the window is zero-based.
   number_octets(*window);
   if (!has(what.access, Access::kZeroBased)) {
     window->to_base = region->to_base + offset;
@@ -296,7 +300,8 @@ StagTable::Invalidated StagTable::invalidate(PdId pd, QpNum qp, Stag stag, bool 
   if (valid && region->qp != 0 && region->qp != qp) return Invalidated::kRefused;
   if (remote) {
     if (!valid) return Invalidated::kRefused;
-    // The peer may invalidate only what is tied to its stream. [RDMAP-113] [SEC-28]
+    // The peer may invalidate only STags that are tied to its stream, or have kRemoteInvalidate.
+    // [RDMAP-113] [SEC-28]
     if (region->qp == 0 && !has(region->access, Access::kRemoteInvalidate)) {
       return Invalidated::kRefused;
     }

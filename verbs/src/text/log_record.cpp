@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines of a log, and the names of its options.
+// Formats the lines of a log, and parses the names of its levels and formats.
 #include "iwarp/verbs/log_record.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<const char*, 5> kLevels{"off", "error", "warning", "info", "debug"};
 
-/// RFC 3339, UTC, with milliseconds.
+/// Returns the time as in RFC 3339, in UTC with milliseconds.
 std::string time_text(std::chrono::system_clock::time_point now) {
   using namespace std::chrono;
   const auto day = floor<days>(now);
@@ -28,7 +28,7 @@ std::string time_text(std::chrono::system_clock::time_point now) {
   return out.data();
 }
 
-/// For both formats: of printable ASCII only these two characters need a backslash.
+/// Quotes text for kLogfmt and kJson: of printable ASCII, only '"' and '\' need a backslash.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : printable(text)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sentence for each way in which a stream ends.
+// Describes each way in which a stream ends in one sentence.
 #include "iwarp/verbs/stream_end.hpp"
 
 #include <fmt/format.h>
@@ -69,7 +69,7 @@ std::string describe(const EndedWork& work) {
                      work.remote.to);
 }
 
-// Describes a message of the peer, or one of this end whose request is no longer known.
+// Describes a message of the peer, or a message of this end whose request is no longer known.
 std::string describe(const rdmap::Subject& subject) {
   using Kind = rdmap::Subject::Kind;
   const auto& segment = subject.segment;
@@ -144,7 +144,7 @@ Guidance guidance_of(rdmap::AccessError why) {
   return {};
 }
 
-// Says what is wrong with the memory, and what to do.
+// Returns what is wrong with the memory, and what to do.
 std::string verdict(const RefusedMemory& memory) {
   const bool is_local = memory.user == User::kThisEnd;
   if (memory.why == rdmap::AccessError::kNoRight) {
@@ -174,7 +174,7 @@ std::string code_of(const rdmap::Terminate& terminate) {
                      vendor_error(fault));
 }
 
-// Lists the work of this end that was in flight.
+// Returns a list of the work of this end that was in flight.
 std::string unfinished(const StreamEnd& end) {
   std::string waits;
   if (end.receive_missing) {
