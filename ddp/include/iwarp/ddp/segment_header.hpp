@@ -21,15 +21,15 @@ inline constexpr std::size_t kUntaggedHeaderSize = 18;
 //  |              TO (64)           |            |  QN (32)  |  MSN (32)  |  MO (32)  |
 /// The header of one segment, in host byte order.
 struct SegmentHeader {
-  bool tagged = false;                 ///< T [DDP-12]
-  bool last = false;                   ///< L [DDP-13]
+  bool tagged = false;                 ///< T: the payload goes to a tagged buffer [DDP-12]
+  bool last = false;                   ///< L: last segment of its message [DDP-13]
   std::uint8_t version = kDdpVersion;  ///< DV: every segment has the same version [DDP-21]
   std::uint8_t rsvd_ulp = 0;           ///< first octet of RsvdULP, tagged and untagged
   std::uint32_t rsvd_ulp_rest = 0;     ///< the other four octets, untagged only [DDP-28]
-  Stag stag;                           ///< tagged: STag
-  TaggedOffset to;                     ///< tagged: TO
-  Qn qn = 0;                           ///< untagged: QN
-  Msn msn;                             ///< untagged: MSN
+  Stag stag;                           ///< tagged: STag of the buffer
+  TaggedOffset to;                     ///< tagged: TO of this payload
+  Qn qn = 0;                           ///< untagged: QN, the queue of the message
+  Msn msn;                             ///< untagged: MSN of the message
   std::uint32_t mo = 0;                ///< untagged: MO, the offset of this payload in the message
 
   /// Returns the size of the header on the wire in octets.

@@ -55,7 +55,7 @@ class Transmitter {
  private:
   std::array<Msn, kQueues> msn_{};
   Segment segment_;  ///< start() writes the fields that all segments of a message share
-  TaggedOffset to_;  ///< tagged: of the first octet
+  TaggedOffset to_;  ///< tagged: TO of the message's first octet
   std::uint32_t length_ = 0;
   std::uint32_t offset_ = 0;
   bool idle_ = true;

@@ -33,7 +33,7 @@ enum class FrameKind : std::uint8_t { kRequest, kReply };
 /// What an end supports beyond RFC 5040. Each value includes the values before it.
 enum class Extensions : std::uint8_t {
   kNone,           ///< no extension
-  kRfc7306,        ///< atomics and Immediates
+  kRfc7306,        ///< atomics and Immediates of RFC 7306
   kSendImmediate,  ///< an Immediate may belong to the Send after it
   kAcknowledged,   ///< the end's own requests complete when its peer has acknowledged them
 };
@@ -63,9 +63,9 @@ struct StartupFrame {
   FrameKind kind = FrameKind::kRequest;
   bool markers = false;       ///< M: the sender needs markers in what it receives
   bool crc = true;            ///< C: the sender wants CRCs
-  bool rejected = false;      ///< R: only meaningful in a Reply
+  bool rejected = false;      ///< R: the Reply rejects the Request; no meaning in a Request
   bool enhanced = false;      ///< S: the private data begins with the enhanced word (RFC 6581)
-  std::uint8_t revision = 1;  ///< Rev
+  std::uint8_t revision = 1;  ///< Rev: MPA revision
   /// All PD_Length octets, the enhanced word included. In a decoded frame, a view into the input.
   bytes::View private_data;
 };

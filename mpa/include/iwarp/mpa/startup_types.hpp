@@ -65,7 +65,7 @@ struct StartupOptions {
   std::uint16_t max_ird = 128;  ///< initiator: refuses (2/0/06) a Reply that needs more
   std::uint16_t min_ord = 0;    ///< responder: rejects a Request that allows fewer [EMPA-20]
   bool negotiate_ird = true;    ///< false: sends IRD 0x3FFF; each end keeps its own (RFC 6581 9.1)
-  bool negotiate_ord = true;    ///< as negotiate_ird, for ORD
+  bool negotiate_ord = true;    ///< false: sends ORD 0x3FFF, as negotiate_ird does for the IRD
   /// Rounds the IRD down to a power of two. Kernel siw rounds its number of Reads up to a power of
   /// two, and would otherwise have more Reads outstanding than this end can answer.
   bool round_ird = false;
@@ -90,7 +90,8 @@ struct Negotiated {
   bool crc = true;  ///< framer and deframer use CRCs; the layers above do not see this [MPA-39]
   bool tx_markers = false;  ///< the peer's M bit: this end inserts markers
   bool rx_markers = false;  ///< this end's M bit: the peer inserts markers
-  /// Both ends agreed on an RTR. False as well if the peer did not echo the request for one.
+  /// Whether both ends agreed on an RTR. Also false if the peer did not echo the A bit of the
+  /// Request.
   bool peer_to_peer = false;
   /// Initiator: the RTR to send first. Responder: kNone, because it takes any first FPDU as the
   /// RTR.

@@ -45,7 +45,7 @@ inline constexpr Qn kAtomicResponseQueue = 3;  // [EXT-19]
 struct OpcodeInfo {
   Opcode opcode;
   std::string_view name;  ///< name of the message in the RFC
-  bool tagged;            ///< tagged DDP model [RDMAP-5]
+  bool tagged;            ///< the message uses tagged segments [RDMAP-5]
   Qn qn;                  ///< untagged: queue of the message [RDMAP-7]
   bool solicited;         ///< the message asks for a Solicited Event
   bool invalidates;       ///< the message carries an Invalidate STag
@@ -144,7 +144,7 @@ constexpr std::optional<Msn> held_message(Stag stag, TaggedOffset to) {
 struct ReadRequest {
   Stag sink_stag;
   TaggedOffset sink_to;
-  std::uint32_t size = 0;  ///< octets
+  std::uint32_t size = 0;  ///< octets to read
   Stag source_stag;
   TaggedOffset source_to;
   constexpr bool operator==(const ReadRequest&) const = default;

@@ -68,8 +68,8 @@ struct Subject {
   /// The kind of message.
   enum class Kind : std::uint8_t {
     kUnknown,    ///< no header was echoed, or the header of a response or Terminate
-    kWrite,      ///< RDMA Write
-    kSend,       ///< Send of any kind
+    kWrite,      ///< an RDMA Write
+    kSend,       ///< a Send of any kind
     kImmediate,  ///< Immediate Data
     kRequest,    ///< Read or Atomic Request that DDP refused
     kRead,       ///< Read Request that RDMAP refused: its RDMA header is echoed
@@ -80,9 +80,9 @@ struct Subject {
   struct Segment {
     bool last = false;
     std::uint32_t length = 0;  ///< payload octets of the segment; some peers send 0
-    ddp::Msn msn;              ///< untagged: MSN
-    ddp::Stag stag;            ///< tagged: STag
-    ddp::TaggedOffset to;      ///< tagged: TO
+    ddp::Msn msn;              ///< untagged: MSN of the message
+    ddp::Stag stag;            ///< tagged: STag of the buffer
+    ddp::TaggedOffset to;      ///< tagged: TO of the segment
   };
   /// If nullopt, `kind` was derived from DDP's error type or is kUnknown.
   std::optional<Segment> segment;

@@ -60,14 +60,14 @@ struct InboundRequest {
 
 /// A request of this end whose response has not been delivered.
 struct OutstandingRequest {
-  Opcode response = Opcode::kReadResponse;  ///< the message that answers it
+  Opcode response = Opcode::kReadResponse;  ///< opcode of the message that answers the request
   std::uint32_t id = 0;                     ///< Atomic: its Request Identifier
   Stag sink_stag;                           ///< Read: STag of the local buffer
   TaggedOffset sink_to;                     ///< Read: TO of the local buffer
   bytes::Span sink;                         ///< Read: the local buffer
   std::uint32_t length = 0;                 ///< Read: octets requested
   std::uint32_t received = 0;               ///< Read: octets that have arrived
-  std::uint64_t cookie = 0;                 ///< Request::cookie
+  std::uint64_t cookie = 0;                 ///< Request::cookie of the request
   bool internal = false;  ///< the request is an RTR, whose completion the Ulp does not see
 };
 

@@ -31,7 +31,7 @@ struct OutSegment {
   std::array<std::byte, ddp::kUntaggedHeaderSize + kMaxTerminateSize> header;
   /// Octets of the DDP header and, if there is one, of the RDMAP header.
   std::size_t header_size = 0;
-  bytes::Gather payload;      ///< valid until segment_taken()
+  bytes::Gather payload;      ///< memory of the payload, valid until segment_taken()
   bool copy_payload = false;  ///< copy `payload`, because the peer may change it before it is sent
   /// If not 0, call sent(token) when the segment's last octet has been sent.
   std::uint64_t token = 0;

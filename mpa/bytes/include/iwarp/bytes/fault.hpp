@@ -17,8 +17,8 @@ enum class Layer : std::uint8_t { kRdma = 0, kDdp = 1, kMpa = 2 };
 /// One error of the Terminate Control tables.
 struct [[nodiscard]] Fault {
   Layer layer = Layer::kRdma;
-  std::uint8_t type = 0;  ///< Error Type nibble
-  std::uint8_t code = 0;  ///< Error Code octet
+  std::uint8_t type = 0;  ///< Error Type, a nibble
+  std::uint8_t code = 0;  ///< Error Code, an octet
   const char* why = "";   ///< what is wrong, in a few words; a static string
 
   /// Compares the fields that are on the wire, and not `why`.
@@ -41,7 +41,7 @@ constexpr std::unexpected<Fault> fault(Fault f) { return std::unexpected<Fault>(
 /// segment passes several checks.
 class [[nodiscard]] Check {
  public:
-  constexpr Check() = default;  ///< passed
+  constexpr Check() = default;  ///< makes a check that passed
   // NOLINTNEXTLINE(google-explicit-constructor): std::expected converts implicitly as well
   constexpr Check(const std::unexpected<Fault>& wrong)
       : why_(wrong.error().why), triplet_(pack(wrong.error())) {}
