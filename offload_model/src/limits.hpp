@@ -14,8 +14,8 @@ double memory_limit(double bus, double copies);
 
 /// A cost approximated by fixed + slope n, without its steps.
 struct Line {
-  double fixed = 0;  ///< ns
-  double slope = 0;  ///< ns per octet
+  double fixed = 0;  ///< cost of a message of any size, in ns
+  double slope = 0;  ///< additional ns per octet
 };
 struct Lines {
   Line tx;

@@ -70,7 +70,7 @@ struct Cost {
   double total() const { return tx.total() + rx.total(); }
 };
 
-/// What the program does, in any mode.
+/// What the application does, in any mode.
 struct Workload {
   double size = 65536;   ///< octets of one message, at least 1
   double reuse = 1;      ///< transfers per registration, at least 1

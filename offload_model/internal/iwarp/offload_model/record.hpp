@@ -14,11 +14,11 @@ namespace iwarp::offload_model {
 
 /// One run.
 struct Record {
-  std::string mode;  ///< "sockets" or "iwarp"
+  std::string mode;  ///< what moved the data: "sockets" or "iwarp"
   std::string crc;   ///< "off", or the name of the CRC kernel
   bool markers = false;
   std::uint64_t size = 0;      ///< octets of one message
-  std::uint64_t messages = 0;  ///< at least 1
+  std::uint64_t messages = 0;  ///< number of messages, at least 1
   std::uint64_t fpdu = 0;  ///< iwarp: requested octets of an FPDU; 0: as many as fit one segment
   std::uint64_t read = 0;  ///< sockets: octets that a receive call asks for at most
   std::string cpus;        ///< processors of the two ends: "same", "other" or "any"

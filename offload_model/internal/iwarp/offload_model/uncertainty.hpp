@@ -52,8 +52,8 @@ Standing standing(const UncertainCrossover& crossover, double size);
 /// A prediction with one parameter lowered and raised by its uncertainty.
 struct Sensitivity {
   std::string key;
-  double low = 0;   ///< with the parameter lowered
-  double high = 0;  ///< with the parameter raised
+  double low = 0;   ///< prediction with the parameter lowered
+  double high = 0;  ///< prediction with the parameter raised
 };
 /// Returns the sensitivity to each parameter that is uncertain, largest first.
 std::vector<Sensitivity> sensitivity(const ParameterSet& set,
