@@ -16,12 +16,12 @@ enum class ConnectionState : std::uint8_t {
   kStartup,       ///< set-up: MPA Request and Reply are exchanged
   kGated,         ///< MPA is in full operation, but nothing may be sent yet [MPA-93]
   kGatedClosing,  ///< as kGated, and a close was requested
-  kOpen,          ///< octets flow both ways
+  kOpen,          ///< segments may be sent and received
   kDraining,      ///< a close was requested; posted requests are sent first [DDP-56] [RDMAP-88]
   kHalfClosed,    ///< this end's FIN is due or sent; octets that arrive are accepted [DDP-61]
   kTerminating,   ///< the stream has ended; only the rest of this end's Terminate is sent
   kTerminated,    ///< after a Terminate, this end's FIN is due or sent [RDMAP-88] [RDMAP-90]
-  kOver,          ///< TCP is to be closed, or reset
+  kOver,          ///< the driver has to close or reset TCP
 };
 std::string_view to_string(ConnectionState state);
 constexpr bool is_gated(ConnectionState state) {

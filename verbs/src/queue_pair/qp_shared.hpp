@@ -38,7 +38,7 @@ struct QpShared {
   bool abort_asked = false;
   std::uint16_t ird = 0;
   bool extensions = false;      ///< RFC 7306, on the present or last connection
-  bool send_immediate = false;  ///< Send with Immediate, likewise
+  bool send_immediate = false;  ///< Send with Immediate, on the present or last connection
   /// The application's limit of ORD, for this connection and later ones.
   std::uint16_t ord_limit = UINT16_MAX;
   std::atomic<std::uint16_t> ord = 0;  ///< ORD; the application may lower it at any time
@@ -53,7 +53,7 @@ struct QpShared {
   /// connection lock.
   std::optional<EndedWork> failed_work;
   std::optional<RefusedMemory> refused_memory;
-  std::atomic<bool> completion_lost{false};  ///< a completion queue was full
+  std::atomic<bool> completion_lost{false};  ///< because a completion queue was full
 
   /// Returns why a request of RFC 7306 cannot be sent to the peer: the peer does not support it, or
   /// would take its Immediate for one that belongs to the next Send. Returns no error if it can.

@@ -144,7 +144,7 @@ class SendQueue {
   const AccessRequest reader_{.pd = qp_.init.pd, .qp = qp_.num};
   const AccessRequest writer_{.pd = qp_.init.pd, .qp = qp_.num, .need = Access::kLocalWrite};
   Acknowledgements acks_;
-  std::uint64_t started_ = 0;        ///< posted >= started >= retired
+  std::uint64_t started_ = 0;        ///< requests started so far: posted >= started >= retired
   std::size_t reads_under_way_ = 0;  ///< Reads and atomics that are not answered
   /// The request of which next_request() has returned some messages but not all. Its next message
   /// is returned before any other.

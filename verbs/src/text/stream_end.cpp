@@ -249,7 +249,7 @@ bool is_orderly(const StreamEnd& end) {
     case Cause::kLost:
       return end.outstanding == 0;
     case Cause::kTerminateReceived:
-      return end.terminate && end.terminate->fault == mpa::kTcpLost;  // This end closed first.
+      return end.terminate && end.terminate->fault == mpa::kTcpLost;  // This end closed TCP first.
     default:
       return false;
   }

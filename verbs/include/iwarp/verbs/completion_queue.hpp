@@ -38,7 +38,7 @@ enum class Notify : std::uint8_t {
 
 /// Whether one poll returns flushed completions together with the successful ones before them.
 enum class Flushed : std::uint8_t {
-  kTogether,  ///< one poll returns both
+  kTogether,  ///< one poll may return both
   /// A poll stops before the first flushed completion that follows a successful one; the next poll
   /// returns it. An application that stops polling once it has all the completions it waits for
   /// then does not see the requests that were flushed because its peer closed.

@@ -21,8 +21,8 @@ struct Counters {
   std::uint64_t fpdus_received = 0;
   std::uint64_t markers_sent = 0;
   std::uint64_t markers_received = 0;
-  std::uint64_t pad_sent = 0;      ///< PAD octets
-  std::uint64_t pad_received = 0;  ///< PAD octets
+  std::uint64_t pad_sent = 0;      ///< PAD octets sent
+  std::uint64_t pad_received = 0;  ///< PAD octets received
   // System calls by kind, and wake-ups
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;

@@ -61,7 +61,7 @@ struct DatagramTarget {
 /// its memory must live as long as those of a SendWr.
 struct DatagramWr {
   std::uint64_t wr_id = 0;
-  SendFlags flags = SendFlags::kNone;  ///< kSignaled, kSolicited, kInline
+  SendFlags flags = SendFlags::kNone;  ///< only kSignaled, kSolicited and kInline
   std::span<const Sge> sgl;
   std::optional<std::uint32_t> immediate;
   DatagramTarget to;
@@ -89,9 +89,9 @@ struct DatagramCounters {
   std::uint64_t delivered = 0;      ///< datagrams placed in a receive
   std::uint64_t lost = 0;           ///< datagrams that the kernel dropped on arrival
   std::uint64_t unjoined = 0;       ///< interfaces on which a group could not be joined
-  std::uint64_t send_calls = 0;     ///< system calls
+  std::uint64_t send_calls = 0;     ///< system calls that send
   std::uint64_t receive_calls = 0;  ///< system calls that returned a datagram
-  std::array<std::uint64_t, kDatagramDrops> dropped{};  ///< by DatagramDrop
+  std::array<std::uint64_t, kDatagramDrops> dropped{};  ///< dropped datagrams, by DatagramDrop
   /// Returns how many datagrams were dropped for the reason `why`.
   std::uint64_t dropped_for(DatagramDrop why) const {
     return dropped[static_cast<std::size_t>(why)];

@@ -41,7 +41,7 @@ struct WorkCompleted {
   WcStatus status = WcStatus::kSuccess;
   // kSuccess
   WcOpcode opcode = WcOpcode::kSend;
-  std::uint64_t length = 0;         ///< WorkCompletion::byte_len
+  std::uint64_t length = 0;         ///< WorkCompletion::byte_len of the completion
   std::optional<Stag> invalidated;  ///< STag that the received Send invalidated
   bool operator==(const WorkCompleted&) const = default;
 };

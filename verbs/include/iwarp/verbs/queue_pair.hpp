@@ -125,10 +125,10 @@ class QueuePair final {
   /// complete. Returns nothing if the queue pair uses an SRQ. Throws std::bad_alloc.
   std::vector<PostedReceive> withdraw_receives();
 
-  QpNum num() const;      ///< its number: 24 bits, never 0
-  PdId pd() const;        ///< its protection domain
-  QpState state() const;  ///< its state at this moment
-  /// Returns a snapshot of its state and connection.
+  QpNum num() const;      ///< number of the queue pair: 24 bits, never 0
+  PdId pd() const;        ///< protection domain of the queue pair
+  QpState state() const;  ///< state at this moment
+  /// Returns a snapshot of the state and of the connection.
   QpAttributes query() const;
   /// Returns the arrival time of the message that waits for a receive, or nullopt if no message
   /// waits or a receive for it has been posted.

@@ -44,7 +44,7 @@ struct StreamEnd {
   /// The first event that made the end inevitable.
   enum class Cause : std::uint8_t {
     kNone,               ///< the stream has not ended
-    kClosed,             ///< both ends closed it
+    kClosed,             ///< both ends closed the stream
     kAborted,            ///< the application at this end terminated or aborted it
     kLocalError,         ///< a request, receive or completion of this end failed: `work`
     kTerminateSent,      ///< this end refused a message of the peer: `terminate`, `memory`

@@ -36,7 +36,7 @@ enum class WcStatus : std::uint8_t {
                           ///< receive
   kRemoteAccess,          ///< the peer terminated because of an STag, its bounds or its rights
   kRemoteOperation,       ///< the peer terminated for another reason
-  // Only with Completions::kAcknowledged.
+  // These two occur only with Completions::kAcknowledged.
   kRnrRetryExceeded,  ///< the peer posted no receive for the message in time
   kRetryExceeded,     ///< the peer was gone or did not answer in time, and had not acknowledged the
                       ///< request

@@ -53,7 +53,7 @@ struct Sge {
 /// A place in the peer's memory, as the peer advertised it.
 struct RemoteAddress {
   Stag rkey;
-  std::uint64_t to = 0;  ///< tagged offset
+  std::uint64_t to = 0;  ///< tagged offset of the first byte
   bool operator==(const RemoteAddress&) const = default;
 };
 
@@ -100,7 +100,7 @@ constexpr bool has(SendFlags set, SendFlags flag) {
 struct Registration {
   Stag stag;                      ///< STag from allocate_fast_region(), whose key is replaced
   std::uint8_t key = 0;           ///< the application's new key [VRB-26]
-  std::byte* address = nullptr;   ///< not null
+  std::byte* address = nullptr;   ///< start of the memory, not null
   std::uint64_t length = 0;       ///< bytes, at least 1
   Access access = Access::kNone;  ///< rights of the region
 };

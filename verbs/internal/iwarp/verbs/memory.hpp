@@ -64,7 +64,7 @@ class StagTable {
     PdId pd = 0;
     QpNum qp = 0;  ///< if not 0, only the peer of this queue pair may use the STag [SEC-7] [DDP-90]
     std::byte* address = nullptr;
-    std::uint64_t length = 0;  ///< bytes
+    std::uint64_t length = 0;  ///< length in bytes
     Access access = Access::kNone;
     /// If set, this number replaces the first byte's virtual address, both as its TO and as its
     /// address in an Sge.

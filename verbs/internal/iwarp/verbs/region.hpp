@@ -33,7 +33,7 @@ struct alignas(64) Region {
   };
   std::atomic<std::uint32_t> stag{0};  ///< index and key; a kFree entry keeps its last ones
   std::atomic<bool> valid{false};      ///< the STag may be used
-  std::atomic<std::uint32_t> pins{0};  ///< accesses in progress
+  std::atomic<std::uint32_t> pins{0};  ///< number of accesses in progress
   Kind kind = Kind::kFree;
   std::atomic<PdId> pd{0};
   QpNum qp = 0;                  ///< if not 0, only the peer of this queue pair may use the STag
