@@ -284,7 +284,7 @@ def same(recipe, new, old):
 
 
 def unmade_output(path, text):
-    """Fences without a language, and pictures, that neither a figure nor a measurement stands behind."""
+    """Yields the code blocks without a language, and the pictures, that no figure or measurement produces."""
     if path.parent != ROOT and "rfc-notes" not in path.relative_to(ROOT).parts:
         return
     text = FIGURE.sub(lambda found: "\n" * found[0].count("\n"), text)

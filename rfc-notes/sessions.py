@@ -75,7 +75,7 @@ class Session:
         return self.frames[key]
 
     def fields(self, frame):
-        """(row of the table of fields, value, octets, bits or None) in the order of the wire."""
+        """Yields the fields in wire order: (row of the field table, value, first offset, octets, bits or None)."""
         octets = bytes.fromhex(frame["octets"])
         for row, value, places, *bits in frame["fields"]:
             pieces = [octets[at:at + size] for at, size in zip(places[::2], places[1::2])]

@@ -66,7 +66,8 @@ inline std::optional<std::string> compare_snapshot(const std::string& path, cons
          "IWARP_UPDATE_SNAPSHOTS=1 and commit the file. The code says:\n" + text;
 }
 
-/// Compares rfc-notes/fsm/<name>.txt and .dot. Returns nullopt if both agree, else the difference.
+/// Compares rfc-notes/fsm/<name>.txt and <name>.dot with the state machine in the code. Returns
+/// nullopt if both files match it, else the difference.
 /// Use:
 ///   const auto wrong = fsm_snapshot(...);  CHECK_MESSAGE(!wrong, wrong.value_or(""));
 template <typename Edges, typename States, typename Events>

@@ -125,7 +125,7 @@ struct Direction {
   std::vector<std::byte> log;  ///< all octets ever sent
   bool fin = false;
   bool fin_delivered = false;
-  bool sent_after_fin = false;  ///< set if a connection sent where a socket would have refused
+  bool sent_after_fin = false;  ///< set if a connection sent octets behind its FIN
 };
 
 class Pair {

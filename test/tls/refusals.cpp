@@ -33,8 +33,8 @@ class Refusals {
   CmChannel told_;
 };
 
-/// The result of a connection attempt from `asking` to `serving`, of which neither program sees a
-/// connection.
+/// The result of a failed connection attempt from `asking` to `serving`: neither program is told of
+/// a connection.
 struct Failed {
   std::string client;  ///< the error that the connecting program gets
   std::string server;  ///< the reason that the listening end reports

@@ -35,7 +35,8 @@ Measurement take_measurement(const Plan& plan, const net::Address& server,
 struct ServeOptions {
   std::string host;            ///< host on which data connections are accepted
   const Test* only = nullptr;  ///< the only test to accept; null: accepts any test
-  /// Whether this process serves only one client, so that it accepts counted streams.
+  /// Whether this process serves one client only. Then it accepts counted streams: the counters are
+  /// those of the whole process.
   bool own_process = false;
   options::TlsSettings tls = {};  ///< if these enable TLS, the client must use it
 };

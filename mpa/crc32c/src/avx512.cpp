@@ -59,7 +59,8 @@ IWARP_CRC32C_AVX512 inline __m512i take(std::byte* to, const std::byte* at, std:
 /// Returns the CRC register after the 64 octets that `lanes` represent, from an all-zero register.
 IWARP_CRC32C_AVX512 inline std::uint64_t reduce(__m512i lanes) {
   const auto s = [](std::uint64_t v) { return static_cast<long long>(v); };
-  // Lanes 0, 1 and 2 move to the place of lane 3, whose multipliers are zero, so that it stays.
+  // Folds lanes 0, 1 and 2 into the position of lane 3. Lane 3 itself is not folded: its
+  // multipliers are zero, and the last argument adds it unchanged.
   const __m512i by = _mm512_set_epi64(0, 0, s(kBy128.low), s(kBy128.high), s(kBy256.low),
                                       s(kBy256.high), s(kBy384.low), s(kBy384.high));
   const __m512i moved = fold(lanes, by, _mm512_maskz_mov_epi64(0xC0, lanes));

@@ -72,7 +72,6 @@ def as_server(variant, *only):
     delay = ("--first-fpdu-delay", "100") if variant == "stock" else ()
     with Guest(variant) as guest:
         server = guest.start(f"rping -s -a {GUEST_ADDRESS} -P", LIFE)
-        # 7174 is the port as the kernel writes it.
         guest.wait_for_listener(7174)
         cases = conform(f"127.0.0.1:{guest.ports[7174]}", *delay, *only)
         del server

@@ -132,7 +132,7 @@ TEST_CASE("out of order is what comes late, not what waits for it") {
   d.give(30, 10);  // This is a duplicate.
   CHECK(d.tcp.counts().reordered == 0);
   CHECK(d.tcp.counts().repeated == 10);
-  d.give(40, 10);  // This is late, and still not in order.
+  d.give(40, 10);  // Reordered: octets 50 to 59 came first.
   CHECK(d.tcp.counts().reordered == 1);
   d.give(10, 10);
   CHECK(d.tcp.counts().reordered == 2);

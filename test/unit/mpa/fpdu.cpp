@@ -52,7 +52,7 @@ TEST_CASE("MULPDU stays inside 128..64768 at both ends [MPA-6] [MPA-51] [MPA-52]
     CHECK(mulpdu_for(65483, markers) == Mulpdu{kMaxMulpdu});
     CHECK(mulpdu_for(1U << 30, markers) == Mulpdu{kMaxMulpdu});
   }
-  // 134 mod 4 = 2, and 134 - 8 = 126 is raised to the minimum.
+  // MULPDU = EMSS - (6 + EMSS mod 4) = 134 - (6 + 2) = 126, which is raised to the minimum.
   CHECK(mulpdu_for(134, false) == Mulpdu{128});
   CHECK(mulpdu_for(136, false) == Mulpdu{130});  // 136 is the first EMSS above the lower bound.
   CHECK(mulpdu_for(64774, false) == Mulpdu{64766});

@@ -37,7 +37,7 @@ struct Acknowledgements {
   std::uint64_t wanted = 0;        ///< requests that need an acknowledgement
   std::uint64_t covered = 0;       ///< requests that Reads in flight cover
   std::uint64_t acknowledged = 0;  ///< requests that the peer has acknowledged
-  std::uint64_t noted = 0;         ///< started requests that have been counted here
+  std::uint64_t noted = 0;         ///< started requests that the fields below include
   std::uint64_t messages = 0;      ///< started requests that are messages
   std::uint64_t left = 0;          ///< requests that have been sent
   // The MSNs of the messages started last.

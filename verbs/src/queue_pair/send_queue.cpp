@@ -136,8 +136,9 @@ bool SendQueue::may_start(const SendSlot& slot, bool read_credit) const {
   return !slot.is_answered() || may_read(read_credit);
 }
 
-// Returns false if ORD requests are outstanding: the queue then stalls. With an ORD of 0 returns
-// true, so that the request fails in permitted(). [VRB-23]
+// Returns whether another Read or atomic may start. If not, because there is no read credit or the
+// ORD is used up, the queue stalls until a response arrives. With an ORD of 0 returns true, so that
+// the request fails in permitted(). [VRB-23]
 bool SendQueue::may_read(bool read_credit) const {
   return qp_.ord == 0 || (read_credit && reads_under_way_ < qp_.ord);
 }

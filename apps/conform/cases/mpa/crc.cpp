@@ -95,8 +95,8 @@ void empty_write(Script& s) {
 void first_fpdu(Script& s) {
   s.establish();
   s.fpdu(empty_read_ulpdu(s), {.crc_xor = 1});
-  // The peer must not send a Terminate either: a responder must stay silent until it has validated
-  // an FPDU.
+  // A responder must stay silent until it has validated an FPDU. A Read Response fails the case
+  // here, a Terminate in expect_end().
   s.watch([](const Segment& segment) {
     require(segment.is(rdmap::Opcode::kTerminate), "no answer", "a Read Response");
   });

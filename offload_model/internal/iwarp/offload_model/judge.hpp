@@ -67,8 +67,8 @@ struct Judgement {
   }
 };
 
-/// Compares the model with `runs`, which must include runs of sockets of at least two kinds and
-/// runs of iWARP. On failure returns a sentence that says which runs are missing.
+/// Compares the model with `runs`, which must include at least two kinds of sockets runs, and iWARP
+/// runs. If some are missing, returns a sentence that says which.
 std::expected<Judgement, std::string> judge(const std::vector<Record>& runs,
                                             const Machine& machine);
 

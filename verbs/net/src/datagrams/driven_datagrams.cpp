@@ -409,7 +409,8 @@ std::size_t DrivenDatagrams::take(Door& door, std::size_t room) {
     const auto& one = came[i];
     if (tap_ != nullptr && !one.is_cut) tell_received(door, one);
     const bool is_fitting = !one.is_cut && is_group == is_multicast(one.path.own);
-    // An unfitting datagram is passed without octets, which the core counts as malformed.
+    // Passes no octets of a datagram that was truncated, or that came to the wrong kind of socket
+    // (group or own). The core counts it as malformed.
     core_.arrived(is_fitting ? one.room.first(one.size) : bytes::Span{}, one.path);
   }
   return n;

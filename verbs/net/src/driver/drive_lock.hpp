@@ -78,9 +78,10 @@ class BasicDriveLock {
     if (!is_sent_.exchange(true)) send();
   }
 
-  /// Call with the lock held. Does `work` and the work that other threads add, then unlocks.
-  /// `turn(work)` does work and returns a Rest. A successor gets work that no other thread is
-  /// certain to do, and all work that remains after `turns` turns.
+  /// Call with the lock held. Does `work`, and the work that other threads add meanwhile, by
+  /// calling `turn(work)`, which returns what it left undone, a Rest. Then unlocks. If work remains
+  /// after `turns` turns, or no other thread is certain to do it, calls `send`, which sends another
+  /// thread to call succeed().
   template <typename Turn, typename Send>
   void drive(std::uint32_t work, int turns, Turn turn, Send send) {
     for (int done = 1;; ++done) {
