@@ -22,6 +22,7 @@ struct DrivenConnection::Active {
         client(std::move(setup.client)),
         carrier(std::move(setup.carrier)),
         core(setup.role, setup.qp, driver, setup.options, tap.get()),
+        waits(std::make_shared<SocketWaits>(worker)),
         timer(worker.context()) {}
 
   UniqueFd socket;
@@ -33,6 +34,8 @@ struct DrivenConnection::Active {
   std::unique_ptr<ConnectionClient> client;
   const std::unique_ptr<Carrier> carrier;  ///< null if MPA uses the TCP socket directly
   verbs::Connection core;
+  /// The handlers of waits share it. It must not outlive the worker, as the connection may.
+  const std::shared_ptr<SocketWaits> waits;
 
   asio::steady_timer timer;
   std::optional<verbs::TimePoint> timer_at;

@@ -39,7 +39,6 @@ DrivenConnection::DrivenConnection(Private, Registry& registry, Worker& worker, 
       local_(local_address(setup.socket.get())),
       peer_(peer_address(setup.socket.get())),
       watched_(setup.socket.get(), *this),
-      waits_(worker),
       gathered_(setup.options.gather_delay),
       qp_(setup.qp),
       is_outgoing_(setup.role == mpa::Role::kInitiator),
@@ -350,7 +349,7 @@ void DrivenConnection::finish(Close how) {
   if (a.tap != nullptr && a.socket && (reset || !a.fin_sent)) {
     a.tap->closed(true, reset, mpa::Clock::now());
   }
-  waits_.release();
+  a.waits->release();
   watched_.close();
   a.timer.cancel();
   try {
@@ -380,7 +379,7 @@ bool DrivenConnection::arm() {
   a.awaits_octets_only = mode() != DriveMode::kWorker && untimed && plain && !a.shutdown_wanted &&
                          !a.write_blocked && !a.turn_over && a.carrier == nullptr;
   if (mode() != DriveMode::kWorker) return true;
-  if (!waits_.watch(a.socket.get())) {
+  if (!a.waits->watch(a.socket.get())) {
     socket_failed();
     return false;
   }
@@ -395,8 +394,9 @@ bool DrivenConnection::arm() {
 
 // The handler also runs when the wait has been cancelled.
 void DrivenConnection::await(SocketWaits::Kind kind, std::uint32_t work) {
-  if (waits_.is_pending(kind)) return;
-  waits_.await(kind, [self = shared(), work] { self->kick(work, true); });
+  const auto& waits = active_->waits;
+  if (waits->is_pending(kind)) return;
+  waits->await(kind, [self = shared(), kept = waits, work] { self->kick(work, true); });
 }
 
 // Sets what the epoll sets that contain the socket wait for. If they cannot report all events that
@@ -438,7 +438,7 @@ inline bool DrivenConnection::arm_timer() {
 
 void DrivenConnection::mode_changed() {
   active_->awaits_octets_only = false;
-  if (mode() != DriveMode::kWorker) waits_.release();
+  if (mode() != DriveMode::kWorker) active_->waits->release();
 }
 
 }  // namespace iwarp::net

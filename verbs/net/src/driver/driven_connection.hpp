@@ -240,7 +240,6 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   std::atomic<bool> is_plain_{false};
   std::atomic<bool> is_blocked_{false};
   WatchedSocket watched_;
-  SocketWaits waits_;
   GatheredPosts gathered_;
   std::atomic<bool> in_gather_timer_{false};
   verbs::QueuePair* qp_;

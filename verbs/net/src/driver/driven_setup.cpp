@@ -83,7 +83,7 @@ UniqueFd DrivenConnection::leave() {
   Active& a = *active_;
   if (a.carrier != nullptr) return {};
   if (a.end_of_stream || !a.core.transmit_plan(1, mpa::Clock::now()).empty()) return {};
-  waits_.release();
+  a.waits->release();
   watched_.close();
   return std::move(a.socket);
 }
