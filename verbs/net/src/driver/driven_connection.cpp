@@ -214,8 +214,8 @@ std::uint32_t DrivenConnection::answer_first(std::uint32_t work, std::uint32_t a
 }
 
 // Ends the connection after memory ran out at an unknown point of a turn, and reports the end
-// unless it has been reported already. NOLINTNEXTLINE(bugprone-exception-escape): exceptions other
-// than bad_alloc end the process
+// unless it has been reported already.
+// NOLINTNEXTLINE(bugprone-exception-escape): exceptions other than bad_alloc end the process
 void DrivenConnection::give_up() noexcept {
   if (active_ == nullptr) return;
   insist([this] {
