@@ -70,7 +70,7 @@ void check_word(const char* option, const std::string& value,
 
 /// Returns the name that an option has in JSON, which includes its unit: "gather_delay_us".
 std::string name_with_unit(const options::Option& option) {
-  const auto name = json_name(option);
+  auto name = json_name(option);
   if (!option.value.is_number()) return name;
   return name + (option.value.title == "MS" ? "_ms" : "_us");
 }

@@ -24,13 +24,13 @@
 #include "careful/site.hpp"
 #include "iwarp/verbs/datagram_types.hpp"
 #include "iwarp/verbs/types.hpp"
+#include "process/settings.hpp"
 
 namespace iwarp::rdma_core {
 
 class Core;
 struct Cq;
 struct Qp;
-struct Settings;
 
 namespace careful {
 
