@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deframer: a linear staging area in front of the FPDU parser (RFC 5044 sections 4.1 to 4.4, 6). An
 // FPDU in the staging area is always contiguous, so one CRC pass covers it. Octets are moved only
-// if an FPDU would not fit behind the staged octets, and plan() limits what is read so that this is
-// rare. Only the chain of lengths determines where FPDUs begin; markers are a cross-check. [MPA-57]
-// [MPA-60]
+// if an FPDU would not fit behind the staged octets. plan() limits how much is read, so that this
+// is rare. Only the chain of ULPDU_Length values determines where FPDUs begin; markers are a
+// cross-check. [MPA-57] [MPA-60]
 #include "iwarp/mpa/deframer.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using bytes::Span;
 using bytes::View;
 
 /// Returns the largest number of pieces of a plan: all pieces of the target, two for each marker
-/// (the marker itself and the cut that it makes), and the staging area.
+/// (the marker itself, and one more because it splits a piece of the target), and the staging area.
 constexpr std::size_t max_plan(std::size_t markers) { return bytes::kMaxSge + 2 * markers + 1; }
 
 /// The progress of the FPDU at the front.
@@ -78,7 +78,7 @@ struct Deframer::State {
   DeframerOptions options;
   std::size_t capacity;
   std::unique_ptr<std::byte[]> stage;
-  std::size_t begin = 0;  ///< first octet of the FPDU at the front; while placing, of its trailer
+  std::size_t begin = 0;  ///< where the FPDU at the front begins or, in kPlacing, its trailer
   std::size_t end = 0;    ///< one past the last octet received
 
   std::vector<Span> plan;     ///< never resized after construction
@@ -99,7 +99,7 @@ struct Deframer::State {
   std::size_t last_wire_size = 0;
   /// Size of the FPDU before that, because a large message may end in a small FPDU.
   std::size_t wire_size_before = 0;
-  bool places = false;           ///< the owner has called place(): read no payload ahead
+  bool places = false;           ///< the owner has called place() before: read no payload ahead
   const Fault* fault = nullptr;  ///< in kFaulty, the rule that was broken
   DeframerCounters counters;
 };
@@ -210,7 +210,7 @@ void Deframer::place(std::size_t header_size, const bytes::Scatter& target) {
   s.counters.octets_copied += copied;
   const std::size_t trailer = s.placement.trailer_offset();
   if (s.options.crc) s.counters.octets_crced += std::min(trailer, staged.size());
-  // The staged octets after these are the trailer, or the part of it that has arrived.
+  // The staged octets from `trailer` on are the trailer, or the part of it that has arrived.
   if (staged.size() > trailer) {
     s.begin += trailer;
   } else {
@@ -228,7 +228,7 @@ void Deframer::abandon_placement() {
   s.plan_size = 0;
 }
 
-// After this, next() does not return the same FPDU again. [DDP-11]
+// After consume(), next() does not return the same FPDU again. [DDP-11]
 bool Deframer::consume() {
   State& s = *state_;
   assert(s.phase == Phase::kUlpdu || s.phase == Phase::kPlaced);
@@ -369,8 +369,8 @@ const Fault* Deframer::State::verify_placed() {
   return markers_agree(marker_at) ? nullptr : &kMarkerMismatch;
 }
 
-/// Checks each marker against the chain of lengths. Ignores the reserved 16 bits of a marker and
-/// the two low bits of FPDUPTR. [MPA-21] [MPA-23] [MPA-58] [MPA-110]
+/// Checks each marker against the chain of ULPDU_Length values. Ignores the reserved 16 bits of a
+/// marker and the two low bits of FPDUPTR. [MPA-21] [MPA-23] [MPA-58] [MPA-110]
 template <typename MarkerAt>
 bool Deframer::State::markers_agree(MarkerAt marker_at) const {
   for (std::size_t i = 0; i < fpdu.marker_count(); ++i) {

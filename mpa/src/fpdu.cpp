@@ -10,8 +10,8 @@
 namespace iwarp::mpa {
 namespace {
 
-/// The EMSS that is assumed if the EMSS is unknown: that of TCP with time stamps over an Ethernet
-/// MTU of 1500.
+/// The EMSS to assume if the caller does not know it: the EMSS of TCP with time stamps over an
+/// Ethernet MTU of 1500.
 constexpr std::size_t kGuessedEmss = 1448;
 /// Size of the length field and the CRC.
 constexpr std::size_t kFixedOverhead = kLengthFieldSize + kCrcSize;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Framer: one ring of octets and one list of pieces (RFC 5044 sections 4.1 to 4.4). All octets
-// except those of payload that is not copied are written to the ring in stream order, so that
-// octets that are adjacent in the stream are adjacent in memory and form one piece. The ring exists
-// only while something is queued. The Framer never waits and never sends.
+// Framer: one ring of octets and one list of pieces (RFC 5044 sections 4.1 to 4.4). All octets,
+// except payload that is not copied, are written to the ring in stream order. So octets that are
+// adjacent in the stream are adjacent in memory too, and form one piece. The ring exists only while
+// octets are queued. The Framer never blocks and never sends.
 #include "iwarp/mpa/framer.hpp"
 
 #include <algorithm>
@@ -37,8 +37,8 @@ constexpr std::size_t overhead(std::size_t ulpdu, bool markers) {
   return fpdu_size(ulpdu) - ulpdu + kMarkerSize * marks;
 }
 /// Returns the largest number of pieces that one FPDU adds: all pieces of the payload, two for each
-/// marker (the marker and the cut that it makes), the head, the trailer, and the cut where the ring
-/// wraps.
+/// marker (the marker itself, and one more because it splits a piece), the head, the trailer, and
+/// one more because the ring may wrap.
 constexpr std::size_t piece_bound(std::size_t ulpdu, bool markers) {
   const auto marks = markers ? max_markers(ulpdu) : 0;
   return bytes::kMaxSge + 2 * marks + 3;
@@ -56,8 +56,9 @@ struct Record {
   std::uint64_t end = 0;  ///< stream position where the FPDU ends
 };
 
-/// A copy of payload whose memory the caller takes away. It is freed when the octets up to stream
-/// position `end` have been sent.
+/// A copy of payload that detach() has made, because the caller is about to deregister or
+/// invalidate the memory. The copy is freed when all octets before stream position `end` have been
+/// sent.
 struct Detached {
   std::uint64_t end = 0;
   std::unique_ptr<std::byte[]> octets;
@@ -241,8 +242,8 @@ void Framer::drop_unsent() {
   State& s = *state_;
   while (!s.records.empty() && s.back_begin() >= s.sent_position) s.records.pop_back();
   const bool half_out = !s.records.empty() && s.records.back().end > s.sent_position;
-  // The next FPDU takes the stream position of the dropped ones, on which its markers depend.
-  // [MPA-25]
+  // The next FPDU begins where the first dropped FPDU began. The positions of its markers depend on
+  // that. [MPA-25]
   s.position = half_out ? s.records.back().end : s.sent_position;
   s.cut_pieces(s.position - s.sent_position);
 }
@@ -264,7 +265,7 @@ bool Framer::mid_fpdu() const {
 
 const FramerCounters& Framer::counters() const { return state_->counters; }
 
-/// Returns whether the FPDU is small, has no markers, and fits into the ring without a cut.
+/// Returns whether the FPDU is small, has no markers, and fits before the end of the ring.
 inline bool Framer::State::fits_in_one(std::size_t ulpdu_length) const {
   if (options.markers || ulpdu_length > kSmall) return false;
   return fpdu_size(ulpdu_length) <= ring_size - ring_next;
@@ -285,7 +286,7 @@ inline void Framer::State::append_in_one(View header, const bytes::Gather& paylo
   // Write zeros for PAD; the CRC overwrites the zeros beyond PAD. [MPA-14] [MPA-15]
   std::memcpy(at, kZeros.data(), kZeros.size());
   const auto covered = whole.size() - kCrcSize;
-  std::uint32_t value = 0;  // The field is zero without CRCs. [MPA-17]
+  std::uint32_t value = 0;  // Without CRCs, the field is zero. [MPA-17]
   if (options.crc) {
     value = crc32c::compute(whole.first(covered));
     counters.octets_crced += covered;
@@ -299,7 +300,7 @@ inline void Framer::State::append_in_one(View header, const bytes::Gather& paylo
   if (ring_next == ring_size) ring_next = 0;
 }
 
-/// Appends any FPDU: large, with markers, or across the end of the ring.
+/// Appends an FPDU that may be large, have markers, or wrap around the end of the ring.
 [[gnu::noinline]] void Framer::State::append_in_parts(View header, const bytes::Gather& payload,
                                                       std::size_t ulpdu_length, bool copied) {
   crc = 0;
@@ -374,9 +375,9 @@ void Framer::State::append_marker() {
   ++counters.markers;
 }
 
-/// Copies octets to the ring, and extends the CRC over them if `covered`. [MPA-44] If reading the
-/// octets faults, their number has not been counted, so that drop_unsent() removes all that was
-/// written.
+/// Copies octets to the ring, and extends the CRC over them if `covered`. [MPA-44] If reading
+/// `octets` faults, `position` does not include them yet, so drop_unsent() removes what was written
+/// of them.
 void Framer::State::write_ring(View octets, bool covered) {
   while (!octets.empty()) {
     const std::size_t take = std::min(octets.size(), ring_size - ring_next);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MovingQueue: a first-in, first-out queue in one piece of memory, so that its elements are a
 // contiguous range. Whenever the queue runs empty, it starts over at the beginning of its memory,
-// which therefore stays in the cache. Only make_room() grows the queue and moves its elements.
+// so it uses only a few cache lines. Only make_room() grows the queue and moves its elements.
 #pragma once
 
 #include <algorithm>

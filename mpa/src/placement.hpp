@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placement: one FPDU whose payload is received straight into its destination. Determines the
+// Placement: one FPDU whose payload is received straight into its destination. It determines the
 // memory for the next wire octets, computes the CRC over the octets received, and collects the
-// markers. The Deframer, which owns the staging area, receives "the trailer" there: PAD, CRC and a
-// marker between them. Placement checks nothing.
+// markers. The Deframer receives the trailer (PAD, CRC and a marker between them) in its staging
+// area. The Deframer also checks the CRC and the markers; Placement checks neither.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class Placement {
   /// Copies the payload among them to `target`. Returns how many octets were copied.
   std::size_t begin(const FpduLayout& layout, bool crc, std::size_t header_size,
                     const bytes::Scatter& target, bytes::View staged);
-  /// Directs the rest of the payload into memory of this object.
+  /// Directs the rest of the payload into scratch memory of this object.
   void abandon();
 
   /// Returns the wire offset where the trailer begins; every octet before it passes through here.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spare rings: a framer with nothing queued has no ring. The thread that emptied the ring keeps it
-// for the next framer that it fills, so that the ring stays in the cache of one processor however
-// many connections the thread serves in turn.
+// Spare rings: a framer has a ring only while it has octets queued. When the ring runs empty, the
+// thread keeps it for the next framer that needs a ring. So a thread that serves many connections
+// in turn uses the same few rings, which stay in the cache of its processor.
 #pragma once
 
 #include <array>
@@ -22,7 +22,8 @@ struct SpareRings {
   };
   std::array<Spare, 4> rings;
   std::uint8_t count;
-  std::uint8_t limit;  ///< largest `count`; 0 before the first ring and once the thread ends
+  /// Largest `count`; 0 until the first ring is kept and after the thread's end.
+  std::uint8_t limit;
   bool is_over;
 };
 // The TLS model lets code of a shared library access the variable without a function call.
@@ -32,8 +33,8 @@ struct SpareRings {
 /// not hold another ring.
 bool begin_to_hold();
 
-/// Returns a ring of `size` octets: the ring that this thread gave back last, if it has that size,
-/// otherwise a new ring. Throws std::bad_alloc.
+/// Returns a ring of `size` octets: the spare ring that this thread kept last, if that has this
+/// size, and otherwise a new ring. Throws std::bad_alloc.
 inline Ring take_ring(std::size_t size) {
   SpareRings& spares = spare_rings;
   if (spares.count != 0 && spares.rings[spares.count - 1U].size == size) [[likely]]
@@ -41,8 +42,8 @@ inline Ring take_ring(std::size_t size) {
   return std::make_unique_for_overwrite<std::byte[]>(size);
 }
 
-/// Keeps the ring for take_ring() on this thread, up to four rings until the thread ends. Frees any
-/// ring beyond that.
+/// Keeps the ring for take_ring() on this thread. A thread keeps at most four rings, until it ends;
+/// give_ring() frees any other ring.
 inline void give_ring(Ring ring, std::size_t size) {
   SpareRings& spares = spare_rings;
   if (spares.count == spares.limit && !begin_to_hold()) [[unlikely]]

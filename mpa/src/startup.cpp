@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPA startup of both roles: interprets the two frames (RFC 5044 section 7.1, RFC 6581). Never
-// stores more than one frame of the peer, which has at most 532 octets.
+// MPA startup of both roles: interprets the two frames (RFC 5044 section 7.1, RFC 6581). Startup
+// never stores more than one frame of the peer, which has at most 532 octets.
 #include "iwarp/mpa/startup.hpp"
 
 #include <algorithm>
@@ -60,9 +60,10 @@ void set_kinds(EnhancedWord& word, const RtrSet& kinds) {
   word.rtr_read = kinds.read;
 }
 
-/// Returns the enhanced word of a Reply without IRD and ORD. It echoes A, and has the RTR kinds
-/// that both ends support, or this end's kinds if there is none in common. If A=0, it has no kind.
-/// [EMPA-33] [EMPA-34] [EMPA-35] [EMPA-37] [EMPA-41] [EMPA-42]
+/// Returns the enhanced word of a Reply, in which IRD and ORD are still 0. The word echoes A. It
+/// has the RTR kinds that both ends support or, if they have none in common, the kinds that this
+/// end supports. If A=0, the word has no RTR kind. [EMPA-33] [EMPA-34] [EMPA-35] [EMPA-37]
+/// [EMPA-41] [EMPA-42]
 EnhancedWord rtr_answer(const PeerOffer& offer, const RtrSet& supported) {
   EnhancedWord word;
   if (!offer.peer_to_peer) return word;
@@ -133,8 +134,9 @@ std::size_t Startup::receive(bytes::View octets, TimePoint now) {
     }
     case StartupState::kAwaitDecision:
       // An initiator must send nothing between its Request and this end's Reply. [MPA-89] After the
-      // ULP's decision this is not checked: the Reply and the initiator's octets may cross, so this
-      // end cannot know whether the initiator had received the Reply when it sent them.
+      // ULP's decision, startup does not check this: the Reply and the initiator's octets may
+      // cross, so this end cannot know whether the initiator had received the Reply when it sent
+      // those octets.
       if (!octets.empty()) fail(StartupEvent::kEarlyOctets, kOctetsBehindRequest);
       return octets.size();
     case StartupState::kFailed:
@@ -150,7 +152,8 @@ std::size_t Startup::receive(bytes::View octets, TimePoint now) {
 void Startup::closed(TimePoint now) {
   handle_timeout(now);
   if (is_final(state_)) return;
-  // A responder without RFC 6581 answers an enhanced Request only by closing. [EMPA-50]
+  // A responder without RFC 6581 closes the connection when it receives an enhanced Request.
+  // [EMPA-50]
   const bool unanswered = state_ == StartupState::kAwaitReply && in_.empty();
   const bool asked = options_.revision == kEnhanced && out_sent_ == out_.size();
   fail(StartupEvent::kConnectionLost, kTcpLost, unanswered && asked);
@@ -209,7 +212,7 @@ void Startup::transmitted(std::size_t n) { out_sent_ += std::min(n, out_.size() 
 std::optional<TimePoint> Startup::timeout() const { return deadline_; }
 
 void Startup::handle_timeout(TimePoint now) {
-  // One deadline for the whole exchange: octets that trickle in do not extend it. [MPA-99]
+  // The whole exchange has one deadline, which octets that trickle in do not extend. [MPA-99]
   // [MPA-102]
   if (deadline_ && now >= *deadline_) fail(StartupEvent::kTimeout, kStartupTimeout);
 }
@@ -238,7 +241,7 @@ void Startup::fail(StartupEvent event, const Fault& fault, bool retry_plain) {
       .fault = fault, .timed_out = event == StartupEvent::kTimeout, .retry_plain = retry_plain};
 }
 
-/// Stores octets of the frame until it is complete, and no octet beyond it. [MPA-100]
+/// Stores octets until the frame is complete, and never an octet after the frame. [MPA-100]
 std::size_t Startup::collect(FrameKind kind, bytes::View octets) {
   std::size_t taken = 0;
   for (;;) {
@@ -348,8 +351,8 @@ void Startup::learn(const StartupFrame& frame, bool enhanced) {
 }
 
 /// Reads the extensions tag and removes it from the private data that the ULP gets. A Reply has a
-/// tag only if the Request had one. A rejection has no tag, so that its last octets belong to the
-/// ULP. [EXT-1]
+/// tag only if the Request had one. A rejection has no tag, so its last octets belong to the ULP.
+/// [EXT-1]
 void Startup::learn_extensions(const StartupFrame& frame) {
   const auto data = frame.private_data.subspan(private_offset_ - kStartupHeaderSize);
   const bool request = frame.kind == FrameKind::kRequest;
@@ -375,7 +378,7 @@ std::optional<Fault> Startup::agree_on_reply() {
   if (!offer_->enhanced) return std::nullopt;
   // kNoNegotiation is larger than any ORD, so the minimum is this end's ORD. [EMPA-23] [EMPA-27]
   negotiated_.ord = std::min(negotiated_.ord, offer_->ird);
-  if (offer_->ord != kNoNegotiation) {  // otherwise this end keeps its IRD [EMPA-29]
+  if (offer_->ord != kNoNegotiation) {  // if it is, this end keeps its IRD [EMPA-29]
     // The peer may not have more Reads than the application allows. [EMPA-24] [SEC-31]
     if (offer_->ord > options_.max_ird) return kInsufficientIrd;
     negotiated_.ird = std::max(negotiated_.ird, offer_->ord);  // [EMPA-22]
@@ -387,7 +390,7 @@ std::optional<Fault> Startup::agree_on_reply() {
   if (negotiated_.rtr == Rtr::kNone) return kNoMatchingRtr;  // [EMPA-39]
   negotiated_.peer_to_peer = true;                           // [EMPA-38]
   if (negotiated_.rtr == Rtr::kRead) {
-    negotiated_.ord = std::max<std::uint16_t>(negotiated_.ord, 1);  // the RTR is a Read itself
+    negotiated_.ord = std::max<std::uint16_t>(negotiated_.ord, 1);  // the RTR itself is a Read
   }
   return std::nullopt;
 }

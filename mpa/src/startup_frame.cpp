@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Codec of Request and Reply frames (RFC 5044 section 7.1.1) and of the enhanced word (RFC 6581
-// section 9). It checks only key and lengths.
+// section 9). The codec checks only the key and the lengths.
 #include "iwarp/mpa/startup_frame.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats a Fault as the requirement tables write one.
+// Formats a Fault in the notation of the requirement tables.
 #include "iwarp/bytes/fault.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets and uses the jump target for a fault in memory of the application. The target does not
-// include the signal mask, because the handler runs with the mask of the code that it interrupts.
+// guarded() sets the target of the jump that leave_touch() makes after a fault in memory of the
+// application. The target does not include the signal mask, because the handler runs with the mask
+// of the code that it interrupts.
 #include "iwarp/bytes/touch.hpp"
 
 #include <csetjmp>
@@ -12,7 +13,7 @@ constinit thread_local Touching touching;
 namespace {
 
 // __builtin_setjmp saves only the registers that it must and takes a third of the instructions of
-// the C library's setjmp. Sanitizers support only the C library's.
+// the C library's setjmp. Sanitizers support only the function of the C library.
 #if defined(__has_feature)
 #define IWARP_SANITIZER(name) __has_feature(name)
 #else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel for x86-64 with AVX-512 and VPCLMULQDQ: each step folds 256 octets into four registers
 // of four 128-bit lanes. Folding replaces a lane by a shorter polynomial with the same residue: for
-// a lane that is D bits before its partner, high * x^(64+D) + low * x^D. Short ranges go to the
-// CRC32 instruction chain.
+// a lane that is D bits before its partner, high * x^(64+D) + low * x^D. Short ranges are left to
+// the CRC32 instruction chain.
 #if defined(__x86_64__)
 #include <immintrin.h>
 
@@ -17,7 +17,7 @@ namespace iwarp::crc32c {
 namespace {
 
 constexpr std::size_t kStep = 256;
-constexpr std::size_t kMinFold = 128;  // shorter ranges: the chain is as fast
+constexpr std::size_t kMinFold = 128;  // for shorter ranges, the CRC32 instruction chain is as fast
 
 /// Multipliers that move a 128-bit lane forward by `bits`. The first octets of a lane, which are
 /// its low 64 bits, have the high powers. A reflected 64 x 64 product is one power too high, which

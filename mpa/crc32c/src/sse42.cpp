@@ -18,11 +18,11 @@ namespace iwarp::crc32c {
 namespace {
 
 constexpr std::size_t kMaxLaneWords = 128;  // 64-bit words per lane: 3 KiB in all
-constexpr std::size_t kMinLaneWords = 8;    // shorter: the products cost more than they save
+constexpr std::size_t kMinLaneWords = 8;  // in shorter lanes, the products cost more than they save
 
-/// kShift[w] moves a residue over w words when the 64-bit product is reduced by one CRC32
-/// instruction: that instruction multiplies by x^32, and the reflected product is one power too
-/// high.
+/// kShift[w] is the multiplier that moves a residue forward by w words. One CRC32 instruction then
+/// reduces the 64-bit product. The multiplier allows for the x^32 by which that instruction
+/// multiplies, and for the reflected product, which is one power of x too high.
 constexpr std::array<std::uint32_t, 2 * kMaxLaneWords + 1> make_shifts() {
   std::array<std::uint32_t, 2 * kMaxLaneWords + 1> shifts{};
   shifts[1] = x_to_the(64 - 33);
@@ -78,8 +78,8 @@ __attribute__((target("sse4.2,pclmul"), noinline)) std::uint32_t in_lanes(std::u
   return tail<kCopy>(state, to, at, left);
 }
 
-// Keeps the code for lanes in another function, so that short ranges do not pay for saving the
-// registers that the lanes need.
+// The code for lanes is in another function, so that run() need not save the registers that the
+// lanes use if the range is short.
 template <bool kCopy>
 IWARP_CRC32C_SSE std::uint32_t run(std::uint32_t crc, std::byte* to, bytes::View from) {
   const std::uint32_t state = ~crc;

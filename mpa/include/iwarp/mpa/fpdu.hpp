@@ -17,8 +17,8 @@ inline constexpr std::size_t kMarkerInterval = 512;
 inline constexpr std::size_t kMinMulpdu = 128;
 inline constexpr std::size_t kMaxMulpdu = 64768;
 
-/// The largest ULPDU that DDP may hand down. It is a type of its own so that it cannot be confused
-/// with the EMSS or the size of an FPDU.
+/// The largest ULPDU that DDP may pass to MPA. The value has a type of its own, so that it cannot
+/// be confused with the EMSS or the size of an FPDU.
 struct Mulpdu {
   std::size_t octets = kMinMulpdu;
   constexpr bool operator==(const Mulpdu&) const = default;
@@ -34,19 +34,20 @@ constexpr std::size_t fpdu_size(std::size_t ulpdu_length) {
   return kLengthFieldSize + ulpdu_length + pad_size(ulpdu_length) + kCrcSize;
 }
 
-/// Returns the CRC in the 4 octets at `field`: least significant octet first. [MPA-35] [MPA-43]
+/// Reads a CRC from the 4 octets at `field`, least significant octet first. [MPA-35] [MPA-43]
 constexpr std::uint32_t load_crc(const std::byte* field) {
   return std::byteswap(bytes::load_be<std::uint32_t>(field));
 }
-/// Returns the CRC field: least significant octet first.
+/// Returns the 4 octets of the CRC field for `crc`, least significant octet first.
 constexpr std::array<std::byte, kCrcSize> crc_octets(std::uint32_t crc) {
   std::array<std::byte, kCrcSize> field{};
   bytes::store_be(field.data(), std::byteswap(crc));
   return field;
 }
 
-/// Returns how many markers, at positions 0, 512, 1024 ..., fall into `octets` octets (markers not
-/// counted) sent from stream position `position` on. A marker at the very end is not counted.
+/// Markers are at stream positions 0, 512, 1024, and so on. Returns how many of them a sender
+/// inserts if it sends `octets` octets (markers not counted) from stream position `position` on. A
+/// marker that is due directly after the last octet does not count.
 std::size_t markers_within(std::uint64_t position, std::size_t octets);
 
 /// Returns the MULPDU for an effective maximum segment size in octets. If `emss` is 0 (unknown),

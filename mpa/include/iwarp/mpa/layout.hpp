@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// FpduLayout: the offsets of the parts of one FPDU, with markers (RFC 5044 sections 4.1 to 4.3).
-// "Wire offset" counts every octet from the first one that the CRC covers: the leading marker if
-// there is one, else ULPDU_Length. Arithmetic only; framer and deframer move the octets.
+// FpduLayout: the offsets of the parts of one FPDU, with markers (RFC 5044 sections 4.1 to 4.3). A
+// "wire offset" counts every octet from the first one that the CRC covers, which is the leading
+// marker if there is one, and ULPDU_Length otherwise. This class only computes; the framer and the
+// deframer move the octets.
 #pragma once
 
 #include <algorithm>
@@ -28,14 +29,14 @@ constexpr std::size_t to_next_marker(std::uint64_t position) {
   return static_cast<std::size_t>(-position % kMarkerInterval);
 }
 
-/// Returns the size of the leading marker of the FPDU that begins at `position`, that is of a
-/// marker directly before ULPDU_Length, which belongs to the same FPDU. Returns 0 if there is none.
-/// [MPA-29]
+/// A leading marker is a marker directly before ULPDU_Length, and belongs to the same FPDU. Returns
+/// its size if the FPDU that begins at `position` has a leading marker, and 0 otherwise. [MPA-29]
 constexpr std::size_t leading_marker_size(std::uint64_t position, bool markers) {
   return markers && to_next_marker(position) == 0 ? kMarkerSize : 0;
 }
 
-/// The layout of one FPDU. Offsets are wire offsets, sizes are octets with markers.
+/// The layout of one FPDU. All offsets are wire offsets. All sizes are in octets and include
+/// markers.
 class FpduLayout {
  public:
   FpduLayout() = default;
@@ -58,7 +59,7 @@ class FpduLayout {
   std::size_t marker_offset(std::size_t index) const {
     return first_marker_ + kMarkerInterval * index;
   }
-  /// Returns the offset of ULPDU_Length: the size of a leading marker.
+  /// Returns the offset of ULPDU_Length: the size of the leading marker, or 0 if there is none.
   std::size_t length_offset() const {
     return marker_count_ != 0 && first_marker_ == 0 ? kMarkerSize : 0;
   }
@@ -81,7 +82,7 @@ class FpduLayout {
   std::size_t end_of(std::size_t count) const {
     return count == 0 ? length_offset() + kLengthFieldSize : offset_of(count - 1) + 1;
   }
-  /// Consecutive octets that are either one marker or no marker.
+  /// A range of octets that either lies inside one marker or contains no marker octet.
   struct Run {
     std::size_t offset;
     std::size_t size;

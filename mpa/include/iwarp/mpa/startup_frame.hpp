@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPA Request and Reply frames (RFC 5044 section 7.1.1) and the RFC 6581 enhanced connection word.
-// The codec checks only the key and the lengths; Startup judges the revision and the flags.
+// The codec checks only the key and the lengths; Startup checks the revision and the flags.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ inline constexpr std::size_t kEnhancedWordSize = 4;
 /// Every known peer accepts private data of this many octets, the enhanced word included; kernel
 /// siw and cxgb4 refuse more.
 inline constexpr std::size_t kPortablePrivateData = 256;
-/// An end omits the extensions tag if the private data, with enhanced word and tag, would have more
-/// octets than this.
+/// The largest private data, in octets, that may have an extensions tag; enhanced word and tag
+/// count. If the tag would make the private data larger, the sender omits it.
 inline constexpr std::size_t kMaxTaggedPrivateData = 248;
 /// The value of IRD or ORD that means "no automatic negotiation" (RFC 6581 section 9.1).
 inline constexpr std::uint16_t kNoNegotiation = 0x3FFF;
@@ -34,17 +34,17 @@ enum class FrameKind : std::uint8_t { kRequest, kReply };
 enum class Extensions : std::uint8_t {
   kNone,           ///< no extension
   kRfc7306,        ///< atomics and Immediates of RFC 7306
-  kSendImmediate,  ///< an Immediate may belong to the Send after it
-  kAcknowledged,   ///< the end's own requests complete when its peer has acknowledged them
+  kSendImmediate,  ///< Send with Immediate: an Immediate may belong to the next Send
+  kAcknowledged,   ///< requests of this end complete when the peer has acknowledged them
 };
-/// Returns the extensions in `said` that both ends have to support, which is all but kAcknowledged:
-/// that one says only how the requests of one end complete.
+/// Returns `said` without kAcknowledged, which needs no support by the other end: it says only how
+/// the requests of one end complete.
 constexpr Extensions spoken(Extensions said) { return std::min(said, Extensions::kSendImmediate); }
 
-/// Returns the tag that an end which supports `said` (not kNone) appends to its private data. Only
-/// this stack uses such tags, see rfc-notes/decisions/0010-agreeing-on-rfc-7306.md and 0024. A
-/// Reply has another tag than a Request, so that a ULP that sends the Request's private data back
-/// agrees to nothing.
+/// Returns the tag that an end with the extensions `said` appends to its private data. `said` is
+/// not kNone. Only this stack uses such tags, see rfc-notes/decisions/0010-agreeing-on-rfc-7306.md
+/// and 0024. The tags of Requests and Replies differ, so a ULP that echoes the private data of the
+/// Request does not agree to the extensions by accident.
 constexpr std::string_view extensions_tag(FrameKind kind, Extensions said = Extensions::kRfc7306) {
   const bool request = kind == FrameKind::kRequest;
   if (said == Extensions::kAcknowledged) return request ? "7306 ack" : "ack. too";
@@ -85,7 +85,7 @@ struct EnhancedWord {
 
 /// Decodes an enhanced word, given in host byte order. Any value is valid.
 EnhancedWord decode_enhanced_word(std::uint32_t word);
-/// Returns the enhanced word in host byte order. Cuts IRD and ORD to 14 bits.
+/// Returns the enhanced word in host byte order. Truncates IRD and ORD to 14 bits.
 std::uint32_t encode(const EnhancedWord& word);
 
 /// Returns the extensions that the tag at the end of `ulp_private_data` announces, or kNone if
@@ -105,8 +105,8 @@ bool begins_with_tls(bytes::View in);
 
 /// Decodes a frame of the expected kind from the start of `in`, which may hold more octets. Fails
 /// with the fault kBadStartupFrame if an octet of the key is wrong, even if the key is incomplete,
-/// or if PD_Length is above 512. Does not judge revision and flags. [MPA-66] [MPA-68] [MPA-79]
-/// [MPA-100]
+/// or if PD_Length is above 512. Does not check the revision and the flags. [MPA-66] [MPA-68]
+/// [MPA-79] [MPA-100]
 bytes::Result<std::variant<StartupFrame, NeedOctets>> decode_startup_frame(FrameKind expected,
                                                                            bytes::View in);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input and output of MPA startup: options, the peer's offer, the outcome. Values only, see
-// startup.hpp.
+// Types of MPA startup: its options, the peer's offer and the outcome. The class Startup, which
+// uses them, is in startup.hpp.
 #pragma once
 
 #include <chrono>
@@ -42,7 +42,7 @@ struct RtrSet {
   constexpr bool operator==(const RtrSet&) const = default;
 };
 
-/// The largest IRD and ORD that the 14 bits of the enhanced word can carry: the value above it
+/// The largest IRD and ORD that the 14 bits of the enhanced word can carry. The next value, 0x3FFF,
 /// means "not negotiated". [EMPA-26]
 inline constexpr std::uint16_t kMaxReads = 0x3FFE;
 
@@ -62,19 +62,21 @@ struct StartupOptions {
   RtrSet rtr_supported;
   std::uint16_t ird = 16;  ///< inbound RDMA Reads that this end can answer at a time, at most 16382
   std::uint16_t ord = 16;  ///< outbound RDMA Reads that this end wants at a time, at most 16382
-  std::uint16_t max_ird = 128;  ///< initiator: refuses (2/0/06) a Reply that needs more
-  std::uint16_t min_ord = 0;    ///< responder: rejects a Request that allows fewer [EMPA-20]
-  bool negotiate_ird = true;    ///< false: sends IRD 0x3FFF; each end keeps its own (RFC 6581 9.1)
-  bool negotiate_ord = true;    ///< false: sends ORD 0x3FFF, as negotiate_ird does for the IRD
+  std::uint16_t max_ird = 128;  ///< initiator: refuses a Reply that needs a larger IRD (2/0/06)
+  std::uint16_t min_ord = 0;    ///< responder: rejects a Request with a smaller IRD [EMPA-20]
+  bool negotiate_ird = true;  ///< false: sends IRD 0x3FFF, so each end keeps its IRD (RFC 6581 9.1)
+  bool negotiate_ord = true;  ///< false: sends ORD 0x3FFF, so each end keeps its ORD
   /// Rounds the IRD down to a power of two. Kernel siw rounds its number of Reads up to a power of
   /// two, and would otherwise have more Reads outstanding than this end can answer.
   bool round_ird = false;
   /// Initiator: appends the tag of RFC 7306 to the ULP's private data, if there is room for it.
-  /// Responder: answers a tag with a tag. The extensions are agreed on if both frames have a tag. A
-  /// peer that does not know the tag sees 8 more octets of private data. See extensions_tag().
+  /// Responder: appends a tag to the Reply if the Request has a tag. The ends have agreed on the
+  /// extensions if both frames have a tag. A peer that does not know the tag sees 8 more octets of
+  /// private data. See extensions_tag().
   bool extensions = false;
-  /// With `extensions`: the tag also offers Send with Immediate, in which an Immediate belongs to
-  /// the Send after it and its last 4 octets are a mark. Both ends have to offer it.
+  /// With `extensions`: the tag also offers Send with Immediate. Such an Immediate belongs to the
+  /// next Send, which a mark in the last 4 octets of the Immediate announces. Both ends have to
+  /// offer Send with Immediate.
   bool send_immediate = false;
   /// With `send_immediate`: the tag also says that requests of this end complete when the peer has
   /// acknowledged them (rfc-notes/decisions/0023).
@@ -93,8 +95,8 @@ struct Negotiated {
   /// Whether both ends agreed on an RTR. Also false if the peer did not echo the A bit of the
   /// Request.
   bool peer_to_peer = false;
-  /// Initiator: the RTR to send first. Responder: kNone, because it takes any first FPDU as the
-  /// RTR.
+  /// Initiator: the RTR to send first. Responder: kNone, because a responder treats any first FPDU
+  /// as the RTR.
   Rtr rtr = Rtr::kNone;
   std::uint16_t ird = 0;        ///< IRD of this end
   std::uint16_t ord = 0;        ///< ORD of this end
@@ -104,7 +106,7 @@ struct Negotiated {
   bool peer_acknowledged = false;
 };
 
-/// What the peer's frame says, for the ULP. [EMPA-16] [EMPA-25]
+/// The contents of the peer's frame, which the ULP may read. [EMPA-16] [EMPA-25]
 struct PeerOffer {
   std::uint8_t revision = 1;
   bool enhanced = false;

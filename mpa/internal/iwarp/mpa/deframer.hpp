@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deframer: stream octets in, verified ULPDUs out (RFC 5044 sections 4.1 to 4.4, 5.2 and 6). plan()
-// says where the next octets go, filled() says how many arrived, next() returns FPDUs from a
-// staging area. An owner that knows the destination of a large payload before that payload has
-// arrived may call place(); plan() then returns memory of the destination. The deframer never
-// interprets a ULPDU, never closes anything [MPA-114], and after a Fault returns nothing more
-// [MPA-113].
+// Deframer: turns stream octets into verified ULPDUs (RFC 5044 sections 4.1 to 4.4, 5.2 and 6).
+// plan() returns memory for the next octets, the caller reports with filled() how many have
+// arrived, and next() examines the FPDUs in the staging area. A caller that knows the destination
+// of a large payload before that payload has arrived may call place(); plan() then returns memory
+// of the destination. The Deframer never interprets a ULPDU and never closes a connection
+// [MPA-114]. After a Fault it returns no more ULPDUs [MPA-113].
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,11 @@ namespace iwarp::mpa {
 
 /// Options of a Deframer.
 struct DeframerOptions {
-  /// This end asked for markers (M): checks and strips them [MPA-34] [MPA-58]
+  /// This end asked for markers (M bit), which the Deframer checks and strips [MPA-34] [MPA-58]
   bool markers = false;
-  bool crc = true;  ///< CRC was negotiated: checks it before anything is handed up [MPA-46]
-  /// Octets of the staging area; raised to the size of the largest FPDU with markers if smaller.
+  bool crc = true;  ///< CRCs were negotiated: each is checked before its ULPDU is used [MPA-46]
+  /// Size of the staging area in octets. The Deframer raises it to the size of the largest FPDU
+  /// with markers if it is smaller.
   std::size_t stage = 256 * 1024;
   /// During and after an FPDU of at least this many octets, plan() ends where an FPDU ends or is
   /// expected to end, because octets read beyond that end would have to be moved. While FPDUs are
@@ -59,7 +60,7 @@ class [[nodiscard]] StepOrFault {
 
   /// Returns whether there is no Fault.
   explicit operator bool() const { return fault_ == nullptr; }
-  Step operator*() const { return step_; }  ///< kNeedMore if there is a Fault
+  Step operator*() const { return step_; }  ///< returns kNeedMore if there is a Fault
   /// Returns the Fault, which lives as long as the Deframer.
   const bytes::Fault& error() const { return *fault_; }
 
@@ -81,12 +82,13 @@ class Deframer {
   Deframer& operator=(Deframer&&) noexcept;
 
   /// Returns writable memory for the next octets of the stream, in order, valid until the next call
-  /// that is not const. Empty only after a Fault, or while the stage is full of FPDUs that wait for
-  /// consume(). If `read_ahead` is false, the memory ends where the present FPDU (or its length
-  /// field) ends, and is empty if that FPDU has arrived.
+  /// that is not const. The memory is empty only after a Fault, or while the staging area is full
+  /// of FPDUs that wait for consume(). If `read_ahead` is false, the memory ends at the end of the
+  /// current FPDU, or of ULPDU_Length if that has not arrived; the memory is empty if the current
+  /// FPDU has arrived.
   std::span<const bytes::Span> plan(bool read_ahead = true);
 
-  /// The first `n` octets of the last plan() now hold stream data.
+  /// Reports that the first `n` octets of the last plan() now hold stream data.
   void filled(std::size_t n);
 
   /// Copies `octets`, which arrived together with a startup frame, into the staging area, as if
@@ -99,7 +101,7 @@ class Deframer {
   /// kCrcMismatch or kMarkerMismatch; the first fault is final, and every later call returns it.
   StepOrFault next(std::size_t want_prefix);
 
-  /// Returns ULPDU_Length of the present FPDU. Call after kUlpdu, kPartial or kPlaced.
+  /// Returns ULPDU_Length of the current FPDU. Call after kUlpdu, kPartial or kPlaced.
   std::size_t ulpdu_length() const { return in_hand_->ulpdu_length; }
   /// Returns the first min(want_prefix, ulpdu_length) octets of the ULPDU, contiguous. After
   /// kPartial they are not verified yet, and are valid until the next call that is not const. After
@@ -109,12 +111,12 @@ class Deframer {
   /// Call after kUlpdu. The pieces are valid until consume().
   std::span<const bytes::View> ulpdu() const { return in_hand_->ulpdu; }
 
-  /// Directs the payload, which is all of the ULPDU but its first `header_size` octets, to
-  /// `target`, which has ulpdu_length() - header_size octets. Copies the payload that is already
-  /// staged; plan() returns memory of `target` for the rest. Call at most once per FPDU, after
-  /// next() has returned kPartial and before it returns kUlpdu. header_size is at most the
-  /// want_prefix of kPartial. If CRCs are in use, `target` is written before the CRC has been
-  /// checked, which the caller has to permit.
+  /// Directs the payload to `target`. The payload is the ULPDU without its first `header_size`
+  /// octets, and `target` has exactly as many octets: ulpdu_length() - header_size. Copies the
+  /// payload that is already staged; plan() returns memory of `target` for the rest. Call at most
+  /// once per FPDU, after next() has returned kPartial and before it returns kUlpdu. header_size is
+  /// at most the want_prefix of kPartial. Even if CRCs are in use, `target` is written before the
+  /// CRC has been checked; do not call place() where that is not acceptable.
   void place(std::size_t header_size, const bytes::Scatter& target);
 
   /// Stops using the memory given to place(): the rest of the FPDU is read into a scratch area. May
@@ -125,8 +127,8 @@ class Deframer {
   /// staged after it, so that next() would return kNeedMore.
   bool consume();
 
-  /// Returns whether the stream is exactly between two FPDUs and nothing is staged: a FIN here is
-  /// clean.
+  /// Returns whether the stream is exactly between two FPDUs and no octet is staged. If so, a FIN
+  /// from the peer ends the stream cleanly.
   bool at_boundary() const;
   /// Returns how many octets are staged and not consumed.
   std::size_t staged_octets() const;
@@ -134,7 +136,7 @@ class Deframer {
   const DeframerCounters& counters() const;
 
  private:
-  /// The FPDU at the front.
+  /// What is known of the current FPDU.
   struct InHand {
     std::size_t ulpdu_length = 0;
     bytes::View prefix;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Framer: ULPDUs in, a gather list of stream octets out (RFC 5044 sections 4.1 to 4.4). Adds
-// length, PAD, CRC and, if the peer asked for them, markers. The gather list refers to the payload
-// where the application has it, unless the caller asks for a copy; everything else is in one ring
-// of octets that the Framer owns. The caller decides what is sent and when; the Framer knows
-// nothing of DDP.
+// Framer: turns ULPDUs into a gather list of stream octets (RFC 5044 sections 4.1 to 4.4). Adds
+// length, PAD, CRC and, if the peer asked for them, markers. The gather list points to payload in
+// the application's memory, unless the caller asks for a copy. All other octets are in one ring,
+// which the Framer owns. The caller decides what is sent and when; the Framer does not interpret
+// DDP headers.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,12 @@ namespace iwarp::mpa {
 /// Options of a Framer. The Framer raises limits that are too small for one FPDU of the largest
 /// size.
 struct FramerOptions {
-  bool markers = false;  ///< the peer set M: insert markers toward it [MPA-24] [MPA-70]
-  bool crc = true;       ///< CRC was negotiated; if not, the field is sent as zero [MPA-17]
-  std::size_t ring = 256 * 1024;  ///< octets for headers, trailers, markers and copied payload
-  std::size_t max_fpdus = 256;    ///< FPDUs queued at a time
-  std::size_t max_pieces = 1024;  ///< gather pieces queued at a time
+  bool markers = false;  ///< the peer set M: the Framer inserts markers [MPA-24] [MPA-70]
+  bool crc = true;       ///< CRCs were negotiated; if not, the CRC field is zero [MPA-17]
+  /// Size in octets; holds headers, trailers, markers, copied payload.
+  std::size_t ring = 256 * 1024;
+  std::size_t max_fpdus = 256;    ///< largest number of FPDUs in the queue
+  std::size_t max_pieces = 1024;  ///< largest number of gather pieces in the queue
   /// Payload of up to this many octets is copied next to its header. With kMaxMulpdu all payload is
   /// copied; the application may then change it as soon as frame() has returned, and the CRC stays
   /// right.
@@ -41,7 +42,7 @@ struct FramerCounters {
   std::uint64_t octets_crced = 0;   ///< octets over which a CRC was computed
 };
 
-/// What happens to the payload of an FPDU.
+/// Whether frame() copies the payload of an FPDU.
 enum class PayloadMode : std::uint8_t {
   kInPlace,  ///< payload above copy_below is not copied: it must not change until it is sent
   kCopy,     ///< frame() copies the payload, whatever its size
@@ -57,9 +58,9 @@ class Framer {
   Framer& operator=(Framer&&) noexcept;
 
   /// Returns whether an FPDU with this much header and payload can be queued now. If not, the
-  /// caller sends queued octets, calls pop_sent() for the FPDUs that have been sent, which occupy
-  /// the queue until then, and calls this function again. With empty queues there is room for any
-  /// ULPDU up to 64768 octets.
+  /// caller sends queued octets, calls pop_sent(), and calls this function again; an FPDU that has
+  /// been sent occupies the queue until pop_sent() returns it. While the queue is empty, there is
+  /// room for any ULPDU up to 64768 octets.
   bool room(std::size_t header_size, std::size_t payload_size, PayloadMode mode) const {
     return room(need(header_size, payload_size, mode), SIZE_MAX);
   }
@@ -85,7 +86,8 @@ class Framer {
   /// call that is not const; empty if there is nothing to send.
   std::span<const bytes::View> plan(std::size_t limit) const;
 
-  /// The first `n` octets of plan() have been sent; `n` is at most their total.
+  /// Reports that the first `n` octets of plan() have been sent. `n` is at most the total of
+  /// plan().
   void sent(std::size_t n);
 
   /// Returns the cookie of the next FPDU that has been sent completely, in order, or nullopt.
@@ -98,8 +100,8 @@ class Framer {
   /// Does what detach() does, for all payload that has not been copied.
   bool detach_all();
 
-  /// Drops every queued FPDU of which no octet has been sent, with its cookie. Keeps an FPDU that
-  /// has been sent in part, so that the stream stays well formed. [VRB-20]
+  /// Drops all queued FPDUs whose first octet has not been sent, and their cookies. Keeps an FPDU
+  /// that has been sent in part, so that the stream stays well formed. [VRB-20]
   void drop_unsent();
 
   /// Returns how many octets are queued.

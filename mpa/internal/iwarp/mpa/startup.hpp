@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Startup: the MPA connection set-up of both roles (RFC 5044 section 7.1, RFC 6581). Runs the
-// startup state machine. The driver passes octets and the time as arguments. Only the driver can
-// retry with another revision, because that needs a new TCP connection (see Failure). The TCP
-// stream may have carried other data before: startup begins at the first octet that receive() is
-// given [MPA-63].
+// Startup: the MPA connection set-up of both roles (RFC 5044 section 7.1, RFC 6581). Startup runs
+// the startup state machine. The driver passes octets and the time as arguments. Only the driver
+// can retry with another revision, because that needs a new TCP connection (see Failure). The TCP
+// stream may have carried other data before: startup begins at the first octet that the driver
+// passes to receive() [MPA-63].
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 namespace iwarp::mpa {
 
-/// The set-up of one connection. Not thread-safe. From the time timeout() on, receive() and
-/// closed() do nothing but end startup with a timeout.
+/// The set-up of one connection. Not thread-safe. If `now` is at or after timeout(), receive() and
+/// closed() only end startup with a timeout.
 class Startup {
  public:
   /// Clamps options that are out of range.
@@ -29,7 +29,7 @@ class Startup {
   /// private data has more than 512 octets (508 with revision 2), or the state is not kIdle.
   /// [MPA-80] [EMPA-10]
   bool request(bytes::View private_data, TimePoint now);
-  /// Responder: the TCP connection exists; starts the timer. [MPA-99]
+  /// Responder: reports that the TCP connection exists, and starts the timer. [MPA-99]
   void listen(TimePoint now);
 
   /// Processes stream octets, and returns how many of them belong to startup. The octets after
@@ -47,7 +47,7 @@ class Startup {
   /// not kAwaitDecision.
   bool accept(bytes::View private_data, std::uint16_t ird, std::uint16_t ord);
   /// Responder in kAwaitDecision: queues a Reply that rejects the Request. Returns false in the
-  /// cases in which accept() does.
+  /// same cases as accept().
   bool reject(bytes::View private_data);
 
   /// Returns the octets to send, valid until the next call that is not const. Report them with
@@ -61,10 +61,10 @@ class Startup {
 
   /// Returns when to call handle_timeout(), or nullopt if the timer is not running.
   std::optional<TimePoint> timeout() const;
-  /// Fails if `now` is at or after timeout().
+  /// Ends startup with a timeout if `now` is at or after timeout().
   void handle_timeout(TimePoint now);
 
-  /// Returns the present state.
+  /// Returns the current state.
   StartupState state() const;
   /// Returns the ULP's part of the peer's private data, without the enhanced word and the tag of
   /// RFC 7306; valid while this object lives.
@@ -73,8 +73,8 @@ class Startup {
   const std::optional<PeerOffer>& peer_offer() const;
   /// Returns the outcome; valid in kFullOperation.
   const Negotiated& negotiated() const;
-  /// Returns why startup failed. Has a value in kFailed, and in kFullOperation if send_terminate is
-  /// set in it.
+  /// Returns why startup failed. Has a value in kFailed. In kFullOperation it has a value only if
+  /// Failure::send_terminate is true.
   const std::optional<Failure>& failure() const;
 
  private:

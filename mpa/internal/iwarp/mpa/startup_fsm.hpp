@@ -14,7 +14,7 @@ namespace iwarp::mpa {
 enum class StartupState : std::uint8_t {
   kIdle,           ///< startup has not begun: nothing has been sent or received
   kAwaitReply,     ///< initiator: the Request is queued or sent
-  kAwaitRequest,   ///< responder: no whole Request has arrived
+  kAwaitRequest,   ///< responder: the Request has not arrived completely
   kAwaitDecision,  ///< responder: the ULP has to accept or reject
   kFullOperation,  ///< startup has succeeded: negotiated() is valid
   kRejected,  ///< Reply with R=1 sent or received; the TCP connection stays open [MPA-86] [MPA-91]
@@ -31,12 +31,12 @@ constexpr bool is_final(StartupState state) {
 enum class StartupEvent : std::uint8_t {
   kSendRequest,     ///< initiator: the ULP asks to connect
   kListen,          ///< responder: the TCP connection exists
-  kGoodRequest,     ///< a Request that the ULP has to decide on arrived
+  kGoodRequest,     ///< a Request arrived, which the ULP has to accept or reject
   kRefusedRequest,  ///< a Request arrived that is rejected without asking the ULP
   kAccept,          ///< the ULP accepts
   kReject,          ///< the ULP rejects
   kGoodReply,       ///< a Reply with R=0 and acceptable terms arrived
-  kUnusableReply,   ///< a Reply with R=0 needs too much IRD or has no common RTR: Terminate, close
+  kUnusableReply,   ///< a Reply with R=0 arrived with too large an ORD or no common RTR
   kRejectReply,     ///< a Reply with R=1 arrived
   kMalformedFrame,  ///< a frame arrived whose key, Rev, PD_Length or form is wrong
   kEarlyOctets,     ///< octets arrived after a Request and before its Reply

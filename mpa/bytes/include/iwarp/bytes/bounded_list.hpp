@@ -14,9 +14,9 @@
 
 namespace iwarp::bytes {
 
-/// A vector that never allocates, for trivially copyable values. Its members do what the members of
-/// std::vector with the same names do. Copying a list copies only the values in use. Adding more
-/// than kCapacity values aborts the process. Not thread-safe.
+/// A vector that never allocates, for trivially copyable values. Its members behave like the
+/// members of std::vector with the same names. Copying a list copies only the values in use. Adding
+/// more than kCapacity values aborts the process. Not thread-safe.
 template <typename T, std::size_t kCapacity>
 class BoundedList {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -66,7 +66,7 @@ class BoundedList {
     if (size_ == kCapacity) std::abort();
     items_[size_++] = value;
   }
-  /// Replaces the contents by one value, or by these.
+  /// Replace the contents with one value, or with a list of values.
   void assign(const T& only) {
     size_ = 1;
     items_[0] = only;
@@ -93,7 +93,7 @@ class BoundedList {
   }
 
   std::size_t size_ = 0;
-  union {  // an unused slot has no value
+  union {  // leaves the unused slots uninitialised
     T items_[kCapacity];
   };
 };

@@ -30,15 +30,15 @@ struct [[nodiscard]] Fault {
 /// Returns layer, type, code and reason: "1/1/00 invalid STag".
 std::string to_string(const Fault& fault);
 
-/// A value, or the peer's fault because of which there is no value.
+/// A value or, if the peer broke a rule, the Fault.
 template <typename T>
 using Result = std::expected<T, Fault>;
 
 /// Shorthand: `return fault(mpa::kCrcMismatch);`
 constexpr std::unexpected<Fault> fault(Fault f) { return std::unexpected<Fault>(f); }
 
-/// What Result<void> would be, in two machine words, so that it is returned in registers: every
-/// segment passes several checks.
+/// Does the job of a Result<void>, but has only two machine words, so that it is returned in
+/// registers. This matters because every segment goes through several checks.
 class [[nodiscard]] Check {
  public:
   constexpr Check() = default;  ///< makes a check that passed

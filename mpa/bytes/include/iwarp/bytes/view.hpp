@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of octets, and bounded lists of them. Every layer is built on these.
-// A View never owns memory: each function that returns one states how long it is valid.
-// Lists have a fixed capacity, so that nothing on the data path allocates.
+// Views of octets, and bounded lists of them. Every layer is built on these. A View never owns
+// memory: the comment on each function that returns a View states how long the View is valid. Lists
+// have a fixed capacity, so that nothing on the data path allocates.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ using Scatter = BoundedList<Span, kMaxSge>;
 /// Returns the number of octets in all pieces.
 template <typename Pieces>
 constexpr std::size_t total_size(const Pieces& pieces) {
-  if (pieces.size() == 1) return pieces.front().size();  // nearly always
+  if (pieces.size() == 1) return pieces.front().size();  // the usual case
   std::size_t sum = 0;
   for (const auto& piece : pieces) sum += piece.size();
   return sum;
@@ -38,7 +38,7 @@ constexpr std::size_t total_size(const Pieces& pieces) {
 /// inside `pieces`.
 template <typename Pieces>
 void append_slice(Pieces& out, const Pieces& pieces, std::size_t offset, std::size_t length) {
-  if (length != 0 && pieces.size() == 1) {  // nearly always
+  if (length != 0 && pieces.size() == 1) {  // the usual case
     return out.push_back(pieces.front().subspan(offset, length));
   }
   for (const auto& piece : pieces) {
@@ -57,7 +57,7 @@ void append_slice(Pieces& out, const Pieces& pieces, std::size_t offset, std::si
 /// Does what append_slice() does, but replaces the contents of `out`.
 template <typename Pieces>
 void assign_slice(Pieces& out, const Pieces& pieces, std::size_t offset, std::size_t length) {
-  if (length != 0 && pieces.size() == 1) {  // nearly always
+  if (length != 0 && pieces.size() == 1) {  // the usual case
     return out.assign(pieces.front().subspan(offset, length));
   }
   out.clear();

@@ -11,9 +11,9 @@
 
 namespace iwarp::bytes {
 
-/// Copies `from` to the start of `to` (at least as large, not overlapping). The last octet becomes
-/// visible to other threads after all others, and together with the rest of the naturally aligned
-/// word of up to 8 octets that ends the range.
+/// Copies `from` to the start of `to` (at least as large, not overlapping). Other threads see the
+/// last octet only after all other octets. For this, the naturally aligned word of up to 8 octets
+/// that ends the range is written last, in one store.
 inline void place_copy(Span to, View from) {
   if (from.empty()) return;
   const std::size_t n = from.size();

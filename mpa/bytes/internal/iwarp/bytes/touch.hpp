@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access to memory of the application, which may unmap, protect or truncate what it registered. If
-// it does, the processor's fault (SIGSEGV or SIGBUS) is an error of one message and must not end
-// the process. Code that works on messages runs in guarded(); the few places that access such
-// memory mark it; after a fault there the driver's signal handler continues at the end of
-// guarded(). See rfc-notes/decisions/0026.
+// Access to memory that the application has registered. The application may unmap, protect or
+// truncate this memory. The SIGSEGV or SIGBUS of the next access is then an error of one message
+// and must not end the process. Code that works on messages runs in guarded(). The few places that
+// access such memory call begin_touch() before and end_touch() after the access. If a fault occurs
+// in between, the driver's signal handler continues at the end of guarded(). See
+// rfc-notes/decisions/0026.
 #pragma once
 
 #include <atomic>
@@ -15,17 +16,17 @@ namespace iwarp::bytes {
 struct Touching {
   void* back = nullptr;                ///< where the innermost guarded() ends, or null
   bool now = false;                    ///< the thread is between begin_touch() and end_touch()
-  const std::byte* address = nullptr;  ///< where the last fault was
+  const std::byte* address = nullptr;  ///< address of the last fault
 };
 /// The state of the calling thread. The TLS model lets code of a shared library and signal handlers
 /// access it without a function call.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local Touching touching;
 
-/// Runs `work(context)`. Returns false if a fault between begin_touch() and end_touch() ended it,
-/// at touching.address. The destructors of objects in the abandoned stack frames do not run, so
-/// `work` must have no such objects.
+/// Runs `work(context)`. Returns false if a fault between begin_touch() and end_touch() ended
+/// `work`; touching.address then has the address of the fault. The destructors of objects in the
+/// abandoned stack frames do not run, so `work` must have no such objects.
 bool guarded(void (*work)(void*), void* context);
-/// Runs `work()`, any callable, as the function above does.
+/// Runs `work()` and returns what the overload above returns. `work` is any callable.
 template <typename Work>
 bool guarded(Work work) {
   return guarded([](void* context) { (*static_cast<Work*>(context))(); }, &work);
@@ -44,8 +45,8 @@ inline void end_touch() {
 
 /// For the signal handler: returns whether leave_touch() may be called.
 inline bool is_touching() { return touching.now && touching.back != nullptr; }
-/// For the signal handler: ends the innermost guarded(), which returns false. `address` is where
-/// the fault was.
+/// For the signal handler: ends the innermost guarded(), which returns false. `address` is the
+/// address of the fault.
 [[noreturn]] void leave_touch(const void* address);
 
 }  // namespace iwarp::bytes

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CRC32c (RFC 5044 section 4.4, the iSCSI digest): reflected polynomial 0x82F63B78, initial value
-// and final exclusive-or all ones. The best kernel for this processor is chosen once, at run time.
-// This library only computes the value; MPA writes it to the FPDU, in MPA's octet order.
+// CRC32c (RFC 5044 section 4.4, the iSCSI digest): the reflected polynomial is 0x82F63B78; the
+// initial value and the final exclusive-or are all ones. The best kernel for this processor is
+// chosen once, at run time. This library only computes the value; MPA writes it to the FPDU, in
+// MPA's octet order.
 #pragma once
 
 #include <cstdint>
