@@ -25,7 +25,7 @@ struct SegmentHeader {
   bool last = false;                   ///< L: last segment of its message [DDP-13]
   std::uint8_t version = kDdpVersion;  ///< DV: every segment has the same version [DDP-21]
   std::uint8_t rsvd_ulp = 0;           ///< first octet of RsvdULP, tagged and untagged
-  std::uint32_t rsvd_ulp_rest = 0;     ///< the other four octets, untagged only [DDP-28]
+  std::uint32_t rsvd_ulp_rest = 0;     ///< last four octets of RsvdULP, untagged only [DDP-28]
   Stag stag;                           ///< tagged: STag of the buffer
   TaggedOffset to;                     ///< tagged: TO of this payload
   Qn qn = 0;                           ///< untagged: QN, the queue of the message
@@ -41,33 +41,34 @@ struct SegmentHeader {
 std::size_t header_size(bytes::View octets);
 
 /// Decodes the header at the start of a ULPDU. Returns false, and leaves `out` unchanged, if the
-/// ULPDU is too short for it. Ignores the reserved bits. [DDP-19]
+/// ULPDU is shorter than its header. Ignores the reserved bits. [DDP-19]
 bool decode(bytes::View ulpdu, SegmentHeader& out);
-/// Returns the header at the start of a ULPDU, as decode() does. Fails with the fault
-/// kHeaderTooShort (1/0/00, because no RFC assigns a code) if the ULPDU is too short.
+/// Decodes the header at the start of a ULPDU and returns it. Fails with the fault kHeaderTooShort
+/// (1/0/00, because no RFC assigns a code) if the ULPDU is shorter than its header.
 bytes::Result<SegmentHeader> decode_segment_header(bytes::View ulpdu);
 inline constexpr Fault kHeaderTooShort{Layer::kDdp, 0, 0x00, "ULPDU shorter than its DDP header"};
 
 /// Writes header.size() octets to `at`, and returns their number. Reserved bits are zero. [DDP-18]
 /// [DDP-22] [DDP-27]
 std::size_t encode(const SegmentHeader& header, std::byte* at);
-/// Writes the header to `out`. If `out` has no room for it, writes nothing; out.ok() is false from
-/// then on.
+/// Writes the header to `out`. If `out` has no room for the header, writes nothing and makes
+/// out.ok() return false.
 void encode(const SegmentHeader& header, bytes::Writer& out);
 
 /// Describes a header on one line.
 std::string describe_header(const SegmentHeader& header);
-/// Describes header and size of the payload on one line; works on truncated octets too.
+/// Describes a segment on one line: its header and the size of its payload. Works on truncated
+/// octets too.
 std::string describe_segment(bytes::View ulpdu);
 
-// Inline, because the stack calls these functions several times for each message.
+// These functions are inline, because the stack calls them several times for each message.
 
 namespace wire {
 inline constexpr std::uint8_t kTaggedFlag = 0x80;
 inline constexpr std::uint8_t kLastFlag = 0x40;
 inline constexpr std::uint8_t kVersionMask = 0x03;
 
-// Offsets of the fields in the header, in octets. Both kinds of header have kRsvdUlp.
+// Offsets of the fields in the header, in octets. The field at kRsvdUlp is in both kinds of header.
 inline constexpr std::size_t kRsvdUlp = 1;
 inline constexpr std::size_t kStag = 2;
 inline constexpr std::size_t kTo = 6;

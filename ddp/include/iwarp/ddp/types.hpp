@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of DDP (RFC 5041 section 4), each a type of its own, so that the compiler rejects
+// The values of DDP (RFC 5041 section 4). Each has its own type, so that the compiler rejects
 // swapped arguments.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace iwarp::ddp {
 
-/// Steering Tag: names a buffer that its owner has opened to the peer. Index in the upper 24 bits,
-/// the application's key in the lower 8. [VRB-26]
+/// Steering Tag: names a buffer that its owner has opened to the peer. The upper 24 bits are an
+/// index, the lower 8 bits are the application's key. [VRB-26]
 struct Stag {
   std::uint32_t value = 0;
   constexpr auto operator<=>(const Stag&) const = default;
@@ -25,7 +25,7 @@ struct TaggedOffset {
   constexpr auto operator<=>(const TaggedOffset&) const = default;
 };
 
-/// Message Sequence Number: one counter per queue and direction, modulo 2^32. [DDP-31]
+/// Message Sequence Number: each direction of each queue counts its messages, modulo 2^32. [DDP-31]
 struct Msn {
   std::uint32_t value = 1;  ///< the first message on a queue has MSN 1 [DDP-32]
   constexpr bool operator==(const Msn&) const = default;
@@ -33,7 +33,7 @@ struct Msn {
   constexpr Msn next() const { return Msn{value + 1}; }
 };
 
-/// Queue Number, 0 to kQueues - 1. What each queue is for is up to the ULP.
+/// Queue Number, 0 to kQueues - 1. The ULP determines the purpose of each queue.
 using Qn = std::uint32_t;
 inline constexpr Qn kQueues = 4;
 

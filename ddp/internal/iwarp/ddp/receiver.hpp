@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receiver: checks inbound DDP segments, determines where their payload goes, and delivers whole
-// messages (RFC 5041 sections 5.3, 5.4 and 7). It copies no octets: begin() says where the payload
-// belongs, the caller places it there, end() makes it count. The lower layer must keep order, as
-// TCP does. The receiver never tears a stream down [DDP-55] [DDP-65]; after its first Fault it
-// accepts nothing more [DDP-81].
+// messages (RFC 5041 sections 5.3, 5.4 and 7). The Receiver copies no octets: begin() determines
+// where the payload goes, the caller places it there, and end() takes it into account. The lower
+// layer must deliver segments in order, as TCP does. The receiver never tears a stream down
+// [DDP-55] [DDP-65]; after its first Fault it accepts nothing more [DDP-81].
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace iwarp::ddp {
 
-/// The receiving half of a DDP stream. Not thread-safe. The Sink is the protocol above, the same
-/// object at every call. It has
+/// The receiving half of a DDP stream. Not thread-safe. The Sink is the protocol above DDP, and the
+/// caller passes the same object at every call. A Sink has these functions:
 ///
 ///   bytes::Check admit(const SegmentHeader& header);
 ///     Checks the parts of the header that only the ULP understands, above all RsvdULP: whether a
@@ -33,10 +33,11 @@ namespace iwarp::ddp {
 ///     them. [DDP-50] [DDP-51] [DDP-52]
 class Receiver {
  public:
-  /// Begins a segment of `ulpdu_length` octets, as the lower layer counts them [DDP-7]. `prefix`
-  /// holds at least its DDP header, or all of the ULPDU if that is shorter. Makes all checks before
-  /// the caller places an octet [DDP-78]. If they pass, arrival() says where the payload goes.
-  /// Fails with kHeaderTooShort, an untagged or tagged fault of types.hpp, or a fault of the sink.
+  /// Begins a segment of `ulpdu_length` octets, a length that the lower layer determines [DDP-7].
+  /// `prefix` holds at least the DDP header of the segment, or all of the ULPDU if that is shorter.
+  /// Makes all checks before the caller places an octet [DDP-78]. If the checks pass, arrival()
+  /// says where the payload goes. Fails with kHeaderTooShort, an untagged or tagged fault of
+  /// types.hpp, or a fault of the Sink.
   template <typename Sink>
   bytes::Check begin(Sink& sink, bytes::View prefix, std::size_t ulpdu_length) {
     if (fault_) return bytes::fault(*fault_);  // [DDP-81]
@@ -47,14 +48,14 @@ class Receiver {
     current_.hold = false;
     return header.tagged ? begin_tagged(sink) : begin_untagged(sink);
   }
-  /// Ends the segment: its payload is in its target. Delivers the message if this was its last
-  /// segment. Fails with a fault of the sink.
+  /// Reports that the payload of the segment is in Arrival::target. Delivers the message if this
+  /// was its last segment. Fails with a fault of the Sink.
   template <typename Sink>
   bytes::Check end(Sink& sink);
 
-  /// Returns the segment last begun, valid until the next begin().
+  /// Returns the segment of the last begin(), valid until the next begin().
   const Arrival& arrival() const { return current_; }
-  /// Returns the header of the segment last begun, which a Terminate echoes. [DDP-80]
+  /// Returns the header of the segment of the last begin(), which a Terminate echoes. [DDP-80]
   const SegmentHeader& current() const { return current_.header; }
 
   /// Returns the MSN that the next message on the queue must have.
@@ -103,8 +104,9 @@ inline bytes::Check Receiver::begin_untagged(Sink& sink) {
   if (h.qn >= kQueues) return latch(kUntaggedQn);  // [DDP-67]
   if (const auto ok = sink.admit(h); !ok) return latch(ok.error());
   Queue& queue = queues_[h.qn];
-  // The lower layer keeps order, so the only MSN that is neither a duplicate nor a gap is the next
-  // one, and the only MO is the one after the octets placed so far. [DDP-70] [DDP-72]
+  // The lower layer delivers segments in order. So a valid MSN is the next one of its queue: any
+  // other value would mean a duplicate or a gap. For the same reason, a valid MO is the number of
+  // octets of the message placed so far. [DDP-70] [DDP-72]
   if (h.msn != queue.expected) return latch(kUntaggedMsnRange);
   if (h.mo != queue.next_mo) return latch(kUntaggedMo);
   if (!queue.open) {

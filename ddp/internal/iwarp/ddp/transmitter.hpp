@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transmitter: cuts one DDP message at a time into segments (RFC 5041 section 5.2).
-// Numbers the messages of each queue and fills in the headers. It neither encodes them, queues
-// messages nor copies payload. MULPDU is a plain number: DDP does not depend on the layer below.
+// Transmitter: cuts one DDP message at a time into segments (RFC 5041 section 5.2). The Transmitter
+// numbers the messages of each queue and fills in the headers. It does not encode headers, queue
+// messages or copy payload. MULPDU is a plain number, so that DDP does not depend on the layer
+// below.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +18,11 @@ namespace iwarp::ddp {
 struct Message {
   bool tagged = false;
   std::uint8_t rsvd_ulp = 0;        ///< first octet of RsvdULP in every segment [DDP-23] [DDP-28]
-  std::uint32_t rsvd_ulp_rest = 0;  ///< untagged: the other four octets
+  std::uint32_t rsvd_ulp_rest = 0;  ///< untagged: last four octets of RsvdULP
   Stag stag;                        ///< tagged: STag of the peer's buffer [DDP-42]
   TaggedOffset to;                  ///< tagged: TO of the message's first octet
   Qn qn = 0;                        ///< untagged: QN, below kQueues
-  std::uint32_t length = 0;         ///< payload octets; the type limits it to below 2^32 [DDP-38]
+  std::uint32_t length = 0;         ///< payload octets; the type limits it to 2^32 - 1 [DDP-38]
 };
 
 /// A segment: its header, and the octets of the message that follow it.
@@ -36,15 +37,16 @@ class Transmitter {
  public:
   /// Starts a message. Call only while idle(). An untagged message takes the next MSN of its queue.
   void start(const Message& message);
-  /// Returns whether no message was started, or next() has returned its last segment.
+  /// Returns whether no message is in progress: none was started yet, or next() has returned the
+  /// last segment of the last message.
   bool idle() const { return idle_; }
-  /// Returns the next segment: header and payload have `mulpdu` octets (at least 128), or fewer in
-  /// the last segment. `mulpdu` may change between calls. Call only while a message is in progress,
-  /// that is, not idle(). The result is valid until the next call. [DDP-2] [DDP-37] [MPA-50]
+  /// Returns the next segment. Header and payload together have `mulpdu` octets (at least 128), or
+  /// fewer in the last segment. `mulpdu` may change between calls. Do not call while idle(). The
+  /// result is valid until the next call. [DDP-2] [DDP-37] [MPA-50]
   const Segment& next(std::size_t mulpdu);
-  /// Returns how many octets of the present message next() has not returned yet.
+  /// Returns how many octets of the current message next() has not returned yet.
   std::uint32_t remaining() const { return idle_ ? 0 : length_ - offset_; }
-  /// Drops the rest of the present message; the stream is about to end.
+  /// Drops the rest of the current message. Call only when the stream is about to end.
   void abandon() { idle_ = true; }
 
   /// Returns the MSN of the next message on the queue.
@@ -61,11 +63,12 @@ class Transmitter {
   bool idle_ = true;
 };
 
-// Inline, because most messages are one segment: each costs one call of start() and one of next().
+// These functions are inline, because most messages have one segment and cost one call of each
+// function.
 
 inline void Transmitter::start(const Message& message) {
   assert(idle_);                       // Messages are sent whole, in the order submitted. [DDP-47]
-  SegmentHeader& h = segment_.header;  // The version and next()'s fields stay.
+  SegmentHeader& h = segment_.header;  // The version does not change; next() sets the rest.
   h.tagged = message.tagged;
   h.rsvd_ulp = message.rsvd_ulp;
   if (message.tagged) {
@@ -73,7 +76,8 @@ inline void Transmitter::start(const Message& message) {
   } else {
     h.rsvd_ulp_rest = message.rsvd_ulp_rest;
     h.qn = message.qn;  // [DDP-30]
-    // One MSN per message, per queue, per direction, modulo 2^32. [DDP-31] [DDP-33] [DDP-34]
+    // Each message on a queue gets the next MSN of this queue and direction, modulo 2^32. [DDP-31]
+    // [DDP-33] [DDP-34]
     h.msn = msn_[message.qn];
     msn_[message.qn] = msn_[message.qn].next();
   }
@@ -92,12 +96,12 @@ inline const Segment& Transmitter::next(std::size_t mulpdu) {
   if (h.tagged) {
     h.to = TaggedOffset{to_.value + offset_};  // [DDP-43]
   } else {
-    h.mo = offset_;  // The first octet has MO 0. [DDP-35] [DDP-41]
+    h.mo = offset_;  // The first segment has MO 0. [DDP-35] [DDP-41]
   }
   offset_ += segment_.length;
-  // Only the segment that ends the message has L, and it is sent last with the highest offset: a
-  // message is cut front to back. A message without payload is one segment. [DDP-13] [DDP-14]
-  // [DDP-15] [DDP-16] [DDP-44] [DDP-48]
+  // A message is cut from front to back, so the segment that ends the message has the highest
+  // offset and is sent last. Only this segment has L. A message without payload is one segment.
+  // [DDP-13] [DDP-14] [DDP-15] [DDP-16] [DDP-44] [DDP-48]
   h.last = offset_ == length_;
   idle_ = h.last;
   return segment_;
