@@ -7,7 +7,7 @@
 namespace iwarp::rdmap {
 namespace {
 
-constexpr std::uint32_t kAtomicOpcodeMask = 0x0F;  // the 28 bits before it are reserved
+constexpr std::uint32_t kAtomicOpcodeMask = 0x0F;  // the 28 bits before AOpCode are reserved
 
 bool is_known(std::uint32_t opcode) {
   return opcode == static_cast<std::uint32_t>(AtomicOpcode::kFetchAdd) ||
@@ -30,8 +30,8 @@ bytes::Result<AtomicRequest> decode_atomic_request(bytes::View octets) {
   if (!in.ok()) {
     return bytes::fault({Layer::kRdma, 2, 0xFF, "Atomic Request shorter than its header"});
   }
-  // The text of the RFC mentions a Swap with opcode 1 that its table does not have; refuse it, too.
-  // [EXT-27]
+  // The text of the RFC mentions a Swap with opcode 1, which is not in its table. Refuse that
+  // opcode too. [EXT-27]
   if (!is_known(opcode)) {
     return bytes::fault({Layer::kRdma, 2, 0x06, "unsupported atomic operation"});
   }

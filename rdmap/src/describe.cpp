@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes RDMAP messages, one line each, for traces (RFC 5040 section 4, RFC 7306 sections 5 and
+// Describes each RDMAP message on one line, for traces (RFC 5040 section 4, RFC 7306 sections 5 and
 // 6).
 #include "iwarp/rdmap/describe.hpp"
 

@@ -13,9 +13,9 @@ using bytes::fault;
 
 namespace {
 
-// Returns the fault of an access error in a Write, which is one of DDP's; the access errors of a
-// Read Request are faults of RDMAP. RFC 5041 has no code for a missing right; "not associated" is
-// the nearest. [DDP-74]
+// Returns the fault for an access error in a Write. The access errors of a Write are faults of DDP;
+// the access errors of a Read Request are faults of RDMAP. RFC 5041 has no code for a missing
+// right, so this function returns the nearest one, "not associated". [DDP-74]
 Fault write_fault(AccessError error) {
   switch (error) {
     case AccessError::kStagInvalid:
@@ -43,8 +43,8 @@ constexpr auto kUnexpectedBeforeItsSend =
     static_cast<std::uint16_t>(~(opcode_bit(Opcode::kSend) | opcode_bit(Opcode::kSendSolicited) |
                                  kResponses | opcode_bit(Opcode::kTerminate)));
 
-// If `write` acknowledges messages (see rdmap::kHeldStag) and both ends agreed to that, returns the
-// MSN of the message that waits for a receive at the peer.
+// Returns the MSN of the message that waits for a receive at the peer, if `write` acknowledges
+// messages (see rdmap::kHeldStag) and both ends agreed to that. Otherwise returns nullopt.
 inline std::optional<Msn> acknowledges(const ddp::Delivery& write, const StreamOptions& options) {
   if (write.length != 0 || !options.send_immediate) return std::nullopt;
   return held_message(write.header.stag, write.header.to);
@@ -63,7 +63,8 @@ Check Stream::begin(bytes::View prefix, std::size_t ulpdu_length) {
 
 Check Stream::end() {
   if (state_ != StreamState::kRdma) {
-    // The stream ended while the payload arrived, so drop the segment. [DDP-8] [RDMAP-89]
+    // The stream has ended since begin(), while the payload arrived, so drop the segment. [DDP-8]
+    // [RDMAP-89]
     cancel();
     return {};
   }
@@ -80,7 +81,8 @@ inline void Stream::remember_segment(bytes::View prefix, std::size_t ulpdu_lengt
   segment.segment_length = static_cast<std::uint16_t>(ulpdu_length);
   segment.ddp_header_size = std::min(prefix.size(), kPrefix);
   segment.rdma_header_size = 0;
-  if (segment.ddp_header_size == kPrefix) {  // the usual case; a constant size needs no call
+  // The usual case; with a constant size, memcpy() is inlined.
+  if (segment.ddp_header_size == kPrefix) {
     std::memcpy(segment.ddp_header.data(), prefix.data(), kPrefix);
   } else {
     std::ranges::copy(prefix, segment.ddp_header.begin());
@@ -145,15 +147,15 @@ inline Check Stream::untagged_buffer(const ddp::SegmentHeader& h, ddp::UntaggedB
   const bytes::Span request(request_octets_);
   switch (h.qn) {
     case kReadRequestQueue:
-      // There are IRD buffers, one for each unanswered request. [RDMAP-31] [RDMAP-43] [RDMAP-84]
+      // Each unanswered request occupies one of IRD buffers. [RDMAP-31] [RDMAP-43] [RDMAP-84]
       // [EXT-25] [EXT-34]
       if (inbound_.full()) return fault(ddp::kUntaggedNoBuffer);
       buffer.pieces.push_back(
           arriving_->opcode == Opcode::kAtomicRequest ? request : request.first(kReadRequestSize));
       return {};
     case kAtomicResponseQueue:
-      // admit() has checked that a request waits for this response, for which there is a buffer.
-      // [EXT-32] [EXT-35]
+      // There is a buffer for this response, because admit() has checked that a request waits for
+      // it. [EXT-32] [EXT-35]
       buffer.pieces.push_back(response_octets_);
       return {};
     case kTerminateQueue:
@@ -170,8 +172,8 @@ inline Check Stream::send_buffer(ddp::UntaggedBuffer& buffer) {
   const auto asked = ulp_.receive_buffer(buffer);  // DDP refuses a longer message. [RDMAP-51]
   if (!asked || !buffer.ready) return asked;
   immediate_open_ = is_immediate(arriving_->opcode);
-  // The completion carries the value of the Immediate, and the application's memory is unchanged.
-  // [EXT-50]
+  // The completion carries the value of the Immediate, so receive it here and not in the
+  // application's memory. [EXT-50]
   if (immediate_open_) {
     buffer.pieces.clear();
     buffer.pieces.push_back(immediate_octets_);
@@ -185,8 +187,8 @@ inline Check Stream::deliver(const ddp::Delivery& delivery) {
     // A valid Write is never reported to the ULP of the sink. [RDMAP-24]
     if (row.opcode != Opcode::kWrite) return deliver_read_response();
     if (const auto held = acknowledges(delivery, options_)) {
-      // The Write is an answer to this end, so treat it as a Read Response, which needs no
-      // acknowledgement.
+      // The Write answers messages of this end. So treat it as a Read Response, which this end does
+      // not acknowledge.
       arriving_ = &info(Opcode::kReadResponse);
       ulp_.delivered_before(*held);
     }
@@ -210,14 +212,14 @@ inline Check Stream::deliver_send(const ddp::Delivery& delivery, const OpcodeInf
     rtr_send_expected_ = false;
     return {};
   }
-  // The octets of a Send and of an Immediate are placed in different memory, so all segments of a
-  // message must have the same kind.
+  // The octets of a Send and of an Immediate are placed in different memory. So all segments of a
+  // message must have an opcode of the same kind.
   if (immediate_open_ != is_immediate(row.opcode)) return fault(kUnexpectedOpcode);
   if (immediate_open_) return deliver_immediate(delivery.length, row);
   const auto announced = announced_;
   if (announced != 0) forget_announced();
-  // The message is whole and in order, as DDP delivers it. [RDMAP-52] [RDMAP-74] [EXT-51] [EXT-55]
-  // The Invalidate STag is used only for the Invalidate kinds; the ULP may refuse it. [RDMAP-4]
+  // DDP delivers only whole messages, in order. [RDMAP-52] [RDMAP-74] [EXT-51] [EXT-55] The
+  // Invalidate STag is used only for the Invalidate kinds; the ULP may refuse it. [RDMAP-4]
   // [RDMAP-10] [RDMAP-99] [RDMAP-100] [EXT-3]
   return ulp_.send_received({.opcode = row.opcode,
                              .length = delivery.length,
@@ -235,7 +237,7 @@ Check Stream::deliver_immediate(std::uint32_t length, const OpcodeInfo& row) {
   }
   const auto immediate = bytes::load_be<std::uint64_t>(immediate_octets_.data());
   if (options_.send_immediate && announces_send(immediate)) {
-    announced_ = immediate;  // The receive completes with the Send.
+    announced_ = immediate;  // The receive completes when the Send has arrived.
     unexpected_ = kUnexpectedBeforeItsSend;
     return {};
   }

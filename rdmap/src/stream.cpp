@@ -8,15 +8,15 @@
 namespace iwarp::rdmap {
 namespace {
 
-// Values of OutSegment::token: 0 is none, 1 is the Terminate, and any other is a cookie of the ULP
-// plus 2.
+// Values of OutSegment::token: 0 means no token, 1 means the Terminate, and any other value is a
+// cookie of the ULP plus 2.
 constexpr std::uint64_t kNoToken = 0;
 constexpr std::uint64_t kTerminateToken = 1;
 constexpr std::uint64_t ulp_token(std::uint64_t cookie) { return cookie + 2; }
 constexpr std::uint64_t ulp_cookie(std::uint64_t token) { return token - 2; }
 
-// Returns the fault of an access error that was found while a Read or Atomic was being answered.
-// [RDMAP-39] [EXT-67]
+// Returns the fault for an access error that occurred while a Read or Atomic of the peer was being
+// answered. [RDMAP-39] [EXT-67]
 Fault response_fault(AccessError error) {
   switch (error) {
     case AccessError::kStagInvalid:
@@ -64,15 +64,15 @@ bool awaits_its_send(const Request& last, const StreamOptions& options) {
   return options.send_immediate && is_immediate(last.opcode) && announces_send(last.immediate);
 }
 
-// Returns the size of the RDMAP header that is the whole message of this opcode; 0 if the message
-// has payload of the ULP instead. [RDMAP-11]
+// Returns the size of the RDMAP header if messages with this opcode consist of nothing else, and 0
+// if their payload comes from the ULP. [RDMAP-11]
 constexpr std::uint8_t own_size(Opcode opcode) {
   if (opcode == Opcode::kReadRequest) return kReadRequestSize;
   if (opcode == Opcode::kAtomicRequest) return kAtomicRequestSize;
   return is_immediate(opcode) ? kImmediateSize : 0;
 }
 
-// The columns of kOpcodes that a request needs, in one machine word.
+// The properties of a request's message, most of them from kOpcodes, in one machine word.
 struct alignas(8) Shape {
   bool tagged = false;
   bool invalidates = false;
@@ -124,7 +124,7 @@ void append_header(const Request& r, OutSegment& out) {
   out.header_size += header.size();
 }
 
-// Records that a Read or an Atomic waits for its answer.
+// Records that a Read or an Atomic waits for its response.
 [[gnu::noinline]] void push_outstanding(const Request& r, bool internal,
                                         BoundedFifo<OutstandingRequest>& out) {
   if (r.opcode == Opcode::kAtomicRequest) {
@@ -140,8 +140,8 @@ void append_header(const Request& r, OutSegment& out) {
   }
 }
 
-// Returns the segment with exactly its DDP header, or with no header if the stored prefix does not
-// contain the whole header.
+// Returns the segment with its DDP header and no octets after that, or with no header if the stored
+// prefix does not contain the whole header.
 TerminatedSegment with_whole_header(TerminatedSegment segment) {
   const auto prefix = bytes::View(segment.ddp_header).first(segment.ddp_header_size);
   const auto wanted = ddp::header_size(prefix);
@@ -167,8 +167,7 @@ void Stream::step(StreamEvent event) {
 
 void Stream::send_rtr(RtrKind kind) { own_request_ = rtr_request(kind); }
 
-// Does nothing if the peer does not understand the acknowledgement. Replaces an older
-// acknowledgement that has not been sent yet, but never an RTR.
+// A new acknowledgement replaces an older one that has not been sent yet, but never an RTR.
 void Stream::acknowledge_held() {
   if (!options_.peer_acknowledged) return;
   if (own_request_ && !held_message(own_request_->stag, own_request_->to)) return;
@@ -176,7 +175,7 @@ void Stream::acknowledge_held() {
 }
 
 void Stream::terminate(const Fault& f, bool about_segment) {
-  if (state_ != StreamState::kRdma) return;  // The first error is the one reported. [RDMAP-95]
+  if (state_ != StreamState::kRdma) return;  // Only the first error is reported. [RDMAP-95]
   // The fault may come from any layer. [DDP-66] [MPA-109] [RDMAP-85]
   own_ = make_terminate(
       f, about_segment ? std::optional(with_whole_header(current_segment_)) : std::nullopt);
@@ -206,7 +205,7 @@ bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
     terminate_segment(out);
     return true;
   }
-  // Only RDMA Messages are sent, and no message after a Terminate in either direction. [RDMAP-63]
+  // Only RDMA Messages are sent, and none after either end has sent a Terminate. [RDMAP-63]
   // [RDMAP-80]
   if (state_ != StreamState::kRdma) return false;
   if (transmitter_.idle() && !start_something()) {
@@ -234,10 +233,10 @@ inline bool Stream::start_something() {
   return start_request() || (!response_first && start_response());
 }
 
-// Returns whether the peer's oldest unanswered request is an empty Read. By such a Read a peer asks
-// whether all messages before it have arrived. The answer is sent before any request that this
-// end's ULP posts because of the same messages, because an RDMA card also acknowledges before its
-// application reacts.
+// Returns whether the peer's oldest unanswered request is an empty Read. With such a Read, a peer
+// asks whether all earlier messages have arrived. The stream answers before it sends any request
+// that this end's application posts in reaction to those messages, because an RDMA adapter also
+// acknowledges a message before its application can react.
 inline bool Stream::owes_empty_answer() const {
   if (inbound_.empty()) return false;
   const auto* read = std::get_if<ReadRequest>(&inbound_.front().request);
@@ -267,7 +266,7 @@ inline void Stream::request_segment(std::size_t mulpdu, OutSegment& out) {
   } else {
     bytes::assign_slice(out.payload, request_.payload, segment.offset, segment.length);
   }
-  // The request completes only when DDP has sent all of it. [RDMAP-72]
+  // The request completes only when its last segment has been sent. [RDMAP-72]
   if (segment.header.last && !request_internal_) out.token = ulp_token(request_.cookie);
 }
 
@@ -289,7 +288,7 @@ bool Stream::start_read_response(const ReadRequest& r) {
       return false;
     }
   }
-  sending_ = Sending::kResponse;  // Each request gets one response. [RDMAP-29] [RDMAP-37]
+  sending_ = Sending::kResponse;  // Each request gets exactly one response. [RDMAP-29] [RDMAP-37]
   // The response carries the STag and TO of the request's sink. [RDMAP-13]
   transmitter_.start({.tagged = true,
                       .rsvd_ulp = control_octet(Opcode::kReadResponse),

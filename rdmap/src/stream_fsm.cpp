@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of a stream's states and events, for traces and the checked table in rfc-notes/fsm.
+// Names of a stream's states and events, for traces and for the table in rfc-notes/fsm, which a
+// test compares with the code.
 #include "iwarp/rdmap/stream_fsm.hpp"
 
 namespace iwarp::rdmap {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codec and header rules of the Terminate message (RFC 5040 sections 4.8 and 7.1).
+// Codec of the Terminate message, and the rules for the headers that it echoes (RFC 5040 sections
+// 4.8 and 7.1).
 #include "iwarp/rdmap/terminate.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ using bytes::Layer;
 constexpr std::uint8_t kLengthValid = 0x80;   // M
 constexpr std::uint8_t kDdpIncluded = 0x40;   // D
 constexpr std::uint8_t kRdmaIncluded = 0x20;  // R
-constexpr std::uint8_t kAnyCode = 0xFE;       // marks a row that is valid for all codes of a type
+constexpr std::uint8_t kAnyCode = 0xFE;       // marks a row that applies to all codes of a type
 
 // Every triplet that RFC 5040, 5041, 5044 and 6581 assign. [REG-1] [REG-2] [REG-3]
 constexpr Fault kTriplets[] = {
@@ -78,7 +79,7 @@ Control read_control(std::uint8_t triplet, std::uint8_t code, std::uint8_t flags
   return {.fault = {layer, type, code, explain(layer, type, code)}, .flags = flags};
 }
 
-// Converts nibbles and flag bits from siw's layout into that of RFC 5040, and decodes them.
+// Converts nibbles and flag bits from siw's layout to the layout of RFC 5040, and decodes them.
 Control read_swapped_control(std::uint8_t triplet, std::uint8_t code, std::uint8_t flags) {
   const auto swapped = static_cast<std::uint8_t>((triplet << 4) | (triplet >> 4));
   const auto turned = static_cast<std::uint8_t>(((flags & 1) != 0 ? kLengthValid : 0) |
@@ -89,7 +90,8 @@ Control read_swapped_control(std::uint8_t triplet, std::uint8_t code, std::uint8
 
 // Returns whether the control word has siw's layout. In RFC 5040's layout the low 5 bits of the
 // flag octet are zero, and siw never sets the upper 3 bits, so any flag that is set identifies the
-// layout. If no flag is set, the layout is siw's only if the triplet is not in RFC 5040.
+// layout. If no flag is set, the layout is siw's only if the triplet is invalid in RFC 5040's
+// layout and valid in siw's.
 bool is_swapped(std::uint8_t triplet, std::uint8_t code, std::uint8_t flags) {
   if ((flags & 0xE0) != 0) return false;
   if ((flags & 0x07) != 0) return true;

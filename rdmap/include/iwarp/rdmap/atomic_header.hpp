@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Atomic Request and Atomic Response headers (RFC 7306 section 5.2), and the result of an atomic
-// operation on a 64-bit word (section 5.1). Values are in host byte order; only this codec knows
-// that the wire is big endian. [EXT-13] The codec does not access memory and does not check
-// alignment.
+// operation on a 64-bit word (section 5.1). Values are in host byte order; only this codec converts
+// them to the big-endian order of the wire. [EXT-13] The codec does not access memory and does not
+// check alignment.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +37,11 @@ inline constexpr std::size_t kAtomicWord = 8;
 struct AtomicRequest {
   AtomicOpcode opcode = AtomicOpcode::kFetchAdd;
   std::uint32_t id = 0;           ///< Request Identifier, which the response repeats
-  ddp::Stag stag;                 ///< Remote STag: memory of the responder
-  ddp::TaggedOffset to;           ///< Remote Tagged Offset: where the word is
-  std::uint64_t add_or_swap = 0;  ///< FetchAdd: summand; CmpSwap: new value
-  /// FetchAdd: splits the word into fields that are added to separately; the mask has the top bit
-  /// of each field, and 0 stands for one field of 64 bits. CmpSwap: the bits to be swapped.
+  ddp::Stag stag;                 ///< Remote STag: names memory of the responder
+  ddp::TaggedOffset to;           ///< Remote Tagged Offset: address of the word
+  std::uint64_t add_or_swap = 0;  ///< FetchAdd: the value to add; CmpSwap: the new value
+  /// FetchAdd: the word consists of fields, and each is added to separately. The mask has a bit for
+  /// the top bit of each field; 0 stands for one field of 64 bits. CmpSwap: the bits to be swapped.
   std::uint64_t mask = 0;
   std::uint64_t compare = 0;                       ///< CmpSwap: the value to compare with
   std::uint64_t compare_mask = ~std::uint64_t{0};  ///< CmpSwap: the bits to be compared

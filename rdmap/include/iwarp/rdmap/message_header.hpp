@@ -29,7 +29,7 @@ enum class Opcode : std::uint8_t {  // [RDMAP-6]
   kSendSolicited = 0x5,
   kSendSolicitedInvalidate = 0x6,
   kTerminate = 0x7,
-  // Opcodes of RFC 7306, used only on streams that agreed to it.
+  // The opcodes of RFC 7306 are used only on streams whose ends agreed to it.
   kImmediate = 0x8,
   kImmediateSolicited = 0x9,
   kAtomicRequest = 0xA,
@@ -41,7 +41,8 @@ inline constexpr Qn kReadRequestQueue = 1;  // also for Atomic Requests [RDMAP-3
 inline constexpr Qn kTerminateQueue = 2;
 inline constexpr Qn kAtomicResponseQueue = 3;  // [EXT-19]
 
-/// One row per message: the DDP model and queue that carry it, and its properties.
+/// One row for each kind of message: the DDP model and queue that carry the message, and its
+/// properties.
 struct OpcodeInfo {
   Opcode opcode;
   std::string_view name;  ///< name of the message in the RFC
@@ -75,9 +76,10 @@ constexpr const OpcodeInfo* find_opcode(std::uint8_t nibble) {
 constexpr const OpcodeInfo& info(Opcode opcode) {
   return kOpcodes[static_cast<std::size_t>(opcode)];
 }
-/// Returns whether RFC 7306 defines the opcode. A stream that did not agree to RFC 7306 refuses it.
+/// Returns whether RFC 7306 defines the opcode. A stream whose ends did not agree to RFC 7306
+/// refuses the opcode.
 constexpr bool is_extension(Opcode opcode) { return opcode > Opcode::kTerminate; }
-/// Returns the bit of an opcode in a set of opcodes.
+/// Returns the bit that stands for an opcode in a set of opcodes.
 constexpr std::uint16_t opcode_bit(Opcode opcode) {
   return static_cast<std::uint16_t>(1U << static_cast<unsigned>(opcode));
 }
@@ -85,7 +87,7 @@ inline constexpr std::uint16_t kUnassignedOpcodes = 0xF000;  ///< opcodes that n
 inline constexpr std::uint16_t kExtensionOpcodes =
     opcode_bit(Opcode::kImmediate) | opcode_bit(Opcode::kImmediateSolicited) |
     opcode_bit(Opcode::kAtomicRequest) | opcode_bit(Opcode::kAtomicResponse);
-/// Returns whether the opcode is that of one of the two Immediate Data messages.
+/// Returns whether the opcode belongs to one of the two Immediate Data messages.
 constexpr bool is_immediate(Opcode opcode) {
   return opcode == Opcode::kImmediate || opcode == Opcode::kImmediateSolicited;
 }
@@ -110,8 +112,8 @@ constexpr std::uint8_t control_octet(Opcode opcode) {
 inline constexpr std::size_t kReadRequestSize = 28;
 /// Size of every Immediate, in octets. [EXT-52]
 inline constexpr std::size_t kImmediateSize = 8;
-/// A mark for Send with Immediate, if both ends agreed to it: an Immediate whose last 4 octets are
-/// this value belongs to the Send after it. RFC 7306 leaves all 8 octets to the ULP. See
+/// The mark of Send with Immediate: if both ends agreed to that, an Immediate whose last 4 octets
+/// have this value belongs to the next Send. RFC 7306 leaves all 8 octets to the ULP. See
 /// rfc-notes/decisions/0024-send-with-immediate.md.
 inline constexpr std::uint32_t kOfNextSend = 0xC0000000;
 /// Returns whether an Immediate belongs to the next Send: its last 4 octets are kOfNextSend.
@@ -119,13 +121,13 @@ constexpr bool announces_send(std::uint64_t immediate) {
   return static_cast<std::uint32_t>(immediate) == kOfNextSend;
 }
 
-/// If both ends agreed to it, an end at which a message on the Send queue waits for a receive sends
-/// an empty RDMA Write with this STag and a TO of held_to(). The Write acknowledges the messages
-/// before the waiting one, whose MSN is in the last 4 octets of the TO. See
-/// rfc-notes/decisions/0023-acknowledged-completions.md.
+/// The STag of an empty RDMA Write that acknowledges messages. If both ends agreed to that, an end
+/// sends such a Write while a message on its Send queue waits for a receive. The Write acknowledges
+/// all messages before the waiting message. Its TO, held_to(), has the MSN of the waiting message
+/// in the last 4 octets. See rfc-notes/decisions/0023-acknowledged-completions.md.
 inline constexpr Stag kHeldStag{1};
 inline constexpr std::uint64_t kHeldTo = std::uint64_t{0x68656C64} << 32;  // "held"
-/// Returns the TO of a Write that acknowledges the messages before the one with this MSN.
+/// Returns the TO of a Write that acknowledges all messages before the message with this MSN.
 constexpr TaggedOffset held_to(Msn msn) { return TaggedOffset{kHeldTo | msn.value}; }
 /// Returns the MSN in the TO of a Write that acknowledges messages, or nullopt for any other Write.
 constexpr std::optional<Msn> held_message(Stag stag, TaggedOffset to) {
@@ -139,8 +141,8 @@ constexpr std::optional<Msn> held_message(Stag stag, TaggedOffset to) {
 // |                     RDMA Read Message Size (32)               |
 // |                     Data Source STag (32)                     |
 // |                     Data Source Tagged Offset (64)            |
-/// The header of an RDMA Read Request: one source buffer, one sink buffer, any offsets. [RDMAP-12]
-/// [RDMAP-14] [RDMAP-36] [RDMAP-47]
+/// The header of an RDMA Read Request. It names one source buffer and one sink buffer, and an
+/// offset in each. [RDMAP-12] [RDMAP-14] [RDMAP-36] [RDMAP-47]
 struct ReadRequest {
   Stag sink_stag;
   TaggedOffset sink_to;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Terminate message (RFC 5040 sections 4.8 and 7.1): it says why a stream ends, and because of
-// which segment. This code decides which headers are echoed with which error; Stream decides when
-// to send a Terminate.
+// The Terminate message (RFC 5040 sections 4.8 and 7.1): it says why a stream ends, and which
+// segment caused that. This code decides which headers a Terminate echoes for which error; Stream
+// decides when to send a Terminate.
 #pragma once
 
 #include <array>
@@ -26,14 +26,15 @@ enum class AccessError : std::uint8_t {
   kMisaligned,   ///< the target of an Atomic is not on an 8-octet boundary
 };
 
-/// Largest Terminate payload: control, length, untagged DDP header, Read Request header.
+/// The largest Terminate payload has the control word, the length, an untagged DDP header and a
+/// Read Request header.
 inline constexpr std::size_t kMaxTerminateSize = 4 + 2 + 18 + 28;
 
-/// The segment that caused the error, as far as its headers are known.
+/// What is known of the segment that caused the error.
 struct TerminatedSegment {
   std::uint16_t segment_length = 0;  ///< ULPDU_Length: DDP header and payload [RDMAP-19]
   std::array<std::byte, 18> ddp_header{};
-  std::size_t ddp_header_size = 0;  ///< 14 or 18; 0: no header is known
+  std::size_t ddp_header_size = 0;  ///< 14 or 18, or 0 if no header is known
   std::array<std::byte, 28> rdma_header{};
   std::size_t rdma_header_size = 0;  ///< 28 for a Read Request, otherwise 0 [RDMAP-21]
 };
@@ -44,7 +45,7 @@ struct TerminatedSegment {
 // |  Terminated RDMA header (if R) ...
 /// A Terminate message.
 struct Terminate {
-  bytes::Fault fault;  ///< in a decoded Terminate, `why` is explain() of the triplet
+  bytes::Fault fault;  ///< in a decoded Terminate, explain() provides `why`
   std::optional<TerminatedSegment> segment;
 };
 
@@ -63,17 +64,18 @@ void encode(const Terminate& terminate, bytes::Writer& out);
 /// in that layout is decoded in that layout.
 std::optional<Terminate> decode_terminate(bytes::View payload);
 
-/// The message that a Terminate is about, according to the headers that it echoes. [EXT-61]
+/// The message that caused a Terminate, according to the headers that the Terminate echoes.
+/// [EXT-61]
 struct Subject {
   /// The kind of message.
   enum class Kind : std::uint8_t {
-    kUnknown,    ///< no header was echoed, or the header of a response or Terminate
+    kUnknown,    ///< no header was echoed, or that of a response or Terminate
     kWrite,      ///< an RDMA Write
     kSend,       ///< a Send of any kind
     kImmediate,  ///< Immediate Data
-    kRequest,    ///< Read or Atomic Request that DDP refused
-    kRead,       ///< Read Request that RDMAP refused: its RDMA header is echoed
-    kAtomic,     ///< Atomic Request that RDMAP refused
+    kRequest,    ///< a Read or Atomic Request that DDP refused
+    kRead,       ///< a Read Request that RDMAP refused: its RDMA header is echoed
+    kAtomic,     ///< an Atomic Request that RDMAP refused
   };
   Kind kind = Kind::kUnknown;
   /// The segment whose headers were echoed.
@@ -84,14 +86,14 @@ struct Subject {
     ddp::Stag stag;            ///< tagged: STag of the buffer
     ddp::TaggedOffset to;      ///< tagged: TO of the segment
   };
-  /// If nullopt, `kind` was derived from DDP's error type or is kUnknown.
+  /// If nullopt, `kind` is kUnknown or was derived from DDP's error type.
   std::optional<Segment> segment;
 };
-/// Returns the message that a Terminate is about.
+/// Returns the message that caused a Terminate.
 Subject subject_of(const Terminate& terminate);
 
-/// Returns the text that the tables of the RFCs have for a triplet, or "unknown error" if they have
-/// none.
+/// Returns the meaning of a triplet by the tables of the RFCs, or "unknown error" if the tables do
+/// not have it.
 const char* explain(bytes::Layer layer, std::uint8_t type, std::uint8_t code);
 
 /// Returns every triplet that RFC 5040, 5041, 5044 and 6581 assign. If all codes of an error type

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two request queues of a stream: one for the peer's Reads and Atomics that this end has not
 // answered (at most IRD), and one for Reads and Atomics of this end that the peer has not answered
-// (at most ORD). RFC 5040 section 6.1, RFC 7306 section 7. Reads and Atomics share a queue because
-// their responses are sent in the order of all requests. [EXT-56]
+// (at most ORD). RFC 5040 section 6.1, RFC 7306 section 7. Reads and Atomics share a queue, because
+// responses are sent in the order of the requests, whichever of the two they are. [EXT-56]
 #pragma once
 
 #include <cassert>
@@ -15,14 +15,14 @@
 
 namespace iwarp::rdmap {
 
-/// A queue, first in, first out, whose capacity is fixed when it is made; only the constructor
+/// A first-in, first-out queue with a capacity that the constructor fixes. Only the constructor
 /// allocates. Not thread-safe.
 template <typename T>
 class BoundedFifo {
  public:
   explicit BoundedFifo(std::size_t capacity) : slots_(capacity) {}
 
-  /// Return how many values the queue holds, and how many it can hold.
+  /// Return whether the queue is empty or full, how many values it holds, and how many it can hold.
   bool empty() const { return size_ == 0; }
   bool full() const { return size_ == slots_.size(); }
   std::size_t size() const { return size_; }

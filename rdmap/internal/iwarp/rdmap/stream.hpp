@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream: one RDMAP stream (RFC 5040, RFC 7306) on top of its DDP stream (RFC 5041). [RDMAP-1] Owns
-// the stream state machine, IRD and ORD, the order in which messages are sent, and the Terminate:
-// only Stream turns the first Fault of any layer into a Terminate. Does no I/O and knows no MPA:
-// segments enter by begin() and end(), and come out of next_segment().
+// Stream: one RDMAP stream (RFC 5040, RFC 7306) on top of its DDP stream (RFC 5041). [RDMAP-1]
+// Stream runs the stream state machine, enforces IRD and ORD, and decides the order in which
+// messages are sent. Only Stream turns the first Fault of any layer into a Terminate. Stream does
+// no I/O and does not depend on MPA: the caller passes in inbound segments with begin() and end(),
+// and gets outbound segments from next_segment().
 #pragma once
 
 #include <array>
@@ -27,29 +28,31 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   // Inbound ------------------------------------------------------------------------------------
-  /// Begins a segment, see ddp::Receiver::begin(). Call only in state kRdma. On a fault, moves the
-  /// stream to kTerminating; poll next_segment() for the Terminate.
+  /// Begins an inbound segment, see ddp::Receiver::begin(). Call only in state kRdma. On a fault,
+  /// moves the stream to kTerminating; poll next_segment() for the Terminate.
   bytes::Check begin(bytes::View prefix, std::size_t ulpdu_length);
   /// Returns where the payload of the segment goes. Call after begin() has succeeded.
   const ddp::Arrival& arrival() const { return receiver_.arrival(); }
-  /// Ends the segment, whose payload has been placed. May call the Ulp and may queue a response.
-  /// Does nothing if the stream has ended since begin(). Acts on a fault as begin() does.
+  /// Ends the segment, whose payload the caller has placed. May call the Ulp and may queue a
+  /// response. Does nothing if the stream has ended since begin(). On a fault, moves the stream to
+  /// kTerminating, like begin().
   bytes::Check end();
   /// Returns the row of the message that the segment belongs to. Call after begin() has succeeded.
   const OpcodeInfo& arriving() const { return *arriving_; }
-  /// Drops the segment last begun, whose payload will not arrive whole (wrong CRC, lost
-  /// connection). Call instead of end().
+  /// Drops the segment of the last begin(). Call instead of end() if the payload will not arrive
+  /// whole, because the CRC is wrong or the connection is lost.
   void cancel();
-  /// How many octets of a ULPDU begin() needs: the largest DDP header.
+  /// The number of octets of a ULPDU that begin() needs, which is the size of the largest DDP
+  /// header.
   static constexpr std::size_t kPrefix = ddp::kUntaggedHeaderSize;
 
   // Outbound -----------------------------------------------------------------------------------
   /// Sets `out` to the next segment to send, with at most `mulpdu` octets of ULPDU. Returns false
-  /// if there is no segment to send at present; call again after end(), after sent() and whenever
-  /// the Ulp has new work. The payload of `out` is valid until segment_taken(), which must follow.
+  /// if there is no segment to send now; call again after end(), after sent() and whenever the Ulp
+  /// has a new request. The payload of `out` is valid until segment_taken(), which must follow.
   bool next_segment(std::size_t mulpdu, OutSegment& out);
-  /// Reports that the caller has copied the segment of next_segment(), or that the Ulp holds the
-  /// segment's memory until sent().
+  /// Reports that the caller no longer needs the payload of the last next_segment(): the caller has
+  /// copied it, or the Ulp keeps the memory valid until sent().
   void segment_taken() {
     if (sending_ == Sending::kResponse) ulp_.release_source();
   }
@@ -62,20 +65,23 @@ class Stream {
   /// Queues the RTR ahead of all other messages. Call once, before the first next_segment().
   /// [EMPA-38]
   void send_rtr(RtrKind kind);
-  /// Queues an acknowledgement of all messages before the message that was begun last and waits for
-  /// a receive. Does nothing if the peer does not understand the acknowledgement. See kHeldStag.
+  /// Queues an acknowledgement of all messages before the message of the last begin(), which waits
+  /// for a receive. Does nothing if the peer does not understand the acknowledgement. See
+  /// kHeldStag.
   void acknowledge_held();
 
   // The end ------------------------------------------------------------------------------------
-  /// Ends the stream with a Terminate for `fault`, which echoes the segment last begun if
-  /// `about_segment`. Does nothing if the stream is ending already. [RDMAP-95]
+  /// Ends the stream with a Terminate for `fault`. If `about_segment`, the Terminate echoes the
+  /// headers of the segment of the last begin(). Does nothing if the stream is ending already.
+  /// [RDMAP-95]
   void terminate(const Fault& fault, bool about_segment);
   /// Ends the stream because the lower layer is closed.
   void lower_layer_closed();
-  /// Drops the requests and responses that have not been sent, and the outstanding Reads.
+  /// Drops all requests and responses that have not been sent, and all outstanding Reads and
+  /// Atomics.
   void abandon();
 
-  /// Returns the present state.
+  /// Returns the current state.
   StreamState state() const { return state_; }
   /// Returns the Terminate that this end has sent or is going to send, if any. [VRB-15]
   const std::optional<Terminate>& own_terminate() const { return own_; }
@@ -94,7 +100,7 @@ class Stream {
   ddp::Receiver& receiver() { return receiver_; }
 
  private:
-  // Functions that receiver_ calls, see ddp::Receiver
+  // Functions that receiver_ calls, see ddp::Receiver.
   friend ddp::Receiver;
   bytes::Check admit(const ddp::SegmentHeader& header);
   bytes::Check tagged_target(const ddp::SegmentHeader& header, std::uint32_t length,
@@ -134,7 +140,7 @@ class Stream {
   ddp::Receiver receiver_;
   ddp::Transmitter transmitter_;
 
-  BoundedFifo<InboundRequest> inbound_;  ///< not shared with other streams [RDMAP-126] [SEC-25]
+  BoundedFifo<InboundRequest> inbound_;  ///< of this stream alone [RDMAP-126] [SEC-25]
   BoundedFifo<OutstandingRequest> outstanding_;
   /// A Read or Atomic Request that is arriving.
   std::array<std::byte, kAtomicRequestSize> request_octets_{};
@@ -144,8 +150,8 @@ class Stream {
   std::uint64_t announced_ = 0;  ///< Immediate that belongs to the next Send; 0: none
   std::uint16_t unexpected_;     ///< bits of the opcodes that must not arrive now
   std::array<std::byte, kMaxTerminateSize> terminate_octets_{};
-  TerminatedSegment current_segment_;  ///< the segment last begun, as far as its headers are known
-  const OpcodeInfo* arriving_ = nullptr;  ///< message of the segment last begun, once admitted
+  TerminatedSegment current_segment_;     ///< segment of the last begin()
+  const OpcodeInfo* arriving_ = nullptr;  ///< message of the last begin(), set by admit()
   bool rtr_send_expected_ = false;
 
   enum class Sending : std::uint8_t { kRequest, kResponse } sending_ = Sending::kRequest;

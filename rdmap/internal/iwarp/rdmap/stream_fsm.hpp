@@ -21,7 +21,7 @@ enum class StreamState : std::uint8_t {
 
 /// What moves a stream from one state to the next.
 enum class StreamEvent : std::uint8_t {
-  kError,             ///< a Fault of any layer, or the ULP ends the stream
+  kError,             ///< a layer found a Fault, or the ULP ends the stream
   kTerminateLeft,     ///< the last octet of this end's Terminate has been sent
   kTerminateArrived,  ///< the peer's Terminate has arrived
   kLowerLayerClosed,  ///< TCP is closed or lost

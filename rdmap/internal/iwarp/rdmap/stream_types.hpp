@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of a Stream, and the segments that it hands to the layer below.
+// Options of a Stream, and the segments that it passes to the layer below.
 #pragma once
 
 #include <array>
@@ -13,14 +13,13 @@ namespace iwarp::rdmap {
 
 /// Options of a Stream: the terms that MPA startup has negotiated.
 struct StreamOptions {
-  /// Unanswered Reads and Atomics of the peer at a time [RDMAP-81] [RDMAP-118] [SEC-26]
+  /// Largest number of unanswered Reads and Atomics of the peer [RDMAP-81] [RDMAP-118] [SEC-26]
   std::size_t ird = 16;
-  std::size_t ord = 16;  ///< Reads and Atomics of this end outstanding at a time [RDMAP-82]
-  /// Responder: the RTR may be a Send, so that the first message, if it is an empty Send, is the
-  /// RTR.
+  std::size_t ord = 16;  ///< largest number of outstanding Reads and Atomics of this end [RDMAP-82]
+  /// Responder: the RTR may be a Send. If the first message is an empty Send, it is the RTR.
   bool rtr_send_expected = false;
   bool extensions = false;  ///< both ends agreed to RFC 7306: opcodes 8 to B may arrive
-  /// With `extensions`: an Immediate may belong to the Send after it.
+  /// With `extensions`: an Immediate may belong to the next Send.
   bool send_immediate = false;
   /// With `send_immediate`: the peer's requests complete when this end has acknowledged them.
   bool peer_acknowledged = false;
@@ -29,7 +28,7 @@ struct StreamOptions {
 /// A segment ready for the layer below.
 struct OutSegment {
   std::array<std::byte, ddp::kUntaggedHeaderSize + kMaxTerminateSize> header;
-  /// Octets of the DDP header and, if there is one, of the RDMAP header.
+  /// Size of the DDP header and, if the message has one, of the RDMAP header, in octets.
   std::size_t header_size = 0;
   bytes::Gather payload;      ///< memory of the payload, valid until segment_taken()
   bool copy_payload = false;  ///< copy `payload`, because the peer may change it before it is sent

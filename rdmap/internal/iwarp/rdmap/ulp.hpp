@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ulp: what RDMAP needs from the verbs layer above it. RDMAP asks for operations, buffers and
-// memory only when it needs them. So it has no queues beside those of the verbs layer, and a right
-// that is withdrawn is refused from the next segment on.
+// Ulp: the functions that RDMAP needs of the verbs layer above it. RDMAP asks for operations,
+// buffers and memory only when it needs them. So RDMAP does not duplicate the queues of the verbs
+// layer, and if an access right is withdrawn, RDMAP refuses the access from the next segment on.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,20 @@
 
 namespace iwarp::rdmap {
 
-/// An operation of the ULP: Write, Read Request, one of the four Sends, and, if RFC 7306 was agreed
-/// on, Atomic Request and the two Immediates. The length may be 0. [RDMAP-28] [RDMAP-38] [RDMAP-56]
+/// An operation of the ULP: a Write, a Read Request or one of the four Sends. If both ends agreed
+/// to RFC 7306, also an Atomic Request or one of the two Immediates. The length may be 0.
+/// [RDMAP-28] [RDMAP-38] [RDMAP-56]
 struct Request {
   Opcode opcode = Opcode::kSend;
   std::uint32_t length = 0;  ///< octets of payload, or octets to read
   bytes::Gather payload;     ///< Write and Sends: `length` octets, which stay valid until sent()
-  Stag stag;             ///< Write: sink; Read: source; Send with Invalidate: STag to invalidate
-  TaggedOffset to;       ///< Write and Read: any offset in the one remote buffer [RDMAP-27]
+  /// STag of the sink (Write) or source (Read), or the STag to invalidate (Send with Invalidate).
+  Stag stag;
+  TaggedOffset to;       ///< Write and Read: offset in the remote buffer [RDMAP-27]
   Stag sink_stag;        ///< Read: STag of the local buffer, for the Read Response
   TaggedOffset sink_to;  ///< Read: TO of the local buffer
   bytes::Span sink;      ///< Read: the local buffer, `length` octets, valid until read_done()
-  AtomicRequest atomic;  ///< Atomic Request; its id is not that of an outstanding one
+  AtomicRequest atomic;  ///< Atomic Request; no outstanding one has the same id
   /// Immediate: its value, sent with the most significant octet first.
   std::uint64_t immediate = 0;
   std::uint64_t cookie = 0;  ///< below 2^62; passed to sent(), read_done() and atomic_done()
@@ -35,28 +37,28 @@ struct Request {
 /// A Send or Immediate that has arrived completely.
 struct ReceivedSend {
   Opcode opcode = Opcode::kSend;
-  std::uint32_t length = 0;  ///< octets of the message; may be less than the buffer has [RDMAP-50]
+  std::uint32_t length = 0;  ///< octets of the message; may be smaller than the buffer [RDMAP-50]
   bool solicited = false;    ///< the message asks for a Solicited Event [RDMAP-53]
   bool invalidate = false;   ///< the message asks to invalidate `invalidated`
   Stag invalidated;          ///< STag to invalidate, if `invalidate`
-  /// Of an Immediate, its value; `length` is 0, and the buffer is unchanged. Of a Send to which an
-  /// Immediate belongs, the value of that Immediate, which is not 0.
+  /// If the message is an Immediate, its value; `length` is then 0, and the buffer is unchanged. If
+  /// an Immediate belongs to the Send, the value of that Immediate, which is not 0.
   std::uint64_t immediate = 0;
 };
 
-/// The protocol above RDMAP. The functions of Stream call these functions, in their own thread.
+/// The protocol above RDMAP. Stream calls these functions in the thread that calls Stream.
 class Ulp {
  public:
-  /// Sets `out` to the next operation, in the order submitted. Returns false if there is none at
-  /// present. If `read_credit` is false, ORD requests are outstanding already: if the next
-  /// operation is a Read or an Atomic Request, it has to wait, and the function returns false.
+  /// Sets `out` to the next operation, in the order in which the application posted them. Returns
+  /// false if there is none now. If `read_credit` is false, ORD requests are outstanding already.
+  /// Then a Read or an Atomic Request has to wait, and the function returns false if one is next.
   /// [RDMAP-71] [RDMAP-83]
   virtual bool next_request(bool read_credit, Request& out) = 0;
-  /// Reports that the last octet of the operation has been sent; for Reads and Atomics, the last
-  /// octet of the request. [RDMAP-72]
+  /// Reports that the last octet of the operation has been sent or, for a Read or an Atomic, the
+  /// last octet of its request. [RDMAP-72]
   virtual void sent(std::uint64_t cookie) = 0;
-  /// Reports that the Read Response has been delivered: all octets are in the sink. [RDMAP-77]
-  /// [RDMAP-79]
+  /// Reports that the Read Response has been delivered, and all its octets are in the sink.
+  /// [RDMAP-77] [RDMAP-79]
   virtual void read_done(std::uint64_t cookie) = 0;
   /// Reports that the Atomic Response has been delivered. `original` is the value that the peer's
   /// word had before the operation. [EXT-36]
@@ -66,8 +68,8 @@ class Ulp {
   /// queue, which waits for a receive. Check `msn`: a hostile peer may send any value.
   virtual void delivered_before(Msn msn) = 0;
 
-  /// Inbound Write: sets `out` to the `length` > 0 octets at (stag, to), anywhere in the region.
-  /// This memory must stay valid until release_target(). [RDMAP-25]
+  /// Inbound Write: sets `out` to the memory of the `length` > 0 octets at (stag, to), which may be
+  /// anywhere in the region. This memory must stay valid until release_target(). [RDMAP-25]
   virtual std::expected<void, AccessError> write_target(Stag stag, TaggedOffset to,
                                                         std::uint32_t length, bytes::Span& out) = 0;
   /// Reports that RDMAP no longer uses the memory of write_target().
@@ -85,12 +87,12 @@ class Ulp {
 
   /// Sets the empty `out` to the receive buffer for the Send that begins. An Immediate consumes a
   /// receive as well, and leaves its memory unchanged. A Send to which an Immediate belongs uses
-  /// the receive of the Immediate: if called again before send_received(), returns the same buffer.
-  /// [RDMAP-49] [EXT-50]
+  /// the receive of the Immediate: if called twice without send_received() in between, the function
+  /// returns the same buffer. [RDMAP-49] [EXT-50]
   virtual bytes::Check receive_buffer(ddp::UntaggedBuffer& out) = 0;
-  /// Takes over a Send, which is in the buffer of receive_buffer(), or an Immediate. Invalidates
-  /// the STag, if the message asks for it, and then completes the receive. Fails with a fault if
-  /// the STag cannot be invalidated; then the receive is not completed. [RDMAP-58] [RDMAP-67]
+  /// Processes a Send, which is in the buffer of receive_buffer(), or an Immediate. Invalidates the
+  /// STag, if the message asks for that, and then completes the receive. If the STag cannot be
+  /// invalidated, fails with a fault and does not complete the receive. [RDMAP-58] [RDMAP-67]
   virtual bytes::Check send_received(const ReceivedSend& send) = 0;
   /// Reports that the peer's Terminate has arrived. [RDMAP-62]
   virtual void terminate_received(const Terminate& terminate) = 0;
