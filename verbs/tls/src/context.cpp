@@ -14,22 +14,23 @@
 namespace iwarp::tls {
 namespace {
 
-// The cipher suites for a shared key: those with the hash of the key, which is SHA-256 by RFC 8446
-// section 4.2.11.
+// The cipher suites for a shared key. Their hash must be the hash of the key, which is SHA-256 by
+// RFC 8446 section 4.2.11.
 constexpr auto kSha256Suites = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256";
-// The cipher suites for certificates. The first one is the fastest on processors with AES
-// instructions, and as strong as the key exchange.
+// The cipher suites for certificates. The first suite is the fastest on processors with AES
+// instructions, and is as strong as the key exchange.
 constexpr auto kSuites =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 // Size of OpenSSL's read buffer: large enough to read several records in one system call.
 constexpr std::size_t kReadAhead = 64 * 1024;
 constexpr std::size_t kMostSessions = 256;
 
-// Refuses a key with a passphrase, which OpenSSL would otherwise ask for on a terminal.
+// Refuses a key that is protected by a passphrase. Otherwise OpenSSL would ask for the passphrase
+// on the terminal.
 int no_passphrase(char*, int, int, void*) { return 0; }
 
 /// Returns why OpenSSL could not read `file`. If the file cannot be opened, the first error in
-/// OpenSSL's queue says so; otherwise the last error is the most specific.
+/// OpenSSL's queue says why; otherwise the last error is the most specific.
 std::string fault_of(const std::string& file) {
   const auto first = ERR_peek_error();
   const bool is_system = ERR_SYSTEM_ERROR(first);
@@ -76,8 +77,8 @@ std::string Context::set_up() {
   const bool shared = !options_.shared_keys.empty();
   SSL_CTX_set_ciphersuites(ssl, shared ? kSha256Suites : kSuites);
   SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
-  // If AUTO_RETRY is off, a read returns after each key update. Otherwise a peer that sends only
-  // key updates could keep this thread from serving other connections.
+  // Without AUTO_RETRY, a read returns after each key update. With it, a peer that sends only key
+  // updates could keep this thread from serving other connections.
   SSL_CTX_clear_mode(ssl, SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_read_ahead(ssl, 1);
   SSL_CTX_set_default_read_buffer_len(ssl, kReadAhead);
@@ -115,7 +116,8 @@ std::string Context::use_authorities() {
   if (any && listens) {
     SSL_CTX_set_client_CA_list(ssl, SSL_load_client_CA_file(options_.authorities.c_str()));
   }
-  // With a shared key no authority is loaded, so a certificate that the peer presents is refused.
+  // With a shared key, no authority is loaded, so OpenSSL refuses any certificate that the peer
+  // presents.
   if (!any && !listens && options_.shared_keys.empty() &&
       SSL_CTX_set_default_verify_paths(ssl) != 1) {
     return "no authorities of the system: " + openssl_reason();

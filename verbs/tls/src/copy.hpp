@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather and Scatter: copy octets between the iovecs of a plan and a TLS record. An iovec may refer
-// to registered memory that the program has unmapped, which must not end the process.
+// Gather and Scatter copy octets between the iovecs of a plan and a TLS record. An iovec may refer
+// to registered memory that the program has unmapped. Access to such memory must not end the
+// process.
 #pragma once
 
 #include <sys/uio.h>
@@ -54,8 +55,8 @@ class Gather {
  public:
   explicit Gather(std::span<const iovec> plan) : place_(plan) {}
   bool at_end() const { return place_.left() == 0; }
-  /// Copies the next octets of the plan to `to` and returns their number: as many as fit, or fewer
-  /// if the following octets are not mapped.
+  /// Copies the next octets of the plan to `to` and returns their number. Copies as many as fit, or
+  /// fewer if the next piece of the plan is not mapped.
   std::size_t copy(std::span<std::byte> to) {
     std::size_t done = 0;
     while (!at_end() && done < to.size()) {
@@ -76,8 +77,8 @@ class Scatter {
  public:
   explicit Scatter(std::span<const iovec> plan) : place_(plan) {}
   std::size_t room() const { return place_.left(); }
-  /// Copies `from`, which must fit, to the next room in the plan. Returns false if the room is not
-  /// mapped.
+  /// Copies `from` to the next free memory of the plan, which must have room for it. Returns false
+  /// if that memory is not mapped.
   bool copy(std::span<const std::byte> from) {
     while (!from.empty()) {
       const auto to = place_.piece();

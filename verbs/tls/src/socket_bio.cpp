@@ -9,8 +9,8 @@
 namespace iwarp::tls {
 namespace {
 
-// Limit of the collected octets. Only answers of OpenSSL to the peer can reach it; OpenSSL then has
-// to wait until the peer reads.
+// Limit of the collected octets. Octets of MPA never reach it; only OpenSSL's own answers to the
+// peer can. OpenSSL then has to wait until the peer reads.
 constexpr std::size_t kMostCollected = 256 * 1024;
 
 bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }
@@ -40,7 +40,7 @@ BioPtr SocketBio::make() {
   return out;
 }
 
-// Collects octets. Must not throw, because the caller is OpenSSL.
+// Collects octets that OpenSSL writes. Must not throw, because the caller is OpenSSL.
 int SocketBio::write(BIO* bio, const char* octets, std::size_t size, std::size_t* written) {
   SocketBio& self = of(bio);
   BIO_clear_retry_flags(bio);

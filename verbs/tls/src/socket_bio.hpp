@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SocketBio: the transport that OpenSSL uses. Reads go from the socket into OpenSSL's own buffer.
-// Writes are collected, so that OpenSSL never has to repeat a write and several records are sent in
-// one system call.
+// SocketBio: the transport that OpenSSL uses. OpenSSL reads from the socket into its own buffer.
+// SocketBio collects what OpenSSL writes, so that OpenSSL never has to repeat a write, and one
+// system call sends several records.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class SocketBio {
   SocketBio(const SocketBio&) = delete;
   SocketBio& operator=(const SocketBio&) = delete;
 
-  /// Makes a BIO for SSL_set_bio(), which this object must outlive. Returns null if memory runs
+  /// Makes a BIO for SSL_set_bio(). This object must outlive the BIO. Returns null if memory runs
   /// out.
   BioPtr make();
 

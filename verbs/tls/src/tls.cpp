@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the factories for clients and servers.
+// Makes the carrier factories of clients and servers.
 #include "iwarp/tls/tls.hpp"
 
 #include <openssl/ssl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Performs the handshake, sends and receives, and determines the reasons of failures.
+// TlsCarrier performs the handshake, sends and receives octets, and determines why it failed.
 #include "tls_carrier.hpp"
 
 #include <openssl/err.h>
@@ -22,7 +22,7 @@ constexpr std::size_t kRecord = SSL3_RT_MAX_PLAIN_LENGTH;
 // Number of octets to collect before a system call sends them.
 constexpr std::size_t kBatch = 4 * kRecord;
 
-// The code of TLS_AES_128_GCM_SHA256, a cipher suite with SHA-256, the hash of a shared key.
+// The code of TLS_AES_128_GCM_SHA256. A shared key needs a cipher suite with SHA-256.
 constexpr std::array<unsigned char, 2> kSha256Suite{0x13, 0x01};
 
 constexpr std::string_view kAlert = "alert ";
@@ -135,7 +135,7 @@ int TlsCarrier::find_shared_key(SSL* ssl, const unsigned char* identity, std::si
   const auto* const entry = self.context_->shared_keys().find(name);
   *session = nullptr;
   auto found = entry != nullptr ? session_for(ssl, *entry) : nullptr;
-  if (found == nullptr) return 1;  // This is no error, because the identity may be a ticket.
+  if (found == nullptr) return 1;  // Not an error: the identity may be a ticket.
   try {                            // This function must not throw: its caller is OpenSSL.
     self.shared_identity_ = entry->identity;
   } catch (const std::bad_alloc&) {
@@ -151,7 +151,7 @@ int TlsCarrier::keep_session(SSL* ssl, SSL_SESSION* session) {
   try {  // This function must not throw: its caller is OpenSSL.
     self.context_->keep_session(self.host_, SessionPtr(session));
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-    // The session is lost, and the next connection makes a new one.
+    // The session is lost. The next connection does a full handshake.
   }
   return 1;
 }
@@ -192,8 +192,8 @@ ssize_t TlsCarrier::send(std::span<const iovec> plan) {
 
 bool TlsCarrier::send_record(std::span<const std::byte> octets) {
   ERR_clear_error();
-  // Replace the keys of both directions, so that an end that only receives need not count octets.
-  // RFC 8446 section 4.6.3
+  // Replace the keys of both directions, so that an end that only receives need not count octets
+  // (RFC 8446 section 4.6.3).
   if (sent_under_key_ >= context_->options().rekey_after) {
     sent_under_key_ = 0;
     SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_REQUESTED);
@@ -245,7 +245,7 @@ void TlsCarrier::close() {
 
 // Failures ----------------------------------------------------------------------------------------
 
-// Sets errno to the error of the failure. If the carrier has not failed, sets it to EAGAIN.
+// Sets errno to the error of the carrier's failure, or to EAGAIN if the carrier has not failed.
 // Returns -1.
 ssize_t TlsCarrier::fail_with_errno() const {
   if (socket_.error() != 0) {
@@ -263,10 +263,10 @@ void TlsCarrier::fail(int result) {
   if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return;
   const bool gone = socket_.has_ended() || socket_.error() != 0;
   failure_ = net::CarrierFailure{.why = reason(), .cut_short = gone};
-  // OpenSSL sends no answer to a peer that does not use TLS. Send an alert, which MPA recognises
-  // (RFC 8446 section 6).
+  // OpenSSL sends no answer to a peer that does not use TLS. Send such a peer an alert (RFC 8446
+  // section 6), which the peer's MPA recognises.
   if (is_no_tls()) socket_.collect(kProtocolVersionAlert);
-  if (!gone) socket_.flush();  // Sends the alert, which tells the peer the reason.
+  if (!gone) socket_.flush();  // Sends the alert that tells the peer the reason.
 }
 
 // Returns whether the peer's first octets were not a TLS record.
@@ -291,8 +291,8 @@ std::string TlsCarrier::reason() const {
                            : "the peer closed during the TLS handshake: it may not use TLS";
   }
   if (is_ssl && number >= SSL_AD_REASON_OFFSET) {
-    // Remove the version that introduced the alert, with which OpenSSL begins its text, for example
-    // "sslv3 alert bad certificate".
+    // OpenSSL's text begins with the version that introduced the alert, for example "sslv3 alert
+    // bad certificate". Remove this version.
     const auto text = openssl_reason();
     const auto alert = text.find(kAlert);
     return "the peer refused the TLS handshake: " +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TlsCarrier: the TLS of one connection. The handshake runs inside send() and receive(), so that
-// the driver drives it, limits its time and abandons it together with MPA's startup.
+// TlsCarrier: the TLS of one connection. The handshake runs inside send() and receive(). So the
+// driver treats it as a part of MPA's startup, with the same deadline.
 #pragma once
 
 #include <memory>
@@ -54,9 +54,9 @@ class TlsCarrier final : public net::Carrier {
   const ContextPtr context_;
   const std::string host_;
   SocketBio socket_;
-  SslPtr ssl_;  ///< declared after socket_, which it uses until it is destroyed
+  SslPtr ssl_;  ///< declared after socket_, because ~SSL uses socket_
   bool is_established_ = false;
-  bool is_drained_ = true;  ///< receive() has returned all octets that OpenSSL has received
+  bool is_drained_ = true;  ///< receive() has returned all octets that OpenSSL has read
   bool is_closed_ = false;
   std::uint64_t sent_under_key_ = 0;
   std::string shared_identity_;
