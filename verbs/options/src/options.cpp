@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets and shows options by their rows, and reads the settings of a program from its environment.
+// Sets and shows options by means of their rows, and reads the settings of a program from its
+// environment.
 #include "iwarp/options/options.hpp"
 
 #include <algorithm>
@@ -65,7 +66,7 @@ Settings from_environment(const Environment& environment,
     complain(std::string(option.variable) + "=" + std::string(text) + " is " + refusal(option) +
              "; it is ignored");
   }
-  // Revision 1 has no RTR.
+  // MPA revision 1 has no RTR.
   if (out.connection.startup.revision == 1) out.connection.startup.rtr = mpa::Rtr::kNone;
   return out;
 }

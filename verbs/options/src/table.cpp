@@ -39,8 +39,8 @@ constexpr std::array kFormats{Word{"text", verbs::LogFormat::kText},
                               Word{"logfmt", verbs::LogFormat::kLogfmt},
                               Word{"json", verbs::LogFormat::kJson}};
 
-/// Accepts any name. A connection that uses the algorithm checks whether the kernel has and permits
-/// it.
+/// Accepts the name of any algorithm. The connection that uses the algorithm checks whether the
+/// kernel has it and permits it.
 constexpr Value congestion() {
   Value out = text<&Settings::congestion>("NAME");
   out.expected = "a name of at most 15 characters";
@@ -129,7 +129,8 @@ constexpr std::array kTable{
            "Record every octet: FILE.pcap for Wireshark; FILE.qlog is a log that has "
            "posts, completions, placements and states, too. iwarp explain reads both"},
 
-    // Options of TLS below MPA. The code that uses these values checks whether they are consistent.
+    // Options of TLS below MPA. The code that uses these options checks whether they are
+    // consistent.
     Option{"--tls", "IWARP_TLS", Group::kTls, text<&TlsSettings::demand>("").of_kind(Kind::kFlag),
            "Use TLS 1.3 on the connection; each of the options below implies this one. A client "
            "trusts the CAs of the system unless --tls-ca names others"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that make the Value of a row of the table. Each function makes it for one setting,
-// which `At` selects: a member of Settings or of its parts, or a function that returns the setting
-// from Settings.
+// Functions that make the Value of a row of the table. Each makes a Value for one setting, which
+// the template parameter `At` selects: a member of Settings or of its parts, or a function that
+// returns the setting from Settings.
 #pragma once
 
 #include <algorithm>
@@ -92,8 +92,8 @@ constexpr Value one_of() {
               }};
 }
 
-/// Makes a value that is an integer from `Low` to `High`, or one of `Words`, which stand for
-/// integers. The setting is a number, an optional number, or a duration in `Unit`.
+/// Makes a value that is an integer from `Low` to `High`, or one of `Words`, each of which stands
+/// for an integer. The setting is a number, an optional number, or a duration in `Unit`.
 template <auto At, std::uint64_t Low, std::uint64_t High, typename Unit = std::uint64_t,
           const auto& Words = kNoWords>
 constexpr Value number(std::string_view title) {

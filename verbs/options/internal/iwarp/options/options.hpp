@@ -22,34 +22,35 @@ enum class Group : std::uint8_t {
 };
 
 enum class Kind : std::uint8_t {
-  kFlag,    ///< a text that may be omitted on a command line, which means "on"
+  kFlag,    ///< a text; on a command line, the option without a text means "on"
   kWord,    ///< one of `words`
   kNumber,  ///< an integer from `low` to `high`, or one of `words`
   kText,
   kFile,  ///< a path
 };
 
-/// The values of an option, and the functions that set and show its setting. Made in table.cpp.
+/// The values of an option, and the functions that set and show its setting. The functions in
+/// values.hpp make a Value.
 struct Value {
   Kind kind = Kind::kText;
   /// Placeholder in --help, such as "MS". For a kFlag, the value that may follow on a command line,
   /// as in --careful=fail.
   std::string_view title;
-  std::span<const std::string_view> words;  ///< values that have a name
+  std::span<const std::string_view> words;  ///< the values that are words
   std::uint64_t low = 0;
   std::uint64_t high = 0;
   std::string_view expected;  ///< the form that a text must have, for example "two ports"
   bool is_size = false;       ///< command lines may use K, M and G for powers of 1024
-  bool is_switch = false;     ///< the variable may be 1 or 0 instead of on or off
+  bool is_switch = false;     ///< the environment variable may be 1 or 0 instead of on or off
   /// Sets the setting. Returns false if `text` is not a value of the option.
   bool (*set)(Settings& settings, std::string_view text) = nullptr;
   std::string (*show)(const Settings& settings) = nullptr;
   /// Default for programs under `iwarp run`, and default for such programs with --as roce. If
-  /// empty, the default is that of Settings.
+  /// empty, the default is the one in Settings.
   std::string_view program_default;
   std::string_view roce_default;
-  /// The program may change its working directory before it opens the file, so `iwarp run` makes
-  /// the path absolute.
+  /// The program opens the file only later, when it may have changed its working directory. So
+  /// `iwarp run` makes the path absolute.
   bool is_opened_late = false;
 
   /// Returns whether all values are numbers.
@@ -66,7 +67,7 @@ struct Value {
 
 /// A row of the table.
 struct Option {
-  std::string_view names;  ///< such as "-C,--congestion"; empty if there is only a variable
+  std::string_view names;  ///< such as "-C,--congestion"; empty if only the variable exists
   const char* variable;    ///< environment variable, such as "IWARP_CRC"
   Group group;
   Value value;
@@ -78,27 +79,27 @@ struct Option {
 
 /// Returns all rows, in the order of --help.
 std::span<const Option> all();
-/// Returns the row of an environment variable, which must be in the table.
+/// Returns the row of an environment variable. The variable must be in the table.
 const Option& find(std::string_view variable);
 
 /// Sets the option to `text`. If `text` is not a value of the option, changes nothing and returns
 /// false.
 bool set(const Option& option, std::string_view text, Settings& settings);
 /// Returns the value of the option in `settings`, in the form that set() accepts. Returns an empty
-/// string if the option is not set or is an empty text.
+/// string if the option has no value or an empty text.
 std::string show(const Option& option, const Settings& settings);
-/// Returns why set() refuses a text, for example "not one of on, off".
+/// Returns why set() refused a text for the option, for example "not one of on, off".
 std::string refusal(const Option& option);
 
-/// Returns the defaults of programs under `iwarp run`. The RTR is a Write, because under rdma_cm
-/// the server may send first (RFC 6581 section 4). A Send for which no receive is posted waits,
-/// because programs that were written for InfiniBand rely on the retries of InfiniBand.
+/// Returns the defaults of programs under `iwarp run`. The RTR is a Write, because with rdma_cm the
+/// server may send first (RFC 6581 section 4). A Send waits until a receive is posted, because
+/// programs that were written for InfiniBand rely on its retries.
 Settings for_programs(Persona persona);
 
 /// Returns the value of an environment variable, or null if it is not set.
 using Environment = std::function<const char*(const char* variable)>;
-/// Returns the settings of a program under `iwarp run`. Calls `complain` with one line for each
-/// variable whose value is invalid; its default applies.
+/// Returns the settings of a program under `iwarp run`. For each variable with an invalid value,
+/// keeps the default and calls `complain` with one line.
 Settings from_environment(const Environment& environment,
                           const std::function<void(const std::string&)>& complain);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings: the values of the options and environment variables, for one command or for the process
-// of a program under `iwarp run`. The rows of options.hpp define which option sets which member.
-// The default member values are the defaults of the commands.
+// of a program under `iwarp run`. The rows of the table of options (options.hpp) define which
+// option sets which member. The default member values are the defaults of the commands.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,22 @@ enum class Persona : std::uint8_t {
   kRoce,   ///< a channel adapter on Ethernet with RoCE v2 GIDs, like the kernel's rxe
 };
 
-/// The highest port offset: with it, port 1024 of a program, the lowest port that needs no root, is
-/// TCP port 65535.
+/// The highest port offset. It maps port 1024 of a program, which is the lowest port that needs no
+/// root, to TCP port 65535.
 inline constexpr std::uint16_t kMaxPortOffset = 64511;
 
 /// TLS below MPA.
 struct TlsSettings {
   std::string demand;       ///< "on" or "off"; if empty, TLS is on if any other member is set
-  std::string certificate;  ///< a path, as are all members below except `peers`
+  std::string certificate;  ///< path of a file, as is every member below except `peers`
   std::string key;
   std::string authorities;
-  std::string peers;  ///< names, separated by commas
+  std::string peers;  ///< accepted names of peers, separated by commas
   std::string shared_keys;
 
   bool refused() const { return demand == "off" || demand == "0"; }
   /// Returns whether TLS is requested: a member is set and `demand` is not off. An invalid `demand`
-  /// is a request, so that a typing error cannot disable TLS.
+  /// counts as a request, so that a typing error cannot disable TLS.
   bool wanted() const {
     const bool any = !demand.empty() || !certificate.empty() || !key.empty() ||
                      !authorities.empty() || !peers.empty() || !shared_keys.empty();
@@ -56,16 +56,17 @@ struct Settings {
   TlsSettings tls;
 
   Persona persona = Persona::kIwarp;
-  bool list_loopback = false;  ///< kRoce: 127.0.0.1 and ::1 are GIDs even with other addresses
-  bool presence = true;        ///< programs find the device's files below /sys and /dev
+  /// kRoce: 127.0.0.1 and ::1 are GIDs even if there are other addresses.
+  bool list_loopback = false;
+  bool presence = true;  ///< programs find the device's files below /sys and /dev
   std::optional<std::pair<std::uint16_t, std::uint16_t>>
-      ports;                      ///< first and last TCP port to choose from for port 0
+      ports;  ///< first and last TCP port from which to choose if port 0 is requested
   std::uint16_t port_offset = 0;  ///< TCP port minus the port that a program passes to rdma_cm
   OutOfBandPeers out_of_band = OutOfBandPeers::kLoopback;
-  bool careful = false;                     ///< report calls that would fail on hardware or later
-  std::string careful_reports;              ///< path of a file for the reports; may be empty
-  std::string fault;                        ///< path of a fault plan; may be empty
-  std::optional<std::uint64_t> fault_seed;  ///< replaces the seed in the fault plan
+  bool careful = false;         ///< report calls that would fail on hardware or at another time
+  std::string careful_reports;  ///< path of a file for the reports; may be empty
+  std::string fault;            ///< path of a fault plan; may be empty
+  std::optional<std::uint64_t> fault_seed;  ///< seed that replaces the seed in the fault plan
   std::string fault_socket;                 ///< path of a socket that accepts rules; may be empty
   std::string metrics;                      ///< address at which to serve statistics; may be empty
   /// Level of the log on standard error. An unsupported feature that a program requests is a
