@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks for each octet whether a frame begins there. The two control octets rule out almost all.
+// Checks for each octet whether a frame begins there. The two control octets of DDP and RDMAP rule
+// out almost all octets.
 #include "boundary_search.hpp"
 
 #include <algorithm>
@@ -18,10 +19,11 @@ namespace {
 using bytes::View;
 
 constexpr std::size_t kControl = mpa::kLengthFieldSize;  ///< offset of DDP's control octets
-/// If CRCs are off, this number of headers that follow each other is accepted as proof of an FPDU.
+/// If CRCs are off, the search accepts this number of headers in a row as proof that an FPDU
+/// begins.
 constexpr std::size_t kRun = 4;
-/// Limit of the number of octets over which CRCs are computed: kFreeWork, and kWorkPerOctet for
-/// each octet that was searched.
+/// The search may compute CRCs over kFreeWork octets in all, and over kWorkPerOctet more for each
+/// octet at which it has looked for a frame.
 constexpr std::uint64_t kWorkPerOctet = 32;
 constexpr std::uint64_t kFreeWork = 512 * 1024;
 
@@ -29,8 +31,8 @@ std::size_t lead_of(const std::optional<std::uint64_t>& position) {
   return mpa::leading_marker_size(position.value_or(0), position.has_value());
 }
 
-/// Returns whether the control octets are valid: the reserved bits are 0, and the opcode is one of
-/// the tagged or untagged model that the DDP octet selects.
+/// Returns whether the control octets are valid: the versions are correct, the reserved bits are 0,
+/// and the opcode belongs to the model, tagged or untagged, that the DDP octet selects.
 bool plausible_control(View control) {
   constexpr unsigned kReservedAndVersion = 0x3F;
   const auto ddp_octet = std::to_integer<unsigned>(control[0]);
@@ -45,8 +47,8 @@ std::size_t ulpdu_length(View in, std::size_t lead) {
   return bytes::load_be<std::uint16_t>(in.data() + lead);
 }
 
-/// Returns whether a startup frame begins at the first octet; nullopt if more octets are needed to
-/// know.
+/// Returns whether a startup frame begins at the first octet, or nullopt if that depends on octets
+/// after `in`.
 std::optional<bool> starts_startup(View in) {
   for (const auto kind : {mpa::FrameKind::kRequest, mpa::FrameKind::kReply}) {
     const auto decoded = mpa::decode_startup_frame(kind, in);
@@ -87,7 +89,7 @@ Boundary BoundarySearch::find(View in, const Hints& hints, bool last) {
       if (startup == true) return {.kind = Kind::kStartup, .at = at};
       if (!startup && !last) return {.kind = Kind::kMore, .at = at};
     }
-    // FPDUs begin at multiples of 4 in full operation, so none begins here.
+    // An FPDU begins at a multiple of 4 octets after startup, so none begins here.
     if (hints.position && (*hints.position + at) % 4 != 0) continue;
     auto trial = Trial::kNo;
     if (hints.marked != true) {
@@ -109,9 +111,10 @@ BoundarySearch::Trial BoundarySearch::try_marked(View in, const Hints& hints, st
   return try_fpdu(in, {.position = *hints.position + at, .crc_used = hints.crc}, last, found);
 }
 
-/// Tries whether an FPDU begins at the first octet if the places of markers are not known. A marker
-/// contains its distance from the ULPDU_Length field. So tries, as the first marker, each word in
-/// the next 512 octets that contains its own distance from the first octet. [MPA-27]
+/// Determines whether an FPDU begins at the first octet if the places of markers are not known. A
+/// marker contains its distance from the ULPDU_Length field. So this function looks for words in
+/// the next 512 octets that contain their own distance from the first octet, and tries each of them
+/// as the first marker. [MPA-27]
 BoundarySearch::Trial BoundarySearch::try_unknown_markers(View in, const Hints& hints, bool last,
                                                           Boundary& found) {
   const auto marker_says = [in](std::size_t at, std::size_t distance) {
@@ -160,14 +163,14 @@ BoundarySearch::Trial BoundarySearch::try_fpdu(View in, const Place& place, bool
   return place.crc_used == true ? Trial::kNo : try_run(in, place, last);
 }
 
-/// Looks for kRun headers, each of them at the place that the previous one's length gives.
+/// Looks for kRun headers in a row, each where the ULPDU_Length of the previous FPDU says.
 BoundarySearch::Trial BoundarySearch::try_run(View in, const Place& place, bool last) {
   std::uint64_t position = place.position.value_or(0);
   std::size_t at = 0;
   for (std::size_t run = 0; run < kRun; ++run) {
     const std::size_t lead = place.position ? lead_of(position) : 0;
     const View rest = in.subspan(at);
-    // The octets end exactly where an FPDU ends, which counts as one more header.
+    // If the octets end exactly where an FPDU ends, that counts as one more header.
     if (rest.empty() && run + 1 >= kRun) return Trial::kYes;
     if (rest.size() < lead + kFpduStartSize) return last ? Trial::kNo : Trial::kMore;
     if (!starts_like_fpdu(rest, lead)) return Trial::kNo;

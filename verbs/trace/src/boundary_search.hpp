@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// BoundarySearch: finds the first frame in octets that may begin inside a frame, as in a capture
-// that started late or lacks a part. It decides by a correct CRC that is followed by the header of
-// another FPDU or, if CRCs are off, by several headers that follow each other. (RFC 5044 section 6
-// requires more certainty of a receiver, which acts on an FPDU.) The work for each octet is
+// BoundarySearch: finds the first frame in octets that may begin in the middle of a frame, as in a
+// capture that started late or lacks a part. It accepts an FPDU with a correct CRC if the header of
+// another FPDU follows or, if CRCs are off, several headers in a row. (RFC 5044 section 6 requires
+// more certainty of a receiver, because a receiver places the payload.) The work for each octet is
 // bounded, whatever the octets are.
 #pragma once
 
@@ -16,8 +16,8 @@ namespace iwarp::trace {
 
 struct Boundary {
   enum class Kind : std::uint8_t {
-    kNone,     ///< no frame begins in the first `at` octets, which are all
-    kMore,     ///< no frame begins before `at`; more octets are needed to know if one begins there
+    kNone,  ///< no frame begins in any of the `at` octets of the input
+    kMore,  ///< no frame begins before `at`; whether one begins at `at` depends on octets to come
     kStartup,  ///< an MPA Request or Reply begins at `at`
     kFpdu,     ///< an FPDU begins at `at`
   };
@@ -29,11 +29,12 @@ struct Boundary {
   std::uint64_t position = 0;  ///< if `marked`, the position of `at`, modulo the marker interval
 };
 
-/// Returns whether an FPDU may begin at the first octet, judging by its two control octets, which
-/// `in` must contain. `lead`: size of a leading marker, 0 if there is none.
+/// Returns whether the two control octets are valid, so that an FPDU may begin at the first octet.
+/// `in` must contain the control octets. `lead` is the size of a leading marker, or 0 if there is
+/// none.
 bool starts_like_fpdu(bytes::View in, std::size_t lead);
-/// Returns whether `ulpdu` may be a ULPDU, judging by its whole header, which must be without
-/// markers.
+/// Returns whether `ulpdu` has a valid DDP header and so may be a ULPDU. The header must not
+/// contain markers.
 bool plausible_header(bytes::View ulpdu);
 /// The number of octets that starts_like_fpdu() needs after the leading marker.
 inline constexpr std::size_t kFpduStartSize = mpa::kLengthFieldSize + 2;
@@ -49,7 +50,7 @@ class BoundarySearch {
     std::size_t from = 0;                   ///< no frame begins before this octet
   };
 
-  /// Finds the first frame in `in`. `last`: no octets follow, so the result is not kMore.
+  /// Finds the first frame in `in`. If `last`, no octets follow, and the result is not kMore.
   Boundary find(bytes::View in, const Hints& hints, bool last);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PcapLibrary: loads libpcap when the first capture is opened. If the drop-in libraries were linked
-// to it, every program that runs on them would load libdbus, libsystemd and libgcrypt, too, even
+// to libpcap, every program that uses them would also load libdbus, libsystemd and libgcrypt, even
 // without a capture.
 #pragma once
 

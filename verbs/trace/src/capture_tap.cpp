@@ -25,8 +25,8 @@ constexpr std::uint8_t kAck = 0x10;
 
 constexpr std::size_t kTcpSize = 20;
 constexpr std::size_t kSynOptionsSize = 8;
-/// The receive window of each end. Scaled by 2^14 it is so large that no reader of the capture
-/// concludes that the window was full.
+/// The receive window of each end. With a scale of 2^14 it is so large that no reader of the
+/// capture concludes that the window was full.
 constexpr std::uint16_t kWindow = 0xFFFF;
 constexpr std::uint8_t kWindowScale = 14;
 constexpr std::uint32_t kNearStart = 0x10000000;

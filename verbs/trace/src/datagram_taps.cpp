@@ -51,7 +51,7 @@ void CaptureDatagrams::datagram(bool outbound, const verbs::DatagramEnds& ends, 
   out.put(octets);
   const auto sum =
       made_up::checksum(addresses, made_up::kUdp, bytes::View(packet_).subspan(udp_at));
-  // In UDP, a checksum field of 0 means that there is no checksum; 0xFFFF stands for a sum of 0.
+  // In UDP, a checksum field of 0 means that there is no checksum, so a sum of 0 is sent as 0xFFFF.
   bytes::store_be(packet_.data() + udp_at + kUdpChecksumAt, sum != 0 ? sum : std::uint16_t{0xFFFF});
   file_->write(packet_, now);
 }

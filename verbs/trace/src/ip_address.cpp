@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats addresses as text.
+// Formats IP addresses as text.
 #include "iwarp/trace/ip_address.hpp"
 
 #include <fmt/format.h>

@@ -13,7 +13,7 @@ namespace {
 
 using verbs::Machine;
 
-/// Returns the word of `value`, or an empty one if `value` is beyond the last enumerator.
+/// Returns the word of `value`, or an empty string if `value` is beyond the last enumerator.
 template <typename Enum, std::size_t N>
 std::string_view at(const std::array<std::string_view, N>& words, Enum value) {
   const auto index = static_cast<std::size_t>(value);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// meaning(): describes a frame to a verbs programmer. The layers below describe their own fields.
+// meaning(): describes a frame to a verbs programmer. The layers below the verbs describe their own
+// fields.
 #pragma once
 
 #include <string>

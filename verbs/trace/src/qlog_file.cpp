@@ -30,8 +30,8 @@ std::string date_time(std::chrono::system_clock::time_point at) {
                      micros);
 }
 
-/// Returns the first record. It says that event times are those of the connections' steady clock,
-/// which is never set back, and gives the time of day at its start.
+/// Returns the first record. It says that the times of events come from the steady clock of the
+/// connections, which never goes back, and contains the time of day at which the log began.
 std::string preamble(const CaptureClock& clock) {
   return fmt::format(
       R"({{"file_schema":"urn:ietf:params:qlog:file:sequential",)"

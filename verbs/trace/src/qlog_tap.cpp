@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the members of each event, which tables in rfc-notes/qlog.md list.
+// Writes the members of each event. The tables in rfc-notes/qlog.md list them.
 #include "iwarp/trace/qlog_tap.hpp"
 
 #include <fmt/format.h>
@@ -101,7 +101,7 @@ QlogRecord record_of(const verbs::StateUpdated& e) {
           fmt::format(R"({{"machine":"{}",{}"new":"{}"}})", word(e.machine), before, e.now)};
 }
 
-/// Writes local events to the log. It may outlive the tap, because a program may post while its
+/// Writes local events to the log. A Log may outlive its tap, because a program may post while its
 /// connection is being destroyed.
 class Log final : public verbs::LocalObserver {
  public:

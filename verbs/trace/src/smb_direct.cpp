@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes the two numbers, in either byte order.
+// Decodes IRD and ORD in either byte order.
 #include "iwarp/trace/smb_direct.hpp"
 
 #include <fmt/format.h>

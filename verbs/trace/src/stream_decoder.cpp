@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the frames in both streams of a connection (RFC 5044 sections 4 and 7.1). The length of
-// each frame says where the next one begins. If an FPDU is so inconsistent that its ULPDU_Length
-// may be wrong, see boundary_lost(), the decoder no longer relies on it. An FPDU of which a part is
-// missing does no harm as long as its length was seen.
+// each frame determines where the next frame begins. If an FPDU is so inconsistent that its
+// ULPDU_Length may be wrong (see boundary_lost()), the decoder does not rely on that length. If
+// some octets of an FPDU are missing, the decoder continues after the FPDU, provided that it has
+// seen ULPDU_Length.
 #include "iwarp/trace/stream_decoder.hpp"
 
 #include <algorithm>
@@ -27,15 +28,15 @@ constexpr const char* kBoundariesLost = "no FPDU begins here: frame boundaries a
 constexpr const char* kNotSeen = "the octets that say how long it is were not seen";
 constexpr std::array<std::byte, 4096> kZeros{};
 
-/// Returns whether these octets are likely a DDP segment with an RDMAP message.
+/// Returns whether `ulpdu` is likely a DDP segment with an RDMAP message.
 bool looks_like_segment(View ulpdu) {
   const auto header = ddp::decode_segment_header(ulpdu);
   return header && header->version == ddp::kDdpVersion &&
          (header->rsvd_ulp & rdmap::kVersionMask) == rdmap::kVersion;
 }
 
-/// Returns whether these are likely the two control octets of a DDP segment with an RDMAP message.
-/// A marker never separates them from ULPDU_Length.
+/// Returns whether `octets` are likely the two control octets of a DDP segment with an RDMAP
+/// message. There is never a marker between ULPDU_Length and the control octets.
 bool looks_like_control(View octets) {
   return (std::to_integer<unsigned>(octets[0]) & 0x03) == ddp::kDdpVersion &&
          (std::to_integer<unsigned>(octets[1]) & rdmap::kVersionMask) == rdmap::kVersion;
@@ -47,7 +48,8 @@ std::uint64_t position_behind(const Frame& frame) {
   return frame.position + frame.octets.size() - uncounted;
 }
 
-/// Returns whether the FPDU, and the octets received after it, begin with headers of FPDUs.
+/// Returns whether the FPDU begins with a valid header, and so do the octets `behind`, which were
+/// received after it.
 bool starts_right(const Frame& frame, View behind) {
   const std::size_t lead = mpa::leading_marker_size(frame.position, frame.marked);
   if (!starts_like_fpdu(frame.octets, lead)) return false;
@@ -55,18 +57,18 @@ bool starts_right(const Frame& frame, View behind) {
   return behind.size() < next + kFpduStartSize || starts_like_fpdu(behind, next);
 }
 
-/// Returns whether the octets are certainly an FPDU: the CRC is correct, or a marker contains its
-/// distance from the beginning.
+/// Returns whether the frame is certainly an FPDU: its CRC is correct, or it has a marker that
+/// contains the correct distance from ULPDU_Length.
 bool is_proven(const Frame& frame) {
   return frame.crc == CrcVerdict::kGood ||
          (frame.markers_agree &&
           std::ranges::any_of(frame.fpduptrs, [](auto p) { return p != 0; }));
 }
 
-/// Returns whether the length of an FPDU may be wrong. A wrong CRC alone is most likely a flipped
-/// bit of the payload, so the length is trusted unless a marker or the header is wrong as well. If
-/// CRCs are off, wrong markers are considered a fault of the sender as long as the length leads to
-/// another header.
+/// Returns whether the length of an FPDU may be wrong. If only the CRC is wrong, most likely a bit
+/// of the payload has changed. So the decoder trusts the length unless a marker or the header is
+/// wrong as well. If CRCs are off and markers are wrong, the decoder attributes the markers to a
+/// fault of the sender, and trusts the length if it leads to another header.
 bool boundary_lost(const Frame& frame, View behind) {
   switch (frame.crc) {
     case CrcVerdict::kGood:
@@ -80,8 +82,8 @@ bool boundary_lost(const Frame& frame, View behind) {
   return true;
 }
 
-/// Number of octets that must confirm a guessed format. With fewer octets than one marker interval,
-/// the absence of a marker would not prove that there are no markers.
+/// Number of octets that must confirm a guessed format. In less than one marker interval, there may
+/// be no marker even if the stream has markers.
 constexpr std::uint64_t kProof = mpa::kMarkerInterval;
 
 /// Returns the number of octets, of the `size` octets that begin at `offset`, before the first one
@@ -119,7 +121,7 @@ void StreamDecoder::octets(Side from, View octets) {
   const bool knew = d.said.has_value() || d.phase == Phase::kLost;
   advance(from, octets);
   const bool knows = d.said.has_value() || d.phase == Phase::kLost;
-  // Its FPDUs may have waited for this startup frame.
+  // FPDUs of the other end may have waited for this startup frame.
   if (knows && !knew) advance(other(from), {});
 }
 
@@ -148,11 +150,12 @@ void StreamDecoder::ended(Side from) {
   Direction& d = direction(from);
   if (d.ended) return;
   d.ended = true;
-  advance(from, {});  // Reports a complete FPDU that has waited only for the next one.
+  advance(from, {});  // Reports a complete FPDU that has only waited for the next FPDU.
   constexpr const char* kEnded = "the stream ended inside a frame";
   do {
-    // With a known format, the first FPDU is incomplete: search for others after its first octet.
-    // Without one, FPDUs have waited for the peer's startup frame: search from their first octet.
+    // If the format is known, the first FPDU is incomplete: search for other FPDUs after its first
+    // octet. If not, the FPDUs have waited for the peer's startup frame: search from their first
+    // octet.
     if (d.phase == Phase::kFpdus && d.format) {
       refuse(from, kEnded);
     } else {
@@ -185,9 +188,10 @@ void StreamDecoder::advance(Side side, View fresh) {
   }
 }
 
-/// Reports one frame of the input, or enters another phase. Returns false if it needs more octets,
-/// of either side. The caller's loop ends: a search after a refused FPDU begins after the first
-/// octet of that FPDU, and an FPDU that a search has found is reported or refused.
+/// Reports one frame of the input, or enters another phase. Returns false if the decoder needs more
+/// octets of either side. The loop of the caller always ends: an FPDU that a search has found is
+/// either reported or refused, and after a refused FPDU, the next search begins after its first
+/// octet.
 bool StreamDecoder::step(Side side) {
   Direction& d = direction(side);
   const View in = d.input.subspan(d.begin);
@@ -204,8 +208,8 @@ bool StreamDecoder::step(Side side) {
   return false;
 }
 
-/// Reports octets that are in no frame. Octets that were seen and octets that were not are reported
-/// separately.
+/// Reports octets that are in no frame. One report contains either octets that were seen or octets
+/// that were not.
 bool StreamDecoder::give_up(Side side, View octets) {
   Direction& d = direction(side);
   Frame frame{.from = side, .why = d.why};
@@ -299,8 +303,8 @@ bool StreamDecoder::step_fpdus(Side side, View in) {
   if (d.format) return step_fpdu(side, in);
   const Direction& peer = direction(other(side));
   if (peer.said) {
-    // The receiver's M flag decides about markers in each direction; the C flag of either end
-    // enables CRCs in both. [MPA-70] [MPA-72]
+    // In each direction, the receiver's M flag determines whether there are markers. The C flag of
+    // either end enables CRCs in both directions. [MPA-70] [MPA-72]
     d.format = Format{
         .marked = peer.said->markers, .crc = peer.said->crc || d.said->crc, .guessed = false};
     return step_fpdu(side, in);
@@ -322,8 +326,8 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   if (in.size() < lead + mpa::kLengthFieldSize) return false;
   const std::size_t seen = seen_of(d.holes, d.offset, in.size());
   if (seen < std::min(in.size(), lead + mpa::kLengthFieldSize + 2)) return refuse(side, kNotSeen);
-  // The length of the previous, damaged FPDU may have been wrong. Then this length is part of a
-  // payload, and waiting for as many octets as it says would delay the frames that follow.
+  // The length of the previous, damaged FPDU may have been wrong. If it was, the present length is
+  // part of a payload, and waiting for that number of octets would delay the frames that follow.
   const View control = in.subspan(lead + mpa::kLengthFieldSize);
   if (d.doubtful && control.size() >= 2 && !looks_like_control(control)) {
     return refuse(side, kBoundariesLost);
@@ -341,7 +345,7 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   if (frame.crc == CrcVerdict::kGood) d.format->proof += frame.octets.size();
   const bool misguessed =
       frame.guessed && frame.crc == CrcVerdict::kBad && d.format->proof < kProof;
-  if (misguessed) {  // Forget the guess: the search may find this FPDU with other markers.
+  if (misguessed) {  // Drop the guess: the search may find this FPDU with another format.
     d.format.reset();
     return lose(side, kBoundariesLost);
   }
@@ -351,16 +355,16 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
     frame.unsure = true;
     const bool header = frame.missing != 0 || plausible_header(frame.ulpdu);
     if (!header || !starts_right(frame, behind)) return refuse(side, kBoundariesLost);
-    // Wait for the header of the next FPDU: if the stream has markers that were not noticed, the
-    // next FPDU does not begin directly after this one.
+    // Wait for the header of the next FPDU. If the stream has markers that the decoder has not
+    // noticed, the next FPDU does not begin directly after this one.
     const bool next_is_seen = behind.size() >= mpa::kMarkerSize + kFpduStartSize;
     if (d.format->proof < kProof && !next_is_seen && !d.ended) return false;
     d.format->proof += frame.octets.size();
   } else {
     d.unsure = false;
   }
-  // In a capture, the octets after a damaged FPDU show better than the FPDU whether its length is
-  // right.
+  // In a capture, the octets after a damaged FPDU show more reliably than the FPDU itself whether
+  // its length is correct.
   const bool next_is_seen = options_.search && behind.size() >= mpa::kLengthFieldSize + 2 &&
                             !frame.marked && seen == in.size();
   if (frame.crc == CrcVerdict::kBad && next_is_seen &&
@@ -373,12 +377,13 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
 }
 
 /// Deviation: if CRCs are off, the software that made Wireshark's sample captures sends CRC fields
-/// but does not count them, so that each FPDU moves the markers 4 octets further from their correct
-/// places. Returns whether `in` shows that: the next markers, at the places that such a sender
-/// would use, point at ULPDU_Length, in either byte order. [MPA-25]
+/// but does not count them when it places markers. So each FPDU moves the markers 4 octets further
+/// from their correct places. Returns whether `in` comes from such a sender: the next markers, at
+/// the places that such a sender would use, contain the correct FPDUPTR in either byte order.
+/// [MPA-25]
 StreamDecoder::Late StreamDecoder::find_late_markers(Direction& d, View in) {
   if (d.crcs_uncounted || d.format->guessed || d.format->crc) return Late::kNo;
-  // For this number of FPDUs, such a sender's markers are in their correct places.
+  // After this number of FPDUs, the markers of such a sender are in the correct places.
   if (mpa::kCrcSize * d.fpdus % mpa::kMarkerInterval == 0) return Late::kNo;
   const std::uint64_t begin = d.position - mpa::kCrcSize * d.fpdus;
   auto position = begin;
@@ -406,8 +411,8 @@ StreamDecoder::Late StreamDecoder::find_late_markers(Direction& d, View in) {
   return Late::kYes;
 }
 
-/// Sets the members of `frame` that depend on its octets: removes the markers and checks them and
-/// the CRC, as far as the octets were seen.
+/// Sets the members of `frame` that depend on its octets. Removes the markers, and checks the
+/// markers and the CRC if their octets were seen.
 void StreamDecoder::see(Frame& frame, const Direction& d, const mpa::FpduLayout& layout) {
   const std::size_t size = frame.octets.size();
   const std::size_t seen = seen_of(d.holes, d.offset, size);
@@ -451,15 +456,16 @@ bool StreamDecoder::refuse(Side side, const char* why) {
   return lose(side, why);
 }
 
-/// Call if no frame begins at the current octet. Starts a search for the next frame or, without
-/// DecoderOptions::search or if `for_good`, gives the stream up. Keeps the first reason `why`.
+/// Call if no frame begins at the current octet. Starts a search for the next frame. If
+/// DecoderOptions::search is false or `for_good` is true, gives the stream up instead. During a
+/// search, keeps the first reason `why`.
 bool StreamDecoder::lose(Side side, const char* why, bool for_good) {
   Direction& d = direction(side);
   const Phase phase = options_.search && !for_good ? Phase::kSearch : Phase::kLost;
   if (d.phase == Phase::kLost || d.phase == phase) return true;
   if (d.phase != Phase::kSearch) d.why = why;
   d.phase = phase;
-  // The sender's count of octets is not known any more, so the places of markers must be guessed.
+  // The sender's count of octets is no longer known, so the places of markers must be guessed.
   if (std::exchange(d.crcs_uncounted, false)) d.format->guessed = true;
   return true;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints one frame as indented layers. The describe() function of each layer returns its text.
+// Prints one frame as indented layers. The text of each layer comes from that layer's describe()
+// function.
 #include "iwarp/trace/text_printer.hpp"
 
 #include <fmt/format.h>
@@ -56,8 +57,8 @@ class Lines {
   std::size_t depth_ = 0;
 };
 
-/// Removes the name of the layer from the beginning of a describe() text, because the printer has a
-/// column for names.
+/// Removes the name of the layer from the beginning of a text that a describe() function returned,
+/// because the printer has a separate column for names.
 std::string_view without_name(std::string_view text, std::string_view name) {
   if (!text.starts_with(name)) return text;
   text.remove_prefix(name.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the format, and forwards to the file of that format.
+// TraceFile chooses the format, and forwards all calls to the file of that format.
 #include "iwarp/trace/trace_file.hpp"
 
 #include <utility>

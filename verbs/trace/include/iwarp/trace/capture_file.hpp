@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CaptureFile: a pcap file for Wireshark and tshark, to which the taps of any number of connections
-// write. It needs no privilege, because taps make up the packets around the octets that the
-// connections send. Each packet is passed to the kernel at once, so that the file contains only
-// whole packets even if the process is killed. Thread-safe.
+// write. Writing it needs no privilege, because taps make up the packets around the octets that the
+// connections send and receive. Each packet is passed to the kernel in one system call, so the file
+// contains only whole packets even if the process is killed. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -14,8 +14,8 @@
 
 namespace iwarp::trace {
 
-/// The same moment on two clocks. Taps use steady time and captures the time of day; a file
-/// converts between them with this pair.
+/// The same moment on two clocks. Taps use the steady clock, and captures use the time of day. A
+/// file converts one to the other with this pair.
 struct CaptureClock {
   std::chrono::system_clock::time_point wall;
   mpa::TimePoint steady;
@@ -35,8 +35,8 @@ class CaptureFile final : public PacketSink {
   /// Writes one packet. After the first failure, does nothing.
   void write(bytes::View packet, mpa::TimePoint now) override;
 
-  /// Returns one line that describes the first failed write, at which the capture ends. Returns an
-  /// empty string if all writes have succeeded.
+  /// Returns one line that describes the first failed write, after which nothing more is written.
+  /// Returns an empty string if all writes have succeeded.
   std::string error() const;
 
  private:

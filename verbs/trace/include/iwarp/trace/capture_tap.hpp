@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CaptureTap: writes one connection into a PacketSink, as a TCP connection with made-up Ethernet,
-// IP and TCP headers: handshake, true sequence and acknowledgement numbers, checksums, FIN or RST.
-// Each TCP segment holds exactly one MPA frame if the frame fits, however TCP really cut the
-// stream: otherwise tshark cannot read streams with markers. Frames are written when they are
-// complete.
+// IP and TCP headers. The packets include a handshake, correct sequence numbers, acknowledgement
+// numbers and checksums, and a FIN or RST. Each TCP segment holds exactly one MPA frame if the
+// frame fits, whatever segments TCP really sent, because tshark cannot read streams with markers
+// otherwise. CaptureTap writes a frame when it is complete.
 #pragma once
 
 #include <array>
@@ -21,21 +21,21 @@
 namespace iwarp::trace {
 
 /// The addresses of the connection. The capture shows 192.0.2.1 and 192.0.2.2 for addresses that
-/// are not numeric. If one end has an IPv4 address and the other an IPv6 address, it shows the IPv4
-/// address as IPv4-mapped.
+/// are not numeric. If one end has an IPv4 address and the other an IPv6 address, the capture shows
+/// the IPv4 address as IPv4-mapped.
 struct CaptureEnds {
   Endpoint near;  ///< the end that is tapped
   Endpoint far;
   bool near_opened = true;  ///< the end `near` sent the SYN
 };
 
-/// Writes one connection into a PacketSink, as packets of a made-up TCP connection. Called under
-/// the lock of the connection, like every WireTap.
+/// Writes one connection into a PacketSink, as packets of a made-up TCP connection. The connection
+/// calls it with its lock held, like every WireTap.
 class CaptureTap final : public verbs::WireTap {
  public:
   /// Connections that are written to the same file must have distinct ports.
   CaptureTap(std::shared_ptr<PacketSink> file, const CaptureEnds& ends);
-  /// Also writes the octets of a frame that never became complete.
+  /// Also writes the octets of a frame that is still incomplete.
   ~CaptureTap() override;
 
   void octets(bool outbound, bytes::View octets, mpa::TimePoint now) override;

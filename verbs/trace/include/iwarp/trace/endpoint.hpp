@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoint: the TCP address of one end of a traced connection. Consists of text and a number; host
-// names are not resolved.
+// Endpoint: the TCP address of one end of a traced connection. An Endpoint consists of a text and a
+// number, and does not resolve host names.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frame: one MPA startup frame or FPDU as an observer of the connection saw it (RFC 5044 sections 4
-// and 7.1), or octets that are neither. Has values only; StreamDecoder makes frames.
+// Frame: one MPA startup frame or FPDU (RFC 5044 sections 4 and 7.1) as an observer of the
+// connection saw it, or octets that are neither. StreamDecoder makes frames.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class Side : std::uint8_t {
 /// Returns the opposite side.
 constexpr Side other(Side side) { return side == Side::kNear ? Side::kFar : Side::kNear; }
 
-/// What a frame is.
+/// The kind of a frame.
 enum class FrameKind : std::uint8_t {
   kStartup,      ///< an MPA Request or Reply
   kFpdu,         ///< one FPDU, whose CRC may be wrong
@@ -30,8 +30,8 @@ enum class FrameKind : std::uint8_t {
 enum class CrcVerdict : std::uint8_t {
   kGood,     ///< the field matches the octets
   kBad,      ///< the field does not match the octets
-  kNotUsed,  ///< CRCs are negotiated off, so the field exists but is not checked
-  kUnknown,  ///< some octets that the CRC covers were not seen
+  kNotUsed,  ///< the connection does not use CRCs, so the field is not checked
+  kUnknown,  ///< the observer did not see all octets that the CRC covers
 };
 
 /// One frame. Each octet of a side is in exactly one Frame, in order.
@@ -39,9 +39,10 @@ struct Frame {
   Side from = Side::kNear;
   FrameKind kind = FrameKind::kUndecodable;
   std::uint64_t offset = 0;  ///< offset of the first octet in the TCP stream of that side
-  bytes::View octets;        ///< the octets on the wire, with zeros for octets that were not seen
-  /// The number of octets that were not seen. For kUndecodable, either all octets were not seen,
-  /// and `octets` is empty, or all were seen, and this is 0.
+  /// The octets on the wire, with zeros for those that the observer did not see.
+  bytes::View octets;
+  /// The number of octets that the observer did not see. For kUndecodable, the observer saw all of
+  /// the octets, and this is 0, or none of them, and `octets` is empty.
   std::uint64_t missing = 0;
 
   mpa::StartupFrame startup;  ///< set for kStartup only
@@ -49,24 +50,25 @@ struct Frame {
   // The following members are set for kFpdu only.
   /// Number of octets, including markers, that precede the first octet in full operation.
   std::uint64_t position = 0;
-  /// How many octets after their correct places the markers are, because the sender does not count
-  /// CRC fields; `position` is the sender's count. 0 if the markers are in their places.
+  /// The distance, in octets, from the correct places of the markers to their actual places. Not 0
+  /// if the sender does not count CRC fields when it places markers; `position` is then the
+  /// sender's count.
   std::uint64_t markers_late = 0;
-  bytes::View ulpdu;             ///< the ULPDU without markers, up to the first octet not seen
-  std::size_t ulpdu_length = 0;  ///< the value of the ULPDU_Length field
-  bool marked = false;           ///< this direction carries markers
+  bytes::View ulpdu;  ///< the ULPDU without markers, up to the first octet that was not seen
+  std::size_t ulpdu_length = 0;         ///< the value of the ULPDU_Length field
+  bool marked = false;                  ///< this direction carries markers
   std::vector<std::uint16_t> fpduptrs;  ///< the FPDUPTRs of the markers in this FPDU, in order
   bool markers_agree = true;            ///< every marker points at this FPDU's ULPDU_Length
-  /// If a marker does not: its offset in `octets`, and the FPDUPTR that it should have. If several
-  /// do not, this is the first of them.
+  /// If not `markers_agree`: the offset in `octets` of the first marker that points elsewhere, and
+  /// the FPDUPTR that this marker should have.
   std::size_t wrong_marker = 0;
   std::uint16_t due_fpduptr = 0;
   CrcVerdict crc = CrcVerdict::kNotUsed;
   std::uint32_t crc_field = 0;
   std::uint32_t crc_computed = 0;  ///< the correct CRC; set for kGood and kBad
-  bool guessed = false;            ///< the use of markers and CRCs is a guess: startup was not seen
-  /// The FPDU was found because several headers follow each other, but neither a CRC nor a marker
-  /// proves that it begins here: it may be a part of a payload.
+  bool guessed = false;  ///< startup was not seen, so whether there are markers and CRCs is a guess
+  /// The decoder found this FPDU only because several headers follow each other. Neither a CRC nor
+  /// a marker proves that an FPDU begins here, so these octets may be part of a payload.
   bool unsure = false;
 
   const char* why = "";  ///< reason for kUndecodable, a static string

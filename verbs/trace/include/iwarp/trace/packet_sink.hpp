@@ -7,7 +7,7 @@
 
 namespace iwarp::trace {
 
-/// A place for captured packets.
+/// Receives captured packets.
 class PacketSink {
  public:
   virtual ~PacketSink() = default;

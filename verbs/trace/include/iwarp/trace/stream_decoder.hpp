@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // StreamDecoder: a passive observer of one connection. It receives the stream octets of both ends,
 // in any segmentation, and reports every frame in them to a listener: the MPA startup frames (RFC
-// 5044 section 7.1), which say whether CRCs and markers are used, then FPDUs (section 4). Unlike
-// mpa::Deframer it continues after a bad CRC, reports the octets on the wire unchanged, and does
-// not judge whether a peer should have sent them. The reader of a capture can tell it which octets
-// are missing; it then searches for the next frame. It sends nothing, stores no frame and reads no
-// clock.
+// 5044 section 7.1), which say whether CRCs and markers are used, and then the FPDUs (section 4).
+// Unlike mpa::Deframer, the decoder continues after a bad CRC, reports the octets on the wire
+// unchanged, and does not judge whether a peer should have sent them. The reader of a capture can
+// report which octets are missing; the decoder then searches for the next frame. It sends nothing,
+// stores no frame and reads no clock.
 #pragma once
 
 #include <array>
@@ -25,23 +25,24 @@ class BoundarySearch;
 
 /// How a StreamDecoder treats octets in which it finds no frame.
 struct DecoderOptions {
-  /// If no frame begins at the expected octet, search for the next frame instead of giving up. For
-  /// captures; also finds frames in streams whose startup was not seen.
+  /// If no frame begins at the expected octet, the decoder searches for the next frame instead of
+  /// giving up. Set this for captures. The search also finds frames in streams whose startup was
+  /// not captured.
   bool search = false;
 };
 
 /// Finds the frames in the two octet streams of a connection. Not thread-safe.
 class StreamDecoder {
  public:
-  /// Called once for each frame. Its views are valid during the call, which must not call the
-  /// decoder.
+  /// The decoder calls the listener once for each frame. The views in the frame are valid only
+  /// during the call. The listener must not call the decoder.
   using Listener = std::function<void(const Frame&)>;
 
   /// Reports each frame to `listener`, in the order in which the frames become complete.
   explicit StreamDecoder(Listener listener, const DecoderOptions& options = {});
   ~StreamDecoder();
 
-  /// Takes the next octets that `from` sent.
+  /// Processes the next octets that `from` sent.
   void octets(Side from, bytes::View octets);
   /// Call when `from` has closed or reset the connection. Reports a frame that is not complete as
   /// kUndecodable.
@@ -51,21 +52,22 @@ class StreamDecoder {
 
   /// Returns whether a frame of either side was found.
   bool is_mpa() const { return found_; }
-  /// Returns whether no further frame of `side` can be found.
+  /// Returns whether the decoder has given up on finding frames of `side`.
   bool is_lost(Side side) const { return direction(side).phase == Phase::kLost; }
 
   /// Returns how many octets are stored because their frame is not complete; at most kMaxHeld.
   std::size_t held(Side side) const { return direction(side).held.size(); }
 
-  /// Maximum number of octets stored for a side. FPDUs cannot be decoded before the receiver's
-  /// startup frame says whether it wants markers, so they are stored until then; no known stack
-  /// sends more than this before it has received that frame.
+  /// Maximum number of octets stored for a side. The decoder stores FPDUs until the startup frame
+  /// of their receiver says whether it wants markers. No known stack sends more octets than this
+  /// before it has received that startup frame.
   static constexpr std::size_t kMaxHeld = 256 * 1024;
-  /// If no frame is found in this number of octets of a side, the search ends.
+  /// If the decoder finds no frame in this number of octets of a side, it ends the search.
   static constexpr std::uint64_t kMaxSearched = 64 * 1024;
 
  private:
-  /// Maximum number of consecutive steps that consume no octet; more would mean an endless loop.
+  /// Maximum number of consecutive calls of step() that consume no octet. A higher number would
+  /// mean an endless loop, which an assertion detects.
   static constexpr unsigned kMaxTurns = 4;
 
   enum class Phase : std::uint8_t { kStartup, kFpdus, kSearch, kLost };
@@ -87,10 +89,10 @@ class StreamDecoder {
   struct Direction {
     Phase phase = Phase::kStartup;
     std::vector<std::byte> held;
-    bytes::View input;            ///< the octets being decoded: `held`, or those just passed in
+    bytes::View input;            ///< the octets being decoded: `held`, or the argument of octets()
     std::size_t begin = 0;        ///< index of the first octet of `input` that is in no frame yet
-    std::uint64_t offset = 0;     ///< offset of that octet in the TCP stream
-    std::uint64_t position = 0;   ///< position of that octet in full operation
+    std::uint64_t offset = 0;     ///< offset of the octet at `begin` in the TCP stream
+    std::uint64_t position = 0;   ///< position of the octet at `begin` in full operation
     std::uint64_t refused = 0;    ///< no FPDU begins before this offset
     std::uint64_t fpdus = 0;      ///< number of FPDUs since the startup frame
     bool crcs_uncounted = false;  ///< `position` excludes the CRC fields, see Frame::markers_late

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TeeTap: lets several taps observe one connection. Calls them in the order given.
+// TeeTap: lets several taps observe one connection. Calls the taps in the order in which the
+// constructor received them.
 #pragma once
 
 #include <memory>

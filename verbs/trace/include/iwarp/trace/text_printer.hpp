@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // TextPrinter: a tap that shows each frame of a connection as four indented layers: MPA, DDP, RDMAP
-// and verbs, where the last one says what the frame means to a verbs programmer. For learning and
-// for finding faults; too slow for other uses. It shows only what is on the wire: the peer's next
-// frames show whether the peer has accepted a frame.
+// and verbs. The verbs layer says what the frame means to a verbs programmer. TextPrinter is for
+// learning and for finding faults; it is too slow for other uses. It shows only octets on the wire,
+// so only later frames of the peer show whether the peer has accepted a frame.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +19,18 @@ namespace iwarp::trace {
 
 /// Options of TextPrinter.
 struct PrinterOptions {
-  std::string near = "local";           ///< name of the end that is tapped
-  std::string far = "peer";             ///< name of the other end
-  bool colour = false;                  ///< use an ANSI colour for each direction, red for faults
-  std::size_t max_payload = 16;         ///< maximum number of payload octets shown per frame
-  bool header_octets = false;           ///< also show the header octets of each layer
+  std::string near = "local";    ///< name of the end that is tapped
+  std::string far = "peer";      ///< name of the other end
+  bool colour = false;           ///< use an ANSI colour for each direction, and red for faults
+  std::size_t max_payload = 16;  ///< maximum number of payload octets shown per frame
+  bool header_octets = false;    ///< also show the header octets of each layer
   std::optional<mpa::TimePoint> start;  ///< time zero; if empty, the time of the first octets
 };
 
-/// Returns the layers of a frame under a heading.
+/// Returns the text of a frame: `heading`, followed by the layers.
 std::string frame_text(const Frame& frame, std::string heading, const PrinterOptions& options);
 
-/// Prints each frame of a connection as text. Called under the lock of the connection.
+/// Prints each frame of a connection as text. The connection calls it with its lock held.
 class TextPrinter final : public verbs::WireTap {
  public:
   /// Receives the text of one frame: a few lines, each with a newline. Called with the connection's

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts enumerators to the words that stand for them in qlog events (rfc-notes/qlog.md), and
-// back. The writer and the reader of a log use the same words, and the reader never shows any other
-// text of a file.
+// back. The writer and the reader of a log use the same words. The reader shows only these words
+// and never copies other text from a file to its output.
 #pragma once
 
 #include <optional>
@@ -29,8 +29,8 @@ std::optional<Enum> of_word(std::string_view text) {
   }
 }
 
-/// Returns the name of the state of `machine` that is `text`, as a static string. Returns an empty
-/// string if `machine` has no such state.
+/// If `machine` has a state with the name `text`, returns the name as a static string, and
+/// otherwise an empty string.
 std::string_view state_of_word(verbs::Machine machine, std::string_view text);
 
 }  // namespace iwarp::trace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // QlogFile: a log in the main schema of qlog, as JSON text sequences (RFC 7464), to which the taps
-// of any number of connections write. Each record is written in one system call, so that a process
-// that is killed leaves whole records behind, unless it is killed within that call. A record for
-// which the disk has no room is removed. rfc-notes/qlog.md describes the events. Thread-safe.
+// of any number of connections write. Each record is written in one system call, so the file
+// contains only whole records if the process is killed, unless it is killed within that call. If
+// the disk has no room for all of a record, the incomplete record is removed. rfc-notes/qlog.md
+// describes the events. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -21,9 +22,9 @@ class QlogFile {
  public:
   using Now = std::function<mpa::TimePoint()>;
 
-  /// Creates or empties the file at `path` and writes the preamble. `now` is the clock of events
-  /// that have no time of their own; any thread may call it. On failure returns one line that says
-  /// what went wrong and where.
+  /// Creates or empties the file at `path` and writes the preamble. `now` returns the time for
+  /// events that the caller reports without a time; QlogFile may call it in any thread. On failure
+  /// returns one line that says what went wrong and where.
   static std::expected<std::shared_ptr<QlogFile>, std::string> create(const std::string& path,
                                                                       const CaptureClock& clock,
                                                                       Now now);
@@ -38,8 +39,8 @@ class QlogFile {
   /// Returns the number for a new connection: 1 for the first one, then 2 and so on.
   std::uint64_t next_group() { return groups_.fetch_add(1) + 1; }
 
-  /// Returns one line that describes the first failed write, at which the log ends. Returns an
-  /// empty string if all writes have succeeded.
+  /// Returns one line that describes the first failed write, after which nothing more is written.
+  /// Returns an empty string if all writes have succeeded.
   std::string error() const;
 
  private:

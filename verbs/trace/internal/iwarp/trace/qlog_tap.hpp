@@ -14,8 +14,8 @@
 
 namespace iwarp::trace {
 
-/// A local event in the form in which a log stores it: the name without the name space, and the
-/// data as a JSON object.
+/// A local event in the form that a log stores: the name without its name space, and the data as a
+/// JSON object.
 struct QlogRecord {
   const char* name;
   std::string data;
@@ -25,7 +25,7 @@ QlogRecord qlog_record(const verbs::LocalEvent& event);
 class QlogTap final : public verbs::WireTap {
  public:
   QlogTap(std::shared_ptr<QlogFile> file, const CaptureEnds& ends);
-  /// Also writes the octets of a frame that never became complete.
+  /// Also writes the octets of a frame that is still incomplete.
   ~QlogTap() override;
 
   void octets(bool outbound, bytes::View octets, mpa::TimePoint now) override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TraceFile: the file that --trace FILE writes. Its name selects the format: a log (QlogFile) for
-// .qlog and .sqlog, otherwise a capture (CaptureFile). Thread-safe.
+// TraceFile: the file that --trace FILE writes. Its name selects the format: a name that ends with
+// .qlog or .sqlog makes a log (QlogFile), and any other name a capture (CaptureFile). Thread-safe.
 #pragma once
 
 #include <expected>
@@ -20,15 +20,15 @@ class TraceFile {
   static std::expected<TraceFile, std::string> create(const std::string& path,
                                                       const CaptureClock& clock, QlogFile::Now now);
 
-  /// Makes a tap for one connection, which keeps the file open.
+  /// Makes a tap for one connection. The tap keeps the file open.
   std::unique_ptr<verbs::WireTap> tap(const CaptureEnds& ends) const;
-  /// Makes a tap for one datagram queue pair, which keeps the file open.
+  /// Makes a tap for one datagram queue pair. The tap keeps the file open.
   std::shared_ptr<verbs::DatagramTap> datagram_tap() const;
-  /// Returns one line that describes the first failed write, at which the trace ends. Returns an
-  /// empty string if all writes have succeeded.
+  /// Returns one line that describes the first failed write, after which nothing more is written.
+  /// Returns an empty string if all writes have succeeded.
   std::string error() const;
 
-  /// Returns whether a file with this name is a log.
+  /// Returns whether the name `path` selects a log.
   static bool names_log(std::string_view path);
 
  private:
