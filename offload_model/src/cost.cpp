@@ -28,7 +28,8 @@ double fpdu_octets(double payload) {
   return padded + kCrcField;
 }
 
-/// Returns P, the payload of one FPDU: as requested, or as much as fits into a segment.
+/// Returns P, the payload of one FPDU: the requested size or, if none was requested, what fits into
+/// a segment.
 double fpdu_payload(const Parameters& p, const Workload& w) {
   if (w.fpdu > 0) return w.fpdu;
   const auto usable = p.mss - kLengthField - kTaggedHeader - kCrcField -

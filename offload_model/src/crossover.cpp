@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kLargest = 1 << 30;
 
-/// Returns sizes 5 % apart, which is fine enough to find a crossover but misses single steps of a
-/// cost.
+/// Returns sizes that are 5 % apart. They are close enough to find a crossover, but miss single
+/// steps of a cost.
 std::vector<double> coarse_sizes() {
   constexpr double kRatio = 1.05;
   std::vector<double> out;
@@ -25,8 +25,8 @@ std::vector<double> coarse_sizes() {
   return out;
 }
 
-/// Returns `low`, `high`, and between them, for each step of a cost, the last size before the step
-/// and the first size after it.
+/// Returns `low` and `high` and, for each step of a cost between them, the last size before the
+/// step and the first size after it.
 std::vector<double> fine_sizes(const Parameters& p, double low, double high) {
   std::vector<double> out{low, high};
   for (const auto step : {p.page, p.call, p.mss, p.gso, p.gro, p.toe_call}) {
@@ -40,7 +40,8 @@ std::vector<double> fine_sizes(const Parameters& p, double low, double high) {
 }
 
 /// Returns the first size above `low`, and at most `high`, at which the result of `holds` differs
-/// from that at `low`. Between the two it changes once.
+/// from its result at `low`. The result of `holds` must change exactly once between `low` and
+/// `high`.
 double change_between(double low, double high, const std::function<bool(double)>& holds) {
   const auto at_low = holds(low);
   while (high - low > 1) {
@@ -60,9 +61,9 @@ Crossover crossover_of(const Better& better, const Parameters& p) {
   const auto last = std::find_if(coarse.rbegin(), coarse.rend(), fails);
   if (last == coarse.rbegin()) return {};
   const auto first = *std::ranges::find_if(coarse, holds);
-  // Between two coarse sizes a step of a cost may reverse the result. Up to twice the first size at
-  // which the alternative is better, and the last size at which it is not, examine both sides of
-  // each step.
+  // Between two coarse sizes a step of a cost may reverse the result. So examine the sizes on both
+  // sides of each step, up to twice the first size at which the alternative is better and twice the
+  // last size at which it is not.
   const auto beyond = 2 * std::max({first, last == coarse.rend() ? 0 : *last, kNear});
   const auto high = beyond < kLargest ? *std::ranges::lower_bound(coarse, beyond) : kLargest;
   const auto fine = fine_sizes(p, std::max(1.0, std::floor(first / 2)), high);

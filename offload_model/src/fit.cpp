@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Non-negative least squares by coordinate descent: sets each cost in turn to its best value, never
-// below zero, until no cost changes. The problem is convex and has a handful of unknowns.
+// Solves non-negative least squares by coordinate descent: sets each cost in turn to its best
+// value, but never below zero, until no cost changes. This works well because the problem is convex
+// and has only a few unknowns.
 #include "iwarp/offload_model/fit.hpp"
 
 #include <algorithm>
@@ -59,7 +60,7 @@ std::vector<double> fit_costs(std::span<const Observation> observations) {
   for (int round = 0; round < kRounds; ++round) {
     double moved = 0;
     for (std::size_t i = 0; i < unknowns; ++i) {
-      if (normal.g[i][i] == 0) continue;  // The cost was never incurred: it stays zero.
+      if (normal.g[i][i] == 0) continue;  // This cost was never incurred, so it stays zero.
       const auto gradient =
           normal.h[i] - std::inner_product(costs.begin(), costs.end(), normal.g[i].begin(), 0.0);
       const auto next = std::max(0.0, costs[i] + gradient / normal.g[i][i]);

@@ -11,8 +11,8 @@ namespace iwarp::offload_model {
 
 namespace {
 
-/// Returns for each kind the distance between the quartiles of identical runs, divided by their
-/// median.
+/// Returns, for each kind of run, the distance between the quartiles of identical runs, divided by
+/// their median.
 std::map<Kind, double> spreads(const std::vector<Record>& runs) {
   std::map<Kind, std::vector<double>> costs;
   for (const auto& r : runs)
@@ -38,9 +38,9 @@ double copied(const Record& r) {
   return static_cast<double>(r.tx.counters.octets_copied + r.rx.counters.octets_copied);
 }
 
-/// Compares runs of large messages that differ only in whether there is a CRC, and returns what the
-/// CRC adds per octet. Without a CRC, large frames are placed directly; two runs whose numbers of
-/// copied octets differ because of that are not compared.
+/// Compares runs of large messages that differ only in whether CRCs are used, and returns the cost
+/// that the CRC adds per octet. Without CRCs, large frames are placed directly. If two runs copy
+/// different numbers of octets for this reason, they are not compared.
 std::vector<MarginalCrc> marginal_crc(const std::vector<Record>& kinds, const Machine& machine) {
   constexpr std::uint64_t kLargeEnough = 16384;
   constexpr double kAlike = 0.1;

@@ -10,8 +10,8 @@
 namespace iwarp::offload_model {
 
 Lines lines_of(Mode mode, const Parameters& p, Workload w) {
-  // Two sizes that are so far apart that the steps of the costs do not matter, and are multiples of
-  // every segment size.
+  // These two sizes are so far apart that the steps of the costs do not matter. Both are multiples
+  // of every segment size.
   constexpr double kNear = 1 << 26;
   constexpr double kFar = 1 << 28;
   w.size = kNear;
@@ -34,15 +34,15 @@ double wire_ns(const Parameters& p, double octets) {
   return (octets + p.frame_overhead) * kBitsPerOctet / p.link;
 }
 
-/// Returns the time from the arrival of a packet until the receiving thread runs. No other message
-/// shares the interrupt, because only this message is in flight.
+/// Returns the time from the arrival of a packet until the receiving thread runs. The message bears
+/// the whole cost of the interrupt, because no other message is in flight.
 double receiver_wakes(const Parameters& p, const Workload& w) {
   return p.coalesce + p.interrupt + w.sleeps * p.wakeup;
 }
 
-/// Returns the time that the hosts work before the first packet can be sent and after the last
-/// packet has arrived. `first` is the number of octets that the sender passes down before it can
-/// send, and `last` the number that the receiver gets last.
+/// Returns the time that the hosts need before the first packet can be sent and after the last
+/// packet has arrived. `first` is the number of octets that the sender passes to TCP before it can
+/// send. `last` is the number of octets in the last piece that the receiver gets.
 double host_path(Mode mode, const Parameters& p, const Workload& w, double first, double last) {
   const auto calls = p.syscall_tx + p.syscall_rx;
   const auto copies = first * p.copy_tx + last * p.copy_rx;

@@ -13,8 +13,8 @@ Laws ratios(Mode mode, const Parameters& p, const Workload& w, double applicatio
   const auto& a = receiver ? before.rx : before.tx;
   const auto& c = receiver ? after.rx : after.tx;
   // The card takes over the protocol and the checksum. The lag ratio is the time that the card
-  // needs for a message, as in throughput(), divided by the time that the host needed for these
-  // two.
+  // needs for a message (the same time as in throughput()), divided by the time that the host
+  // needed for protocol and checksum.
   const auto moved = a[Component::kProtocol] + a[Component::kChecksum];
   const auto per_octet = a.total() / w.size;
   Laws out;

@@ -8,11 +8,11 @@ namespace iwarp::offload_model {
 
 inline constexpr double kBitsPerOctet = 8;
 
-/// Returns the Gb/s of data that a bus of `bus` GB/s carries if each octet is copied `copies` times
-/// on its way in.
+/// Returns the rate, in Gb/s, at which a host can receive data if its memory bus carries `bus` GB/s
+/// and each octet is copied `copies` times.
 double memory_limit(double bus, double copies);
 
-/// A cost approximated by fixed + slope n, without its steps.
+/// The approximation fixed + slope n of a cost, without the steps of the cost.
 struct Line {
   double fixed = 0;  ///< cost of a message of any size, in ns
   double slope = 0;  ///< additional ns per octet

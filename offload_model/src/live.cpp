@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multiplies counters by costs. The equations of cost.cpp count what a message should need;
-// account() uses the counts of a run.
+// Multiplies counters by costs. The equations of cost.cpp compute how many operations a message
+// should need; account() uses the numbers that a run counted.
 #include "iwarp/offload_model/live.hpp"
 
 #include <algorithm>

@@ -11,10 +11,11 @@
 namespace iwarp::offload_model {
 
 using Inputs = std::function<double(const char* name)>;
-/// At least one number per check of the row, in the order of the checks and in their units.
+/// The numbers that the model computes for a row: at least one for each check, in the order of the
+/// checks and in their units.
 using RowResults = std::vector<double>;
 /// Computes a row. `p` is the row's preset or a set drawn around the preset; rows without a preset
-/// ignore it. `in` throws std::out_of_range for a name that the row lacks.
+/// ignore `p`. `in` throws std::out_of_range for a name that the row lacks.
 using RowFunction = RowResults (*)(const Parameters& p, const Inputs& in);
 
 /// Returns the function with the name `compute`, or nullptr if there is none.

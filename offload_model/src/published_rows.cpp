@@ -103,8 +103,8 @@ RowResults dalessandro(const Parameters& p, const Inputs& in) {
 }
 
 RowResults t110(const Parameters& p, const Inputs& in) {
-  // The work of the host is a number of cycles, and the clock of the machine in the publication
-  // differs from the preset's nominal clock.
+  // The model computes the work of the host for the preset's nominal clock. Scale it, because the
+  // machine in the publication has another clock and needs the same number of cycles.
   const auto slower = p.clock / in("clock");
   return {kPercent * slower * load_at(Mode::kToe, p, {.size = in("size")}, in("rate")).rx};
 }
@@ -138,7 +138,8 @@ RowResults zerocopy_saving(const Parameters& p, const Inputs& in) {
   const auto tx = cost_at(Mode::kSockets, p, in("size")).tx;
   const auto saved =
       tx[kCopy] - std::ceil(in("size") / p.page) * p.pin_page - p.zerocopy_notify - p.syscall_tx;
-  // Acknowledgements are processed in interrupts, whose time does not count as time of the process.
+  // The kernel processes acknowledgements in interrupts, whose time does not count as time of the
+  // process.
   const auto acks = std::ceil(std::ceil(in("size") / p.gro) / 2) * p.ack;
   const auto process = tx.total() - tx[kInterrupt] - acks;
   return {kPercent * saved / process, kPercent * saved / tx.total()};

@@ -14,8 +14,8 @@ std::vector<Record> medians(const std::vector<Record>& records) {
   for (const auto& r : records) kinds[kind_of(r)].push_back(r);
   std::vector<Record> out;
   for (auto& [kind, same] : kinds) {
-    // Take the run of median cost together with its counts: a median of each count would belong to
-    // no run.
+    // Take the run of median cost with all its counters. Medians of the single counters would come
+    // from different runs.
     std::ranges::sort(same, {}, &Record::cpu_ns);
     out.push_back(same[(same.size() - 1) / 2]);
   }
@@ -25,7 +25,7 @@ std::vector<Record> medians(const std::vector<Record>& records) {
 std::vector<MeasuredShare> measured_shares(const Parameters& host,
                                            const std::vector<Record>& records) {
   struct Sum {
-    double octets = 0;  // octets sent; each is copied twice, into the kernel and out of it
+    double octets = 0;  // octets sent; each octet is copied twice, into the kernel and out of it
     double all = 0;
   };
   std::uint64_t read = 0;

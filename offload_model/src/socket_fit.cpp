@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits five unknown costs to runs of many sizes. While messages are small, the numbers of calls and
-// of pieces correlate, so the micro-benchmarks are added as observations of low weight.
+// Fits five unknown costs to runs of many message sizes. If messages are small, the numbers of
+// calls and of pieces correlate, so that runs alone cannot separate their costs. Therefore the
+// micro-benchmarks are added as observations of low weight.
 #include "iwarp/offload_model/socket_fit.hpp"
 
 #include <algorithm>
@@ -11,8 +12,8 @@ namespace iwarp::offload_model {
 
 namespace {
 
-/// The weight of a micro-benchmark relative to that of one run. It determines only costs that the
-/// runs do not determine.
+/// The weight of a micro-benchmark relative to the weight of one run. With this low weight,
+/// micro-benchmarks determine only costs that the runs do not determine.
 constexpr double kPriorWeight = 0.1;
 
 double number(std::uint64_t n) { return static_cast<double>(n); }
@@ -46,9 +47,9 @@ Observation observation_of(const Record& r) {
 }
 
 SocketCosts fit_sockets(const std::vector<Record>& runs, const Parameters& host) {
-  // If errors were divided by the measurement m alone, a prediction p that is too low would count
-  // less than one that is too high. Weights from the previous fit make both count the same: (p -
-  // m)^2 / (p m).
+  // If the error of a prediction p were divided by the measurement m alone, predictions that are
+  // too low would count less than predictions that are too high. Weights from the previous fit make
+  // both count the same: the weighted error is (p - m)^2 / (p m).
   constexpr int kRounds = 5;
   auto observations = with_priors(runs, host);
   auto costs = fit_costs(observations);

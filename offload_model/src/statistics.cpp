@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds medians and quartiles by sorting, because the samples are small.
+// Finds medians and quartiles by sorting, which is fast enough for small samples.
 #include "iwarp/offload_model/statistics.hpp"
 
 #include <algorithm>

@@ -9,8 +9,8 @@
 namespace iwarp::offload_model {
 
 double memory_limit(double bus, double copies) {
-  // Each octet crosses the bus once into memory by DMA, and twice more for each copy: out and in
-  // again.
+  // Each octet crosses the memory bus once by DMA, and twice for each copy, which reads and writes
+  // it.
   return bus * kBitsPerOctet / (1 + 2 * copies);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws parameter sets and turns predictions into bands. The C++ standard specifies the random
-// generator and this file its transform, so every machine draws the same sets.
+// generator, and this file contains the transform to a normal distribution, so every machine draws
+// the same sets.
 #include "iwarp/offload_model/uncertainty.hpp"
 
 #include <algorithm>
@@ -12,7 +13,8 @@ namespace iwarp::offload_model {
 
 namespace {
 
-/// The Box-Muller transform; std::normal_distribution differs between libraries.
+/// Returns a normally distributed number by the Box-Muller transform. The results of
+/// std::normal_distribution differ between standard libraries.
 double normal(std::mt19937_64& bits) {
   constexpr double kScale = 0x1p-53;
   const auto uniform = [&bits] { return (static_cast<double>(bits() >> 11) + 0.5) * kScale; };
@@ -32,8 +34,9 @@ Parameters moved(const ParameterSet& set, const std::string& key, double sigmas)
   return copy.resolve();
 }
 
-/// Returns a size at which the alternative becomes better, found by bisection: any of them if there
-/// are several, 1 if it is better for 1 octet, and infinity if it is not better for 1 GiB.
+/// Returns a size at which the alternative becomes better, found by bisection. If there are several
+/// such sizes, returns any of them. Returns 1 if the alternative is better for 1 octet, and
+/// infinity if it is not better for 1 GiB.
 double a_crossover(const Better& better, const Parameters& p) {
   constexpr double kLargest = 1 << 30;
   if (better(p, 1)) return 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What moving one message costs the processors of both hosts, by component, for four ways of moving
-// it: kernel sockets, software iWARP over kernel sockets, a TCP offload engine (TOE) under the
-// sockets API, and an RDMA card (RNIC). The equations are explained in rfc-notes/offload-model.md.
-// A cost is processor time of the hosts, not elapsed time, and does not include the work of a card.
+// Computes the processor time that one message costs both hosts, by component, for four ways of
+// moving it: kernel sockets, software iWARP over kernel sockets, a TCP offload engine (TOE) under
+// the sockets API, and an RDMA card (RNIC). rfc-notes/offload-model.md explains the equations. A
+// cost is processor time of the hosts, not elapsed time, and does not include the work of a card.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ std::string_view to_string(Mode mode);
 /// Returns "a" to "d", which stand for the modes in the tables of rfc-notes/offload-model.md.
 std::string_view letter(Mode mode);
 
-/// What processor time is spent on.
+/// The kinds of work that need processor time.
 enum class Component : std::uint8_t {
   kCopy,          ///< copying payload
   kChecksum,      ///< Internet checksum and CRC32c
@@ -59,8 +59,8 @@ struct Ledger {
   Ledger& operator*=(double factor);
 };
 
-/// The cost of one message at both hosts: `tx`, which sends the data (or has it, in an RDMA Read),
-/// and `rx`, which receives it.
+/// The cost of one message at both hosts. `tx` is the cost of the host that sends the data (in an
+/// RDMA Read, the host whose memory is read), and `rx` the cost of the host that receives the data.
 struct Cost {
   Ledger tx;
   Ledger rx;
@@ -70,32 +70,34 @@ struct Cost {
   double total() const { return tx.total() + rx.total(); }
 };
 
-/// What the application does, in any mode.
+/// Describes what the application does. The same Workload serves all modes.
 struct Workload {
   double size = 65536;   ///< octets of one message, at least 1
   double reuse = 1;      ///< transfers per registration, at least 1
   double advertise = 1;  ///< transfers per STag advertisement, at least 1
-  double hit_rate = 0;   ///< share of registrations found in a registration cache: 0..1
+  double hit_rate = 0;   ///< share of registrations that a registration cache contains: 0..1
   double sleeps = 1;     ///< share of the receiver's waits that sleep: 0..1
   bool events = false;   ///< RNIC: the receiver sleeps until a completion instead of polling
   bool crc = true;       ///< software iWARP: computes and checks CRCs
   bool markers = false;  ///< software iWARP: inserts and strips markers
-  double fpdu = 0;       ///< payload octets of an FPDU; 0: as many as fit one TCP segment
-  /// Software iWARP: copies at the receiver, 1 if staged, 0 if placed directly.
+  double fpdu = 0;       ///< payload octets of an FPDU, or 0 for what fits one TCP segment
+  /// Software iWARP: number of copies at the receiver, 1 if payload is staged and 0 if it is placed
+  /// directly.
   double software_copies = 1;
-  double toe_copies = 1;   ///< TOE: copies at each end, 1 with plain calls, 0 with posted buffers
+  /// TOE: number of copies at each end, 1 with plain calls and 0 with posted buffers.
+  double toe_copies = 1;
   bool one_sided = false;  ///< RNIC: the target gets no completion
 };
 
-/// What one message becomes on the wire.
+/// The packets and octets on the wire for one message.
 struct Wire {
-  double fpdus = 0;       ///< FPDUs; 0 in modes without iWARP
+  double fpdus = 0;       ///< number of FPDUs; 0 in modes without iWARP
   double markers = 0;     ///< MPA markers
-  double octets = 0;      ///< TCP payload, n' in the note
+  double octets = 0;      ///< TCP payload, n' in rfc-notes/offload-model.md
   double packets = 0;     ///< TCP segments on the link
   double efficiency = 0;  ///< message octets divided by all octets on the link
 };
-/// Returns what a message of the workload becomes on the wire.
+/// Returns the packets and octets on the wire for a message of the workload.
 Wire wire_of(Mode mode, const Parameters& p, const Workload& w);
 
 /// Returns the cost of one message: A(n), B(n), C(n) or D(n) in rfc-notes/offload-model.md.

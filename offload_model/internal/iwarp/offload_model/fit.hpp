@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fitting costs to measurements: finds the costs, none below zero, with the least sum of squared
+// Fits costs to measurements: finds the non-negative costs that have the least sum of squared
 // relative errors.
 #pragma once
 
@@ -8,7 +8,8 @@
 
 namespace iwarp::offload_model {
 
-/// Distance of predictions from measurements, divided by the measurements; 0.1 is 10 %.
+/// The relative errors of predictions: their distance from the measurements, divided by the
+/// measurements. 0.1 is 10 %.
 struct ErrorSummary {
   double mean = 0;  ///< mean absolute percentage error
   double p90 = 0;   ///< 90th percentile of the absolute errors
@@ -19,10 +20,11 @@ ErrorSummary summarise(std::vector<double> relative_errors);
 
 /// One measurement: how often each cost was incurred, and the total.
 struct Observation {
-  /// How often each cost was incurred; every observation has all costs.
+  /// Element i says how often cost i was incurred. All observations have the same number of costs.
   std::vector<double> counts;
   double cost = 0;  ///< the measured total, above 0
-  /// Observations with the same value are left out together: a message size, for example.
+  /// leave_one_group_out() leaves out all observations of one group together. The group is a
+  /// message size, for example.
   double group = 0;
   double weight = 1;  ///< factor of this observation's squared relative error
 };
@@ -32,10 +34,10 @@ double predict(std::span<const double> costs, const Observation& observation);
 /// Returns |predicted - measured| / measured.
 double relative_error(std::span<const double> costs, const Observation& observation);
 
-/// Returns the costs, none negative, that minimise the sum of squared relative errors.
+/// Returns the non-negative costs that minimise the sum of squared relative errors.
 std::vector<double> fit_costs(std::span<const Observation> observations);
 
-/// Predicts each group by costs fitted to the other groups, and returns the errors.
+/// Predicts each group with costs that were fitted to all other groups, and returns the errors.
 ErrorSummary leave_one_group_out(std::span<const Observation> observations);
 
 }  // namespace iwarp::offload_model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bound on the nesting of JSON files: a recursive parser runs out of stack on a file that is
+// Limits the nesting of JSON files, because a recursive parser runs out of stack if a file is
 // nested too deep. Programs check the depth before they parse.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace iwarp::offload_model {
 
-/// The deepest nesting allowed; files of this project have a handful of levels.
+/// The deepest nesting allowed. Files of this project have only a few levels.
 inline constexpr int kDeepestJson = 32;
 
 /// Returns whether brackets outside strings are nested deeper than `deepest`. Does not check that

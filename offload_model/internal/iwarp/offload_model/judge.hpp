@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the model with measured runs: fits the costs of sockets, predicts runs of iWARP from
-// micro-benchmarks and from the counters of these runs, and compares the predictions with the
-// measurements. Only reads results; it makes no runs.
+// Compares the model with measured runs: fits the costs of sockets, predicts the cost of iWARP runs
+// from micro-benchmarks and from the counters of these runs, and compares the predictions with the
+// measurements. The code uses recorded runs and makes none.
 #pragma once
 
 #include <expected>
@@ -17,10 +17,10 @@ struct Machine {
   std::map<std::string, double> crc;  ///< ns per octet of CRC, by the name of the kernel
 };
 
-/// The run of median cost of one kind, with its prediction.
+/// Of all runs of one kind, the run of median cost, with its prediction.
 struct Point {
   Record run;
-  double spread = 0;  ///< distance of the quartiles of identical runs, divided by their median
+  double spread = 0;  ///< distance between the quartiles of identical runs, divided by their median
   Ledger predicted;   ///< processor time of both ends according to the model
   /// Returns the relative error of the prediction; negative if it is too low.
   double error() const { return predicted.total() / run.cpu_ns() - 1; }
@@ -32,29 +32,31 @@ struct FittedRun {
   double fitted = 0;  ///< processor time according to the fit, in ns
 };
 
-/// The cost of a CRC kernel in the whole stack, compared with its micro-benchmark.
+/// The cost of a CRC kernel in complete runs, compared with its micro-benchmark.
 struct MarginalCrc {
   std::string kernel;
-  double in_place = 0;  ///< ns per octet in the stack
+  double in_place = 0;  ///< ns per octet in complete runs
   double bench = 0;     ///< ns per octet in the micro-benchmark
-  int pairs = 0;        ///< pairs of runs, with and without CRC, that were compared
+  int pairs = 0;        ///< number of compared pairs of runs, one with and one without CRC
 };
 
 /// The accuracy that the model promises: upper limits of relative errors.
 struct Bounds {
   double mean = 0.10, p90 = 0.20, max = 0.30;  ///< limits of ErrorSummary
   double spread = 0.15;                        ///< limit of Judgement::spread
-  double crc = 0.20;  ///< limit of the distance of MarginalCrc::in_place from `bench`
+  /// Limit of the relative distance of MarginalCrc::in_place from MarginalCrc::bench.
+  double crc = 0.20;
 };
 
 /// The result of judge().
 struct Judgement {
   SocketCosts sockets{};
   std::vector<FittedRun> fitted;  ///< runs of sockets, mode (a)
-  ErrorSummary left_out;          ///< mode (a): each size, predicted by a fit to the others
-  std::vector<Point> points;      ///< runs of software iWARP, mode (b)
-  ErrorSummary errors;            ///< errors of `points`
-  double spread = 0;              ///< spread of identical runs: median over all kinds of both modes
+  /// Mode (a): errors if each size is predicted by a fit to the other sizes.
+  ErrorSummary left_out;
+  std::vector<Point> points;  ///< runs of software iWARP, mode (b)
+  ErrorSummary errors;        ///< errors of `points`
+  double spread = 0;          ///< Point::spread: median over all kinds of runs of both modes
   std::vector<MarginalCrc> crc;
   std::vector<MeasuredShare> copies;
   Bounds bounds;
@@ -67,8 +69,8 @@ struct Judgement {
   }
 };
 
-/// Compares the model with `runs`, which must include at least two kinds of sockets runs, and iWARP
-/// runs. If some are missing, returns a sentence that says which.
+/// Compares the model with `runs`, which must include iWARP runs and at least two kinds of sockets
+/// runs. If they do not, returns a text that says what is missing.
 std::expected<Judgement, std::string> judge(const std::vector<Record>& runs,
                                             const Machine& machine);
 

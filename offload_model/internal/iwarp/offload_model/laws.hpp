@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LAWS (Shivam and Chase, NICELI 2003): computes the gain of protocol offload from four ratios.
-// Only ratios() uses parameters of hosts: it derives the ratios from the equations of cost.hpp.
+// Only ratios() uses parameters of hosts. It derives the ratios from the equations of cost.hpp.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,13 @@ namespace iwarp::offload_model {
 /// The four ratios, and the share of the work that is offloaded.
 struct Laws {
   double alpha = 1;  ///< lag ratio: speed of the host divided by speed of the card
-  double gamma = 1;  ///< application ratio: its processor time divided by that of communication
-  /// Wire ratio: throughput of a host without application divided by that of the link.
+  /// Application ratio: processor time of the application divided by that of communication.
+  double gamma = 1;
+  /// Wire ratio: throughput of a host that only communicates, divided by the throughput of the
+  /// link.
   double sigma = 1;
-  /// Structural ratio: communication work after offload divided by that before offload.
+  /// Structural ratio: communication work after offload, divided by communication work before
+  /// offload.
   double beta = 1;
   double offloaded = 1;  ///< p: share of the communication work after offload that the card does
 };
@@ -28,17 +31,18 @@ inline double after_offload(const Laws& l) {
   const double host = l.gamma + (1 - l.offloaded) * l.beta;
   return 1 / std::max({l.sigma, host, l.offloaded * l.alpha * l.beta});
 }
-/// Returns the relative gain: 0.5 is 50 % more throughput, negative is a loss.
+/// Returns the relative gain in throughput: 0.5 is 50 % more, and a negative value is a loss.
 inline double gain(const Laws& l) { return after_offload(l) / before_offload(l) - 1; }
 /// Returns p*, the value of `offloaded` at which host and card are equally busy, at most 1.
 inline double best_split(const Laws& l) {
   return std::min(1.0, (l.gamma + l.beta) / (l.beta * (1 + l.alpha)));
 }
 
-/// Returns the ratios for a change from sockets to `mode` (kToe or kRnic). They describe one host:
-/// sender or receiver, whichever spends more processor time with sockets. `application` is the
+/// Returns the ratios for a change from sockets to `mode` (kToe or kRnic). The ratios describe the
+/// sender or the receiver, whichever spends more processor time with sockets. `application` is the
 /// program's own processor time per octet, in nanoseconds. gain() of these ratios equals the gain
-/// in throughput() with one processor, if the link, that host or the card limits the throughput.
+/// in throughput() with one processor, if the link, the described host or the card limits the
+/// throughput.
 Laws ratios(Mode mode, const Parameters& p, const Workload& w, double application);
 
 }  // namespace iwarp::offload_model

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger of a measured run: turns the counts of one end into processor time by component.
+// Turns the counters of one end of a measured run into processor time by component.
 #pragma once
 
 #include "iwarp/offload_model/cost.hpp"
@@ -7,16 +7,18 @@
 
 namespace iwarp::offload_model {
 
-/// What was counted at one end of a run, which used sockets or this stack.
+/// The counters of one end of a run, which used sockets or this stack.
 struct Observed {
-  verbs::Counters counters;  ///< counters of this stack; in runs of sockets only octets and calls
-  double segments_sent = 0;  ///< pieces handed to TCP
-  double segments_received = 0;  ///< pieces that TCP returned
+  /// Counters of this stack; a run of sockets sets only octets and calls.
+  verbs::Counters counters;
+  double segments_sent = 0;      ///< segments that TCP sent
+  double segments_received = 0;  ///< pieces in which TCP returned data
   double switches = 0;           ///< voluntary context switches
   double cpu_ns = 0;             ///< user and system time in nanoseconds
 };
 
-/// Returns into how many pieces, of at most `limit` octets, `calls` calls divide `octets` octets.
+/// Returns the number of pieces if `octets` octets are passed in `calls` calls, and each piece has
+/// at most `limit` octets.
 double segments_of(double octets, double calls, double limit);
 
 /// Returns the processor time of this end according to the parameters.

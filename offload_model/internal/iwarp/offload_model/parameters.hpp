@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parameters of the model, each with its unit, its source, a mark for the quality of the
-// source, and an uncertainty. Values come from JSON, presets or a measured host; the code contains
-// no number that a measurement could contradict.
+// source, and an uncertainty. Values come from JSON files, which are presets or describe a measured
+// host. The code contains no number that a measurement could contradict.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace iwarp::offload_model {
 
-/// The values that the equations use, in nanoseconds, bits, octets and cycles, so that 1 Gb/s is
-/// one bit, 1 GB/s is one octet and 1 GHz is one cycle per nanosecond. fields() explains each
-/// parameter.
+/// The values that the equations use, in nanoseconds, bits, octets and cycles. In these units, 1
+/// Gb/s is one bit per nanosecond, 1 GB/s is one octet per nanosecond, and 1 GHz is one cycle per
+/// nanosecond. fields() explains each parameter.
 struct Parameters {
   double clock, link, mss, gso, gro, frame_overhead, call;
   double copy_tx, copy_rx, copy_l2, copy_llc, copy_dram, checksum, crc, crc_table;
@@ -28,7 +28,7 @@ struct Parameters {
   double coalesce, dma_latency, nic_latency, nic_message, nic_rate, memory_bus;
 };
 
-/// One row of the table that ties a JSON key to a member.
+/// A row of the table of parameters. It assigns a member of Parameters to a JSON key.
 struct Field {
   std::string_view key;
   /// Unit in the file: "us", "ns/octet", "octets", "Gb/s", "GHz", "GB/s" or "1".
@@ -65,11 +65,11 @@ struct ParameterSet {
   std::string note;
   /// One Value per Field.
   std::map<std::string, Value, std::less<>> values;
-  /// What the file of a measured host says about the machine (kernel, processor and so on), as
-  /// text, in the order of the file.
+  /// The description of the machine (kernel, processor and so on) in the file of a measured host,
+  /// as pairs of name and text, in the order of the file.
   std::vector<std::pair<std::string, std::string>> machine;
-  /// One line, with key and unit, for each parameter that the file lacks and whose value is that of
-  /// a preset.
+  /// One line, with key and unit, for each parameter that the file lacks. A preset provides the
+  /// values of these parameters.
   std::vector<std::string> filled;
 
   /// Returns the values in the units of the equations.
@@ -80,12 +80,12 @@ struct ParameterSet {
 
 /// Returns the names of the presets, oldest first.
 std::vector<std::string> preset_names();
-/// Returns a preset. On failure returns a sentence that lists the presets.
+/// Returns a preset. On failure returns a text that lists the presets.
 std::expected<ParameterSet, std::string> preset(std::string_view name);
 
-/// Parses a set. If `base` is null, every parameter has to be present; otherwise missing values are
-/// copied from `base`, with the mark "preset". On failure returns a sentence that names the key,
-/// what is wrong with it and its unit.
+/// Parses a set. If `base` is null, every parameter has to be present. Otherwise missing values are
+/// copied from `base`, with the mark "preset". On failure returns a text that names the key, what
+/// is wrong with it and its unit.
 std::expected<ParameterSet, std::string> parse_parameters(std::string_view json,
                                                           const ParameterSet* base = nullptr);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From processor time to what a user sees: throughput and what limits it, processor load at a rate,
-// latency, and the sizes from which one way of moving data is better than another.
+// Derives from processor time what a user observes: throughput and what limits it, processor load
+// at a rate, latency, and the message sizes from which one way of moving data is better than
+// another.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,8 @@ namespace iwarp::offload_model {
 /// Throughput of one connection.
 struct Throughput {
   double gbps = 0;  ///< Gb/s of message octets
-  /// "link", "sender's processor", "receiver's processor", "card", "memory bus".
+  /// What limits the throughput: "link", "sender's processor", "receiver's processor", "card" or
+  /// "memory bus".
   std::string_view limit;
 };
 /// Returns the maximum throughput of one connection with `cores` processors on either side, and
@@ -25,7 +27,7 @@ Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double 
 /// Returns the time that a card needs for a message of `size` octets, in nanoseconds.
 double card_ns(const Parameters& p, double size);
 
-/// Number of processors kept busy on each side. May exceed the number that the hosts have.
+/// Number of processors that are busy at each end. May exceed the number that the hosts have.
 struct Load {
   double tx = 0;
   double rx = 0;
@@ -34,14 +36,14 @@ struct Load {
 Load load_at(Mode mode, const Parameters& p, const Workload& w, double gbps);
 
 /// Returns the one-way latency in nanoseconds, from the sender's call until the receiving program
-/// sees the data. RNIC: the latency of an RDMA Write, plus that of an STag advertisement (if
-/// `advertise`) and that of `registrations` registrations.
+/// sees the data. For an RNIC, this is the latency of an RDMA Write, plus the latency of an STag
+/// advertisement (if `advertise`) and of `registrations` registrations.
 double latency_ns(Mode mode, const Parameters& p, const Workload& w, bool advertise = false,
                   double registrations = 0);
 
 /// The message size above which one alternative is better than another. Costs rise in steps (one
-/// more page, segment or call), so that near the crossover one octet more can reverse the result;
-/// `octets` is above the last step that does.
+/// more page, segment or call). So near the crossover, one octet more can reverse the result; from
+/// `octets` on, no step does.
 struct Crossover {
   /// Whether there is a crossover.
   enum class Kind {
@@ -51,25 +53,26 @@ struct Crossover {
   };
   Kind kind = Kind::kNever;
   double first = 0;   ///< kFrom: the smallest size for which the alternative is better
-  double octets = 0;  ///< kFrom: the alternative is better for this size and every larger one
+  double octets = 0;  ///< kFrom: the alternative is better for this size and all larger sizes
 };
 /// Returns whether an alternative is better for messages of `size` octets at a host.
 using Better = std::function<bool(const Parameters&, double size)>;
-/// Finds the crossover among sizes from 1 octet to 1 GiB. Examines both sides of each step that the
-/// costs of the host have.
+/// Finds the crossover among sizes from 1 octet to 1 GiB. Examines the sizes just before and just
+/// after each step of the costs.
 Crossover crossover_of(const Better& better, const Parameters& p);
 
-/// Returns a comparison that holds if `mode` costs less processor time than `other`, with the
+/// Returns a comparison that is true if `mode` costs less processor time than `other`, with the
 /// registrations and advertisements of the workload.
 Better cheaper(Mode mode, Mode other, const Workload& w);
-/// Returns a comparison that holds if an RDMA card has less latency than `other`, see latency_ns().
+/// Returns a comparison that is true if an RDMA card has less latency than `other`, see
+/// latency_ns().
 Better sooner(Mode other, const Workload& w, bool advertise, double registrations);
 
-/// Returns the crossover of RNIC (d) and sockets (a) if both costs are approximated by F + m n,
-/// without steps: (F_d - F_a) / (m_a - m_d).
+/// Returns the crossover of RNIC (d) and sockets (a) if each cost is approximated by F + m n, that
+/// is without its steps. The crossover is (F_d - F_a) / (m_a - m_d).
 Crossover linear_crossover(const Parameters& p, const Workload& w);
-/// Returns the size above which sending without a copy, which costs pinning and a notification, is
-/// cheaper than sending with a copy.
+/// Returns the size above which sending without a copy is cheaper than sending with a copy. Sending
+/// without a copy costs pinning and a notification.
 Crossover zerocopy_crossover(const Parameters& p);
 /// Returns u*, the number of transfers after which registering both buffers has paid off, or
 /// nullopt if it never does.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures from publications, and what this model computes for them. Only a prediction is evidence
-// for the model: it is made from a preset none of whose values comes from the figure. Rows that
-// were used to choose values of a preset, and rows that add up a paper's own numbers, are marked
-// and counted separately.
+// for the model, because none of the values of its preset comes from the figure. Rows that were
+// used to choose values of a preset, and rows that add up a paper's own numbers, are marked and
+// counted separately.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@
 
 namespace iwarp::offload_model {
 
-/// What agreement of a row with the model proves.
+/// What it proves if a row agrees with the model.
 enum class Use {
   kIdentity,    ///< proves only that the arithmetic is right
   kCalibrated,  ///< proves nothing: a value of the preset was chosen to match the figure
@@ -28,7 +28,8 @@ std::string_view to_string(Use use);
 /// fixed before the comparison.
 struct Criterion {
   double miss = 0.25;  ///< largest error, relative to the published value
-  double band = 2;     ///< largest ratio of the ends of the 90 % band; a wider band proves nothing
+  /// Largest ratio of the upper to the lower end of the 90 % band; a wider band proves nothing.
+  double band = 2;
 };
 inline constexpr Criterion kCriterion;
 
@@ -38,20 +39,20 @@ struct Check {
   std::string unit;
   double published = 0;
   double model = 0;
-  // If the row is not a prediction: the published value with its tolerance.
+  // Set if the row is not a prediction: the ends of the tolerance of the published value.
   double low = 0;
   double high = 0;
-  // If the row is a prediction:
+  // The following members are set if the row is a prediction.
   bool at_most = false;  ///< the source gives a limit, not a value
   Band band{};           ///< range of the model according to the uncertainties of the preset
 
-  /// Returns the relative error of the model; negative if it is too low.
+  /// Returns the relative error of the model. A negative value means that the model is too low.
   double miss() const { return model / published - 1; }
   /// Returns whether the model is within the tolerance of the published value.
   bool in_tolerance() const { return model >= low && model <= high; }
   /// Returns whether the error is within the criterion.
   bool near() const { return std::abs(miss()) <= kCriterion.miss; }
-  /// Returns whether the band is within the criterion.
+  /// Returns whether the width of the band is within the criterion.
   bool narrow() const { return band.low > 0 && band.high / band.low <= kCriterion.band; }
   /// Returns whether a prediction agrees with the published value or limit.
   bool agrees() const { return at_most ? band.high <= published : near() && narrow(); }
@@ -68,24 +69,23 @@ struct PublishedRow {
   std::vector<Check> checks;
   std::string reason;  ///< how to read the figure, or why the model misses it
 
-  /// Returns whether one of its checks holds, by the rule for its use.
+  /// Returns whether `check`, which is one of `checks`, holds by the rule for `use`.
   bool holds(const Check& check) const {
     return use == Use::kPrediction ? check.agrees() : check.in_tolerance();
   }
 };
 
-/// Computes all rows. On failure returns what is wrong with the data file.
+/// Computes all rows. On failure returns a text that says what is wrong with the data file.
 std::expected<std::vector<PublishedRow>, std::string> published_rows();
 
-/// Number of checks, and how many of them hold.
+/// The number of checks, and the number of those that hold.
 struct Tally {
   int figures = 0;
   int hold = 0;
 };
-/// Counts the checks of the rows of one use. Among predictions, counts only those of values, not
-/// those of limits.
+/// Counts the checks of the rows of one use, except the checks of limits (`at_most`).
 Tally tally(const std::vector<PublishedRow>& rows, Use use);
-/// Counts the predictions of limits ("below 5 %").
+/// Counts the checks of limits (`at_most`), for example "below 5 %".
 Tally tally_limits(const std::vector<PublishedRow>& rows);
 
 }  // namespace iwarp::offload_model

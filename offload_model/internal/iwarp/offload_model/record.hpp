@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Record: one measured run: its settings and, for both ends, what was counted and the processor
-// time. Plain data; this header reads no files.
+// Record: the settings of one measured run, and the counters and the processor time of both ends. A
+// Record is plain data; this code reads no files.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace iwarp::offload_model {
 
 /// One run.
 struct Record {
-  std::string mode;  ///< what moved the data: "sockets" or "iwarp"
+  std::string mode;  ///< the way of moving the data: "sockets" or "iwarp"
   std::string crc;   ///< "off", or the name of the CRC kernel
   bool markers = false;
   std::uint64_t size = 0;      ///< octets of one message
   std::uint64_t messages = 0;  ///< number of messages, at least 1
-  std::uint64_t fpdu = 0;  ///< iwarp: requested octets of an FPDU; 0: as many as fit one segment
-  std::uint64_t read = 0;  ///< sockets: octets that a receive call asks for at most
+  std::uint64_t fpdu = 0;  ///< iwarp: requested octets of an FPDU, or 0 for what fits one segment
+  std::uint64_t read = 0;  ///< sockets: largest number of octets that a receive call requests
   std::string cpus;        ///< processors of the two ends: "same", "other" or "any"
   double seconds = 0;      ///< elapsed time
   Observed tx;
@@ -30,7 +30,7 @@ struct Record {
   double cpu_ns() const { return tx.cpu_ns + rx.cpu_ns; }
 };
 
-/// The settings of a run; identical runs have the same kind.
+/// The settings of a run. Runs with the same settings are identical runs.
 using Kind =
     std::tuple<std::string, std::uint64_t, std::uint64_t, std::uint64_t, std::string, bool>;
 /// Returns the settings of a run.
@@ -39,8 +39,9 @@ Kind kind_of(const Record& record);
 /// Returns the run of median cost of each kind.
 std::vector<Record> medians(const std::vector<Record>& records);
 
-/// The share of copying in the measured processor time of sockets: at least the time of memcpy for
-/// the octets of the message, at most all the time that grows with the number of octets.
+/// The share of copying in the measured processor time of sockets. The lower bound is the time of
+/// memcpy for the octets of the message; the upper bound is all time that grows with the number of
+/// octets.
 struct MeasuredShare {
   double size = 0;  ///< octets of a message
   double low = 0;   ///< lower bound of the share, 0..1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Median and spread of a few results of the same measurement; they assume no distribution of the
+// Median and spread of a few results of the same measurement. Neither assumes a distribution of the
 // results.
 #pragma once
 
@@ -10,14 +10,14 @@ namespace iwarp::offload_model {
 /// Summary of the results of one measurement.
 struct Sample {
   double value = 0;  ///< the median
-  /// Distance of the quartiles divided by the median; 0 if the median is not above 0.
+  /// Distance between the quartiles, divided by the median; 0 if the median is not above 0.
   double spread = 0;
 };
 
-/// Summarises `results`, of which there is at least one.
+/// Summarises `results`, which must not be empty.
 Sample sample_of(std::vector<double> results);
-/// Returns the median of `values`, of which there is at least one. If their number is even, returns
-/// the upper of the two values in the middle.
+/// Returns the median of `values`, which must not be empty. If the number of values is even,
+/// returns the upper of the two values in the middle.
 double median(std::vector<double> values);
 
 }  // namespace iwarp::offload_model

@@ -35,27 +35,30 @@ Band band(const std::vector<Parameters>& drawn,
 /// A crossover, and the range of sizes in which the uncertainties leave it undecided.
 struct UncertainCrossover {
   Crossover estimate;  ///< the crossover with the values of the set
-  /// Size below which 5 % of the drawn sets have their crossover; at most `estimate.first`.
+  /// 5 % of the drawn sets have their crossover below this size. At most `estimate.first`.
   double low = 0;
-  /// Size above which 5 % have it, infinity if they have none; at least `estimate.octets`.
+  /// 5 % of the drawn sets have their crossover above this size; infinity if they have no
+  /// crossover. At least `estimate.octets`.
   double high = 0;
 };
 /// Computes the crossover of `set` and of the sets drawn around it.
 UncertainCrossover crossover_band(const ParameterSet& set, const std::vector<Parameters>& drawn,
                                   const Better& better);
 
-/// Whether an alternative is better or worse at one size, or undecided.
+/// Whether an alternative is better or worse at one size, or the uncertainties leave that
+/// undecided.
 enum class Standing { kWorse, kUndecided, kBetter };
-/// Returns how the alternative stands at messages of `size` octets, given its crossover.
+/// Returns whether the alternative is better for messages of `size` octets, given its crossover.
 Standing standing(const UncertainCrossover& crossover, double size);
 
-/// A prediction with one parameter lowered and raised by its uncertainty.
+/// Two predictions: one with a parameter lowered by its uncertainty, and one with the parameter
+/// raised.
 struct Sensitivity {
   std::string key;
   double low = 0;   ///< prediction with the parameter lowered
   double high = 0;  ///< prediction with the parameter raised
 };
-/// Returns the sensitivity to each parameter that is uncertain, largest first.
+/// Returns the sensitivity of a prediction to each parameter with an uncertainty, largest first.
 std::vector<Sensitivity> sensitivity(const ParameterSet& set,
                                      const std::function<double(const Parameters&)>& predict);
 
