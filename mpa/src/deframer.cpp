@@ -95,9 +95,10 @@ struct Deframer::State {
   std::array<std::byte, kMaxPrefix> prefix_copy;
   Placement placement;
 
-  /// Size of the previous FPDU; the next is expected to be as large.
+  /// Size of the previous FPDU; the next FPDU is expected to have the same size.
   std::size_t last_wire_size = 0;
-  /// Size of the FPDU before that, because a large message may end in a small FPDU.
+  /// Size of the FPDU before the previous one. It is needed because a large message may end in a
+  /// small FPDU.
   std::size_t wire_size_before = 0;
   bool places = false;           ///< the owner has called place() before: read no payload ahead
   const Fault* fault = nullptr;  ///< in kFaulty, the rule that was broken
@@ -127,7 +128,8 @@ std::span<const Span> Deframer::plan(bool read_ahead) {
   return {s.plan.data(), s.plan_size};
 }
 
-// `n` is arbitrary: the Deframer does not depend on where TCP cut the stream. [MPA-56] [MPA-117]
+// `n` may be any number, because the Deframer does not depend on where TCP cut the stream. [MPA-56]
+// [MPA-117]
 void Deframer::filled(std::size_t n) {
   State& s = *state_;
   s.counters.octets += n;
@@ -310,7 +312,7 @@ inline std::size_t Deframer::State::read_ahead_limit(std::size_t small) const {
     return small + 2 * kMarkerSize + kLengthFieldSize + want_prefix;
   }
   if (last_is_small()) return capacity;
-  // After a large FPDU, ask for as many FPDUs of the same size as fit.
+  // After a large FPDU, ask for as many FPDUs of the same size as fit into the staging area.
   return std::max<std::size_t>(1, (capacity - begin) / last_wire_size) * last_wire_size;
 }
 

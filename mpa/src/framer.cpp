@@ -115,7 +115,8 @@ struct Framer::State {
 
   std::size_t max_fpdus;
   MovingQueue<Record> records;  ///< FPDUs that pop_sent() has not returned yet
-  std::uint64_t records_begin;  ///< stream position of the first FPDU in `records`, or of the next
+  /// Stream position of the first FPDU in `records`, or of the next FPDU
+  std::uint64_t records_begin;
 
   std::uint64_t position;        ///< stream position of the next octet to queue [MPA-32]
   std::uint64_t sent_position;   ///< stream position of the next octet to send
@@ -349,7 +350,7 @@ void Framer::State::append_crc() {
   write_ring(crc_octets(crc), false);  // `crc` is zero without CRCs. [MPA-17]
 }
 
-/// Appends a marker if one is due at the present position, and returns how many octets may follow
+/// Appends a marker if one is due at the current position, and returns how many octets may follow
 /// before the next marker. Full operation begins at position 0, and therefore with a marker.
 /// [MPA-25] [MPA-26] [MPA-69] [MPA-97]
 std::size_t Framer::State::until_marker() {

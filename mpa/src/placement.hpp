@@ -23,7 +23,7 @@ class Placement {
   /// Directs the rest of the payload into scratch memory of this object.
   void abandon();
 
-  /// Returns the wire offset where the trailer begins; every octet before it passes through here.
+  /// Returns the wire offset where the trailer begins. Placement handles all octets before it.
   std::size_t trailer_offset() const { return layout_.end_of(layout_.ulpdu_length()); }
   /// Returns how many octets before the trailer are still missing.
   std::size_t missing() const { return trailer_offset() - arrived_; }
@@ -31,8 +31,8 @@ class Placement {
   /// Calls piece(Span) for each piece of memory for the missing octets, in stream order.
   template <typename Piece>
   void plan(Piece piece);
-  /// Reports that the next octets have arrived in `memory`, which is a piece of plan() or its first
-  /// part.
+  /// Reports that the next octets have arrived in `memory`, which is a piece of plan() or the first
+  /// part of such a piece.
   void arrived(bytes::View memory);
 
   /// Returns the CRC over all wire octets before the trailer.

@@ -26,7 +26,8 @@ struct SpareRings {
   std::uint8_t limit;
   bool is_over;
 };
-// The TLS model lets code of a shared library access the variable without a function call.
+// The thread-local storage model lets code of a shared library access the variable without a
+// function call.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareRings spare_rings;
 
 /// Sets the limit of this thread's spare rings at the first call. Returns false if the thread may

@@ -43,7 +43,7 @@ std::size_t private_data_limit(bool enhanced) {
   return enhanced ? kMaxPrivateData - kEnhancedWordSize : kMaxPrivateData;  // [MPA-80] [EMPA-10]
 }
 
-/// Returns the extensions that this end's tag is to announce; kNone if there is no room for the
+/// Returns the extensions that this end's tag should announce, or kNone if there is no room for the
 /// tag.
 Extensions to_say(const StartupOptions& options, bool enhanced, bytes::View private_data) {
   const auto word = enhanced ? kEnhancedWordSize : 0;
@@ -98,9 +98,9 @@ bool Startup::request(bytes::View private_data, TimePoint now) {
   }
   enter(StartupEvent::kSendRequest);
   EnhancedWord word;
+  // Without an RTR, the bits for RTR kinds stay zero. [EMPA-30] [EMPA-31] [EMPA-40]
   if (options_.rtr != Rtr::kNone) {
-    set_kinds(word,
-              options_.rtr_supported);  // [EMPA-30] [EMPA-31]; without an RTR all zero [EMPA-40]
+    set_kinds(word, options_.rtr_supported);
   }
   word.ird = options_.negotiate_ird ? options_.ird : kNoNegotiation;
   word.ord = options_.negotiate_ord ? options_.ord : kNoNegotiation;
@@ -170,8 +170,8 @@ bool Startup::accept(bytes::View private_data, std::uint16_t ird, std::uint16_t 
   negotiated_.ord = std::min(ord, kMaxReads);
   if (options_.round_ird) negotiated_.ird = std::bit_floor(negotiated_.ird);
   if (offer_->enhanced) {
-    // kNoNegotiation is larger than any ORD, so the minimum is this end's ORD. [EMPA-17] [EMPA-18]
-    // [EMPA-28]
+    // The peer's IRD may be kNoNegotiation. This value is larger than any ORD, so the minimum is
+    // then this end's ORD. [EMPA-17] [EMPA-18] [EMPA-28]
     negotiated_.ord = std::min(negotiated_.ord, offer_->ird);
     if (word.rtr_read) negotiated_.ird = std::max<std::uint16_t>(negotiated_.ird, 1);  // [EMPA-19]
     const bool say_ird = options_.negotiate_ird && offer_->ord != kNoNegotiation;      // [EMPA-26]
@@ -376,7 +376,8 @@ void Startup::agree_on(Extensions agreed) {
 /// to send, or nullopt if the Reply is acceptable.
 std::optional<Fault> Startup::agree_on_reply() {
   if (!offer_->enhanced) return std::nullopt;
-  // kNoNegotiation is larger than any ORD, so the minimum is this end's ORD. [EMPA-23] [EMPA-27]
+  // The peer's IRD may be kNoNegotiation. This value is larger than any ORD, so the minimum is then
+  // this end's ORD. [EMPA-23] [EMPA-27]
   negotiated_.ord = std::min(negotiated_.ord, offer_->ird);
   if (offer_->ord != kNoNegotiation) {  // if it is, this end keeps its IRD [EMPA-29]
     // The peer may not have more Reads than the application allows. [EMPA-24] [SEC-31]
@@ -410,8 +411,8 @@ void Startup::reject_with(std::uint16_t ord, bytes::View private_data) {
 }
 
 /// Queues a frame. A Reply has the same Rev as its Request, and an enhanced word if the Request had
-/// one. [EMPA-45] [EMPA-46] Its C bit states the outcome for the connection, not this end's wish:
-/// kernel siw with CRC required drops a connection whose Reply does not repeat C=1.
+/// one. [EMPA-45] [EMPA-46] The C bit of a Reply states the outcome for the connection, not what
+/// this end wants: kernel siw with CRC required drops a connection whose Reply does not repeat C=1.
 void Startup::queue(StartupFrame frame, const EnhancedWord& word, bytes::View private_data,
                     Extensions said) {
   std::array<std::byte, kMaxPrivateData> payload;

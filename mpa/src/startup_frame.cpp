@@ -178,7 +178,7 @@ std::string describe_startup_frame(bytes::View in) {
   if (std::max(request, reply) < present) {
     return fmt::format("MPA startup frame with a wrong key: {}", bytes::to_hex(in.first(present)));
   }
-  // The keys of Request and Reply differ from the tenth octet on.
+  // The keys of Request and Reply differ only in the tenth octet.
   const char* name = request == reply ? "startup frame" : request > reply ? "Request" : "Reply";
   const auto kind = reply > request ? FrameKind::kReply : FrameKind::kRequest;
   return fmt::format("MPA {}{}", name, describe_fields(kind, in));

@@ -64,7 +64,7 @@ IWARP_CRC32C_AVX512 inline std::uint64_t reduce(__m512i lanes) {
   const __m512i by = _mm512_set_epi64(0, 0, s(kBy128.low), s(kBy128.high), s(kBy256.low),
                                       s(kBy256.high), s(kBy384.low), s(kBy384.high));
   const __m512i moved = fold(lanes, by, _mm512_maskz_mov_epi64(0xC0, lanes));
-  // Use the zero-masked forms, because GCC 12 warns about its own header for the plain ones.
+  // Use the zero-masked intrinsics, because GCC 12 warns about its own header for the plain ones.
   const __m256i half = _mm256_xor_si256(_mm512_maskz_extracti64x4_epi64(0xF, moved, 0),
                                         _mm512_maskz_extracti64x4_epi64(0xF, moved, 1));
   const __m128i lane =

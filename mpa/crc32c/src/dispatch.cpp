@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the kernel once, at the first use, and forwards to it. Contains no kernel code.
+// Chooses the kernel once, at the first use, and forwards all calls to it. This file contains no
+// kernel code.
 #include <array>
 #include <atomic>
 

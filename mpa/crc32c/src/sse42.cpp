@@ -17,7 +17,7 @@
 namespace iwarp::crc32c {
 namespace {
 
-constexpr std::size_t kMaxLaneWords = 128;  // 64-bit words per lane: 3 KiB in all
+constexpr std::size_t kMaxLaneWords = 128;  // 64-bit words per lane: 3 KiB in three lanes
 constexpr std::size_t kMinLaneWords = 8;  // in shorter lanes, the products cost more than they save
 
 /// kShift[w] is the multiplier that moves a residue forward by w words. One CRC32 instruction then

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code that the x86-64 kernels share: loads that may also store (the fused copy), and the plain
-// chain of CRC32 instructions for ranges too short for the wider kernels. `state` is the CRC
-// register, which is the complement of a CRC value. Include only where __x86_64__ is defined.
+// chain of CRC32 instructions, for ranges that are too short for the wider kernels. `state` is the
+// CRC register, which is the complement of a CRC value. Include only where __x86_64__ is defined.
 #pragma once
 
 #include <nmmintrin.h>
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-/// Declares a helper. It has to be inlined, so its caller needs the same target attribute.
+/// Declares a helper function, which has to be inlined. Its caller needs the same target attribute.
 #define IWARP_CRC32C_SSE __attribute__((target("sse4.2,pclmul"))) inline
 
 namespace iwarp::crc32c {

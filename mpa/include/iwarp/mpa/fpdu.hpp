@@ -29,7 +29,7 @@ constexpr std::size_t pad_size(std::size_t ulpdu_length) {
   return (4 - (kLengthFieldSize + ulpdu_length) % 4) % 4;
 }
 
-/// Returns the size of an FPDU without markers in octets: length field, ULPDU, PAD and CRC.
+/// Returns the size, in octets, of an FPDU without markers: length field, ULPDU, PAD and CRC.
 constexpr std::size_t fpdu_size(std::size_t ulpdu_length) {
   return kLengthFieldSize + ulpdu_length + pad_size(ulpdu_length) + kCrcSize;
 }

@@ -15,7 +15,7 @@ namespace iwarp::mpa {
 
 /// The largest value of ULPDU_Length that a peer can write; RFC 5044 allows less.
 inline constexpr std::size_t kMaxLengthField = 65535;
-/// Returns how many markers an FPDU with a ULPDU of this length can have.
+/// Returns the largest number of markers that an FPDU with a ULPDU of this length can have.
 constexpr std::size_t max_markers(std::size_t ulpdu_length) {
   return fpdu_size(ulpdu_length) / (kMarkerInterval - kMarkerSize) + 1;
 }

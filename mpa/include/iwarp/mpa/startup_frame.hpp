@@ -21,8 +21,8 @@ inline constexpr std::size_t kEnhancedWordSize = 4;
 /// Every known peer accepts private data of this many octets, the enhanced word included; kernel
 /// siw and cxgb4 refuse more.
 inline constexpr std::size_t kPortablePrivateData = 256;
-/// The largest private data, in octets, that may have an extensions tag; enhanced word and tag
-/// count. If the tag would make the private data larger, the sender omits it.
+/// The largest size, in octets, of private data with an extensions tag, enhanced word and tag
+/// included. If the tag would make the private data larger, the sender omits the tag.
 inline constexpr std::size_t kMaxTaggedPrivateData = 248;
 /// The value of IRD or ORD that means "no automatic negotiation" (RFC 6581 section 9.1).
 inline constexpr std::uint16_t kNoNegotiation = 0x3FFF;
@@ -91,7 +91,7 @@ std::uint32_t encode(const EnhancedWord& word);
 /// Returns the extensions that the tag at the end of `ulp_private_data` announces, or kNone if
 /// there is no tag. `ulp_private_data` is the private data after the enhanced word.
 Extensions extensions_said(FrameKind kind, bytes::View ulp_private_data);
-/// Returns whether the private data ends with a tag.
+/// Returns whether the private data ends with an extensions tag.
 bool ends_with_extensions_tag(FrameKind kind, bytes::View ulp_private_data);
 
 /// Result of decoding an incomplete frame: the whole frame has at least `total` octets.

@@ -49,7 +49,7 @@ inline constexpr std::uint16_t kMaxReads = 0x3FFE;
 /// Options of MPA startup.
 struct StartupOptions {
   /// MPA revision, 1 or 2. Initiator: the revision of the Request. Responder: the highest revision
-  /// that it accepts in a Request.
+  /// that this end accepts in a Request.
   std::uint8_t revision = 2;
   bool crc = true;            ///< C bit: this end wants CRCs [MPA-2] [MPA-36]
   bool markers = false;       ///< M bit: this end needs markers in what it receives
@@ -57,8 +57,8 @@ struct StartupOptions {
   /// Initiator, revision 2: asks for peer-to-peer mode and prefers this RTR. kNone asks for
   /// client-server mode instead. [EMPA-2]
   Rtr rtr = Rtr::kNone;
-  /// Initiator: the RTR kinds that it offers, in addition to `rtr`. Responder: the RTR kinds that
-  /// it accepts; an empty set stands for RDMA Write.
+  /// Initiator: the RTR kinds that this end offers, in addition to `rtr`. Responder: the RTR kinds
+  /// that this end accepts; an empty set stands for RDMA Write.
   RtrSet rtr_supported;
   std::uint16_t ird = 16;  ///< inbound RDMA Reads that this end can answer at a time, at most 16382
   std::uint16_t ord = 16;  ///< outbound RDMA Reads that this end wants at a time, at most 16382
@@ -81,7 +81,7 @@ struct StartupOptions {
   /// With `send_immediate`: the tag also says that requests of this end complete when the peer has
   /// acknowledged them (rfc-notes/decisions/0023).
   bool acknowledged = false;
-  Duration timeout = std::chrono::seconds(10);  ///< limit for the whole exchange [MPA-102]
+  Duration timeout = std::chrono::seconds(10);  ///< time limit for the whole exchange [MPA-102]
 };
 
 /// The outcome: the terms of full operation.

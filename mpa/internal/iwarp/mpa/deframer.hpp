@@ -29,7 +29,7 @@ struct DeframerOptions {
   /// expected to end, because octets read beyond that end would have to be moved. While FPDUs are
   /// smaller, plan() covers all of the free staging area.
   std::size_t exact_above = 16 * 1024;
-  std::uint64_t position = 0;  ///< stream position to begin at, a multiple of 4 (tests)
+  std::uint64_t position = 0;  ///< for tests: first stream position, a multiple of 4
 };
 
 /// Totals since the Deframer was made.
@@ -48,7 +48,7 @@ enum class Step : std::uint8_t {
   kNeedMore,  ///< nothing to do until filled() has reported more octets
   kPartial,   ///< part of an FPDU has arrived: prefix() is valid and place() is permitted
   kUlpdu,     ///< a whole verified ULPDU is staged: call ulpdu(), then consume()
-  kPlaced,    ///< the FPDU of place() is complete and verified: call consume()
+  kPlaced,    ///< the FPDU that place() directed is complete and verified: call consume()
 };
 
 /// A Step or a Fault, like std::expected, but small enough to be returned in registers.
@@ -92,13 +92,15 @@ class Deframer {
   void filled(std::size_t n);
 
   /// Copies `octets`, which arrived together with a startup frame, into the staging area, as if
-  /// they had been received there. Returns how many of them the staging area had room for.
+  /// they had been received there. Returns the number of octets that it has copied, which is
+  /// smaller if the staging area is full.
   std::size_t feed(bytes::View octets);
 
   /// Examines the next FPDU of the stream. Returns kPartial at most once per FPDU, as soon as
   /// min(want_prefix, ulpdu_length) octets of the ULPDU are staged and the FPDU is not complete;
-  /// repeats kUlpdu and kPlaced until consume(). want_prefix <= kMaxPrefix. Fails with the faults
-  /// kCrcMismatch or kMarkerMismatch; the first fault is final, and every later call returns it.
+  /// returns kUlpdu or kPlaced at each call until consume(). want_prefix <= kMaxPrefix. Fails with
+  /// the fault kCrcMismatch or kMarkerMismatch. The first fault is final, and every later call
+  /// returns it.
   StepOrFault next(std::size_t want_prefix);
 
   /// Returns ULPDU_Length of the current FPDU. Call after kUlpdu, kPartial or kPlaced.
@@ -136,7 +138,7 @@ class Deframer {
   const DeframerCounters& counters() const;
 
  private:
-  /// What is known of the current FPDU.
+  /// The values that the functions above return for the current FPDU.
   struct InHand {
     std::size_t ulpdu_length = 0;
     bytes::View prefix;

@@ -21,7 +21,7 @@ namespace iwarp::mpa {
 struct FramerOptions {
   bool markers = false;  ///< the peer set M: the Framer inserts markers [MPA-24] [MPA-70]
   bool crc = true;       ///< CRCs were negotiated; if not, the CRC field is zero [MPA-17]
-  /// Size in octets; holds headers, trailers, markers, copied payload.
+  /// Size of the ring in octets. The ring holds headers, trailers, markers and copied payload.
   std::size_t ring = 256 * 1024;
   std::size_t max_fpdus = 256;    ///< largest number of FPDUs in the queue
   std::size_t max_pieces = 1024;  ///< largest number of gather pieces in the queue
@@ -29,7 +29,7 @@ struct FramerOptions {
   /// copied; the application may then change it as soon as frame() has returned, and the CRC stays
   /// right.
   std::size_t copy_below = 512;
-  std::uint64_t position = 0;  ///< stream position to begin at, a multiple of 4 (tests)
+  std::uint64_t position = 0;  ///< for tests: first stream position, a multiple of 4
 };
 
 /// Totals since the Framer was made, including FPDUs that drop_unsent() dropped.
@@ -38,7 +38,7 @@ struct FramerCounters {
   std::uint64_t markers = 0;
   std::uint64_t pad_octets = 0;
   std::uint64_t octets = 0;         ///< stream octets produced, markers included
-  std::uint64_t octets_copied = 0;  ///< payload octets copied: to the ring, or by detach()
+  std::uint64_t octets_copied = 0;  ///< payload octets that frame() or detach() copied
   std::uint64_t octets_crced = 0;   ///< octets over which a CRC was computed
 };
 
@@ -90,7 +90,8 @@ class Framer {
   /// plan().
   void sent(std::size_t n);
 
-  /// Returns the cookie of the next FPDU that has been sent completely, in order, or nullopt.
+  /// Removes the oldest FPDU from the queue if it has been sent completely, and returns its cookie.
+  /// Otherwise returns nullopt.
   std::optional<std::uint64_t> pop_sent();
 
   /// Copies the queued pieces that lie inside `memory`, which is about to be deregistered or

@@ -50,8 +50,8 @@ class Startup {
   /// same cases as accept().
   bool reject(bytes::View private_data);
 
-  /// Returns the octets to send, valid until the next call that is not const. Report them with
-  /// transmitted().
+  /// Returns the octets to send, valid until the next call that is not const. After sending them,
+  /// call transmitted().
   bytes::View transmit() const {
     if (state_ == StartupState::kFailed) return {};  // no Reply to a malformed Request [MPA-84]
     return bytes::View(out_).subspan(out_sent_);

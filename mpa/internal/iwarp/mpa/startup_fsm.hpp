@@ -27,7 +27,7 @@ constexpr bool is_final(StartupState state) {
          state == StartupState::kFailed;
 }
 
-/// What moves MPA startup from one state to the next.
+/// The events that move MPA startup from one state to the next.
 enum class StartupEvent : std::uint8_t {
   kSendRequest,     ///< initiator: the ULP asks to connect
   kListen,          ///< responder: the TCP connection exists

@@ -72,7 +72,7 @@ class BoundedList {
     items_[0] = only;
   }
   void assign(std::span<const T> values) {
-    if (values.size() == 1) return assign(values.front());  // the usual size
+    if (values.size() == 1) return assign(values.front());  // the usual number of values
     if (values.size() > kCapacity) std::abort();
     size_ = values.size();
     std::ranges::copy(values, items_);
@@ -85,7 +85,7 @@ class BoundedList {
  private:
   void copy(const BoundedList& o) {
     size_ = o.size_;
-    if (size_ == 1) {  // the usual size
+    if (size_ == 1) {  // the usual number of values
       items_[0] = o.items_[0];
     } else {
       std::copy_n(o.items_, size_, items_);

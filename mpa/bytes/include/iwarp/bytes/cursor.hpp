@@ -14,7 +14,7 @@
 
 namespace iwarp::bytes {
 
-/// The integers that wire formats consist of.
+/// The types of the integers in wire formats.
 template <typename T>
 concept WireInteger = std::is_unsigned_v<T>;
 
@@ -61,7 +61,7 @@ class Reader {
  public:
   constexpr explicit Reader(View in) : in_(in) {}
 
-  /// Read the next big-endian integer. Return 0 if fewer octets remain than it has.
+  /// Read the next big-endian integer. Return 0 if fewer octets remain than the integer has.
   constexpr std::uint8_t u8() { return integer<std::uint8_t>(); }
   constexpr std::uint16_t u16() { return integer<std::uint16_t>(); }
   constexpr std::uint32_t u32() { return integer<std::uint32_t>(); }

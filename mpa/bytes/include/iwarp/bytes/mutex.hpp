@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutex: for the short critical sections of the data path, which are mostly uncontended. Without
-// contention, lock() and unlock() are one inlined atomic instruction each; a system call is made
-// only to block and to wake up a waiter. The algorithm is the second mutex of U. Drepper, "Futexes
-// Are Tricky".
+// Mutex: a lock for the short critical sections of the data path, which are mostly uncontended.
+// Without contention, lock() and unlock() are one inlined atomic instruction each; a system call is
+// made only to block and to wake up a waiter. The algorithm is the second mutex of U. Drepper,
+// "Futexes Are Tricky".
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class Mutex {
     if (!try_lock()) [[unlikely]]
       wait();
   }
-  /// Locks the mutex if it is free. Returns whether it did.
+  /// Locks the mutex if it is free. Returns whether the caller now holds the mutex.
   bool try_lock() {
     auto expected = kFree;
     return state_.compare_exchange_strong(expected, kTaken, std::memory_order_acquire,

@@ -41,7 +41,7 @@ constexpr std::optional<StateOf<Edges>> step(const Edges& edges, StateOf<Edges> 
   return std::nullopt;
 }
 
-/// Returns whether no two edges leave the same state on the same event.
+/// Returns whether the table has at most one edge for each pair of state and event.
 template <typename Edges>
 constexpr bool deterministic(const Edges& edges) {
   for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -62,8 +62,8 @@ constexpr bool all_reachable(const Edges& edges, StateOf<Edges> start) {
     for (std::size_t i = 0; i < edges.size(); ++i) found |= reached[i] && edges[i].to == state;
     return found;
   };
-  // Each round reaches at least one new edge as long as any is left to reach, so edges.size()
-  // rounds suffice.
+  // Each round reaches at least one more edge, unless all reachable edges have been reached. So
+  // edges.size() rounds suffice.
   for (std::size_t round = 0; round < edges.size(); ++round) {
     for (std::size_t i = 0; i < edges.size(); ++i) reached[i] = state_reached(edges[i].from);
   }

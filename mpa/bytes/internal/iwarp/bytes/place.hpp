@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copying into memory that an application may be watching: programs poll the last octet of a buffer
-// to see an RDMA Write arrive, so the last octet must not become visible before the others.
+// Copies into memory that the application may be polling. Programs poll the last octet of a buffer
+// to detect that an RDMA Write has arrived, so the last octet must not become visible before the
+// other octets.
 #pragma once
 
 #include <atomic>
@@ -23,7 +24,7 @@ inline void place_copy(Span to, View from) {
   std::atomic_thread_fence(std::memory_order_release);
   std::byte* last = to.data() + n - word;
   const std::byte* source = from.data() + n - word;
-  // Constant sizes, so that the compiler makes each memcpy a single store.
+  // The sizes are constants, so that the compiler makes each memcpy a single store.
   if (word == 8) {
     std::memcpy(last, source, 8);
   } else if (word == 4) {

@@ -12,14 +12,14 @@
 
 namespace iwarp::bytes {
 
-/// The guarded access of a thread, for the signal handler.
+/// The state of a thread's guarded access, which the signal handler reads.
 struct Touching {
   void* back = nullptr;                ///< where the innermost guarded() ends, or null
   bool now = false;                    ///< the thread is between begin_touch() and end_touch()
   const std::byte* address = nullptr;  ///< address of the last fault
 };
-/// The state of the calling thread. The TLS model lets code of a shared library and signal handlers
-/// access it without a function call.
+/// The state of the calling thread. The thread-local storage model lets code of a shared library
+/// and signal handlers access the variable without a function call.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local Touching touching;
 
 /// Runs `work(context)`. Returns false if a fault between begin_touch() and end_touch() ended

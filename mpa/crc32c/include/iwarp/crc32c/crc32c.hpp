@@ -34,12 +34,13 @@ struct Kernel {
   std::uint32_t (*copy_extend)(std::uint32_t crc, std::byte* to, bytes::View from);
 };
 
-/// Returns every kernel compiled in, slowest first; the last supported one is used by default.
+/// Returns all kernels that are compiled in, slowest first. By default, the last supported one is
+/// used.
 std::span<const Kernel> kernels();
 /// Returns the kernel that extend() and copy_extend() use.
 const Kernel& active();
-/// Makes the whole program use a supported kernel of kernels(), to measure what it costs. Results
-/// do not change.
+/// Makes the whole program use `kernel`, one of kernels() that the processor supports, to measure
+/// its cost. CRC values do not change.
 void use(const Kernel& kernel);
 
 }  // namespace iwarp::crc32c
