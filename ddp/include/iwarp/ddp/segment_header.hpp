@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DDP segment headers, tagged and untagged (RFC 5041 sections 4.1 to 4.3).
-// The codec checks the length only; the Receiver checks versions, STags, queues and offsets.
+// DDP segment headers, tagged and untagged (RFC 5041 sections 4.1 to 4.3). The codec checks only
+// the length; the Receiver checks versions, STags, queues and offsets.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ struct Stag {
 };
 
 /// Tagged Offset: a position in the tagged buffer, as a virtual address or counted from zero. A
-/// message may begin at any value. [DDP-26]
+/// message may begin at any TO. [DDP-26]
 struct TaggedOffset {
   std::uint64_t value = 0;
   constexpr auto operator<=>(const TaggedOffset&) const = default;

@@ -10,12 +10,12 @@ namespace iwarp::ddp {
 /// A buffer that the ULP has posted to an untagged queue.
 struct UntaggedBuffer {
   bytes::Scatter pieces;
-  /// The ULP sets this to false if no buffer is posted and the segment is to wait for one.
-  /// Otherwise the ULP reports a fault, which ends the stream.
+  /// If no buffer is posted, the ULP either sets this to false, and the segment waits for a buffer,
+  /// or reports a fault, which ends the stream.
   bool ready = true;
 };
 
-/// A whole message, which has been placed; every message before it has been delivered.
+/// A message whose payload has been placed completely. All earlier messages have been delivered.
 struct Delivery {
   const SegmentHeader& header;  ///< header of the last segment [DDP-29] [DDP-53] [DDP-54]
   /// Number of payload octets: of the whole message if it is untagged, and of its last segment if

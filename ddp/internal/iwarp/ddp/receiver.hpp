@@ -19,15 +19,16 @@ namespace iwarp::ddp {
 /// caller passes the same object at every call. A Sink has these functions:
 ///
 ///   bytes::Check admit(const SegmentHeader& header);
-///     Checks the parts of the header that only the ULP understands, above all RsvdULP: whether a
-///     segment with this header may arrive now. Called once per segment, before any other call.
+///     Checks whether a segment with this header may arrive now, as far as only the ULP can know:
+///     above all RsvdULP. Called once per segment, before any other function.
 ///   bytes::Check tagged_target(const SegmentHeader& header, std::uint32_t length,
 ///                              bytes::Scatter& target);
-///     Sets the empty `target` to the memory for the `length` > 0 octets of a tagged segment.
-///     Checks STag, association, rights, bounds and wrap. [DDP-73] [DDP-74] [DDP-75] [DDP-76]
-///     [DDP-77]
+///     Sets `target`, which is empty, to the memory for the `length` > 0 octets of a tagged
+///     segment. Checks STag, association, rights, bounds and wrap. [DDP-73] [DDP-74] [DDP-75]
+///     [DDP-76] [DDP-77]
 ///   bytes::Check untagged_buffer(const SegmentHeader& first, UntaggedBuffer& buffer);
-///     Sets the empty `buffer` to the one for the message that starts with this segment. [DDP-68]
+///     Sets `buffer`, which is empty, to the buffer for the message that starts with this segment.
+///     [DDP-68]
 ///   bytes::Check deliver(const Delivery& delivery);
 ///     Reports a complete message. Called once per message, in the order in which the peer sent
 ///     them. [DDP-50] [DDP-51] [DDP-52]

@@ -25,10 +25,10 @@ struct Message {
   std::uint32_t length = 0;         ///< payload octets; the type limits it to 2^32 - 1 [DDP-38]
 };
 
-/// A segment: its header, and the octets of the message that follow it.
+/// A segment: its header, and the octets of the message that follow the header.
 struct Segment {
   SegmentHeader header;
-  std::uint32_t offset = 0;  ///< where the payload begins in the message
+  std::uint32_t offset = 0;  ///< offset of the payload in the message
   std::uint32_t length = 0;  ///< octets of payload
 };
 
@@ -63,12 +63,13 @@ class Transmitter {
   bool idle_ = true;
 };
 
-// These functions are inline, because most messages have one segment and cost one call of each
-// function.
+// start() and next() are inline, because most messages have one segment, and each of these messages
+// calls both functions once.
 
 inline void Transmitter::start(const Message& message) {
-  assert(idle_);                       // Messages are sent whole, in the order submitted. [DDP-47]
-  SegmentHeader& h = segment_.header;  // The version does not change; next() sets the rest.
+  assert(idle_);  // Each message is sent completely before the next one starts. [DDP-47]
+  // The version never changes. next() sets the fields that are not set here.
+  SegmentHeader& h = segment_.header;
   h.tagged = message.tagged;
   h.rsvd_ulp = message.rsvd_ulp;
   if (message.tagged) {
