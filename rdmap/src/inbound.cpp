@@ -147,8 +147,8 @@ inline Check Stream::untagged_buffer(const ddp::SegmentHeader& h, ddp::UntaggedB
   const bytes::Span request(request_octets_);
   switch (h.qn) {
     case kReadRequestQueue:
-      // Each unanswered request occupies one of IRD buffers. [RDMAP-31] [RDMAP-43] [RDMAP-84]
-      // [EXT-25] [EXT-34]
+      // This end has IRD buffers, and each unanswered request occupies one of them. [RDMAP-31]
+      // [RDMAP-43] [RDMAP-84] [EXT-25] [EXT-34]
       if (inbound_.full()) return fault(ddp::kUntaggedNoBuffer);
       buffer.pieces.push_back(
           arriving_->opcode == Opcode::kAtomicRequest ? request : request.first(kReadRequestSize));
@@ -168,8 +168,9 @@ inline Check Stream::untagged_buffer(const ddp::SegmentHeader& h, ddp::UntaggedB
 }
 
 inline Check Stream::send_buffer(ddp::UntaggedBuffer& buffer) {
-  if (rtr_send_expected_) return {};               // An empty RTR consumes no receive. [EMPA-38]
-  const auto asked = ulp_.receive_buffer(buffer);  // DDP refuses a longer message. [RDMAP-51]
+  if (rtr_send_expected_) return {};  // An empty RTR consumes no receive. [EMPA-38]
+  // DDP refuses a message longer than `buffer`. [RDMAP-51]
+  const auto asked = ulp_.receive_buffer(buffer);
   if (!asked || !buffer.ready) return asked;
   immediate_open_ = is_immediate(arriving_->opcode);
   // The completion carries the value of the Immediate, so receive it here and not in the

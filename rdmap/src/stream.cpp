@@ -155,7 +155,7 @@ Stream::Stream(Ulp& ulp, const StreamOptions& options)
     : ulp_(ulp),
       options_(options),
       inbound_(options.ird),
-      outstanding_(options.ord + 1),  // one more for an RTR of the Read kind
+      outstanding_(options.ord + 1),  // one more, because the RTR may be a Read
       unexpected_(kUnassignedOpcodes | (options.extensions ? 0 : kExtensionOpcodes)),
       rtr_send_expected_(options.rtr_send_expected) {}
 
@@ -222,9 +222,9 @@ bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
   return true;
 }
 
-// Starts the next message. Requests are sent in the order submitted and responses in the order of
-// their requests; requests and responses take turns. [RDMAP-26] [RDMAP-34] [RDMAP-45] [RDMAP-55]
-// [RDMAP-71] [RDMAP-78] [EXT-29] [EXT-39] [EXT-53]
+// Starts the next message. Requests are sent in the order in which the Ulp submits them, and
+// responses in the order of their requests. Requests and responses take turns. [RDMAP-26]
+// [RDMAP-34] [RDMAP-45] [RDMAP-55] [RDMAP-71] [RDMAP-78] [EXT-29] [EXT-39] [EXT-53]
 inline bool Stream::start_something() {
   response_turn_ = !response_turn_;
   const bool response_first = !own_request_ && (response_turn_ || owes_empty_answer());
@@ -334,8 +334,8 @@ bool Stream::response_segment(std::size_t mulpdu, OutSegment& out) {
   return true;
 }
 
-// Asks the Ulp for the memory anew for every segment, so that a right that has been revoked is
-// refused at once. [VRB-37]
+// Asks the Ulp for the memory again for each segment, so that access is refused as soon as a right
+// has been revoked. [VRB-37]
 bool Stream::read_payload(const ReadRequest& read, const ddp::Segment& segment, OutSegment& out) {
   const TaggedOffset from{read.source_to.value + segment.offset};
   const auto source = ulp_.read_source(read.source_stag, from, segment.length);
@@ -351,9 +351,9 @@ bool Stream::read_payload(const ReadRequest& read, const ddp::Segment& segment, 
   return true;
 }
 
-// The Terminate echoes the headers of the request. The echoed Read Request is advanced by the
-// octets already answered, and an Atomic has no RDMA header in the echo. [RDMAP-22] [RDMAP-94]
-// [EXT-61]
+// The Terminate echoes the headers of the request. The offsets in an echoed Read Request are
+// advanced by the number of octets that this end has already sent. If the request is an Atomic, the
+// Terminate echoes no RDMA header. [RDMAP-22] [RDMAP-94] [EXT-61]
 void Stream::fail_response(AccessError error, std::uint32_t offset) {
   const InboundRequest inbound = inbound_.front();
   const auto* read = std::get_if<ReadRequest>(&inbound.request);

@@ -178,8 +178,9 @@ std::vector<Fault> known_faults() {
 
 Terminate make_terminate(const Fault& fault, const std::optional<TerminatedSegment>& segment) {
   Terminate t{.fault = fault, .segment = segment};
-  // Figure 10: RDMA local catastrophic errors and MPA errors echo no header; only protection errors
-  // echo an RDMA header, and only if the refused message is a Read Request. [RDMAP-17]
+  // According to figure 10, RDMA local catastrophic errors and MPA errors echo no header. Only
+  // protection errors echo an RDMA header, and only if the refused message is a Read Request.
+  // [RDMAP-17]
   const bool local = fault.layer == Layer::kRdma && fault.type == 0;
   if (local || fault.layer == Layer::kMpa) t.segment.reset();
   if (t.segment && !is_protection_error(fault)) t.segment->rdma_header_size = 0;
@@ -210,7 +211,8 @@ std::optional<Terminate> decode_terminate(bytes::View payload) {
   const auto flags = in.u8();
   in.u8();  // Reserved bits are ignored. [RDMAP-18]
   if (!in.ok()) return std::nullopt;
-  // Deviation: also accepts the layout of the kernel's siw, whose bit fields are in host order.
+  // Deviation: this stack also accepts the layout of the kernel's siw, whose bit fields are in host
+  // order.
   const auto control = is_swapped(triplet, code, flags) ? read_swapped_control(triplet, code, flags)
                                                         : read_control(triplet, code, flags);
   Terminate t{.fault = control.fault, .segment = std::nullopt};

@@ -69,7 +69,7 @@ std::optional<Terminate> decode_terminate(bytes::View payload);
 struct Subject {
   /// The kind of message.
   enum class Kind : std::uint8_t {
-    kUnknown,    ///< no header was echoed, or that of a response or Terminate
+    kUnknown,    ///< no header, or the header of a response or Terminate, was echoed
     kWrite,      ///< an RDMA Write
     kSend,       ///< a Send of any kind
     kImmediate,  ///< Immediate Data

@@ -2,7 +2,8 @@
 // The two request queues of a stream: one for the peer's Reads and Atomics that this end has not
 // answered (at most IRD), and one for Reads and Atomics of this end that the peer has not answered
 // (at most ORD). RFC 5040 section 6.1, RFC 7306 section 7. Reads and Atomics share a queue, because
-// responses are sent in the order of the requests, whichever of the two they are. [EXT-56]
+// their responses are sent in the order in which the requests arrived, whether these are Reads or
+// Atomics. [EXT-56]
 #pragma once
 
 #include <cassert>
@@ -61,7 +62,7 @@ struct InboundRequest {
 /// A request of this end whose response has not been delivered.
 struct OutstandingRequest {
   Opcode response = Opcode::kReadResponse;  ///< opcode of the message that answers the request
-  std::uint32_t id = 0;                     ///< Atomic: its Request Identifier
+  std::uint32_t id = 0;                     ///< Atomic: the Request Identifier
   Stag sink_stag;                           ///< Read: STag of the local buffer
   TaggedOffset sink_to;                     ///< Read: TO of the local buffer
   bytes::Span sink;                         ///< Read: the local buffer

@@ -22,7 +22,7 @@ namespace iwarp::rdmap {
 /// An RDMAP stream. Not thread-safe.
 class Stream {
  public:
-  /// `ulp` outlives the stream. Throws std::bad_alloc.
+  /// `ulp` must outlive the stream. Throws std::bad_alloc.
   Stream(Ulp& ulp, const StreamOptions& options);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -140,22 +140,23 @@ class Stream {
   ddp::Receiver receiver_;
   ddp::Transmitter transmitter_;
 
-  BoundedFifo<InboundRequest> inbound_;  ///< of this stream alone [RDMAP-126] [SEC-25]
+  /// This queue is not shared with other streams [RDMAP-126] [SEC-25]
+  BoundedFifo<InboundRequest> inbound_;
   BoundedFifo<OutstandingRequest> outstanding_;
   /// A Read or Atomic Request that is arriving.
   std::array<std::byte, kAtomicRequestSize> request_octets_{};
   std::array<std::byte, kAtomicResponseSize> response_octets_{};
   std::array<std::byte, kImmediateSize> immediate_octets_{};
   bool immediate_open_ = false;  ///< the message on the Send queue goes to immediate_octets_
-  std::uint64_t announced_ = 0;  ///< Immediate that belongs to the next Send; 0: none
-  std::uint16_t unexpected_;     ///< bits of the opcodes that must not arrive now
+  std::uint64_t announced_ = 0;  ///< Immediate that belongs to the next Send, or 0 if there is none
+  std::uint16_t unexpected_;     ///< bits of the opcodes that the peer must not send now
   std::array<std::byte, kMaxTerminateSize> terminate_octets_{};
   TerminatedSegment current_segment_;     ///< segment of the last begin()
   const OpcodeInfo* arriving_ = nullptr;  ///< message of the last begin(), set by admit()
   bool rtr_send_expected_ = false;
 
   enum class Sending : std::uint8_t { kRequest, kResponse } sending_ = Sending::kRequest;
-  bool response_turn_ = false;  ///< responses and requests take turns at message boundaries
+  bool response_turn_ = false;  ///< responses go first at this message boundary
   Request request_;
   bool request_internal_ = false;
   AtomicResponse atomic_response_;  ///< the response that is about to be sent

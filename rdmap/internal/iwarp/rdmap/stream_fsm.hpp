@@ -19,7 +19,7 @@ enum class StreamState : std::uint8_t {
   kClosed,             ///< the lower layer is closed
 };
 
-/// What moves a stream from one state to the next.
+/// The events that move a stream from one state to the next.
 enum class StreamEvent : std::uint8_t {
   kError,             ///< a layer found a Fault, or the ULP ends the stream
   kTerminateLeft,     ///< the last octet of this end's Terminate has been sent
