@@ -78,7 +78,7 @@ constexpr std::array kMarks{
     MarkMeaning{"preset", "taken from a preset, not measured here"},
 };
 
-/// Data files that are parameter sets.
+/// The names of the data files that contain parameter sets, without ".json".
 constexpr std::array<std::string_view, 3> kPresets{"2003", "2007", "100g"};
 
 }  // namespace

@@ -67,8 +67,8 @@ std::expected<Value, std::string> value_of(const Field& field, const Json& entry
   return Value{*value, *uncertainty, *mark, *source};
 }
 
-// A key in files that an earlier version of "iwarp cost calibrate" wrote. The model does not use
-// it.
+// Files that an earlier version of "iwarp cost calibrate" wrote may contain this key. The model
+// ignores it.
 constexpr std::string_view kRetired = "nic_lag";
 
 Value filled(const Value& from, const std::string& base) {

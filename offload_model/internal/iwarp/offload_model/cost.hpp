@@ -55,7 +55,7 @@ struct Ledger {
   double total() const;
   /// Adds each component of `o`.
   Ledger& operator+=(const Ledger& o);
-  /// Multiplies each component.
+  /// Multiplies each component by `factor`.
   Ledger& operator*=(double factor);
 };
 
@@ -92,7 +92,7 @@ struct Workload {
 /// The packets and octets on the wire for one message.
 struct Wire {
   double fpdus = 0;       ///< number of FPDUs; 0 in modes without iWARP
-  double markers = 0;     ///< MPA markers
+  double markers = 0;     ///< number of MPA markers
   double octets = 0;      ///< TCP payload, n' in rfc-notes/offload-model.md
   double packets = 0;     ///< TCP segments on the link
   double efficiency = 0;  ///< message octets divided by all octets on the link

@@ -15,7 +15,7 @@ struct ErrorSummary {
   double p90 = 0;   ///< 90th percentile of the absolute errors
   double max = 0;   ///< largest absolute error
 };
-/// Summarises relative errors, none of which is negative. Returns zeros if there are no errors.
+/// Summarises relative errors, which must not be negative. Returns zeros if there are no errors.
 ErrorSummary summarise(std::vector<double> relative_errors);
 
 /// One measurement: how often each cost was incurred, and the total.
@@ -26,7 +26,7 @@ struct Observation {
   /// leave_one_group_out() leaves out all observations of one group together. The group is a
   /// message size, for example.
   double group = 0;
-  double weight = 1;  ///< factor of this observation's squared relative error
+  double weight = 1;  ///< factor by which this observation's squared relative error counts
 };
 
 /// Returns the total that `costs` predict for an observation.

@@ -36,7 +36,7 @@ using Kind =
 /// Returns the settings of a run.
 Kind kind_of(const Record& record);
 
-/// Returns the run of median cost of each kind.
+/// Returns, for each kind of run, the run of median cost.
 std::vector<Record> medians(const std::vector<Record>& records);
 
 /// The share of copying in the measured processor time of sockets. The lower bound is the time of
@@ -48,8 +48,8 @@ struct MeasuredShare {
   double high = 0;  ///< upper bound of the share
 };
 
-/// Returns the share of copying for each message size in the runs of sockets, smallest size first,
-/// using the costs of `host`. Uses only the runs with the largest receive calls.
+/// Returns the share of copying in the runs of sockets, for each message size, smallest size first.
+/// Uses the costs of `host`, and only the runs with the largest receive calls.
 std::vector<MeasuredShare> measured_shares(const Parameters& host,
                                            const std::vector<Record>& records);
 

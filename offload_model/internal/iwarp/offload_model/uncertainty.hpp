@@ -28,11 +28,11 @@ inline constexpr std::size_t kDefaultSamples = 400;
 std::vector<Parameters> draw(const ParameterSet& set, std::size_t samples = kDefaultSamples,
                              std::uint64_t seed = kDefaultSeed);
 
-/// Returns the distribution of a prediction over the drawn sets; zeros if `drawn` is empty.
+/// Returns the distribution of a prediction over the drawn sets, or zeros if `drawn` is empty.
 Band band(const std::vector<Parameters>& drawn,
           const std::function<double(const Parameters&)>& predict);
 
-/// A crossover, and the range of sizes in which the uncertainties leave it undecided.
+/// A crossover, and the range of sizes in which it may be because of the uncertainties.
 struct UncertainCrossover {
   Crossover estimate;  ///< the crossover with the values of the set
   /// 5 % of the drawn sets have their crossover below this size. At most `estimate.first`.
