@@ -77,8 +77,8 @@ std::string Context::set_up() {
   const bool shared = !options_.shared_keys.empty();
   SSL_CTX_set_ciphersuites(ssl, shared ? kSha256Suites : kSuites);
   SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
-  // Without AUTO_RETRY, a read returns after each key update. With it, a peer that sends only key
-  // updates could keep this thread from serving other connections.
+  // Without AUTO_RETRY, a read returns after each key update. With AUTO_RETRY, a peer that sends
+  // only key updates could keep this thread from serving other connections.
   SSL_CTX_clear_mode(ssl, SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_read_ahead(ssl, 1);
   SSL_CTX_set_default_read_buffer_len(ssl, kReadAhead);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context: the state that all connections of a client or of a server share. This is its
-// credentials, the authorities that it trusts and, for a client, the sessions that it can resume.
+// Context: the state that all connections of a client or of a server share. A Context holds the
+// credentials, the trusted authorities and, for a client, the sessions that can be resumed.
 #pragma once
 
 #include <expected>

@@ -22,7 +22,7 @@ class SharedKeys {
 
   bool is_empty() const { return entries_.empty(); }
   const Entry& first() const { return entries_.front(); }
-  /// Returns null if no entry has this identity.
+  /// Returns the entry with this identity, or null if there is none.
   const Entry* find(std::string_view identity) const;
 
  private:

@@ -33,8 +33,8 @@ enum class Kind : std::uint8_t {
 /// values.hpp make a Value.
 struct Value {
   Kind kind = Kind::kText;
-  /// Placeholder in --help, such as "MS". For a kFlag, the value that may follow on a command line,
-  /// as in --careful=fail.
+  /// Placeholder in --help, such as "MS". For a kFlag, the text that may follow the option on a
+  /// command line, such as "fail" in --careful=fail.
   std::string_view title;
   std::span<const std::string_view> words;  ///< the values that are words
   std::uint64_t low = 0;

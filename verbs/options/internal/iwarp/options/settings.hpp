@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings: the values of the options and environment variables, for one command or for the process
 // of a program under `iwarp run`. The rows of the table of options (options.hpp) define which
-// option sets which member. The default member values are the defaults of the commands.
+// option sets which member. The initial values of the members are the defaults of the commands.
 #pragma once
 
 #include <cstdint>

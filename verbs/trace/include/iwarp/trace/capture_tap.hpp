@@ -30,7 +30,7 @@ struct CaptureEnds {
 };
 
 /// Writes one connection into a PacketSink, as packets of a made-up TCP connection. The connection
-/// calls it with its lock held, like every WireTap.
+/// holds its lock when it calls a WireTap.
 class CaptureTap final : public verbs::WireTap {
  public:
   /// Connections that are written to the same file must have distinct ports.

@@ -50,9 +50,9 @@ struct Frame {
   // The following members are set for kFpdu only.
   /// Number of octets, including markers, that precede the first octet in full operation.
   std::uint64_t position = 0;
-  /// The distance, in octets, from the correct places of the markers to their actual places. Not 0
-  /// if the sender does not count CRC fields when it places markers; `position` is then the
-  /// sender's count.
+  /// The distance, in octets, from the correct places of the markers to their actual places. The
+  /// distance is above 0 only if the sender does not count CRC fields when it places markers;
+  /// `position` is then the sender's count.
   std::uint64_t markers_late = 0;
   bytes::View ulpdu;  ///< the ULPDU without markers, up to the first octet that was not seen
   std::size_t ulpdu_length = 0;         ///< the value of the ULPDU_Length field

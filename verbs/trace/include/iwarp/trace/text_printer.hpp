@@ -30,7 +30,8 @@ struct PrinterOptions {
 /// Returns the text of a frame: `heading`, followed by the layers.
 std::string frame_text(const Frame& frame, std::string heading, const PrinterOptions& options);
 
-/// Prints each frame of a connection as text. The connection calls it with its lock held.
+/// Prints each frame of a connection as text. The connection holds its lock when it calls a
+/// WireTap.
 class TextPrinter final : public verbs::WireTap {
  public:
   /// Receives the text of one frame: a few lines, each with a newline. Called with the connection's
