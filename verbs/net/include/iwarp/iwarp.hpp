@@ -17,14 +17,14 @@
 
 namespace iwarp {
 
-/// Returns the value, or throws std::system_error with the error.
+/// Returns the value, or throws std::system_error with its error.
 template <typename T>
 T must(net::Expected<T> value) {
   if (!value) throw std::system_error(value.error());
   return std::move(*value);
 }
 
-/// Throws std::system_error with `error`, unless it means success.
+/// Throws std::system_error with `error` unless `error` means success.
 inline void must(std::error_code error) {
   if (error) throw std::system_error(error);
 }
@@ -37,8 +37,8 @@ inline verbs::WorkCompletion next_completion(verbs::CompletionQueue& cq) {
   return wc;
 }
 
-/// Returns the next event; blocks for at most `timeout` (negative: no limit) and then throws
-/// std::system_error with Errc::kTimedOut.
+/// Returns the next event. Blocks for at most `timeout`; a negative `timeout` means no limit.
+/// Throws std::system_error with Errc::kTimedOut if no event arrives in that time.
 inline net::CmEvent next_event(net::CmChannel& channel, std::chrono::milliseconds timeout) {
   auto event = channel.wait(timeout);
   if (!event) throw std::system_error(make_error_code(verbs::Errc::kTimedOut));
@@ -47,9 +47,9 @@ inline net::CmEvent next_event(net::CmChannel& channel, std::chrono::millisecond
 
 inline constexpr std::size_t kAdvertSize = 12;
 
-/// Returns TO and STag of a region in network byte order, which a peer must know to read or write
-/// the region. The iWARP protocols leave it to the application how to send them to the peer; one
-/// way is private data.
+/// Returns the TO and the STag of a region in network byte order. A peer needs both to read or
+/// write the region. The iWARP protocols do not define how the application sends them to the peer;
+/// private data is one way.
 inline std::vector<std::byte> advert_of(const net::Memory& region) {
   std::vector<std::byte> octets(kAdvertSize);
   bytes::Writer out(octets);
@@ -58,7 +58,8 @@ inline std::vector<std::byte> advert_of(const net::Memory& region) {
   return octets;
 }
 
-/// Decodes the octets that the peer's advert_of() returned, or returns nullopt if they are too few.
+/// Decodes the octets that the peer's advert_of() returned, or returns nullopt if there are fewer
+/// than kAdvertSize octets.
 inline std::optional<verbs::RemoteAddress> read_advert(bytes::View octets) {
   if (octets.size() < kAdvertSize) return std::nullopt;
   bytes::Reader in(octets);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The eventfd of a channel, which counts like a semaphore: each queued event adds 1, so the
-// descriptor is readable exactly while the queue is not empty.
+// EventFd: the eventfd(2) of a channel. It counts like a semaphore: each queued event adds 1, so
+// the descriptor is readable exactly while the queue is not empty.
 #include "iwarp/net/channel.hpp"
 
 #include <poll.h>
@@ -28,8 +28,8 @@ EventFd::~EventFd() {
 
 void EventFd::signal() {
   const std::uint64_t one = 1;
-  // Apart from EINTR, the write fails only if the count is at its maximum, and the descriptor is
-  // readable then.
+  // Except for EINTR, the write fails only if the count is at its maximum; the descriptor is
+  // readable in that case, so ignore the failure.
   while (::write(fd_, &one, sizeof one) < 0 && errno == EINTR) {
   }
 }
@@ -58,7 +58,7 @@ bool EventFd::wait(std::chrono::milliseconds timeout) const {
     const int n = ::poll(&waiting, 1, static_cast<int>(left.count()));
     if (n > 0) return true;
     if (!forever && steady_clock::now() - begin >= timeout) return false;
-    // poll(2) fails otherwise only if the kernel is out of memory: try again later.
+    // Except for EINTR, poll(2) fails only if the kernel is out of memory: try again later.
     if (n < 0 && errno != EINTR) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompletionChannel: an application that sleeps often and briefly is woken by the sockets
-// themselves. When a sleep takes longer, the workers take the sockets back. Then no timer runs
-// while the connections are idle, and RDMA Reads and Writes of the peer progress although the
+// CompletionChannel: if an application sleeps often and briefly, the sockets of its connections
+// wake it directly. When it sleeps longer, the workers take the sockets back. Then no timer runs
+// while the connections are idle, and the peer's RDMA Reads and Writes progress while the
 // application sleeps.
 #include "iwarp/net/completion_channel.hpp"
 
@@ -20,11 +20,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
-// After this number of events in quick succession, the application sleeps on the sockets.
+// After this number of events in quick succession, the sockets wake the application directly.
 constexpr unsigned kLongStreak = 8;
 constexpr auto kSoon = Milliseconds(5);
 
-// Returns the timeout for poll(2) that ends at `end`, rounded up; -1 (no limit) without an `end`.
+// Returns the time until `end` in milliseconds, rounded up, as a timeout for poll(2). Returns -1
+// (no limit) if there is no `end`.
 int until(std::optional<Clock::time_point> end) {
   if (!end) return -1;
   const auto left = std::chrono::ceil<Milliseconds>(*end - Clock::now()).count();
@@ -33,10 +34,10 @@ int until(std::optional<Clock::time_point> end) {
 
 }  // namespace
 
-// Returns the next event for an application that `outside` may have woken, or nullopt.
+// Returns the next event, or nullopt, for an application that may have slept on `outside`.
 std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::look() {
-  // Take `owed` before polling: if it becomes true meanwhile, the next call returns an event for
-  // it.
+  // Read and clear `owed` before polling. If another thread sets it after that, the next call
+  // returns the event that `owed` promises.
   bool is_promised = owed.load() && owed.exchange(false);
   if (const auto out = events.poll()) return out;
   if (!outside.is_watching()) {
@@ -62,7 +63,8 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::serve(bool is_pr
   return out;
 }
 
-// Returns an event if `owed` says that `outside` has promised one. Call with the mutex held.
+// Returns an event if `owed` is true, because `outside` may have woken the application. Call with
+// the mutex held.
 std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::keep_promise() {
   if (!owed.exchange(false)) return std::nullopt;
   for (const auto& feed : feeds) {
@@ -71,8 +73,9 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::keep_promise() {
     feed->queue().call_consumer();
     if (const auto out = events.leave()) return out;
   }
-  // No queue is armed, but the application may have seen `outside` readable, so it gets an event
-  // that it has not requested. end_sleeping() prevents further such events.
+  // No queue is armed, but the application may have seen `outside` readable and then expects an
+  // event. So return an event of a queue that is not armed. end_sleeping() prevents further such
+  // events.
   for (const auto& feed : feeds) feed->end_sleeping();
   owed.store(false);
   return feeds.empty() ? std::nullopt : std::optional(&feeds.front()->queue());
@@ -83,7 +86,8 @@ bool CompletionChannel::Impl::is_soon() {
   return now - std::exchange(last_event, now) < kSoon;
 }
 
-// Called when poll() has returned an event, for which the application may have slept on `outside`.
+// Called when poll() has returned an event. The application may have slept on `outside` for this
+// event.
 void CompletionChannel::Impl::found() {
   const std::unique_lock lock(mutex, std::try_to_lock);
   if (!lock) return;
@@ -161,13 +165,13 @@ std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::wait_
   return await(std::nullopt);
 }
 
-// Fails with timed_out, or with the error of poll(2).
+// Waits for an event until `end`. Fails with timed_out, or with the error of poll(2).
 std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::await(
     std::optional<Clock::time_point> end) {
-  // The application may have slept in its own poll(2) before, or it may sleep only in this call;
-  // the channel cannot distinguish the two. An application of the second kind treats an event of an
-  // empty queue as an error. So this call never puts the sockets into `outside`, which would
-  // promise events for queues that may be empty.
+  // The channel cannot tell an application that has slept in its own poll(2) before this call from
+  // an application that sleeps only in this call. The latter treats an event of an empty queue as
+  // an error. So this call never adds the sockets to `outside`, because that would require events
+  // even of queues that are empty.
   if (const auto out = impl_->look()) return *out;
   while (true) {
     pollfd waiting{.fd = impl_->waits_on(), .events = POLLIN, .revents = 0};

@@ -23,10 +23,10 @@ namespace iwarp::net {
 
 // An application can sleep on the sockets in two ways. A thread in a blocking call of the channel
 // sleeps on `inside`, a descriptor that the application does not have. A thread in the
-// application's own poll(2) or epoll sleeps on `outside`, which may become readable because of
-// octets that complete no request, or that another thread takes first. The application expects an
-// event then, so the next call for an event has to return one, for a queue that may turn out to be
-// empty. `owed` records that.
+// application's own poll(2) or epoll sleeps on `outside`. Octets that complete no request, or that
+// another thread reads first, can also make `outside` readable. The application then expects an
+// event, so the next call has to return one, even if the queue turns out to be empty. `owed` is
+// true while such an event has to be returned.
 struct CompletionChannel::Impl {
   struct Events final : Channel<verbs::CompletionQueue*> {
     using Channel::attend;
@@ -49,8 +49,7 @@ struct CompletionChannel::Impl {
     }
     void unwatch(const SocketSet& set) override {
       epoll_.remove(set.fd());
-      // The application may have seen the descriptor readable because of input that the workers
-      // take now.
+      // Input that the workers now read may have made the descriptor readable for the application.
       if (owed_ != nullptr) owed_->store(true);
       --watched_;
     }
@@ -58,7 +57,7 @@ struct CompletionChannel::Impl {
    private:
     EpollFd epoll_;
     std::atomic<bool>* const owed_;
-    std::atomic<int> watched_{0};  ///< number of sets in the descriptor
+    std::atomic<int> watched_{0};  ///< number of SocketSets in `epoll_`
   };
 
   /// Throws std::system_error if no descriptor is available.
@@ -82,16 +81,18 @@ struct CompletionChannel::Impl {
   int waits_on() const;
 
   Events events;
-  std::atomic<bool> owed{false};  ///< `outside` may have been readable: look() must return an event
-  Descriptor outside{&owed};      ///< the application's descriptor; contains that of `events`
+  /// look() must return an event, because `outside` may have been readable
+  std::atomic<bool> owed{false};
+  Descriptor outside{&owed};  ///< the application's descriptor; contains the descriptor of `events`
 
-  std::mutex mutex;  ///< guards the members below; taken before the lock of a feed
+  std::mutex mutex;  ///< guards the members below; locked before the lock of a feed
   std::vector<std::shared_ptr<CqFeed>> feeds;
   std::unique_ptr<Descriptor> made_inside;
-  std::atomic<Descriptor*> inside{nullptr};  ///< null until its first use; contains `outside`
+  /// null until the first blocking call; contains `outside`
+  std::atomic<Descriptor*> inside{nullptr};
   std::chrono::steady_clock::time_point last_event;
-  unsigned found_streak = 0;   ///< events found without sleeping, in quick succession
-  unsigned waited_streak = 0;  ///< events that a blocking call slept for, in quick succession
+  unsigned found_streak = 0;   ///< events that poll() found, in quick succession
+  unsigned waited_streak = 0;  ///< events for which a blocking call slept, in quick succession
 };
 
 }  // namespace iwarp::net

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides when a poll drives connections, and when the workers may sleep because of the polls.
+// CqFeed decides when a poll drives connections, and when polls are frequent enough that the
+// workers can sleep.
 #include "channels/cq_feed.hpp"
 
 #include <algorithm>
@@ -12,38 +13,38 @@
 namespace iwarp::net {
 namespace {
 
-// An infrequent poll makes one system call for each connection. With more connections than this, an
-// infrequent poll drives none: the workers are cheaper.
+// An infrequent poll makes one system call for each connection. If the queue has more connections
+// than this, an infrequent poll drives none of them, because the workers drive them at lower cost.
 constexpr std::size_t kMostPolled = 8;
 // This number of polls within kWindow means that the application waits by polling. The window is
-// long because the application may post large messages between two polls, and one poll may place
-// large messages.
+// long because the application may post large messages between two polls, and because placing large
+// messages makes a poll long.
 constexpr unsigned kOften = 16;
 constexpr unsigned kPollsPerLook = 8;
 constexpr auto kWindow = std::chrono::milliseconds(2);
 // If the application has not polled for this time, the timer gives the connections back to the
-// workers at its second tick without a poll. So the interval between ticks bounds how long a peer
-// then waits for an answer.
+// workers at its second tick without a poll. So the interval between ticks limits how long the peer
+// of an application that stopped polling waits for an answer.
 constexpr auto kPause = std::chrono::microseconds(500);
-// If a thread has slept on the sockets for longer than this, the workers take over: it is woken so
-// rarely that a wake-up through a worker costs little.
+// If a thread has slept on the sockets for longer than this, the workers take over. Its wake-ups
+// are then so rare that waking it through a worker costs little.
 constexpr auto kLongSleep = std::chrono::milliseconds(10);
-// Number of polls, after a thread has woken up, that do not drive the sockets. An application polls
-// until the queue is empty, arms it, and polls once more before it sleeps. These two polls need no
-// system calls, because input wakes the application anyway.
+// After a thread has woken up, this number of polls does not drive the sockets. An application
+// polls until the queue is empty, arms it, and polls once more before it sleeps. The last two of
+// these polls need no system calls, because new input wakes the application anyway.
 constexpr unsigned kSparePolls = 2;
 // First and last interval between two ticks of the timer. Ticks take time from the polling thread,
-// so they become rarer while it keeps polling.
+// so the interval grows while that thread keeps polling.
 constexpr auto kFirstInterval = std::chrono::milliseconds(1);
 constexpr auto kLastInterval = std::chrono::milliseconds(4);
-// With fewer connections than this, ended ones are removed each time that a connection is added.
+// If the feed has fewer connections than this, add() removes the ended ones in each call.
 constexpr std::size_t kFew = 16;
 
 }  // namespace
 
-// Polls a connection; if polls are frequent, only when it is this queue's turn, see
-// Driven::asks_for(). An infrequent poll may be the last one, so it polls the connection in any
-// case. Returns whether the connection has ended.
+// Polls a connection. If polls are frequent, polls it only if Driven::asks_for() allows that. An
+// infrequent poll may be the last one, so it polls the connection in any case. Returns whether the
+// connection has ended.
 inline bool CqFeed::poll_one(Driven& connection, bool frequent) {
   if (!frequent || connection.asks_for(this)) connection.poll(frequent);
   return connection.ended();
@@ -56,7 +57,7 @@ void CqFeed::poll_all(bool frequent) {
 }
 
 void CqFeed::make_progress() {
-  // If the lock is taken, another thread polls this queue and drives its connections.
+  // If the lock is taken, another thread is polling this queue and drives its connections.
   if (!mutex_.try_lock()) return;
   const std::lock_guard lock(mutex_, std::adopt_lock);
   if (connections_.empty()) return;
@@ -65,7 +66,7 @@ void CqFeed::make_progress() {
     --spare_polls_;
     return;
   }
-  // While the application polls all the time, only one in kPollsPerLook polls reads the clock.
+  // While the application polls continuously, only one in kPollsPerLook polls reads the clock.
   const bool polling = mode_.load(std::memory_order_relaxed) != DriveMode::kWorker;
   const bool look = ++polls_ % kPollsPerLook == 0 || !polling || queue_->is_armed();
   const bool frequent = look ? polled_often() : true;
@@ -80,12 +81,13 @@ void CqFeed::make_progress() {
 }
 
 void CqFeed::serve_all(bool look) {
-  // If no descriptor is available for the set, poll each connection: the workers may be asleep.
+  // If no descriptor is available for the set, poll each connection, because the workers may be
+  // asleep.
   if (!has_set()) return poll_all(true);
   serve_ready(false);
   if (!look) return;
-  // Poll the connections that the set does not report: their streams are held or have ended, or the
-  // kernel refused to add their sockets.
+  // Poll the connections that the set does not report. The stream of such a connection is held or
+  // has ended, or the kernel has refused to add its socket.
   for (const auto& connection : connections_) {
     if (!connection->is_plain()) connection->poll(false);
   }
@@ -134,7 +136,8 @@ bool CqFeed::begin_sleeping(SleepDescriptor& sleeper) {
   return true;
 }
 
-// Call before `sleeper_` watches the sockets, and after it has stopped watching them.
+// Exposes the sockets if `on`, otherwise conceals them. Call with true before `sleeper_` watches
+// the sockets, and with false after it has stopped watching them.
 void CqFeed::expose(bool on) {
   std::atomic<bool>* const owed = sleeper_->owed();
   if (owed == nullptr) return;
@@ -176,7 +179,8 @@ bool CqFeed::serve_ready(bool slept) {
 
 void CqFeed::add(std::shared_ptr<Driven> connection) {
   const std::lock_guard lock(mutex_);
-  // The limit doubles, so that each connection is checked only a few times in all.
+  // The threshold doubles with the number of connections, so that each connection is checked only a
+  // few times in total.
   if (connections_.size() >= forget_at_ || connections_.size() < kFew) {
     forget_ended();
     forget_at_ = 2 * connections_.size();
@@ -208,7 +212,7 @@ void CqFeed::stop() {
   timer_.cancel();
 }
 
-// Makes the set if there is none. Returns false if no descriptor or memory is available.
+// Makes `set_` if there is none. Returns false if no descriptor or memory is available.
 bool CqFeed::has_set() {
   if (set_ != nullptr) return true;
   try {
@@ -280,14 +284,14 @@ bool CqFeed::is_overdue(Clock::duration idle) {
   const bool polled = std::exchange(polls_seen_, polls_) != polls_;
   if (!is_slept_on()) {
     if (idle <= kPause) return false;
-    // A thread whose polls have much to do, or that is preempted, rarely updates last_look_, so
-    // check polls_ as well.
+    // A thread rarely updates last_look_ if its polls take long or if it is preempted, so check
+    // polls_ as well.
     interval_ = kFirstInterval;
     return !polled;
   }
-  // The feed cannot distinguish a thread that sleeps from a thread that works without polling,
-  // except that the latter does not serve ready sockets. If sockets are ready and unserved at two
-  // consecutive ticks, the workers take over.
+  // The feed can distinguish a thread that sleeps from a thread that computes without polling only
+  // in one way: the computing thread does not serve ready sockets. If sockets are ready and
+  // unserved at two consecutive ticks, the workers take over.
   std::array<SocketSet::Ready, SocketSet::kMost> storage;
   const bool is_unserved = idle > kPause && !set_->ready(storage).empty();
   if (is_unserved) interval_ = kFirstInterval;

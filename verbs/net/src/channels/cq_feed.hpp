@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CqFeed: the connections (and datagram queue pairs) whose completions go to one completion queue.
-// A poll of the empty queue drives the connections in the polling thread, and while the application
-// keeps polling the workers sleep (as in NAPI). An application that sleeps briefly and often is
-// woken by the sockets, and drives the connections then. When the application stops polling, or
-// sleeps for long, the workers take over.
+// A poll of the empty queue drives the connections in the polling thread. While the application
+// keeps polling, the workers sleep (as NAPI disables interrupts). If the application sleeps briefly
+// and often, the sockets wake it, and it drives the connections. When the application stops
+// polling, or sleeps for long, the workers take over.
 #pragma once
 
 #include <atomic>
@@ -25,8 +25,8 @@ class Driven;
 /// A descriptor that a thread of the application sleeps on, through the interface that a feed uses.
 class SleepDescriptor {
  public:
-  /// Returns the flag for SocketSet::expose_to() if the application has the descriptor and can poll
-  /// it itself; otherwise null.
+  /// Returns the flag for SocketSet::expose_to() if the application can poll the descriptor itself.
+  /// Otherwise returns null.
   virtual std::atomic<bool>* owed() = 0;
   /// Adds the set to the descriptor. Returns false if the kernel refuses.
   virtual bool watch(const SocketSet& set) = 0;
@@ -39,7 +39,7 @@ class SleepDescriptor {
 class CqFeed final : public verbs::Progress, public std::enable_shared_from_this<CqFeed> {
  public:
   explicit CqFeed(Worker& worker) : timer_(worker.context()) {}
-  /// Sets the queue, which must live until stop(). Call before any other function.
+  /// Sets the completion queue, which must live until stop(). Call before any other function.
   void feeds(verbs::CompletionQueue& queue) { queue_ = &queue; }
 
   // Overrides of verbs::Progress.
@@ -47,13 +47,13 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   void armed() override;
 
   // The completion channel of the queue calls the following functions.
-  /// Makes the sockets wake only `sleeper` and not the workers. Returns false if that is not
-  /// possible; the sockets then wake the workers.
+  /// Makes the sockets wake only `sleeper` and not the workers. On failure returns false, and the
+  /// sockets wake the workers.
   bool begin_sleeping(SleepDescriptor& sleeper);
-  /// Lets the workers take over if a thread sleeps on the sockets.
+  /// Gives the connections back to the workers if the mode is kSleeper.
   void end_sleeping();
   bool is_slept_on() const { return mode_.load(std::memory_order_relaxed) == DriveMode::kSleeper; }
-  /// Drives the ready sockets. Call when the sleeping thread has woken up. Returns whether a socket
+  /// Drives the ready sockets. Call when the sleeping thread has woken up. Returns true if a socket
   /// was ready, or may have been.
   bool serve();
   verbs::CompletionQueue& queue() { return *queue_; }
@@ -82,20 +82,23 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   void forget_ended();
 
   verbs::CompletionQueue* queue_ = nullptr;
-  bytes::Mutex mutex_;  ///< taken before the locks of connections
+  bytes::Mutex mutex_;  ///< locked before the locks of connections
   std::vector<std::shared_ptr<Driven>> connections_;
-  std::size_t forget_at_ = 0;       ///< number of connections at which ended ones are removed
-  std::shared_ptr<SocketSet> set_;  ///< the sockets of the connections; null until its first use
-  std::atomic<DriveMode> mode_{DriveMode::kWorker};  ///< the mode that the connections should have
-  SleepDescriptor* sleeper_ = nullptr;               ///< null except in kSleeper
+  std::size_t forget_at_ = 0;  ///< number of connections at which add() removes the ended ones
+  /// the sockets of the connections; null before the first has_set()
+  std::shared_ptr<SocketSet> set_;
+  /// the mode that the feed asks its connections to enter
+  std::atomic<DriveMode> mode_{DriveMode::kWorker};
+  /// descriptor on which a thread sleeps; null except in kSleeper
+  SleepDescriptor* sleeper_ = nullptr;
   Clock::time_point window_;
-  Clock::time_point last_look_;  ///< when a poll last read the clock, or a thread last woke up
+  Clock::time_point last_look_;  ///< when a poll last read the clock or a thread last woke up
   unsigned polls_ = 0;
   unsigned polls_seen_ = 0;   ///< polls_ at the last tick()
-  unsigned spare_polls_ = 0;  ///< number of coming polls that do not drive; see kSparePolls
+  unsigned spare_polls_ = 0;  ///< number of next polls that drive no socket; see kSparePolls
   bool was_unserved_ = false;
   asio::steady_timer timer_;
-  /// Time until the next tick(), which checks that a thread still polls.
+  /// Time until the next tick(), which checks whether a thread still polls.
   Clock::duration interval_{};
 };
 

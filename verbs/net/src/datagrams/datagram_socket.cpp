@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An unconnected socket is an IPv6 socket that serves both families, and an IPv4 socket only on a
-// kernel without IPv6. A connected socket has the family of its peer: through an IPv6 socket, the
-// kernel would look up the route to an IPv4 peer for each datagram.
+// DatagramSocket: an unconnected socket is an IPv6 socket that serves both families. Only on a
+// kernel without IPv6 is it an IPv4 socket. A connected socket has the family of its peer: through
+// an IPv6 socket, the kernel would look up the route to an IPv4 peer for each datagram.
 #include "iwarp/net/datagram_socket.hpp"
 
 #include <linux/sock_diag.h>
@@ -79,7 +79,7 @@ union Control {
       octets;
 };
 
-/// Appends a control message.
+/// Appends a control message to `message`.
 template <typename Info>
 void put(msghdr& message, int level, int type, const Info& info) {
   auto* const at = static_cast<char*>(message.msg_control) + message.msg_controllen;
@@ -89,9 +89,10 @@ void put(msghdr& message, int level, int type, const Info& info) {
   std::memcpy(CMSG_DATA(header), &info, sizeof info);
 }
 
-/// Appends hop limit and traffic class. Omits a value of 0, so that the system's default applies.
+/// Appends the hop limit and the traffic class to `message`. Omits a value of 0, so that the
+/// system's default applies.
 void put_header_fields(msghdr& message, const DatagramPath& path) {
-  const bool v4 = is_ipv4(path.peer);  // The family of the peer, even if the socket is IPv6.
+  const bool v4 = is_ipv4(path.peer);  // The peer's family counts, even if the socket is IPv6.
   const int level = v4 ? IPPROTO_IP : IPPROTO_IPV6;
   if (path.hop_limit != 0) put(message, level, v4 ? IP_TTL : IPV6_HOPLIMIT, int{path.hop_limit});
   if (path.traffic_class != 0) {
@@ -99,9 +100,10 @@ void put_header_fields(msghdr& message, const DatagramPath& path) {
   }
 }
 
-/// Appends the source address.
+/// Appends the source address to `message`.
 void put_source(msghdr& message, bool as_v6, const DatagramPath& path) {
-  // A datagram to a group goes out on the interface of the path, whatever the routing table says.
+  // A datagram to a multicast group is sent on the interface of the path, not on that of the
+  // routing table.
   const unsigned interface =
       is_local_to_link(path.peer) || is_multicast(path.peer) ? path.interface : 0;
   if (as_v6) {
@@ -125,11 +127,11 @@ bool is_continued(const DatagramSocket::Sending& a, const DatagramSocket::Sendin
          a.path == b.path;
 }
 
-/// Returns how many datagrams, starting with the first, can be sent as one message. They all have
-/// the same `size`, except that the last one may be smaller.
+/// Returns how many datagrams, starting with the first, can be sent as one message. All of these
+/// have the same `size`, except that the last one may be smaller.
 std::size_t run_of(std::span<const DatagramSocket::Sending> datagrams, std::size_t size,
                    std::size_t longest) {
-  constexpr std::size_t kMostOctets = 65000;  // an IP datagram less its headers
+  constexpr std::size_t kMostOctets = 65000;  // slightly less than the largest UDP payload
   longest = std::min({longest, datagrams.size(), kMostOctets / size});
   std::size_t count = 1;
   while (count < longest && is_continued(datagrams[count - 1], datagrams[count])) {
@@ -202,7 +204,7 @@ std::expected<UniqueFd, std::error_code> open_socket(bool as_v6) {
                                  set(raw, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1) &&
                                  set(raw, IPPROTO_IPV6, IPV6_RECVTCLASS, 1)));
   if (!ready) return std::unexpected(failure());
-  // Allow fragments: if the path MTU is too small, a datagram must not be dropped.
+  // Allow fragmentation, so that a datagram larger than the path MTU is not dropped.
   if (as_v6) set(raw, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
   set(raw, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
   return fd;
@@ -215,7 +217,8 @@ std::error_code bind_to(int fd, bool as_v6, const IpAddress& at, unsigned interf
   return ::bind(fd, &endpoint.any, size) == 0 ? std::error_code{} : failure();
 }
 
-/// Sets hop limit and traffic class for all datagrams that the socket sends. Omits a value of 0.
+/// Sets the hop limit and the traffic class of all datagrams that the socket sends. A value of 0
+/// keeps the system's default.
 bool set_header_fields(int fd, bool as_v6, const DatagramPath& path) {
   const int level = as_v6 ? IPPROTO_IPV6 : IPPROTO_IP;
   return (path.hop_limit == 0 ||
@@ -296,7 +299,8 @@ std::expected<DatagramSocket, std::error_code> DatagramSocket::open_at(const IpA
 
 std::error_code DatagramSocket::join(const IpAddress& group, unsigned interface) const {
   const auto error = join_group(fd_.get(), group, interface);
-  return error == std::errc::address_in_use ? std::error_code{} : error;  // Already joined.
+  // The group was joined before.
+  return error == std::errc::address_in_use ? std::error_code{} : error;
 }
 
 std::expected<DatagramSocket, std::error_code> DatagramSocket::open_to(const DatagramPath& path,
@@ -328,7 +332,7 @@ void DatagramSocket::share_port(bool may) const {
 }
 
 void DatagramSocket::ask_for_room(int octets) const {
-  // SO_RCVBUFFORCE needs a privilege that few processes have.
+  // Most processes lack the privilege for SO_RCVBUFFORCE, so fall back to SO_RCVBUF.
   if (!set(fd_.get(), SOL_SOCKET, SO_RCVBUFFORCE, octets)) {
     set(fd_.get(), SOL_SOCKET, SO_RCVBUF, octets);
   }

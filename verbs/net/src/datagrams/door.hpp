@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramDoor: one socket of a datagram queue pair, and the waits for it. There is one door for
-// the queue pair's own socket, one for each group, and one for each peer that the queue pair has a
-// connected socket to.
+// DatagramDoor: one socket of a datagram queue pair, and the reactor's waits for that socket. A
+// queue pair has one door for its own socket, one for each multicast group, and one for each peer
+// to which it has a connected socket.
 #pragma once
 
 #include <memory>
@@ -32,15 +32,16 @@ struct DatagramDoor {
   DatagramDoor& operator=(const DatagramDoor&) = delete;
 
   DatagramSocket socket;
-  /// Multicast group of the socket; zeros if it has none.
+  /// Multicast group of the socket; all zeros if the socket belongs to no group.
   IpAddress group{};
   unsigned interface = 0;    ///< interface on which the group was joined first
   std::optional<Peer> peer;  ///< peer to which the socket is connected, if any
-  /// Shared with its handlers, which may outlive the door.
+  /// Waits of the reactor for the socket. Their handlers share this object and may outlive the
+  /// door.
   const std::shared_ptr<SocketWaits> waits;
   WatchedSocket watched;
-  std::size_t expected = 1;     ///< number of datagrams to ask for next time
-  std::uint32_t lost = 0;       ///< the DatagramSocket::lost() that the counters already include
+  std::size_t expected = 1;     ///< number of datagrams to request in the next receive call
+  std::uint32_t lost = 0;       ///< value of DatagramSocket::lost() that the counters include
   std::uint64_t last_sent = 0;  ///< DatagramCounters::sent when this socket last sent
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends and receives datagrams.
+// DrivenDatagrams: sends and receives datagrams.
 #include "datagrams/driven_datagrams.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr int kReceiveRoom = 4 << 20;
 constexpr std::size_t kMaxGroups = 32;
 constexpr unsigned kLooks = 16;
 
-/// The buffers that a thread needs to drive any queue pair.
+/// The buffers that a thread uses to drive any datagram queue pair.
 struct Scratch {
   Scratch() {
     for (std::size_t i = 0; i != kBatch; ++i) came[i].room = octets[i];
@@ -93,7 +93,8 @@ std::error_code DrivenDatagrams::post_recv(const verbs::RecvWr& wr) {
   return error;
 }
 
-// Posts with the lock held, so that no datagram that arrives afterwards is dropped.
+// Posts a receive to the empty queue. Holds the lock, so that drop_unreceived() drops no datagram
+// that arrives after the receive was posted.
 std::error_code DrivenDatagrams::post_first_recv(const verbs::RecvWr& wr) {
   std::error_code error;
   locked(
@@ -169,8 +170,8 @@ DrivenDatagrams::Door& DrivenDatagrams::add_door(DatagramSocket socket) {
   return door;
 }
 
-// Adds the socket to a set. If the kernel refuses that, the queue pair has to be polled without the
-// set.
+// Adds the socket to a set. If the kernel refuses the socket, sets unwatched_, so that the feed
+// polls the queue pair without the set.
 void DrivenDatagrams::watch(Door& door, const std::shared_ptr<SocketSet>& set) noexcept {
   bool is_watched = false;
   try {
@@ -253,8 +254,8 @@ void DrivenDatagrams::run(std::uint32_t work, bool by_worker) {
     try {
       if (!doors_.empty()) drive(now);
     } catch (const std::bad_alloc&) {
-      // A datagram that was being received may be lost, as UD permits, but the queue pair must go
-      // on waiting for the next one.
+      // The datagram that was being received may be lost, as UD permits, but the queue pair must
+      // continue to wait for the next datagram.
       insist([this] { arm(); });
     }
     return 0;
@@ -289,7 +290,8 @@ void DrivenDatagrams::transmit() {
       try {
         if (tap_ != nullptr) tell_sent(std::span(s.sendings).subspan(done, n));
       } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-        // The tap misses these datagrams, which have been sent all the same.
+        // Memory ran out in the tap. The datagrams have been sent, but the tap does not record
+        // them.
       }
       for (std::size_t i = 0; i != n; ++i) core_.sent(batch[done + i], true);
       done += n;
@@ -305,7 +307,7 @@ void DrivenDatagrams::transmit() {
   }
 }
 
-// Reports datagrams to the tap. Call while the memory of their requests is still pinned.
+// Reports sent datagrams to the tap. Call while the memory of their requests is still pinned.
 void DrivenDatagrams::tell_sent(std::span<const DatagramSocket::Sending> sent) {
   const auto now = mpa::Clock::now();
   std::vector<std::byte> octets;
@@ -333,9 +335,10 @@ void DrivenDatagrams::tell_received(const Door& door, const DatagramSocket::Rece
                  one.room.first(one.size), mpa::Clock::now());
 }
 
-// Drops the datagrams that arrived while no receive was posted, as an adapter would have done. But
-// keeps them while the application has completions to poll: the receive queue may be empty only
-// because the application is slow, and an adapter's queue would not have been empty then.
+// Drops the datagrams that arrived while no receive was posted, as an adapter does. Keeps the
+// datagrams while the application has completions to poll: the receive queue may be empty only
+// because the application is slow, and the queue of an adapter would not have been empty in that
+// case.
 void DrivenDatagrams::drop_unreceived() {
   if (core_.receives() != 0) return;
   const auto empty_for = mpa::Clock::now() - empty_since_;
@@ -344,8 +347,8 @@ void DrivenDatagrams::drop_unreceived() {
   core_.drop_waiting();
 }
 
-// Reads all datagrams that have arrived. Drops those for which there is no receive, and all of them
-// in a state in which the queue pair receives none.
+// Reads all datagrams that have arrived. Drops a datagram if no receive is posted for it, or if the
+// queue pair is in a state in which it receives none.
 void DrivenDatagrams::drain() {
   try {
     for (const auto& door : doors_) {
@@ -353,24 +356,24 @@ void DrivenDatagrams::drain() {
       for (std::size_t n = 1; n != 0 && count < kDrained; count += n) n = take(*door, kBatch);
     }
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-    // The exception must not leave a function called by locked(). Datagrams that were not read are
-    // delivered later.
+    // An exception must not leave a function called by locked(). The datagrams that were not read
+    // are delivered later.
   }
 }
 
 void DrivenDatagrams::count_lost(Door& door) {
   const std::uint32_t now = door.socket.lost();
-  core_.counters().lost += now - door.lost;  // both modulo 2^32
+  core_.counters().lost += now - door.lost;  // `now` and door.lost are modulo 2^32
   door.lost = now;
 }
 
-// Receives datagrams. Returns true if a polling thread found no datagram and a receive is posted:
-// then what the sockets wait for has not changed.
+// Receives datagrams. Returns true if a polling thread found no datagram and a receive is posted.
+// In that case the waits of the sockets need no update.
 bool DrivenDatagrams::receive() {
   if (!core_.takes_datagrams() || !core_.deliver_waiting()) return false;
-  // A polling thread polls again at once, so it reads the sockets of peers in each poll and the
-  // other sockets only in one of kLooks polls: each read is a system call that delays the next
-  // datagram.
+  // A polling thread polls again at once. It reads the connected sockets in each poll, and the
+  // other sockets in only one of kLooks polls, because each read is a system call that delays the
+  // next datagram.
   const bool all = mode() != DriveMode::kPoller || older_ != 0 || ++looks_ % kLooks == 0;
   bool any = false;
   for (const auto& door : doors_) {
@@ -379,11 +382,11 @@ bool DrivenDatagrams::receive() {
   return !any && mode() == DriveMode::kPoller && is_plain() && core_.receives() != 0;
 }
 
-// Receives from one socket. Returns whether a datagram arrived. Asks for no more datagrams than are
-// likely to be there: asking for more makes the kernel check the socket a second time.
+// Receives from one socket. Returns whether a datagram arrived. Requests no more datagrams than
+// have probably arrived, because a larger request makes the kernel check the socket a second time.
 bool DrivenDatagrams::receive(Door& door) {
   bool any = false;
-  const int turns = mode() == DriveMode::kPoller ? 1 : kTurn;  // A polling thread polls again soon.
+  const int turns = mode() == DriveMode::kPoller ? 1 : kTurn;  // A polling thread soon calls again.
   for (int round = 0; round != turns; ++round) {
     const auto room = std::min({core_.receives(), kBatch, door.expected});
     if (room == 0) break;  // Datagrams stay in the socket until a receive is posted.
@@ -409,8 +412,8 @@ std::size_t DrivenDatagrams::take(Door& door, std::size_t room) {
     const auto& one = came[i];
     if (tap_ != nullptr && !one.is_cut) tell_received(door, one);
     const bool is_fitting = !one.is_cut && is_group == is_multicast(one.path.own);
-    // Passes no octets of a datagram that was truncated, or that came to the wrong kind of socket
-    // (group or own). The core counts it as malformed.
+    // If the datagram was truncated, or a unicast datagram came to a group's socket or vice versa,
+    // pass no octets. The core then counts the datagram as malformed.
     core_.arrived(is_fitting ? one.room.first(one.size) : bytes::Span{}, one.path);
   }
   return n;
@@ -421,7 +424,8 @@ std::size_t DrivenDatagrams::take(Door& door, std::size_t room) {
 void DrivenDatagrams::arm() {
   const auto lacks_receives = [this] { return !core_.deliver_waiting() || core_.receives() == 0; };
   if (!held_.load(std::memory_order_relaxed) && lacks_receives()) {
-    // From here on, a thread that posts a receive sees held_, or receives() sees that receive.
+    // After this store, either a thread that posts a receive sees held_, or receives() counts that
+    // receive.
     held_.store(true);
     empty_since_ = mpa::Clock::now();
     auto* const shared = core_.init().srq;
@@ -435,8 +439,8 @@ void DrivenDatagrams::arm() {
   for (const auto& door : doors_) {
     if (!door->watched.watch(reads, false)) unwatched_.store(true, std::memory_order_relaxed);
     if (mode() != DriveMode::kWorker && blocked_ == nullptr) {
-      // A socket that stays in the reactor wakes the worker for every datagram, even without a
-      // wait.
+      // Release the socket: while it is in the reactor, every datagram wakes the worker, even if no
+      // wait is pending.
       door->waits->release();
     } else if (mode() == DriveMode::kWorker && reads) {
       await(*door, SocketWaits::kRead, kReceive);
@@ -445,7 +449,7 @@ void DrivenDatagrams::arm() {
   if (blocked_ != nullptr) await(*blocked_, SocketWaits::kWrite, kRoom);
 }
 
-// The handler also runs when the wait has been cancelled.
+// Starts a wait for the socket. The handler also runs if the wait is cancelled.
 void DrivenDatagrams::await(Door& door, SocketWaits::Kind kind, std::uint32_t work) {
   if (door.waits->is_pending(kind) || !door.waits->watch(door.socket.fd())) return;
   insist([&] {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// DrivenDatagrams: the sockets of one verbs::DatagramQueuePair, and the lock under which both are
-// used. It is driven in the same way as a connection: a posting thread sends at once, a thread that
-// polls an empty completion queue receives, and otherwise the worker receives. Datagrams that
-// arrive while no receive is posted stay in the kernel's bounded buffer until a receive is posted,
-// and are dropped then.
+// DrivenDatagrams: the sockets of one verbs::DatagramQueuePair, and the lock that protects both.
+// The queue pair is driven like a connection: a posting thread sends at once; a thread that polls
+// an empty completion queue receives; otherwise the worker receives. Datagrams that arrive while no
+// receive is posted stay in the kernel's bounded buffer until a receive is posted, and are dropped
+// then.
 #pragma once
 
 #include <deque>
@@ -44,20 +44,20 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   /// Detaches the queue pair from its completion queues. Call after end().
   void leave_queues() { core_.leave_queues(); }
 
-  // Driven
+  // Overrides of Driven.
   void poll(bool frequent) override;
   void join(std::shared_ptr<SocketSet> set) override;
   void leave(const SocketSet* set) override;
   bool is_plain() const override {
     return !held_.load(std::memory_order_relaxed) && !unwatched_.load(std::memory_order_relaxed);
   }
-  // A socket may be ready because of an error only, which receiving skips. So a woken thread must
-  // ask the set whether there is input while the application has a descriptor for it.
+  // A socket may be ready only because of an error, which receive() skips. So while the application
+  // has a descriptor for the socket, a woken thread must ask the set whether there is input.
   bool is_blocked() const override { return is_exposed(); }
   void flush_posts() override {}
   bool may_hold_posts() const override { return !lock_.is_idle(); }
 
-  // QpDriver. A shared receive queue calls these functions when it has a receive again.
+  // Overrides of QpDriver. A shared receive queue calls them when a receive is posted to it again.
   void resume_soon() override;
   bool posted(verbs::Doorbell) override { return false; }
   void receive_posted() override { resume_soon(); }
@@ -69,7 +69,8 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
  private:
   static constexpr std::uint32_t kArm = kFirstOwn;  ///< update what the sockets wait for
   using Door = DatagramDoor;
-  static constexpr std::size_t kDrained = 16 * 1024;  ///< more datagrams than a socket buffer holds
+  /// upper bound of the datagrams in a socket buffer
+  static constexpr std::size_t kDrained = 16 * 1024;
 
   void note_taken() override;
   std::error_code join(const IpAddress& group, unsigned interface);
@@ -98,15 +99,17 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   verbs::DatagramQueuePair core_;
   const std::shared_ptr<verbs::DatagramTap> tap_;  ///< null if no tap observes the datagrams
   // Guarded by lock_.
-  std::deque<std::unique_ptr<Door>> doors_;  ///< the first has the queue pair's own socket
+  std::deque<std::unique_ptr<Door>> doors_;  ///< the first door has the queue pair's own socket
   std::vector<std::shared_ptr<SocketSet>> sets_;
   Door* sender_ = nullptr;   ///< the door that the last send call used
   Door* blocked_ = nullptr;  ///< the door whose socket buffer is full
-  std::size_t peers_ = 0;    ///< doors that are connected
+  std::size_t peers_ = 0;    ///< number of doors with a connected socket
   DatagramDoor::Peer last_peer_;
-  unsigned calls_in_a_row_ = 0;  ///< consecutive send calls to last_peer_ by the first door
+  /// number of consecutive send calls to last_peer_ through the first door
+  unsigned calls_in_a_row_ = 0;
   /// Upper bound of the number of datagrams in the first door's socket that may have arrived before
-  /// the datagrams in the sockets of peers. Those are received first, to keep the order.
+  /// the datagrams in the sockets of peers. The first door's datagrams are received first, to keep
+  /// the order.
   std::size_t older_ = 0;
   mpa::TimePoint empty_since_{};  ///< when held_ became true
   unsigned looks_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A datagram queue pair opens connected sockets to the peers that it sends to most, on its own
-// port. Through such a socket, the kernel looks up the route to the peer once instead of for each
+// A datagram queue pair opens connected sockets, on its own port, to the peers to which it sends
+// most. Through such a socket, the kernel looks up the route to the peer once instead of for each
 // datagram, and neither sending nor receiving has to pass the local address.
 #include <algorithm>
 
@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kMostPeers = 4;
 /// A peer gets a socket after this number of consecutive send calls to it.
 constexpr unsigned kOftenInARow = 32;
-/// A peer's socket may be closed for another peer after this number of datagrams to others.
+/// After this number of datagrams to other peers, a peer's socket may be closed to make room for
+/// another peer's.
 constexpr std::uint64_t kForgotten = 4096;
 
 }  // namespace
@@ -26,8 +27,8 @@ DrivenDatagrams::Door* DrivenDatagrams::door_to(const DatagramSocket::Sending& o
   return at != doors_.end() ? at->get() : nullptr;
 }
 
-// Sends the first datagrams that go through the same socket, and returns how many it has sent. If
-// the number is 0, errno says why.
+// Sends the leading datagrams that use the same socket, and returns the number sent. If it returns
+// 0, errno says why.
 std::size_t DrivenDatagrams::send(std::span<const DatagramSocket::Sending> datagrams) {
   Door* const connected = door_to(datagrams.front());
   std::size_t count = 1;
@@ -42,7 +43,7 @@ std::size_t DrivenDatagrams::send(std::span<const DatagramSocket::Sending> datag
     connected->last_sent = core_.counters().sent;
     const auto sent = send_by(*connected);
     // The error may belong to an earlier datagram. An unconnected socket does not report such
-    // errors, so try again through the queue pair's own socket.
+    // errors, so try again with the queue pair's own socket, which is unconnected.
     if (sent != 0 || errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return sent;
   }
   const auto sent = send_by(*doors_.front());
@@ -56,13 +57,14 @@ void DrivenDatagrams::note_peer(const DatagramSocket::Sending& last) {
   last_peer_ = peer;
 }
 
-// Returns whether a socket was added or replaced.
+// Opens a connected socket to last_peer_ after kOftenInARow consecutive send calls to it. Returns
+// whether a socket was added or replaced.
 bool DrivenDatagrams::connect_often() {
   if (calls_in_a_row_ < kOftenInARow || blocked_ != nullptr) return false;
   calls_in_a_row_ = 0;
   const auto& [path, port] = last_peer_;
-  // With two sockets for the same addresses, the kernel would deliver each datagram to either of
-  // them, and the order of the datagrams would be lost.
+  // With two sockets for the same addresses, the kernel would choose one of them for each datagram,
+  // and the order of the datagrams would be lost.
   const bool is_known = std::ranges::any_of(doors_, [&](const auto& door) {
     return door->peer && door->peer->port == port && door->peer->path.peer == path.peer &&
            door->peer->path.own == path.own && door->peer->path.interface == path.interface;
@@ -83,7 +85,7 @@ bool DrivenDatagrams::connect_often() {
     door.peer = last_peer_;
     door.last_sent = core_.counters().sent;
   } catch (const std::bad_alloc&) {
-    // The caller holds a lock, so do not throw. The first door can send as well.
+    // The caller holds a lock, so do not throw. The first door continues to send to this peer.
     return false;
   }
   ++peers_;
@@ -92,8 +94,8 @@ bool DrivenDatagrams::connect_often() {
 }
 
 // Returns whether there is room for another peer's socket. To make room, closes the socket of the
-// peer to which the queue pair has sent least recently, unless that was not long ago or the socket
-// has unread datagrams.
+// peer to which the queue pair has sent least recently. Does not close it if the last send is
+// recent, or if the socket has unread datagrams.
 bool DrivenDatagrams::make_room_for_peer() {
   if (peers_ < kMostPeers) return true;
   auto oldest = doors_.end();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// DriveLock: the lock of a connection and the work that other threads added for its holder, in one
-// atomic integer. A thread that finds the lock taken adds its work to the integer and returns, so
-// posting never waits. The holder can unlock in two ways only: leave() fails while the integer has
-// work that the holder has not taken, and hand_over() sends a successor, another thread that takes
-// all of that work. So no work is overlooked. test/net/driving/drive_lock.cpp runs this code
-// through every interleaving of its threads.
+// DriveLock: one atomic integer that holds the lock of a connection and the work that other threads
+// add for the lock's holder. A thread that finds the lock taken adds its work to the integer and
+// returns, so posting never waits. The holder can unlock in only two ways. leave() fails while the
+// integer contains work that the holder has not taken. hand_over() makes another thread, the
+// successor, take all of that work. So no work is lost. test/net/driving/drive_lock.cpp runs this
+// code through every interleaving of its threads.
 #pragma once
 
 #include <atomic>
@@ -13,21 +13,21 @@
 
 namespace iwarp::net {
 
-/// `Atomic` is std::atomic, or what a test uses to explore interleavings.
+/// `Atomic` is std::atomic, or the class with which a test explores interleavings.
 template <template <typename> typename Atomic>
 class BasicDriveLock {
  public:
   /// Work that a turn of the holder did not finish.
   struct Rest {
     std::uint32_t work = 0;
-    bool is_followed = false;  ///< another thread is certain to enter later and do `work`, even
-                               ///< without hand_over()
+    /// even without hand_over(), another thread will certainly enter later and do `work`
+    bool is_followed = false;
   };
 
-  /// Takes the lock and returns all the work to do: `work` and what other threads added. Returns
-  /// nullopt if another thread holds the lock; that thread will do `work`.
+  /// Takes the lock and returns all work to do: `work`, and the work that other threads have added.
+  /// Returns nullopt if another thread holds the lock; that thread will do `work`.
   std::optional<std::uint32_t> enter(std::uint32_t work) {
-    std::uint32_t free = 0;  // the usual case: not held, and no work pending
+    std::uint32_t free = 0;  // the usual value: the lock is free and no work is pending
     if (word_.compare_exchange_strong(free, kHeld, std::memory_order_acq_rel,
                                       std::memory_order_relaxed)) {
       return work;
@@ -36,10 +36,10 @@ class BasicDriveLock {
     if ((before & kHeld) != 0) return std::nullopt;
     return take();
   }
-  /// Does the same as enter(), for the successor that hand_over() sent.
+  /// Takes the lock as enter() does. Called by the successor that hand_over() has sent.
   std::optional<std::uint32_t> succeed() {
-    // This exchange reads the value that hand_over() wrote, so enter() sees the word_ that
-    // hand_over() stored.
+    // This exchange reads the value that hand_over() wrote, so enter() also sees the word_ that
+    // hand_over() stored before.
     is_sent_.exchange(false);
     return enter(0);
   }
@@ -57,19 +57,19 @@ class BasicDriveLock {
 
   /// Returns whether no thread holds the lock and no work waits for its next holder.
   bool is_idle() const { return word_.load() == 0; }
-  /// Call with the lock held. Removes and returns the work that other threads have added so far.
+  /// Removes and returns the work that other threads have added so far. Call with the lock held.
   std::uint32_t take() { return word_.exchange(kHeld, std::memory_order_acq_rel) & ~kHeld; }
-  /// Call with the lock held. Unlocks, and stores `left` as work for the next thread that enters.
-  /// If other threads have added work since take(), does neither and returns false.
+  /// Unlocks, and stores `left` as work for the next thread that enters. If other threads have
+  /// added work since take(), keeps the lock and returns false. Call with the lock held.
   bool leave(std::uint32_t left = 0) {
     auto expected = kHeld;
     if (!word_.compare_exchange_strong(expected, left)) return false;
     wake();
     return true;
   }
-  /// Call with the lock held. Adds `left` to the pending work and unlocks, even if other threads
-  /// have added work. Calls `send`, which must make another thread call succeed(), unless a former
-  /// `send` has done so and that thread has not called succeed() yet.
+  /// Adds `left` to the pending work and unlocks, even if other threads have added work. Then calls
+  /// `send`, which must make another thread call succeed(). Does not call `send` if a thread that
+  /// was sent before has not called succeed() yet. Call with the lock held.
   template <typename Send>
   void hand_over(std::uint32_t left, Send send) {
     word_.fetch_or(left, std::memory_order_relaxed);
@@ -78,10 +78,10 @@ class BasicDriveLock {
     if (!is_sent_.exchange(true)) send();
   }
 
-  /// Call with the lock held. Does `work`, and the work that other threads add meanwhile, by
-  /// calling `turn(work)`, which returns what it left undone, a Rest. Then unlocks. If work remains
-  /// after `turns` turns, or no other thread is certain to do it, calls `send`, which sends another
-  /// thread to call succeed().
+  /// Does `work`, and the work that other threads add meanwhile, by calling `turn(work)`, which
+  /// returns a Rest with its unfinished work. Then unlocks. Calls `send`, which makes another
+  /// thread call succeed(), if other threads still add work after `turns` turns, or if no other
+  /// thread is certain to do the unfinished work. Call with the lock held.
   template <typename Turn, typename Send>
   void drive(std::uint32_t work, int turns, Turn turn, Send send) {
     for (int done = 1;; ++done) {
@@ -104,8 +104,9 @@ class BasicDriveLock {
   }
 
   Atomic<std::uint32_t> word_{0};
-  Atomic<std::uint32_t> waiting_{0};  ///< threads in lock()
-  Atomic<bool> is_sent_{false};       ///< a successor is on its way and has not entered
+  Atomic<std::uint32_t> waiting_{0};  ///< number of threads in lock()
+  /// `send` was called, and the successor has not called succeed() yet
+  Atomic<bool> is_sent_{false};
 };
 
 using DriveLock = BasicDriveLock<std::atomic>;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of the modes and causes, for the table in rfc-notes/fsm, which a test compares.
+// The names of the modes and causes, for the table in rfc-notes/fsm, which a test compares with
+// kDriveEdges.
 #include "driver/drive_mode.hpp"
 
 namespace iwarp::net {

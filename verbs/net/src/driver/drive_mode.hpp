@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // DriveMode says which thread reads the socket of a connection while nothing is posted. The table
-// kDriveEdges lists how it changes. Only the holder of the connection's DriveLock changes the mode;
-// any thread may read it, and any thread may post in every mode. A CqFeed changes its own mode by
-// the same table and asks its connections to follow; each connection decides for itself.
+// kDriveEdges lists the transitions. Only the holder of the connection's DriveLock changes the
+// mode. Any thread may read the mode, and any thread may post in every mode. A CqFeed has a mode of
+// its own, which follows the same table. When the feed changes its mode, it asks its connections to
+// change theirs, and each connection decides for itself.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@ namespace iwarp::net {
 
 enum class DriveMode : std::uint8_t {
   kWorker,   ///< the worker reads the socket when its reactor wakes it
-  kPoller,   ///< a thread reads the socket when it polls the empty queue; the worker sleeps
+  kPoller,   ///< a thread that polls the empty queue reads the socket; the worker sleeps
   kSleeper,  ///< the socket wakes a thread that sleeps on a completion channel; the worker sleeps
 };
 std::string_view to_string(DriveMode mode);
@@ -23,7 +24,7 @@ std::string_view to_string(DriveMode mode);
 enum class DriveCause : std::uint8_t {
   kPolled,       ///< from the CqFeed: the application polls frequently
   kSleptOn,      ///< from the CqFeed: the socket wakes a thread that sleeps on the channel
-  kLetGo,        ///< from the CqFeed: no thread has polled or woken up for a while
+  kLetGo,        ///< from the CqFeed: for a while, no thread has polled or woken up
   kNotReadable,  ///< from the connection: its stream is held or has ended, so the socket would not
                  ///< wake the sleeping thread in time
 };
@@ -53,9 +54,10 @@ inline constexpr std::array kDriveEdges{
 };
 // clang-format on
 
-/// Returns whether a thread will do unfinished work even if the driver does not post it to the
-/// worker. In kPoller and kSleeper that thread is the one that polls or that the socket wakes; the
-/// CqFeed checks regularly that it still does, and otherwise gives the connection to the worker.
+/// Returns whether a thread will do unfinished work even if the driver does not post the work to
+/// the worker. In kPoller it is the polling thread, and in kSleeper the thread that the socket
+/// wakes. The CqFeed checks regularly that this thread is active, and otherwise gives the
+/// connection to the worker.
 constexpr bool is_followed(DriveMode mode) { return mode != DriveMode::kWorker; }
 
 static_assert(bytes::deterministic(kDriveEdges));

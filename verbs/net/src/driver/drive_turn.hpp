@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // DriveTurn: the part of Driven that a connection and a datagram queue pair share. A thread that
-// posts, polls or was woken by the socket has work, a bit set. If the lock is free the thread takes
-// a turn: it locks, receives and sends what the work requires, and unlocks. Otherwise the thread
-// that holds the lock does the work. The table in drive_mode.hpp says which thread reads the
-// socket.
+// posts, that polls or that the socket has woken calls with its work, which is a bit set. If the
+// lock is free, the thread takes a turn: it locks, receives and sends as the work requires, and
+// unlocks. If another thread holds the lock, that thread does the work. The table in drive_mode.hpp
+// says which thread reads the socket.
 #pragma once
 
 #include <atomic>
@@ -36,11 +36,11 @@ class DriveTurn : public Driven {
   enum Work : std::uint32_t {
     kTransmit = 1 << 0,
     kReceive = 1 << 1,
-    kPoll = 1 << 2,    ///< receive, and try to send again
+    kPoll = 1 << 2,    ///< receive, and retry sending
     kRoom = 1 << 3,    ///< the socket has room to send
-    kSlept = 1 << 4,   ///< the entering thread was woken by the socket
+    kSlept = 1 << 4,   ///< the socket woke the thread that calls
     kResume = 1 << 5,  ///< a receive may have been posted
-    kPolled = 1 << 6,  ///< this and the next two are DriveCauses; the highest bit wins
+    kPolled = 1 << 6,  ///< DriveCause::kPolled; of the three causes, the highest bit wins
     kSleptOn = 1 << 7,
     kLetGo = 1 << 8,
     kFirstOwn = 1 << 9,  ///< the first bit that `Self` defines
@@ -50,21 +50,21 @@ class DriveTurn : public Driven {
   ~DriveTurn() = default;
 
   /// Takes a turn with `work`, or adds it to the work of the thread that holds the lock. Never
-  /// waits. `by_worker`: the caller is the worker thread, which continues unfinished work in a
-  /// later turn.
+  /// waits. `by_worker` is true if the caller is the worker thread, which continues unfinished work
+  /// in a later turn.
   void kick(std::uint32_t work, bool by_worker = false) {
     if (const auto all = lock_.enter(work)) self().run(*all, by_worker);
   }
-  /// Waits for the lock, calls `function`, then drives: does `then` and what other threads added.
-  /// `function` must not throw.
+  /// Waits for the lock and calls `function`. Then takes a turn with `then` and the work that other
+  /// threads have added. `function` must not throw.
   template <typename Function>
   void locked(Function function, std::uint32_t then = kTransmit) {
     lock_.lock();
     function();
     self().run(lock_.take() | then, false);
   }
-  /// Call with the lock held; the lock is free on return. `work`: all work so far. `turn(work)`
-  /// does the work, must not throw, and returns the work that it did not finish.
+  /// Calls `turn(work)`, which does the work, returns the work that it did not finish, and must not
+  /// throw. `work` is all work so far. Call with the lock held; the lock is free on return.
   template <typename Turn>
   void take_turns(std::uint32_t work, bool by_worker, Turn turn) {
     const auto next = [&](std::uint32_t now) -> DriveLock::Rest {
@@ -101,23 +101,23 @@ class DriveTurn : public Driven {
 
   Worker& worker_;
   DriveLock lock_;
-  // Only the holder of lock_ writes these.
-  /// The stream is held: the driver does not read the socket until a receive is posted.
+  // Only the holder of lock_ writes held_, arrivals_ and unwatched_.
+  /// True while the driver does not read the socket because no receive is posted.
   std::atomic<bool> held_{false};
   /// Number of receive calls that found input, an end or an error.
   std::atomic<std::uint32_t> arrivals_{0};
-  std::atomic<bool> unwatched_{false};  ///< the kernel refused to add a socket to a set
+  std::atomic<bool> unwatched_{false};  ///< whether the kernel has refused to add a socket to a set
 
  private:
-  /// A thread hands over to the worker after this number of turns.
+  /// After this number of turns, a thread hands the remaining work to the worker.
   static constexpr int kTurns = 9;
 
   Self& self() { return static_cast<Self&>(*this); }
 
   bool serve(bool readable, bool room, std::uint32_t slept) {
     const auto before = arrivals_.load(std::memory_order_relaxed);
-    // The feed of another queue has called let_go(), or such a call took effect late, so the worker
-    // reads the socket although this thread sleeps on it: ask for kSleeper again.
+    // The mode is kWorker although this thread sleeps on the socket: the feed of another queue has
+    // called let_go(), or an earlier let_go() has taken effect late. Request kSleeper again.
     if (slept != 0 && mode() == DriveMode::kWorker) slept |= kSleptOn;
     const auto all = lock_.enter((readable ? kReceive : 0U) | (room ? kRoom : 0U) | slept);
     if (!all) return true;

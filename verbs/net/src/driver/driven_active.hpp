@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DrivenConnection::Active: the state that a connection has only while its socket is open. use()
-// gives access to that state from outside of a turn.
+// accesses that state outside a turn.
 #pragma once
 
 #include <sys/socket.h>
@@ -27,14 +27,15 @@ struct DrivenConnection::Active {
 
   UniqueFd socket;
   const verbs::Duration close_timeout;
-  const bool may_be_asked;  ///< the peer may ask which of its messages have arrived
-  /// This turn notifies the application only after it has answered the peer.
+  const bool may_be_asked;  ///< whether the peer may ask which of its messages have arrived
+  /// Whether this turn delays notices to the application until it has answered the peer.
   bool holds_notices = false;
   std::unique_ptr<verbs::WireTap> tap;
   std::unique_ptr<ConnectionClient> client;
   const std::unique_ptr<Carrier> carrier;  ///< null if MPA uses the TCP socket directly
   verbs::Connection core;
-  /// The handlers of waits share it. It must not outlive the worker, as the connection may.
+  /// Waits of the worker's reactor for the socket. The handlers of the waits share this object.
+  /// Unlike the connection, it must not outlive the worker.
   const std::shared_ptr<SocketWaits> waits;
 
   asio::steady_timer timer;
@@ -46,13 +47,14 @@ struct DrivenConnection::Active {
     std::size_t octets = 0;
     msghdr message{};
     bool is_valid = false;
-    /// What the call returned, if take_answer() has not handled it yet.
+    /// Result of the repeated call, until take_answer() has handled it.
     std::optional<ssize_t> answer;
   };
   Awaited awaited;
-  bool write_blocked = false;       ///< the socket buffer is full
-  bool turn_over = false;           ///< the turn ended with more to send
-  bool awaits_octets_only = false;  ///< the mode is not kWorker, and nothing but octets can happen
+  bool write_blocked = false;  ///< whether the socket buffer is full
+  bool turn_over = false;      ///< whether the last turn ended with more to send
+  /// whether another thread than the worker reads, and only octets can arrive
+  bool awaits_octets_only = false;
   bool end_of_stream = false;
   bool shutdown_wanted = false;
   bool fin_sent = false;
@@ -66,8 +68,8 @@ struct DrivenConnection::Active {
   std::uint64_t wait_calls = 0;  ///< poll(2) calls of polling threads for room to send
 };
 
-// Calls `function` with the lock held, unless the connection has ended; then drives the connection.
-// Returns false if memory ran out, in which case the connection is lost.
+// Calls `function` with the lock held, unless the connection has ended. Then drives the connection.
+// Returns false if memory ran out; the connection is then lost.
 template <typename Function>
 bool DrivenConnection::use(Function function) {
   bool whole = true;

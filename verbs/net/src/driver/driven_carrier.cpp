@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of a driven connection to its carrier, except for sending and receiving messages in
-// driven_io.cpp: it sends and reads what the carrier has buffered, which the socket does not
-// report, and closes the carrier before TCP.
+// How a driven connection uses its carrier. These functions send and read octets that the carrier
+// has buffered, which the socket does not report, and close the carrier before TCP. driven_io.cpp
+// sends and receives messages through the carrier.
 #include <cerrno>
 
 #include "driver/driven_active.hpp"
@@ -12,8 +12,8 @@ namespace iwarp::net {
 
 const Carrier* DrivenConnection::carrier() const { return active_->carrier.get(); }
 
-// Once the carrier is set up, a loss of TCP is not reported as a failure of the carrier, but in the
-// same way as on a connection without a carrier.
+// After the carrier has been set up, a loss of TCP does not count as a failure of the carrier. It
+// is reported as on a connection without a carrier.
 const CarrierFailure* DrivenConnection::carrier_failure() const {
   const Carrier* const carrier = active_->carrier.get();
   const CarrierFailure* const out = carrier != nullptr ? carrier->failure() : nullptr;
@@ -21,7 +21,7 @@ const CarrierFailure* DrivenConnection::carrier_failure() const {
   return was_set_up && out->cut_short ? nullptr : out;
 }
 
-// The socket does not report input that the carrier has buffered.
+// Returns whether the carrier has buffered input, which the socket does not report.
 bool DrivenConnection::has_unread_input() const {
   const Active& a = *active_;
   return a.carrier->holds_input() && !a.end_of_stream && a.core.takes_octets();
@@ -43,14 +43,14 @@ bool DrivenConnection::flush_carrier() {
   return !a.carrier->holds_output();
 }
 
-// Half-closes the carrier. Returns false if its close has not been sent yet.
+// Half-closes the carrier. Returns false if the carrier's close message has not been sent yet.
 bool DrivenConnection::close_carrier() {
   active_->carrier->close();
   return flush_carrier() || active_->end_of_stream;
 }
 
-// The carrier sends its close after all accepted octets, so that the peer can distinguish an
-// orderly end from a loss of TCP.
+// Closes the carrier before the socket. The carrier's close message follows all accepted octets, so
+// that the peer can distinguish an orderly end from a loss of TCP.
 void DrivenConnection::leave_carrier(Close how) {
   Active& a = *active_;
   if (how == Close::kReset) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of a driven connection: set-up, control, which thread drives it, and its end.
-// driven_io.cpp sends and receives.
+// DrivenConnection: construction, control, changes of the driving thread, and the end of the
+// connection. driven_io.cpp sends and receives.
 #include "driver/driven_connection.hpp"
 
 #include <sys/socket.h>
@@ -21,12 +21,12 @@
 namespace iwarp::net {
 namespace {
 
-// How long a thread that ends a connection waits for octets before it checks again whether the peer
+// A thread that ends a connection waits this long for octets. Then it checks again whether the peer
 // may still ask which of its messages have arrived.
 constexpr std::chrono::milliseconds kQuestionLook(5);
 
-// Sets a flag that only the holder of the lock writes. Usually the flag has that value already, and
-// a sequentially consistent store is expensive.
+// Sets a flag that only the holder of the lock writes. Avoids the expensive sequentially consistent
+// store in the usual case that the flag has the value already.
 void change(std::atomic<bool>& flag, bool value) {
   if (flag.load(std::memory_order_relaxed) != value) flag.store(value);
 }
@@ -75,7 +75,8 @@ bool DrivenConnection::leave_gather_timer() {
 }
 
 void DrivenConnection::receive_posted() {
-  // A stream that is not held needs no notice: it looks for a receive when a message arrives.
+  // A stream that is not held need not be told: it looks for a posted receive when a message
+  // arrives.
   if (held_.load(std::memory_order_seq_cst)) kick(kResume);
 }
 
@@ -112,8 +113,8 @@ bool DrivenConnection::depart() {
   return is_over;
 }
 
-// Ends the connection, after answering what has arrived. Returns false, without ending it, if the
-// peer may still ask which of its messages have arrived.
+// Answers the messages that have arrived, then ends the connection. Returns false, and does not end
+// the connection, if the peer may still ask which of its messages have arrived.
 bool DrivenConnection::close_in_order(Active& a) {
   if (a.core.at_rest() && !a.end_of_stream) {
     receive();
@@ -139,7 +140,7 @@ void DrivenConnection::end_if_unasked() {
 
 void DrivenConnection::end_if_unproven() {
   use([this](Active& a) {
-    // The peer's Request or RTR may have arrived without having been read yet.
+    // The peer's Request or RTR may have arrived but not have been read yet.
     const bool has_begun = a.core.startup().state() != mpa::StartupState::kIdle;
     if (has_begun && a.core.awaits_peer()) receive();
     if (!a.core.awaits_peer()) return;
@@ -157,7 +158,7 @@ void DrivenConnection::send_events_to(CmChannel& channel) {
 
 // Driving -----------------------------------------------------------------------------------------
 
-// Most polls find the socket empty, as the poll before them did. Such a poll costs one system call
+// Most polls find the socket empty, and so did the poll before. Such a poll costs one system call
 // and no turn.
 void DrivenConnection::poll(bool frequent) {
   auto work = lock_.enter(frequent && mode() == DriveMode::kWorker ? kPoll | kPolled : kPoll);
@@ -179,8 +180,8 @@ inline bool DrivenConnection::look_again() {
   return true;
 }
 
-// Passes what look_again() has received to the connection. Only a turn calls this, because it
-// handles the exception if memory runs out.
+// Passes to the connection the octets that look_again() has received. Called only in a turn,
+// because a turn catches std::bad_alloc.
 inline DrivenConnection::Look DrivenConnection::take_answer() {
   auto& awaited = active_->awaited;
   if (!awaited.answer) return Look::kMayHaveMore;
@@ -202,9 +203,9 @@ void DrivenConnection::run(std::uint32_t work, bool by_worker) {
   });
 }
 
-// Takes a turn of the worker that answers the peer before it notifies the application. A notified
-// application may exit at once, and then the peer would get no answer. A polling or sleeping thread
-// needs no such turn: it returns to its application only when the turn is over.
+// Runs a turn of the worker that answers the peer before it notifies the application. A notified
+// application may exit at once, and the peer would then get no answer. A polling or sleeping thread
+// needs no such turn, because it returns to its application only after the turn.
 std::uint32_t DrivenConnection::answer_first(std::uint32_t work, std::uint32_t arrived) {
   const HeldNotices until_answered;
   active_->holds_notices = true;
@@ -213,7 +214,7 @@ std::uint32_t DrivenConnection::answer_first(std::uint32_t work, std::uint32_t a
   return left;
 }
 
-// Ends the connection after memory ran out at an unknown point of a turn, and reports the end
+// Ends the connection after memory has run out at an unknown point in a turn. Reports the end
 // unless it has been reported already.
 // NOLINTNEXTLINE(bugprone-exception-escape): exceptions other than bad_alloc end the process
 void DrivenConnection::give_up() noexcept {
@@ -249,7 +250,8 @@ void DrivenConnection::control(std::uint32_t work, verbs::TimePoint now) {
     if (active_->linger_until && now >= *active_->linger_until) core.abort(now);
   }
   if ((work & kResume) != 0) core.resume(now);
-  // Requests posted before a Terminate or abort are sent first, as far as the socket has room.
+  // Send the requests that were posted before the Terminate or abort, as far as the socket has
+  // room.
   const bool ends = (work & (kTerminate | kAbort)) != 0;
   if (ends && (gathered_.any() || (work & kTransmit) != 0)) transmit();
   if ((work & kDisconnect) != 0) core.disconnect(now);
@@ -257,8 +259,8 @@ void DrivenConnection::control(std::uint32_t work, verbs::TimePoint now) {
   if ((work & kAbort) != 0) core.abort(now);
 }
 
-// Runs after octets have moved: reports events, does what the connection wants of the socket, and
-// arms the waits and timers that wake the driver again.
+// Completes a turn after octets have been sent and received: reports events, performs the
+// connection's SocketAction, and arms the waits and timers that wake the driver again.
 void DrivenConnection::finish_turn() {
   do {
     while (tell_events()) transmit();
@@ -266,7 +268,7 @@ void DrivenConnection::finish_turn() {
   } while (active_ != nullptr && (lift_hold() || !arm()));
 }
 
-// Returns whether the stream was held and continues now.
+// Updates held_. Returns true if the stream was held and can now continue.
 inline bool DrivenConnection::lift_hold() {
   auto& core = active_->core;
   const auto held = [&] { return !active_->end_of_stream && !core.takes_octets(); };
@@ -274,8 +276,8 @@ inline bool DrivenConnection::lift_hold() {
     change(held_, false);
     return false;
   }
-  // From here on, a thread that posts a receive sees held_, or resume() sees the receive of that
-  // thread.
+  // After this store, either a thread that posts a receive sees held_, or resume() finds that
+  // receive.
   held_.store(true);
   core.resume(mpa::Clock::now());
   return !held();
@@ -306,7 +308,8 @@ void DrivenConnection::do_socket_action() {
     case verbs::SocketAction::kShutdownSend:
       a.shutdown_wanted = true;
       break;
-    case verbs::SocketAction::kClose:  // TCP carries one stream, which is over. [DDP-10]
+    // The TCP connection carries only this stream, which has ended. [DDP-10]
+    case verbs::SocketAction::kClose:
       finish(Close::kPlain);
       return;
     case verbs::SocketAction::kDepart:
@@ -317,10 +320,10 @@ void DrivenConnection::do_socket_action() {
       return;
   }
   // A rejected connection continues as plain TCP [MPA-86] [MPA-91]. If the application has not
-  // taken the socket, it is closed after the Reply has been sent.
+  // taken the socket, close the socket after the Reply has been sent.
   if (a.core.startup().state() == mpa::StartupState::kRejected) {
     if (!a.socket) return finish(Close::kPlain);
-    // A rejected peer may not close its socket for a long time. If many peers do not, close the
+    // A rejected peer may keep its socket open for a long time. If many peers do so, close the
     // connection without waiting for the peer.
     const bool at_once = !is_outgoing_ && LingeringClose::are_many();
     if (a.core.transmit_plan(1, mpa::Clock::now()).empty()) {
@@ -339,7 +342,7 @@ void DrivenConnection::do_socket_action() {
 
 void DrivenConnection::finish(Close how) {
   Active& a = *active_;
-  // Reports the remaining events now, because no event of this connection is reported later.
+  // Report the remaining events now: after finish(), no event of this connection can be reported.
   tell_events();
   setup_.failed(SetupFailure::kAbandoned);
   final_ = count();
@@ -359,8 +362,8 @@ void DrivenConnection::finish(Close how) {
       LingeringClose::start(worker_, std::move(a.socket), a.close_timeout, {});
     }
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-    // Without memory for a LingeringClose, the socket is closed at once, and TCP may discard octets
-    // that it has not sent.
+    // There is no memory for a LingeringClose. The socket is closed at once, and TCP may discard
+    // octets that it has not sent.
   }
   active_.reset();
   held_.store(false);
@@ -371,7 +374,8 @@ void DrivenConnection::finish(Close how) {
 
 // Waiting -----------------------------------------------------------------------------------------
 
-// Returns false if the reactor refuses the socket, in which case the connection is lost.
+// Arms the waits and the timer that wake the driver. Returns false if the reactor refuses the
+// socket; the connection is then lost.
 bool DrivenConnection::arm() {
   Active& a = *active_;
   const bool untimed = !arm_timer();
@@ -385,23 +389,23 @@ bool DrivenConnection::arm() {
   }
   if (!a.end_of_stream && !held_.load()) await(SocketWaits::kRead, kReceive | kSlept);
   // A held stream is not read and would not notice a reset, so the worker waits for an error. After
-  // both ends have sent a FIN it does not: such a wait would end at once each time, and the
-  // connection will end soon anyway.
+  // both ends have sent a FIN, the worker does not wait, because each wait would end at once, and
+  // the connection ends soon anyway.
   if (!a.end_of_stream && held_.load() && !a.fin_sent) await(SocketWaits::kError, kSlept);
   if (a.write_blocked) await(SocketWaits::kWrite, kRoom | kSlept);
   return true;
 }
 
-// The handler also runs when the wait has been cancelled.
+// Starts a wait for the socket. The handler also runs if the wait is cancelled.
 void DrivenConnection::await(SocketWaits::Kind kind, std::uint32_t work) {
   const auto& waits = active_->waits;
   if (waits->is_pending(kind)) return;
   waits->await(kind, [self = shared(), kept = waits, work] { self->kick(work, true); });
 }
 
-// Sets what the epoll sets that contain the socket wait for. If they cannot report all events that
-// the connection needs and a thread sleeps on them, gives the connection to the worker. Returns
-// whether the sets wait for octets.
+// Sets the events for which the epoll sets watch the socket. If a thread sleeps on these sets, and
+// they cannot report all events that the connection needs, gives the connection to the worker.
+// Returns whether the sets wait for octets.
 inline bool DrivenConnection::update_watched() {
   Active& a = *active_;
   const bool plain = !a.end_of_stream && !held_.load(std::memory_order_relaxed) &&
@@ -419,9 +423,9 @@ inline bool DrivenConnection::update_watched() {
   return false;
 }
 
-// Arms the timer for the next deadline. If it is armed for an earlier time, leaves it so, and sets
-// it again when it expires: a deadline moves or disappears far more often than it is reached.
-// Returns false if there is no deadline.
+// Arms the timer for the next deadline. If the timer is already armed for an earlier time, does not
+// change it until it expires, because a deadline moves or disappears far more often than it is
+// reached. Returns false if there is no deadline.
 inline bool DrivenConnection::arm_timer() {
   Active& a = *active_;
   auto at = a.core.timeout();

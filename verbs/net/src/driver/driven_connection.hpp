@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// DrivenConnection: one TCP socket, one verbs::Connection, and the lock under which both are used.
-// The connection is driven by a thread that posts (sends at once, never waits), by a thread that
-// polls an empty completion queue or that the socket has woken (receives and sends), or by its
-// worker (when the socket is ready or a timer expires). A thread that finds another thread driving
-// adds its work to that of the other thread and returns.
+// DrivenConnection: one TCP socket, one verbs::Connection, and the lock that protects both. Three
+// kinds of threads drive the connection: a posting thread, which sends at once and never waits; a
+// thread that polls an empty completion queue or that the socket has woken, which receives and
+// sends; and the worker, when the socket is ready or a timer expires. A thread that finds another
+// thread driving adds its work to the work of that thread and returns.
 //
-// Lock order: Connector, then this, then the Rnic's registry, then channels and queues.
+// Lock order: Connector, DrivenConnection, the Rnic's registry, channels and queues.
 #pragma once
 
 #include <sys/types.h>
@@ -32,14 +32,14 @@ namespace iwarp::net {
 
 class DrivenConnection;
 
-/// What the driver requires of the device that it belongs to.
+/// The calls of the driver to its device.
 class Registry {
  public:
   /// Reports that the connection has ended: its socket is closed and its counters are final. Called
   /// once, with the connection's lock held.
   virtual void ended(DrivenConnection& connection) = 0;
-  /// Takes an invalid region or window away from the peers of all connections. Called without locks
-  /// held.
+  /// Ends the use of an invalid region or window by the peers of all connections. Called without
+  /// locks held.
   virtual void break_pins(verbs::Stag stag) = 0;
   /// Returns the counters for set-ups in which this end has `role`. Callable at any time.
   virtual SetupTally& setups_as(mpa::Role role) = 0;
@@ -59,14 +59,14 @@ enum class PeerStanding : std::uint8_t { kUnknown, kRecognized };
 class ConnectionClient {
  public:
   virtual ~ConnectionClient() = default;
-  /// Reports an event. Throws std::bad_alloc if there is no memory to report it, except for the end
-  /// of the connection. The end is reported once, and nothing after it.
+  /// Reports an event. Throws std::bad_alloc if there is no memory to report the event, unless the
+  /// event is the end of the connection. The end is the last event and is reported once.
   virtual void happened(DrivenConnection& connection, const verbs::Connection& core,
                         const verbs::ConnectionEvent& event) = 0;
-  /// Sends later events to `channel`.
+  /// Sends all later events to `channel`.
   virtual void send_to(CmChannel& channel) = 0;
-  /// Reports that the application has accepted a peer without having recognized it, and that the
-  /// peer's RTR has not arrived: the set-up can be evicted from now on. Only for a responder.
+  /// Reports that the application has accepted an unrecognized peer whose RTR has not arrived. The
+  /// set-up can be evicted from now on. Only for a responder.
   virtual void awaits_rtr() {}
 };
 
@@ -94,17 +94,17 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   // The calls during set-up wait for the lock.
   /// Initiator: sends the Request. Returns false if the private data is too long.
   bool start(bytes::View private_data);
-  /// Responder: awaits the Request.
+  /// Responder: waits for the Request.
   void listen();
   std::error_code accept(verbs::QueuePair& qp, bytes::View private_data, std::uint16_t ird,
                          std::uint16_t ord, PeerStanding standing);
-  /// Returns whether the application has not decided on the Request yet and, as far as the kernel
-  /// knows now, the socket is open at both ends.
+  /// Returns whether the application still has to accept or reject the Request and, as far as the
+  /// kernel knows, neither end has closed the socket.
   bool peer_waits();
-  /// Rejects the Request. Moves the socket to `keep`, unless that is null; see leave().
+  /// Rejects the Request. Moves the socket to `keep` unless `keep` is null; see leave().
   std::error_code reject(bytes::View private_data, UniqueFd* keep = nullptr);
 
-  // QpDriver. These calls never wait, except that depart() waits for the lock.
+  // Overrides of QpDriver. They never wait, except that depart() waits for the lock.
   bool posted(verbs::Doorbell doorbell) override;
   void receive_posted() override;
   void resume_soon() override;
@@ -114,7 +114,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void abort() override;
   bool depart() override;
 
-  // Driven: the calls of the feeds of its completion queues.
+  // Overrides of Driven, called by the feeds of the completion queues.
   void poll(bool frequent) override;
   void join(std::shared_ptr<SocketSet> set) override;
   void leave(const SocketSet* set) override { watched_.leave(set); }
@@ -125,7 +125,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void flush_posts() override {
     if (gathered_.any()) kick(kTransmit);
   }
-  // While the lock is held, its holder may have requests to send that other threads have posted.
+  // If the lock is held, its holder may still have to send requests that other threads have posted.
   bool may_hold_posts() const override { return gathered_.any() || !lock_.is_idle(); }
   void note_taken() override { watched_.note_taken(); }
 
@@ -133,39 +133,39 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   /// Sends held-back posts that are due. Returns whether any post has been held back since the last
   /// call. For GatherTimer.
   bool flush_late_posts(GatheredPosts::Clock::time_point now);
-  /// Removes the connection from the GatherTimer. Returns false if a post is held back again, so
-  /// that the connection has to remain.
+  /// Removes the connection from the GatherTimer. Returns false if another post has been held back,
+  /// in which case the connection has to stay in the timer.
   bool leave_gather_timer();
 
   /// Call when `region` has become invalid. Returns when this connection cannot access any octet of
   /// the region any more.
   void revoke(const verbs::Region& region);
-  /// Does the same as revoke(), but only for accesses by the peer.
+  /// Like revoke(), but ends only accesses by the peer.
   void withdraw(const verbs::Region& region);
-  /// Ends the connection without reporting it, and returns when no thread drives it any more.
-  /// If TCP has accepted whole messages only, they still arrive; otherwise resets the connection.
+  /// Ends the connection without reporting it, and returns when no thread drives it any more. If
+  /// TCP has accepted only whole messages, these still arrive; otherwise resets the connection.
   void end();
   /// Resets the connection without reporting it, unless the peer's Request has arrived.
   void end_if_unasked();
-  /// Evicts a set-up: resets the connection, and reports that to the client, if the set-up waits
-  /// for a Request or RTR of the peer that has not arrived. Otherwise does nothing.
+  /// If the set-up waits for a Request or RTR of the peer that has not arrived, evicts it: resets
+  /// the connection, and reports that to the client. Otherwise does nothing.
   void end_if_unproven();
   void send_events_to(CmChannel& channel);
 
-  /// Returns the statistics of the connection, which stay the same once it has ended. Returns
-  /// nullopt if it was never established.
+  /// Returns the statistics of the connection, which no longer change after the connection has
+  /// ended. Returns nullopt if the connection was never established.
   std::optional<ConnectionStatistics> statistics();
   /// Ends a set-up, which failed because of `why`. Call with the lock held.
   void refuse(SetupFailure why);
 
   verbs::Counters counters();
-  /// Returns how the stream ended; nullopt if it has not, or if the socket is closed already, in
-  /// which case the client has been told.
+  /// Returns how the stream ended. Returns nullopt if the stream has not ended, or if the socket is
+  /// already closed; the client has then received the event.
   std::optional<verbs::StreamEnd> stream_end();
   const Address& local() const { return local_; }
   const Address& peer() const { return peer_; }
 
-  // Under the lock, for Registry and ConnectionClient.
+  // Registry and ConnectionClient call the following functions with the lock held.
   verbs::QueuePair* qp() const { return qp_; }
   const verbs::Counters& final_counters() const { return final_; }
   const verbs::Incidents& final_incidents() const { return final_incidents_; }
@@ -187,7 +187,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   struct Active;  ///< the state that exists only while the socket is open
   enum class Close : std::uint8_t {
     kPlain,
-    kLingering,  ///< half-closes, and reads until the peer closes; see LingeringClose
+    kLingering,  ///< half-closes and reads until the peer closes, see LingeringClose
     kReset,
   };
 
@@ -236,7 +236,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   Registry& registry_;
   const Address local_;
   const Address peer_;
-  // Only the holder of lock_ writes these.
+  // Only the holder of lock_ writes the next two members.
   std::atomic<bool> is_plain_{false};
   std::atomic<bool> is_blocked_{false};
   WatchedSocket watched_;

@@ -21,8 +21,8 @@ verbs::Counters DrivenConnection::counters() {
   return out;
 }
 
-// A thread may have completed a request with an error and not reached the end of the stream yet.
-// sync() waits for that thread.
+// Another thread may have completed a request with an error before it has recorded the end of the
+// stream. sync() waits for that thread.
 std::optional<verbs::StreamEnd> DrivenConnection::stream_end() {
   sync();
   std::optional<verbs::StreamEnd> out;
@@ -37,7 +37,7 @@ std::optional<ConnectionStatistics> DrivenConnection::statistics() {
   std::optional<ConnectionStatistics> out;
   locked([&] {
     if (!setup_.is_established()) return;
-    const bool open = active_ != nullptr;  // if false, the queue pair may have been destroyed
+    const bool open = active_ != nullptr;  // if not open, the queue pair may have been destroyed
     out = {.qp = open ? qp_->num() : 0,
            .is_outgoing = is_outgoing_,
            .local = local_,

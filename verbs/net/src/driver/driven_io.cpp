@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends and receives for a driven connection, without waiting: as many octets as the socket accepts
-// or has, directly from and to the buffers that the connection names.
+// DrivenConnection: sends as many octets as the socket accepts and receives as many as it has,
+// without waiting. The octets move directly from and to the buffers that verbs::Connection names.
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -22,7 +22,8 @@ constexpr std::uint32_t kEmssInterval = 4096;  // sends between two queries of t
 
 using Pieces = std::array<iovec, kPieces>;
 
-// Fills `out` with the pieces of `plan`. Returns the number of octets, and the number of entries.
+// Fills `out` with the pieces of `plan`. Returns the number of octets and the number of entries
+// filled.
 template <typename Plan, std::size_t N>
 std::pair<std::size_t, std::size_t> fill(const Plan& plan, std::array<iovec, N>& out) {
   std::size_t octets = 0;
@@ -36,7 +37,7 @@ std::pair<std::size_t, std::size_t> fill(const Plan& plan, std::array<iovec, N>&
   return {octets, count};
 }
 
-// Both of these functions call the carrier, or the kernel if there is no carrier.
+// send_plan() and receive_plan() call the carrier, or the kernel if there is no carrier.
 ssize_t send_plan(Carrier* carrier, int socket, const msghdr& plan) {
   if (carrier != nullptr) [[unlikely]]
     return carrier->send({plan.msg_iov, plan.msg_iovlen});
@@ -59,8 +60,8 @@ bool has_something(int socket) {
 
 }  // namespace
 
-// Does one turn and returns the work that it did not finish. `arrived`: the value of arrivals_
-// before the turn; `look`: what a receive call since then has shown about the socket.
+// Runs one turn and returns the work that it did not finish. `arrived` is the value of arrivals_
+// before the turn. `look` says what a receive call after that has shown about the socket.
 std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived, Look look) {
   Active& a = *active_;
   a.awaited.is_valid = false;
@@ -68,7 +69,8 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived,
   std::uint32_t left = 0;
   if (work != kTransmit && look_and_receive(work, look)) left |= kReceive;
   if (a.holds_notices && !a.core.owes_answers()) HeldNotices::release();
-  // Most polls find nothing. In kPoller such a turn ends here, because nothing else has changed.
+  // Most polls find nothing to read. In kPoller such a turn ends here, because nothing else has
+  // changed.
   const bool came = arrivals_.load(std::memory_order_relaxed) != arrived || a.end_of_stream;
   if (work == kPoll && !came && !had_more && mode() == DriveMode::kPoller && !held_.load() &&
       a.carrier == nullptr) {
@@ -101,7 +103,7 @@ bool DrivenConnection::look_and_receive(std::uint32_t work, Look look) {
   }
   if (change_mode(work)) mode_changed();
   constexpr std::uint32_t kControl = kTimer | kResume | kDisconnect | kTerminate | kAbort;
-  // Octets that have arrived are answered before this end sends its FIN.
+  // Before this end sends its FIN, answer the octets that have arrived.
   if ((work & kDisconnect) != 0) receive();
   if ((work & kControl) != 0) control(work, mpa::Clock::now());
   // A held stream is not read, and would not notice an error of the socket.
@@ -115,10 +117,9 @@ inline bool DrivenConnection::may_transmit(verbs::Output output) const {
   return output != verbs::Output::kNone || active_->carrier != nullptr || gathered_.any();
 }
 
-// Call if the only output would be a question to the peer which messages have arrived there.
-// Returns true if the question is held back: the application may answer what this poll has received
-// with a request, and the question is sent with that request. Otherwise the next poll sends the
-// question.
+// Call if the only output would be a query that asks the peer which messages have arrived. Returns
+// true if the query is held back. If the application answers the messages of this poll with a
+// request, the query is sent together with that request; otherwise the next poll sends the query.
 bool DrivenConnection::asks_later() {
   Active& a = *active_;
   if (mode() != DriveMode::kPoller) return false;
@@ -135,7 +136,7 @@ inline bool DrivenConnection::has_only_moved_octets() const {
          a.core.is_steady();
 }
 
-// Stores the receive call that found the socket empty, so that the next poll can repeat it.
+// Stores the receive call that found the socket empty, for the next poll to repeat.
 void DrivenConnection::await_same() {
   Active::Awaited& awaited = active_->awaited;
   const auto plan = active_->core.receive_plan();
@@ -147,7 +148,8 @@ void DrivenConnection::await_same() {
   awaited.is_valid = true;
 }
 
-// Returns whether there may be more to read.
+// Reads the socket until it is empty or the turn is over. Returns whether there may be more to
+// read.
 bool DrivenConnection::receive() {
   Active& a = *active_;
   Pieces pieces;
@@ -161,14 +163,16 @@ bool DrivenConnection::receive() {
     message.msg_iov = pieces.data();
     message.msg_iovlen = count;
     ++a.receive_calls;
-    // Note the input now: the carrier may read octets from the socket and deliver none yet.
+    // Record the input now, because the carrier may read octets from the socket without delivering
+    // any.
     if (a.carrier != nullptr && is_exposed() && has_something(a.socket.get())) octets_came();
     if (!take(receive_plan(a.carrier.get(), a.socket.get(), message), octets)) return false;
   }
   return false;
 }
 
-// Handles the result `n` of a receive call for `asked` octets. Returns whether there may be more.
+// Handles the result `n` of a receive call for `asked` octets. Returns whether there may be more to
+// read.
 bool DrivenConnection::take(ssize_t n, std::size_t asked) {
   Active& a = *active_;
   if (n < 0 && errno == EINTR) return true;
@@ -190,17 +194,18 @@ bool DrivenConnection::take(ssize_t n, std::size_t asked) {
   const auto size = static_cast<std::size_t>(n);
   a.octets_received += size;
   a.core.received(size, verbs::Now(mpa::Clock::now));
-  return size == asked;  // If fewer, the socket is empty; new octets make it readable.
+  // If `size` is smaller, the socket is empty until new octets make it readable.
+  return size == asked;
 }
 
-// Returns whether there is more to send and the socket may accept it.
+// Sends pending output. Returns whether there is more to send that the socket may accept.
 bool DrivenConnection::transmit() {
   Active& a = *active_;
   Pieces pieces;
   Carrier* const carrier = a.carrier.get();
-  gathered_.leave();  // also if the socket is full: the posts are sent when it has room
+  gathered_.leave();  // even if the socket is full, because the posts are sent when it has room
   if (carrier != nullptr && !flush_carrier()) return false;
-  // The first pass does not check for output: nearly always there is some.
+  // The first pass does not check for output, because there nearly always is some.
   bool may_have_more = true;
   for (std::size_t done = 0; !a.write_blocked && may_have_more;
        may_have_more = a.core.may_have_output()) {
@@ -230,7 +235,7 @@ bool DrivenConnection::transmit() {
       }
       return false;
     }
-    if (n == 0) {  // The carrier waits for the peer.
+    if (n == 0) {  // The carrier has to receive from the peer first.
       a.write_blocked = carrier->holds_output();
       return false;
     }
@@ -248,8 +253,8 @@ bool DrivenConnection::transmit() {
   return false;
 }
 
-// Ends the stream after an error of the socket. The connection reports messages that TCP accepted
-// but may not have delivered as lost. [DDP-3]
+// Ends the stream after an error of the socket. verbs::Connection reports as lost the messages that
+// TCP accepted but may not have delivered. [DDP-3]
 void DrivenConnection::socket_failed() {
   Active& a = *active_;
   a.end_of_stream = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls to a driven connection during its set-up.
+// DrivenConnection: the functions called during set-up.
 #include "driver/driven_active.hpp"
 #include "driver/driven_connection.hpp"
 #include "sockets/sockets.hpp"
@@ -42,8 +42,7 @@ std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View priva
       a.client->awaits_rtr();
     }
   });
-  // If memory ran out after the queue pair was set, an event reports that; otherwise return an
-  // error.
+  // If memory ran out after qp_ was set, an event reports the failure. Otherwise return an error.
   return whole || out ? out : error(verbs::Errc::kConnectionReset);
 }
 

@@ -10,10 +10,10 @@
 namespace iwarp::net {
 namespace {
 
-// After this number of ticks without a held-back post, a connection is removed. Earlier would not
-// pay: an application whose posts were held back once will soon post like that again.
+// After this number of ticks without a held-back post, a connection is removed. An earlier removal
+// would not pay, because such an application will soon post in the same way again.
 constexpr unsigned kIdleLooks = 40;
-// The timer ticks at least this often, which bounds the delay for a connection that is added
+// The longest interval between two ticks. It limits the delay of posts if a connection is added
 // between two ticks.
 constexpr auto kLongestPause = std::chrono::microseconds(50);
 
@@ -37,10 +37,10 @@ void GatherTimer::tick() {
   auto next = Clock::time_point::max();
   std::erase_if(entries, [now, &next](Entry& entry) {
     DrivenConnection& connection = *entry.connection;
-    if (connection.ended()) return true;  // Posts that are held back will not be sent.
+    if (connection.ended()) return true;  // The posts that it holds back will not be sent.
     entry.idle = connection.flush_late_posts(now) ? 0 : entry.idle + 1;
     if (entry.idle >= kIdleLooks && connection.leave_gather_timer()) return true;
-    // A post that is held back after this tick must not wait for more than longest() either.
+    // A post that is held back after this tick must not wait longer than longest() either.
     const auto& gathered = connection.gathered();
     next = std::min(next, gathered.any() ? gathered.due() : now + gathered.longest());
     return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GatherTimer: sends the posts that were held back to be sent together, if the application neither
-// posts nor polls before they are due. Each worker has one timer. Starting it costs a wake-up of
-// the worker, so it keeps running for a while after the last post.
+// GatherTimer: sends posts that GatheredPosts has held back, if the application neither posts nor
+// polls before they are due. Each worker has one timer. Starting it costs a wake-up of the worker,
+// so it keeps running for a while after the last post.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -23,20 +23,20 @@ class GatherTimer {
   explicit GatherTimer(Worker& worker) : worker_(worker), timer_(worker.context()) {}
 
   /// Adds a connection that has held-back posts and is not in the timer. If memory runs out,
-  /// retries until it can.
+  /// retries until it succeeds.
   void add(std::shared_ptr<DrivenConnection> connection);
 
  private:
   struct Entry {
     std::shared_ptr<DrivenConnection> connection;
-    unsigned idle = 0;  ///< consecutive ticks in which no post had been held back
+    unsigned idle = 0;  ///< number of consecutive ticks without a held-back post
   };
 
   void tick();
 
   Worker& worker_;
   asio::steady_timer timer_;
-  std::mutex mutex_;  ///< guards the members below; last in the lock order
+  std::mutex mutex_;  ///< guards the members below; a leaf in the lock order
   std::list<Entry> entries_;
   bool running_ = false;
 };

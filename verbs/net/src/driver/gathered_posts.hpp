@@ -13,11 +13,13 @@ class GatheredPosts {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `longest`: how long a post may be held back; 0 means that each post is sent at once.
+  /// `longest` is the longest time for which a post may be held back; 0 means that each post is
+  /// sent at once.
   explicit GatheredPosts(Clock::duration longest) : longest_(longest) {}
 
-  /// Counts a request that was posted and may be held back. Returns false if all posts have to be
-  /// sent now: nothing has been sent for a while, or enough posts wait to be worth a system call.
+  /// Counts a posted request that may be held back. Returns false if all posts have to be sent now,
+  /// because nothing has been sent for longest() or because enough posts are waiting to be worth a
+  /// system call.
   bool hold_back(Clock::time_point now) {
     if (now >= due()) return false;
     if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);
@@ -25,7 +27,7 @@ class GatheredPosts {
   }
   bool is_on() const { return longest_.count() != 0; }
   bool any() const { return count_.load() != 0; }
-  /// Returns when the held-back posts have to be sent.
+  /// Returns the time at which the held-back posts have to be sent.
   Clock::time_point due() const {
     const Clock::duration left_at(left_at_.load(std::memory_order_relaxed));
     return Clock::time_point(left_at + longest_);
@@ -35,12 +37,12 @@ class GatheredPosts {
   /// Returns whether any post has been held back since the last call.
   bool take_used() { return used_.exchange(false, std::memory_order_relaxed); }
 
-  // Call with the connection's lock held.
-  /// Call before sending: no post is held back any more.
+  // Call the next two functions with the connection's lock held.
+  /// Call before sending all posts. No post is held back after the call.
   void leave() {
     if (any()) count_.exchange(0, std::memory_order_acq_rel);
   }
-  /// Call after octets have been given to TCP.
+  /// Call after TCP has accepted octets.
   void left(Clock::time_point now) {
     left_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   }
@@ -50,11 +52,12 @@ class GatheredPosts {
 
   const Clock::duration longest_;
   /// Number of posts held back. Sequentially consistent with DrivenConnection::in_gather_timer_: a
-  /// posting thread first counts its post and then reads that flag; the timer first clears the flag
-  /// and then reads the count. So the timer sees the post, or the thread adds the connection again.
+  /// posting thread first increments the count and then reads that flag; the timer first clears the
+  /// flag and then reads the count. So either the timer sees the post, or the posting thread adds
+  /// the connection to the timer again.
   std::atomic<std::uint32_t> count_{0};
   std::atomic<bool> used_{false};
-  std::atomic<Clock::rep> left_at_{0};  ///< when octets were last given to TCP
+  std::atomic<Clock::rep> left_at_{0};  ///< time at which TCP last accepted octets
 };
 
 }  // namespace iwarp::net

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HeldNotices: makes the worker answer the peer before it wakes the application. An application
-// that is notified of its peer's last message may exit at once, and the peer would never learn that
-// the message has arrived.
+// that is notified of its peer's last message may exit at once. Without the earlier answer, the
+// peer would not learn that the message has arrived.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@
 
 namespace iwarp::net {
 
-/// While an instance exists, completions that this thread adds do not notify the application.
-/// release() or the destructor delivers the delayed notices.
+/// While an instance exists, completions that the instance's thread adds do not notify the
+/// application. release() or the destructor delivers the delayed notices.
 class HeldNotices {
  public:
   using Notify = std::function<void(verbs::CompletionQueue&)>;
@@ -33,8 +33,9 @@ class HeldNotices {
   static void release() {
     if (current_ != nullptr) current_->tell_all();
   }
-  /// Calls `notify` with `queue`: at once if this thread has no instance or the instance is full,
-  /// otherwise when the instance releases its notices. `notify` and `queue` must live until then.
+  /// Calls `notify` with `queue`. Calls it at once if the calling thread has no instance or the
+  /// instance is full; otherwise, when the instance releases its notices. `notify` and `queue` must
+  /// live until the call.
   static void tell(const Notify& notify, verbs::CompletionQueue& queue) {
     HeldNotices* const holder = current_;
     if (holder == nullptr || holder->count_ == kMost) return notify(queue);
@@ -48,8 +49,9 @@ class HeldNotices {
     }
   }
 
-  /// Number of notices that an instance can hold. A turn rarely causes more: a connection has two
-  /// completion queues, and the application rarely arms one of them again within the turn.
+  /// Number of notices that an instance can hold. A turn rarely needs more, because a connection
+  /// has two completion queues, and the application rarely arms either of them again within the
+  /// turn.
   static constexpr std::size_t kMost = 8;
 
   static inline thread_local constinit HeldNotices* current_ = nullptr;

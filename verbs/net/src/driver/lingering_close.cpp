@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends pending output, half-closes, reads and drops input, and closes.
+// LingeringClose: sends pending output, half-closes the socket, drops its input, and closes it.
 #include "driver/lingering_close.hpp"
 
 #include <sys/socket.h>
@@ -15,7 +15,7 @@ constexpr int kReadsPerTurn = 64;
 constexpr int kMany = 64;
 constinit std::atomic<int> under_way{0};
 
-// Drops the octets that have arrived. Returns false if no more will arrive.
+// Reads and drops the octets that have arrived. Returns false if no more can arrive.
 bool drop_what_came(int fd) {
   std::array<std::byte, 16 * 1024> buffer;
   for (int i = 0; i < kReadsPerTurn; ++i) {

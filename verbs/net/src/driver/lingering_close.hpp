@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LingeringClose: closes a socket whose queue pair is gone while TCP still has octets of that queue
-// pair to send. It half-closes at once, then reads and drops what the peer still sends until the
-// peer closes as well. Octets that stay unread, or that arrive at a closed socket, would make TCP
-// reset the connection and discard what it has not sent.
+// LingeringClose: closes the socket of a destroyed queue pair while TCP still has octets of that
+// queue pair to send. It half-closes the socket, then reads and drops input until the peer closes
+// as well. Input that stays unread, or that arrives at a closed socket, would make TCP reset the
+// connection and discard unsent octets.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -21,14 +21,15 @@ class LingeringClose final : public std::enable_shared_from_this<LingeringClose>
   struct Private {};
 
  public:
-  /// Starts to send `rest`, then the FIN, and returns without waiting. The worker continues, and
-  /// closes the socket when the peer has closed, `limit` has passed or the worker itself ends.
+  /// Starts to send `rest` and then the FIN, and returns without waiting. The worker continues, and
+  /// closes the socket when the peer has closed, when `limit` has passed, or when the worker ends.
   static void start(Worker& worker, UniqueFd socket, mpa::Duration limit,
                     std::vector<std::byte> rest);
-  /// Returns whether many closes are in progress. Then a rejected peer's socket is closed at
-  /// once: peers that never close could otherwise exhaust the descriptors of this process.
+  /// Returns whether many LingeringCloses are in progress. The caller then closes the socket of a
+  /// rejected peer at once, because peers that never close could otherwise exhaust the descriptors
+  /// of this process.
   static bool are_many();
-  /// Sends the FIN and drops what has arrived, without waiting.
+  /// Sends the FIN, drops the octets that have arrived, and closes, without waiting.
   static void finish(UniqueFd socket);
   LingeringClose(Private, Worker& worker, UniqueFd socket, std::vector<std::byte> rest);
   ~LingeringClose();

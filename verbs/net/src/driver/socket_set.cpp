@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The epoll calls of SocketSet and WatchedSocket.
+// SocketSet and WatchedSocket: their epoll(7) calls.
 #include "driver/socket_set.hpp"
 
 #include <sys/epoll.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SocketSet: an epoll(7) set of the sockets that feed one completion queue. It tells a polling
-// thread which of many sockets are ready, and wakes a thread that sleeps on the set.
-// WatchedSocket: lists the sets that contain one socket, and what they wait for.
+// thread which of many sockets are ready, and wakes a thread that sleeps on the set. WatchedSocket:
+// one socket, the sets that contain it, and the events for which they wait.
 #pragma once
 
 #include <array>
@@ -34,15 +34,15 @@ class SocketSet {
   std::span<const Ready> ready(std::array<Ready, kMost>& out) const;
 
   /// Call when the application gets a descriptor that is readable while a socket of this set is
-  /// ready. From then on note_taken() sets `owed`: the application may have seen the descriptor
-  /// readable, and the input that made it so is gone. Null stops that.
+  /// ready. From then on, note_taken() sets `owed`, because the application may have seen the
+  /// descriptor readable because of input that has since been read. A null `owed` stops this.
   void expose_to(std::atomic<bool>* owed) { owed_.store(owed); }
   /// Call after taking input from a socket of the set, or removing a socket from the set.
   void note_taken() const {
     if (auto* const owed = owed_.load()) owed->store(true);
   }
 
-  // For WatchedSocket.
+  // Only WatchedSocket calls the following functions.
   bool add(int socket, Driven& driven, bool room) const;
   void change(int socket, Driven& driven, bool room) const;
   void remove(int socket) const { epoll_.remove(socket); }
@@ -61,9 +61,9 @@ class WatchedSocket {
   /// Adds the socket to `set`. Returns false if the kernel refuses or the socket is closed.
   bool join(std::shared_ptr<SocketSet> set);
   void leave(const SocketSet* set);
-  /// Sets what the sets wait for: input if `readable`, room to send if `room`. If not `readable`,
-  /// removes the socket from all sets, because epoll reports errors even if not asked for them.
-  /// Returns false if the kernel refuses to add the socket again.
+  /// Sets the events for which the sets wait: input if `readable`, room to send if `room`. If not
+  /// `readable`, removes the socket from all sets, because epoll(7) always reports errors. Returns
+  /// false if the kernel refuses to add the socket again.
   bool watch(bool readable, bool room) {
     return (readable == readable_ && room == room_) || change(readable, room);
   }
@@ -75,7 +75,7 @@ class WatchedSocket {
   bool change(bool readable, bool room);
 
   Driven& driven_;
-  std::mutex mutex_;  ///< last in the lock order: a thread that holds it takes no other lock
+  std::mutex mutex_;  ///< a leaf in the lock order: its holder takes no other lock
   int socket_;        ///< -1 after close()
   /// readable_ and room_ are the arguments of the last watch(); no other function changes them.
   bool readable_ = true;

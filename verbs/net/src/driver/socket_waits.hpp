@@ -60,7 +60,8 @@ class SocketWaits {
   }
 
   Readiness readiness_;
-  /// Bit set of kinds; the bit of a cancelled wait stays set until its handler runs.
+  /// Bit set of the kinds of pending waits. The bit of a cancelled wait stays set until its handler
+  /// runs.
   std::atomic<std::uint8_t> pending_{0};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker's thread.
+// Worker: runs the thread and its reactor.
 #include "driver/worker.hpp"
 
 #include <pthread.h>
@@ -18,9 +18,9 @@ namespace {
 #if defined(BOOST_ASIO_HAS_EPOLL)
 using Reactor = asio::detail::epoll_reactor;
 
-// Asio does not check whether the kernel accepted the descriptors that wake a reactor, and has no
-// accessor for them. An explicit instantiation may name private members, which makes the check
-// possible.
+// Asio does not check whether the kernel has accepted the descriptors that wake a reactor, and has
+// no accessor for these descriptors. This code checks them by reading Asio's private members, which
+// an explicit template instantiation may name.
 struct ReactorParts {
   int set;
   int waker;
@@ -66,10 +66,10 @@ Worker::Worker(std::chrono::microseconds busy_poll)
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
-  // Signals for faults of the thread itself must not be blocked: the kernel would end the process
-  // without calling a handler.
+  // Do not block the signals that report faults of the thread itself. If such a signal were
+  // blocked, the kernel would end the process without calling a handler.
   for (const int fault : {SIGBUS, SIGFPE, SIGILL, SIGSEGV}) sigdelset(&all, fault);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the new thread
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread inherits the mask
   try {
     thread_ = std::thread([this] { run(); });
   } catch (...) {
@@ -81,8 +81,8 @@ Worker::Worker(std::chrono::microseconds busy_poll)
 
 Worker::~Worker() { join(); }
 
-// Handlers deal with a lack of memory themselves. If a handler throws std::bad_alloc all the same,
-// only its own work is lost: insist() calls work() again.
+// Handlers catch std::bad_alloc themselves. If one throws std::bad_alloc nevertheless, only the
+// work of that handler is lost, because insist() calls work() again.
 void Worker::run() {
   insist([this] { work(); });
 }

@@ -21,24 +21,25 @@ class GatherTimer;
 
 class Worker {
  public:
-  /// Starts the thread, with all signals blocked: signals are the application's. `busy_poll`: how
-  /// long the idle thread busy-polls before it blocks. Throws std::system_error if a thread or
-  /// descriptor is not available.
+  /// Starts the thread, which blocks all signals, because signals belong to the application.
+  /// `busy_poll` is how long the idle thread busy-polls before it blocks. Throws std::system_error
+  /// if a thread or descriptor is not available.
   explicit Worker(std::chrono::microseconds busy_poll);
-  /// Stops and joins the thread. Destroys, without calling them, the post()ed functions that have
-  /// not run.
+  /// Stops and joins the thread. Destroys the functions of post() that have not run, without
+  /// calling them.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
   asio::io_context& context() { return context_; }
   GatherTimer& gather_timer() { return *gather_timer_; }
-  /// Runs `function` on the worker thread. Does not fail; if memory runs out, retries until it can.
+  /// Runs `function` on the worker thread. Does not fail: if memory runs out, retries until it
+  /// succeeds.
   template <typename Function>
   void post(const Function& function) {
     insist([&] { asio::post(context_, Function(function)); });
   }
-  /// Stops and joins the thread; context() stays valid until the destructor.
+  /// Stops and joins the thread; context() stays valid until the Worker is destroyed.
   void join();
 
  private:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handlers for SIGSEGV and SIGBUS. They jump out of a copy or a checksum, which holds no lock.
+// The handlers for SIGSEGV and SIGBUS. A handler jumps out of the copy or checksum that caused the
+// fault; neither holds a lock.
 //
 // This layer's handler replaces the application's and passes other faults on to it. The application
-// may later replace this layer's handler, restore it, or call it from its own handler. So for each
-// handler of the application that this layer replaces, it installs a different function. Then no
-// handler of this layer calls a handler that calls back to it, or one that no longer exists.
+// may later replace this layer's handler, restore it, or call it from its own handler. So this
+// layer installs a different function for each handler of the application that it replaces. Then no
+// handler of this layer calls a handler that calls it back, or a handler that no longer exists.
 #include "memory/fault_handler.hpp"
 
 #include <array>
@@ -17,7 +18,7 @@
 namespace iwarp::net {
 namespace {
 
-constexpr std::size_t kMost = 8;  // number of handlers of the application that can be replaced
+constexpr std::size_t kMost = 8;  // maximum number of the application's handlers to replace
 constexpr std::array kSignals{SIGSEGV, SIGBUS};
 
 /// The application's handler that one function of this layer has replaced. Written once, before
@@ -27,14 +28,14 @@ struct Below {
   struct sigaction action;
 };
 std::array<std::array<Below, kMost>, kSignals.size()> below;
-std::mutex mutex;  // held by a thread that writes `below`
+std::mutex mutex;  // held while `below` is written
 
 bool is_handler(const struct sigaction& action) {
   return (action.sa_flags & SA_SIGINFO) != 0 ||
          (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
 }
 
-// Calls a handler as the kernel would.
+// Calls the handler of `action` as the kernel would.
 void call(const struct sigaction& action, int signal, siginfo_t* info, void* context) {
   if ((action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) std::signal(signal, SIG_DFL);
   sigset_t blocked = action.sa_mask;
@@ -50,10 +51,11 @@ void call(const struct sigaction& action, int signal, siginfo_t* info, void* con
 }
 
 void hand_on(const struct sigaction& to, int signal, siginfo_t* info, void* context) {
-  const bool was_sent = info->si_code <= 0;  // a process sent the signal; there is no fault
+  const bool was_sent = info->si_code <= 0;  // a process sent the signal; it reports no fault
   if (is_handler(to)) return call(to, signal, info, context);
   if (was_sent && to.sa_handler == SIG_IGN) return;
-  // The instruction will fault again, and end the process as if this handler did not exist.
+  // The faulting instruction runs again, and the fault then ends the process as if this handler did
+  // not exist.
   std::signal(signal, SIG_DFL);
   if (was_sent) std::raise(signal);
 }
@@ -88,8 +90,8 @@ void go_on_top(int signal, std::array<Below, kMost>& all) {
     if (!all[i].is_used) all[i] = {.is_used = true, .action = now};
     struct sigaction action{};
     action.sa_sigaction = kHandlers[i];
-    // The handler blocks no signal, because a jump out of it would not restore the mask. It runs on
-    // the application's alternate signal stack, if there is one.
+    // The handler blocks no signal, because a jump out of the handler would not restore the signal
+    // mask. It runs on the application's alternate signal stack, if there is one.
     action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART;
     ::sigaction(signal, &action, nullptr);
     return;

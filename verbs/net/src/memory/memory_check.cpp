@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks the range up in /proc/self/maps, the only source of access rights that needs no access to
-// the memory. If /proc is not mounted, msync() at least reports whether all pages exist.
+// is_mapped(): looks up the range in /proc/self/maps, which shows the access rights without an
+// access to the memory. If /proc is not mounted, msync(2) at least reports whether all pages exist.
 #include "memory/memory_check.hpp"
 
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ struct Closer {
 bool pages_exist(std::span<const std::byte> octets) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto into = reinterpret_cast<std::uintptr_t>(octets.data()) % page;
-  // msync() requires the address of a page, and with MS_ASYNC changes nothing.
+  // msync(2) requires a page-aligned address. With MS_ASYNC it changes nothing.
   auto* first = const_cast<std::byte*>(octets.data() - into);
   return ::msync(first, octets.size() + into, MS_ASYNC) == 0;
 }
@@ -33,7 +33,7 @@ bool is_mapped(std::span<const std::byte> octets, bool writable) {
   if (octets.empty() || end < begin) return false;
   const std::unique_ptr<std::FILE, Closer> maps(std::fopen("/proc/self/maps", "re"));
   if (maps == nullptr) return pages_exist(octets);
-  auto next = begin;  // the octets from `begin` up to this address are accessible
+  auto next = begin;  // the octets before this address are known to be accessible
   char* line = nullptr;
   std::size_t capacity = 0;
   while (next < end && ::getline(&line, &capacity, maps.get()) > 0) {

@@ -8,9 +8,9 @@
 
 namespace iwarp::net {
 
-/// Returns whether every octet lies in a mapping that is readable and, with `writable`, writable.
-/// Does not access the memory. If the application unmaps or protects the memory later, the handlers
-/// of fault_handler.hpp catch the fault when the memory is accessed.
+/// Returns whether every octet lies in a mapping that is readable and, if `writable` is true,
+/// writable. Does not access the memory. If the application unmaps or protects the memory later,
+/// the handlers of fault_handler.hpp catch the fault when the memory is accessed.
 bool is_mapped(std::span<const std::byte> octets, bool writable);
 
 }  // namespace iwarp::net

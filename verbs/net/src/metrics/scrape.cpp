@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers a request with the part of HTTP/1.0 that metrics need. Boost.Beast parses the request.
+// Scrape: answers requests with the subset of HTTP/1.0 that metrics need. Boost.Beast parses the
+// requests.
 #include "metrics/scrape.hpp"
 
 #include <fmt/format.h>
@@ -25,8 +26,8 @@ std::string reply(std::string_view status, std::string_view body, bool with_body
       status, body.size(), with_body ? body : "");
 }
 
-/// Returns whether a request with this Host was meant for this machine, as one with an empty Host
-/// is.
+/// Returns whether `host`, from the Host field of a request, names this machine. An empty `host`
+/// counts as this machine.
 bool is_this_machine(std::string_view host) {
   if (host.starts_with('[')) {
     host = host.substr(1, host.find(']') - 1);

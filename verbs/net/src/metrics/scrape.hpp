@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scrape: one connection of a client that reads the metrics: one HTTP request and its response. The
-// size of the request and the duration are limited. Runs on one thread.
+// Scrape: the connection of one client of the metrics server, with one HTTP request and its
+// response. The size of the request and the duration of the connection are limited. Runs on one
+// thread.
 #pragma once
 
 #include <array>
@@ -16,16 +17,17 @@
 
 namespace iwarp::net {
 
-/// Returns the response to a request, or nothing if the request is incomplete. `text` makes the
-/// metrics. If `names_host`, refuses a request whose Host is not this machine, so that a web page
-/// cannot read the metrics through a DNS name that it has pointed to this address.
+/// Returns the response to a request, or an empty string if the request is incomplete. `text`
+/// returns the metrics. If `names_host`, refuses a request whose Host field does not name this
+/// machine. Otherwise a web page could read the metrics through a DNS name that resolves to this
+/// address.
 std::string http_answer(std::string_view request, bool names_host,
                         const std::function<std::string()>& text);
 
 class Scrape final : public std::enable_shared_from_this<Scrape> {
  public:
   static constexpr std::size_t kMaxRequest = 8 * 1024;
-  /// Limit from accepting the connection to the end of the response.
+  /// Time limit from accepting the connection to the end of the response.
   static constexpr std::chrono::seconds kTimeout{5};
 
   Scrape(Worker& worker, UniqueFd socket, bool names_host, std::function<std::string()> text);

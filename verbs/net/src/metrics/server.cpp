@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The address of a metrics server, and its clients: which clients may connect, and how many at a
-// time.
+// MetricsServer: its address, which clients may connect, and how many of them at a time.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -26,8 +25,9 @@ namespace iwarp::net {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
-constexpr std::size_t kMaxScrapes = 8;        // clients at a time; a new client closes the oldest
-constexpr std::size_t kMaxConnections = 256;  // connections that are reported one by one
+constexpr std::size_t kMaxScrapes = 8;  // clients at a time; a further client evicts the oldest
+// maximum number of connections with series of their own
+constexpr std::size_t kMaxConnections = 256;
 constexpr int kScrapeBacklog = 16;
 
 }  // namespace
@@ -71,7 +71,7 @@ struct MetricsServer::Impl {
     struct stat about{};
     if (!address.path.empty() && ::stat(address.path.c_str(), &about) == 0) inode = about.st_ino;
   }
-  // Asio throws if it cannot release a descriptor; the process cannot go on then.
+  // If Asio cannot release a descriptor, it throws, and the process ends.
   ~Impl() {  // NOLINT(bugprone-exception-escape)
     worker.join();
     unlink();
@@ -99,7 +99,7 @@ struct MetricsServer::Impl {
     if (peer) take(std::move(peer));
     accept();
   }
-  // Stops accepting for a while, because the process is most likely out of descriptors.
+  // Stops accepting for 100 ms, because the process probably has no free descriptors.
   void pause() {
     timer.expires_after(std::chrono::milliseconds(100));
     timer.async_wait([this](const boost::system::error_code& cancelled) {
@@ -133,9 +133,9 @@ struct MetricsServer::Impl {
   std::optional<ino_t> inode;  ///< inode of the Unix socket, if there is one
   asio::posix::stream_descriptor readiness;
   asio::steady_timer timer{worker.context()};
-  std::deque<std::shared_ptr<Scrape>> scrapes;  ///< sorted by age; used only by the worker
+  std::deque<std::shared_ptr<Scrape>> scrapes;  ///< sorted by age; only the worker uses it
 
-  mutable std::mutex mutex;  ///< taken before the locks of an Rnic
+  mutable std::mutex mutex;  ///< locked before the locks of an Rnic
   std::vector<const Rnic*> rnics;
   Statistics past;  ///< totals of Rnics that are no longer watched
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prometheus' text format: for each family of metrics, a help text, a type, and a line per series.
+// Prometheus' text format: for each family of metrics, it contains a help text, a type, and one
+// line per series.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -123,7 +124,7 @@ void write_connections(Exposition& out, const Statistics& s) {
   };
   if (s.connections.empty()) return;
   for (const auto& [name, member, meaning] : verbs::counter_names()) {
-    if (member == &verbs::Counters::registrations) continue;  // counted by Rnic only
+    if (member == &verbs::Counters::registrations) continue;  // counted only for the whole Rnic
     each(fmt::format("{}_total", name), meaning,
          [member](const ConnectionStatistics& one) { return one.counters.*member; });
   }

@@ -13,7 +13,8 @@ namespace {
 
 using verbs::Errc;
 
-// Refuses values that the wire format cannot carry, instead of truncating them. [VRB-24]
+// Refuses IRD and ORD values that do not fit into the wire format, instead of truncating them.
+// [VRB-24]
 std::error_code check(const mpa::StartupOptions& startup) {
   const bool sayable = startup.ird <= mpa::kMaxReads && startup.ord <= mpa::kMaxReads;
   return sayable ? std::error_code() : make_error_code(Errc::kOrdTooLarge);
@@ -60,7 +61,7 @@ std::error_code Rnic::connect(QueuePair& qp, const Address& to, const ConnectOpt
 Expected<CmEvent> Rnic::connect_wait(QueuePair& qp, const Address& to,
                                      const ConnectOptions& options, CmChannel& channel) {
   return with_resources([&]() -> Expected<CmEvent> {
-    CmChannel outcome;  // local, so the queue pair must not refer to it after this call
+    CmChannel outcome;  // a local channel: the queue pair must not refer to it after this call
     std::optional<CmEvent> event;
     std::error_code error;
     try {
@@ -86,7 +87,7 @@ void Rnic::Impl::cancel(const verbs::QueuePair& qp) {
   }
   if (record.connector != nullptr) record.connector->cancel();
   {
-    // Read the connections after cancelling the connector, which may have attached one just before.
+    // Read the connections after cancel(), because the connector may have attached one just before.
     const std::lock_guard lock(mutex);
     record.connections = insist([&] { return qps.at(&qp).connections; });
   }

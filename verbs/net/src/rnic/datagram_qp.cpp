@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates and destroys datagram queue pairs.
+// DatagramQp: creates and destroys datagram queue pairs.
 #include "iwarp/net/datagram_qp.hpp"
 
 #include "datagrams/driven_datagrams.hpp"
@@ -12,11 +12,12 @@ namespace {
 
 using verbs::Errc;
 
-// The number of a datagram queue pair consists of a bit that other queue pairs do not have, 7 bits
-// that a peer cannot guess, and the UDP port.
+// The number of a datagram queue pair consists of a bit that other queue pairs do not have, 7
+// random bits that a peer cannot guess, and the UDP port.
 constexpr verbs::QpNum kDatagramBit = 1U << 23;
 constexpr unsigned kSecretBits = 7;
-constexpr verbs::QpNum kSecrets = (1U << kSecretBits) - 1;  // the highest value is for multicast
+// the highest 7-bit value is reserved for multicast
+constexpr verbs::QpNum kSecrets = (1U << kSecretBits) - 1;
 
 verbs::QpNum number_for(std::uint16_t port) {
   return kDatagramBit | (random_word() % kSecrets) << 16 | port;
@@ -67,7 +68,7 @@ Expected<std::unique_ptr<DatagramQp>> Rnic::create_datagram_qp(ProtectionDomain&
 DatagramQp::DatagramQp(Rnic& rnic, std::shared_ptr<DrivenDatagrams> driven)
     : rnic_(rnic), driven_(std::move(driven)) {}
 
-// If the lock cannot be taken, the process ends.
+// The process ends if locking throws.
 DatagramQp::~DatagramQp() {  // NOLINT(bugprone-exception-escape)
   auto& impl = rnic_.impl();
   driven_->end();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rnic::Impl: the members of an Rnic: STag table, workers, and the registry of its objects.
+// Rnic::Impl: the members of an Rnic: its STag table, its workers, and the registry of its objects.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@
 
 namespace iwarp::net {
 
-/// Calls `make` and returns its result, an Expected or an error. If `make` throws because memory, a
-/// thread or a descriptor is not available, returns the system's error.
+/// Calls `make` and returns its result, which is an Expected or an error. If `make` throws because
+/// memory, a thread or a descriptor is not available, returns the system's error.
 template <typename Make>
 auto with_resources(Make make) -> decltype(make()) {
   std::error_code error;
@@ -48,20 +48,21 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
   ~Impl();
 
   struct QpRecord {
-    bool claimed = false;    ///< the queue pair is connected or is being connected
-    bool other_end = false;  ///< made by create_other_end(); the original gets its async events
+    bool claimed = false;  ///< whether the queue pair is connected or being connected
+    /// whether create_other_end() made it; its async events go to the original
+    bool other_end = false;
     std::shared_ptr<Connector> connector;
     std::vector<std::shared_ptr<DrivenConnection>>
-        connections;                   ///< those that have not ended; the last one is current
+        connections;                   ///< connections that have not ended; the last one is current
     std::vector<CmChannel*> channels;  ///< channels that may hold events about the queue pair
-    verbs::Counters ended;             ///< counters of its former connections
+    verbs::Counters ended;             ///< counters of the queue pair's former connections
   };
   struct CqRecord {
     std::shared_ptr<CqFeed> feed;
     CompletionChannel* channel = nullptr;
   };
 
-  // Registry, Claims, Responders
+  // Overrides of Registry, Claims and Responders.
   void ended(DrivenConnection& connection) override;
   void break_pins(verbs::Stag stag) override;
   SetupTally& setups_as(mpa::Role role) override {
@@ -83,11 +84,11 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
                                             const ConnectOptions& connect_options,
                                             CmChannel& channel);
   std::vector<std::shared_ptr<DrivenConnection>> live() const;
-  /// Sends the requests posted so far, as far as the sockets accept them. Called first by functions
-  /// that invalidate memory which such requests may need, because an adapter would have fetched the
-  /// memory long before. Waits for the locks of connections.
+  /// Sends the requests posted so far, as far as the sockets accept them. A function that
+  /// invalidates memory calls this first, because the posted requests may need the memory, and an
+  /// adapter would have read it long before. Waits for the locks of connections.
   void send_posted() const;
-  /// Moves the events about `qp`, past and future, from `from` to `to`.
+  /// Moves the queued and all later events about `qp` from `from` to `to`.
   void move_events(const verbs::QueuePair& qp, CmChannel& from, CmChannel& to);
   void cancel(const verbs::QueuePair& qp);
   /// Returns a free number for a queue pair. Call with `mutex` held.
@@ -105,7 +106,7 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
   std::atomic<std::uint64_t> accept_pauses{0};
   std::atomic<std::size_t> next_worker{0};
 
-  mutable std::mutex mutex;  ///< guards the members below; taken after a connection's lock
+  mutable std::mutex mutex;  ///< guards the members below; locked after a connection's lock
   std::size_t pds = 0;
   std::size_t srqs = 0;
   std::uint32_t next_pd = 1;
@@ -118,7 +119,7 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
   verbs::DatagramCounters datagrams_over;  ///< counters of destroyed datagram queue pairs
   Statistics over;                         ///< counters and incidents of ended connections
 
-  /// Last member, so destroyed before the members that handlers use.
+  /// The last member, so that it is destroyed before the members that handlers use.
   std::vector<std::unique_ptr<Worker>> workers;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates and destroys the objects of an Rnic: domains, memory, queues. Allocates all scarce
-// resources, within limits, after checking each request. [SEC-1] [SEC-2] [SEC-21] [DDP-100]
-// [DDP-101] [RDMAP-120] [RDMAP-121]
+// Creates and destroys the objects of an Rnic: domains, memory and queues. Checks each request, and
+// allocates all scarce resources within their limits. [SEC-1] [SEC-2] [SEC-21] [DDP-100] [DDP-101]
+// [RDMAP-120] [RDMAP-121]
 //
-// Users of an Rnic do not trust each other: no object is shared unless the application has made it
-// shared. [SEC-3] [DDP-102] [RDMAP-122]
+// Users of an Rnic do not trust each other: no two users share an object unless the application has
+// shared it. [SEC-3] [DDP-102] [RDMAP-122]
 #include <cassert>
 
 #include "channels/completion_channel_impl.hpp"
@@ -173,7 +173,7 @@ Expected<CmChannelHandle> Rnic::create_cm_channel() {
       []() -> Expected<CmChannelHandle> { return std::make_unique<CmChannel>(); });
 }
 
-// Allocates the entries of a completion queue; no other function does. [SEC-23] [RDMAP-124]
+// The only function that allocates the entries of a completion queue. [SEC-23] [RDMAP-124]
 Expected<CqHandle> Rnic::create_cq(std::size_t capacity, CompletionChannel* channel) {
   std::function<void(CompletionQueue&)> notify;
   if (channel != nullptr) {
@@ -207,8 +207,8 @@ Expected<CqHandle> Rnic::create_cq(std::size_t capacity,
     *self = cq.get();
     feed->feeds(*cq);
     cq->set_progress(feed.get());
-    // The handle is made last, when nothing can fail any more: its deleter would take the lock, and
-    // expects the queue in the registry.
+    // Make the handle last, when no step can fail any more: its deleter takes the lock, which this
+    // thread holds, and requires the queue to be in the registry.
     const std::lock_guard lock(impl_->mutex);
     if (impl_->cqs.size() == impl_->options.max_cqs) return refuse(Errc::kLimitReached);
     impl_->async.reserve();
@@ -338,7 +338,7 @@ void Rnic::Impl::destroy(verbs::QueuePair* qp) {
   if (connector != nullptr) connector->cancel();
   QpRecord record;
   {
-    // After this block no connection can be attached any more.
+    // After this block, no more connections can be attached to the queue pair.
     const std::lock_guard lock(mutex);
     record = std::move(qps.at(qp));
     qps.erase(qp);

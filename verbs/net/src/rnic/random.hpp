@@ -6,7 +6,7 @@
 namespace iwarp::net {
 
 /// Returns a number that peers cannot predict. Aborts if no randomness is available, because
-/// guessable numbers would be worse.
+/// predictable numbers would be a security hole.
 std::uint32_t random_word();
 
 }  // namespace iwarp::net

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens and closes an Rnic, and implements its registry of connections and its counters.
+// Rnic: opens and closes the device, and implements the registry of connections and the counters.
 #include "iwarp/net/rnic.hpp"
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@
 
 namespace iwarp::net {
 
-// A peer must not be able to guess STags: with a valid one it could access memory. [RDMAP-114]
-// [SEC-10]
+// A peer must not be able to guess STags, because a valid STag may give it access to memory.
+// [RDMAP-114] [SEC-10]
 std::uint32_t random_word() {
   std::uint32_t word = 0;
   const int ok = RAND_bytes(reinterpret_cast<unsigned char*>(&word), sizeof word);
@@ -32,7 +32,8 @@ Expected<std::unique_ptr<Rnic>> Rnic::open(const RnicOptions& options) {
     return std::unique_ptr<Rnic>(new Rnic(std::make_unique<Impl>(options)));
   } catch (const std::system_error& error) {
     return std::unexpected(error.code());
-  } catch (const boost::system::system_error& error) {  // not derived from std::system_error
+    // this class does not derive from std::system_error
+  } catch (const boost::system::system_error& error) {
     return std::unexpected(std::error_code(error.code()));
   } catch (const std::bad_alloc&) {
     return std::unexpected(std::make_error_code(std::errc::not_enough_memory));
@@ -141,7 +142,7 @@ Rnic::Impl::Impl(const RnicOptions& rnic_options)
 Rnic::Impl::~Impl() {
   for (const auto& connection : live()) connection->end();
   for (const auto& worker : workers) worker->join();
-  // A worker may have added connections while the first pass ended the others.
+  // While the first pass ended connections, a worker may have added new ones.
   for (const auto& connection : live()) connection->end();
 }
 
@@ -172,7 +173,7 @@ void Rnic::Impl::send_posted() const {
 Worker& Rnic::Impl::pick_worker() { return *workers[next_worker++ % workers.size()]; }
 
 void Rnic::Impl::ended(DrivenConnection& connection) {
-  std::shared_ptr<DrivenConnection> last;  // destroyed after the lock is released
+  std::shared_ptr<DrivenConnection> last;  // destroyed after `lock` is released
   const std::lock_guard lock(mutex);
   const auto it = connections.find(&connection);
   if (it == connections.end()) return;
@@ -227,7 +228,7 @@ std::error_code Rnic::Impl::claim(verbs::QueuePair& qp, CmChannel& channel) {
 }
 
 void Rnic::Impl::release(const verbs::QueuePair& qp) {
-  std::shared_ptr<Connector> connector;  // destroyed after the lock is released
+  std::shared_ptr<Connector> connector;  // destroyed after `lock` is released
   const std::lock_guard lock(mutex);
   const auto it = qps.find(&qp);
   if (it == qps.end()) return;
@@ -242,7 +243,7 @@ bool Rnic::Impl::attach(verbs::QueuePair& qp, const std::shared_ptr<DrivenConnec
     const std::lock_guard lock(mutex);
     const auto it = qps.find(&qp);
     if (it == qps.end() || !it->second.claimed) return false;
-    if (connection->ended()) return true;  // The end has been reported already.
+    if (connection->ended()) return true;  // The end of the connection has been reported already.
     connections[connection.get()] = connection;
     it->second.connections.push_back(connection);
     send = cqs.at(qp.init().send_cq).feed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the events of a connection into events for the application.
+// Connection manager: turns the events of a connection into events for the application.
 #include "setup/cm.hpp"
 
 #include <fmt/format.h>
@@ -71,8 +71,8 @@ std::error_code Request::accept(verbs::QueuePair& qp, std::uint16_t ird, std::ui
     return make_error_code(Errc::kOrdTooLarge);  // [VRB-24]
   }
   if (const auto error = claims_.claim(qp, channel_)) return error;
-  // The connection is attached before it is accepted, so that a thread that destroys the queue pair
-  // finds the connection and ends it.
+  // Attach the connection before accepting it, so that a thread that destroys the queue pair finds
+  // the connection and ends it.
   try {
     claims_.attach(qp, connection_);
   } catch (const std::bad_alloc&) {
@@ -97,7 +97,8 @@ void Request::drop() {
   decided_ = true;
 }
 
-// A failure of the carrier, such as a bad certificate, is permanent.
+// Returns whether connecting again may succeed. A failure of the carrier, for example a bad
+// certificate, is permanent.
 bool may_retry(const DrivenConnection& connection) {
   const auto* const failed = connection.carrier_failure();
   return failed == nullptr || failed->cut_short;
@@ -120,8 +121,8 @@ CmEvent about(CmEvent::Type type, const DrivenConnection& connection) {
   return out;
 }
 
-// Returns the event that reports the end of a connection: the one of `describe`, or one without a
-// description if memory runs out. The end must be reported in any case.
+// Returns the event that reports the end of a connection: the event that `describe` returns or, if
+// memory runs out, an event without a description. The end must always be reported.
 template <typename Describe>
 CmEvent described(const DrivenConnection& connection, bool established, Describe describe) {
   try {
@@ -172,8 +173,8 @@ void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connec
   }
   end_.front() =
       described(connection, established_, [&] { return describe_end(connection, core, event); });
-  // Release the queue pair before the application gets the event, so that it can connect again at
-  // once.
+  // Release the queue pair before the application gets the event, so that the application can
+  // connect it again at once.
   claims_.release(*connection.qp());
   channel_->push_made(end_);
 }
@@ -209,8 +210,8 @@ void ResponderClient::request(DrivenConnection& connection, const mpa::Startup& 
   out.offer = startup.peer_offer();  // [EMPA-16]
   out.private_data = copy(startup.peer_private_data());
   out.peer_identity = identity_of(connection);
-  // No step after this one may fail: the destructor of the Request would reject it, and so take the
-  // connection's lock, which this thread holds.
+  // No step after this one may fail, because the destructor of the Request would reject it and lock
+  // the connection, whose lock this thread holds.
   out.request = std::make_unique<Request>(claims_, *channel_, connection.shared(), startup);
   pending_.asked();
   channel_->push_made(made);
@@ -222,7 +223,8 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
   if (end_.empty()) return;
   if (event.type == Type::kRequest) return request(connection, core.startup());
   pending_.over();
-  // A failure before the application has accepted is not reported by an event: accept() returns it.
+  // No event reports a failure that happens before the application has accepted; accept() returns
+  // it.
   if (qp == nullptr) {
     if (event.failure) tell_refusal(connection, *event.failure);
     return;
@@ -247,15 +249,15 @@ void ResponderClient::tell_refusal(const DrivenConnection& connection,
                                    const mpa::Failure& failure) const {
   if (!refused_) return;
   if (const auto* failed = connection.carrier_failure()) {
-    // A peer that only closes TCP may have done so for any reason, so that is not reported.
+    // Do not report a peer that only closes TCP, because it may have done so for any reason.
     if (!failed->cut_short) refused_(connection.peer(), failed->why);
   } else if (failure.speaks_tls) {
     refused_(connection.peer(), failure.fault.why);
   }
 }
 
-// Returns whether the backlog of the port has room. Requests whose peers have closed since count as
-// well: they stay on the channel until the application polls them.
+// Returns whether the backlog of the port has room. A request whose peer has closed the connection
+// counts as well, because it stays on the channel until the application polls it.
 bool ResponderClient::has_room(std::uint16_t port) {
   return channel_->count([port](const CmEvent& event) {
     return event.type == CmEvent::Type::kConnectRequest && event.local.port == port;
@@ -279,7 +281,7 @@ CmEvent startup_failed(const DrivenConnection& connection, const mpa::Failure& f
 
 namespace {
 
-// Returns, in brackets, what the user can do about an error of TCP.
+// Returns a text in brackets that says what the user can do about an error of TCP.
 std::string_view advice(const std::error_code& error) {
   if (error == Errc::kConnectionRefused) {
     return " (no program listens there: start the server first, or correct the address and port)";

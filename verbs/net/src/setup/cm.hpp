@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common parts of the connection manager: it turns what happens to a connection into events for
-// the application, and describes failures.
+// Connection manager: the parts that initiators and responders share. They turn the events of a
+// connection into events for the application, and describe failures.
 #pragma once
 
 #include <memory>
@@ -14,17 +14,18 @@
 
 namespace iwarp::net {
 
-/// The calls of the connection manager to the device, which knows the queue pairs that are free to
+/// The calls of the connection manager to the device, which records which queue pairs are free to
 /// be connected.
 class Claims {
  public:
-  /// Reserves the queue pair for a connection or an attempt to make one. Fails with
-  /// Errc::kWrongState if it is reserved already, or with Errc::kInvalidArgument if it is unknown.
+  /// Reserves the queue pair for a connection or for an attempt to connect. Fails with
+  /// Errc::kWrongState if the queue pair is reserved already, or with Errc::kInvalidArgument if the
+  /// device does not know it.
   virtual std::error_code claim(verbs::QueuePair& qp, CmChannel& channel) = 0;
   /// Frees the queue pair for a new connection.
   virtual void release(const verbs::QueuePair& qp) = 0;
   /// Attaches the connection to the queue pair and to the feeds of its completion queues. Returns
-  /// false if the queue pair is not reserved, or not any more.
+  /// false if the queue pair is not, or is no longer, reserved.
   virtual bool attach(verbs::QueuePair& qp,
                       const std::shared_ptr<DrivenConnection>& connection) = 0;
 
@@ -35,9 +36,9 @@ class Claims {
 /// Returns the event that says why the stream of an established connection ended.
 CmEvent disconnected(const DrivenConnection& connection, const verbs::StreamEnd& end);
 
-/// The client of a connection that this end opens. `retry`, if set, is called after a failure; if
-/// it returns true, it will connect again, and the failure is not reported. `private_octets`: size
-/// of the private data in the Request; some peers close if there is much.
+/// The client of a connection that this end opens. After a failure it calls `retry`, if set. If
+/// `retry` returns true, the caller connects again and the failure is not reported.
+/// `private_octets` is the size of the private data in the Request, which some peers limit.
 class InitiatorClient final : public ConnectionClient {
  public:
   using Retry = std::function<bool(const mpa::Failure&)>;
@@ -58,13 +59,13 @@ class InitiatorClient final : public ConnectionClient {
   CmChannel* channel_;
   Retry retry_;
   const std::size_t private_octets_;
-  bool established_ = false;                  ///< kEstablished has been reported
-  CmChannel::Made end_ = CmChannel::Made(1);  ///< the event of the end; empty once it is reported
+  bool established_ = false;                  ///< whether kEstablished has been reported
+  CmChannel::Made end_ = CmChannel::Made(1);  ///< event for the end; empty after the report
 };
 
-/// The client of a connection that a peer opens. Delivers the request on `channel`. The set-up is
-/// pending until it is established, and is reset if `backlog` requests to its port already wait on
-/// the channel.
+/// The client of a connection that a peer opens. Puts the peer's request on `channel`, or resets
+/// the set-up if `backlog` requests to the same port are already on the channel. The set-up is
+/// pending until it is established.
 class ResponderClient final : public ConnectionClient {
  public:
   using Refused = std::function<void(const Address&, const std::string&)>;
@@ -90,8 +91,8 @@ class ResponderClient final : public ConnectionClient {
   const std::size_t backlog_;
   const Refused refused_;
   Setups::Mark pending_;
-  bool established_ = false;                  ///< kEstablished has been reported
-  CmChannel::Made end_ = CmChannel::Made(1);  ///< the event of the end; empty once it is reported
+  bool established_ = false;                  ///< whether kEstablished has been reported
+  CmChannel::Made end_ = CmChannel::Made(1);  ///< event for the end; empty after the report
 };
 
 /// Returns the event kConnectFailed for a failed MPA startup.

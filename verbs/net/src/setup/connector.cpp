@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of connecting. Each step runs on the worker and under the connector's mutex.
+// Connector: the steps of connecting. Each step runs on the worker and under the connector's mutex.
 #include "setup/connector.hpp"
 
 #include <fmt/format.h>
@@ -14,13 +14,13 @@ namespace iwarp::net {
 namespace {
 
 // The first and the longest pause between two tries; each pause is twice the one before it. The
-// first is short because a peer that is about to listen soon does. The pauses grow so that a peer
-// that closes on each Request does not get a hundred Requests.
+// first pause is short because many peers listen soon after. The pauses grow so that a peer that
+// closes the connection after each Request does not receive a hundred Requests.
 constexpr auto kFirstPause = std::chrono::milliseconds(5);
 constexpr auto kLongestPause = std::chrono::milliseconds(40);
 
 /// Returns the address to bind to, or nullopt if `local` is not numeric. An empty host means any
-/// address of `family`, that of the peer.
+/// address of `family`, which is the address family of the peer.
 std::optional<SocketAddress> local_end(const Address& local, sa_family_t family) {
   using asio::ip::tcp;
   if (local.host.empty()) {
@@ -32,7 +32,7 @@ std::optional<SocketAddress> local_end(const Address& local, sa_family_t family)
   return to_socket_address({address, local.port});
 }
 
-/// Returns the octets of private data as PD_Length counts them.
+/// Returns the number of octets of private data, as counted by PD_Length.
 std::size_t private_octets(const ConnectOptions& options) {
   const bool enhanced = options.connection.startup.revision >= 2;
   return options.private_data.size() + (enhanced ? mpa::kEnhancedWordSize : 0);
@@ -56,7 +56,7 @@ Connector::Connector(Claims& claims, Registry& registry, Worker& worker, verbs::
       timer_(worker.context()),
       readiness_(worker.context()) {}
 
-// Does one step, unless the Connector is done. Reports a failure if memory runs out.
+// Runs one step, unless connecting has ended. If memory runs out, reports a failure to connect.
 template <typename Step>
 void Connector::attempt(Step step) {
   const std::lock_guard lock(mutex_);
@@ -85,8 +85,8 @@ void Connector::limit_time() {
 
 void Connector::at(Clock::time_point when, std::function<void()> then) {
   timer_.expires_at(when);
-  // If the timer expires just before it is cancelled, the handler still gets no error. So the waits
-  // are numbered, and the handler of any but the current one does nothing.
+  // If the timer expires just before it is cancelled, its handler runs without an error. So each
+  // wait has a number, and the handler does nothing unless its wait is the current one.
   timer_.async_wait([self = shared_from_this(), then = std::move(then),
                      wait = ++wait_](const boost::system::error_code& cancelled) {
     self->attempt([&] {
@@ -251,7 +251,7 @@ void Connector::begin_mpa(UniqueFd socket) {
 }
 
 // Called with the lock of the failed connection held, while no other step of this connector runs.
-// Returns whether it will try again.
+// Returns whether the Connector will try again.
 bool Connector::failed(const mpa::Failure& failure) {
   const bool again = failure.unanswered && Clock::now() < retry_until_;
   const bool plain = failure.retry_plain && options_.fall_back_to_revision_1 &&
@@ -259,7 +259,7 @@ bool Connector::failed(const mpa::Failure& failure) {
   if (!again && !plain) return false;
   worker_.post([self = shared_from_this(), again] {
     self->attempt([&] {
-      // The failed connection may still hold the port that the next one uses.
+      // The failed connection may still hold the local port, which the next connection uses.
       if (const auto connection = self->connection_.lock()) connection->sync();
       again ? self->pause() : self->retry_plain();
     });
@@ -268,11 +268,12 @@ bool Connector::failed(const mpa::Failure& failure) {
 }
 
 void Connector::retry_plain() {
-  // The peer closed after an enhanced Request, so connect without enhanced features. [EMPA-50]
+  // The peer has closed the connection after an enhanced Request, so connect without enhanced
+  // features. [EMPA-50]
   options_.connection.startup.revision = 1;
   options_.connection.startup.rtr = mpa::Rtr::kNone;
   options_.connection.startup.extensions = false;
-  next_ -= 1;  // the address that answered
+  next_ -= 1;  // try the address that answered again
   limit_time();
   next_address({});
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connector: one connect() of the application. It resolves the name, tries the addresses one after
 // the other, and starts MPA. If the peer refuses TCP, it tries all addresses again until
-// ConnectOptions::retry_refused_for has passed. If the peer does not know RFC 6581, it connects
-// once more with revision 1.
+// ConnectOptions::retry_refused_for has passed. If the peer does not support RFC 6581, the
+// Connector connects once more with revision 1.
 //
 // The steps run on the worker, so that no thread of the application waits and the resolver's thread
 // inherits the worker's blocked signals.
@@ -34,9 +34,9 @@ class Connector final : public std::enable_shared_from_this<Connector> {
 
   /// Resolves the name, connects and starts MPA. Call once.
   void start();
-  /// Starts MPA on a connected socket instead. Call once.
+  /// Starts MPA on a connected socket. Call once, and instead of start().
   void adopt(UniqueFd socket);
-  /// Stops connecting. When it returns, no event will be reported and no connection will be made.
+  /// Stops connecting. After it has returned, no event is reported and no connection is made.
   void cancel();
 
  private:
@@ -67,7 +67,7 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   ConnectOptions options_;
   CmChannel& channel_;
 
-  std::mutex mutex_;  ///< guards the members below; taken before a connection's lock
+  std::mutex mutex_;  ///< guards the members below; locked before a connection's lock
   bool over_ = false;
   std::vector<SocketAddress> addresses_;
   std::size_t next_ = 0;
@@ -77,7 +77,7 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   std::weak_ptr<DrivenConnection> connection_;  ///< the connection of the last attempt
   std::optional<NameLookup> lookup_;
   asio::steady_timer timer_;  ///< limits the time to connect, or ends a pause between two tries
-  /// Number of the current wait for timer_; the handlers of others return.
+  /// Number of the current wait for timer_. The handler of any other wait does nothing.
   std::uint64_t wait_ = 0;
   asio::posix::stream_descriptor readiness_;
   CmChannel::Made end_ = CmChannel::Made(1);  ///< memory for the event of a failure

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accept loop.
+// Acceptor: the accept loop.
 #include "setup/listener.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace iwarp::net {
 namespace {
 
-// How long accepting pauses when descriptors have run out. Other descriptors must be closed first,
-// and no event reports that.
+// How long accepting pauses when descriptors have run out. It has to poll, because no event reports
+// that a descriptor has been closed.
 constexpr auto kRetryPause = std::chrono::milliseconds(20);
 constexpr std::size_t kTidyFrom = 64;
 constexpr int kAcceptsPerTurn = 64;
@@ -78,7 +78,7 @@ void Acceptor::accept_all() {
       try {
         take(std::move(socket));
       } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-        // Unwinding has closed the socket, which the peer notices.
+        // Stack unwinding has closed the socket, so the peer sees that the connection has ended.
       }
       continue;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acceptor: accepts TCP connections and starts MPA on them as responder. When descriptors run out
-// it pauses and continues later, and it starts no more set-ups than the device allows. [SCTP-4]
+// Acceptor: accepts TCP connections and starts MPA on them as responder. When descriptors run out,
+// it pauses and continues later. It starts no more set-ups than the device allows. [SCTP-4]
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -16,13 +16,14 @@
 
 namespace iwarp::net {
 
-/// Makes the responder's end of connections, for listeners and for adopted sockets.
+/// Makes the responder's ends of connections, for listeners and for adopted sockets.
 class Responders {
  public:
   /// Starts MPA. If there is no room for one more set-up, resets the socket and returns null.
   virtual std::shared_ptr<DrivenConnection> respond(UniqueFd socket, const ListenOptions& options,
                                                     CmChannel& channel) = 0;
-  /// Evicts a set-up if it can. Called when accepting pauses because descriptors have run out.
+  /// Evicts a set-up, if one can be evicted. Called when accepting pauses because descriptors have
+  /// run out.
   virtual void make_room() = 0;
 
  protected:
@@ -32,7 +33,8 @@ class Responders {
 class Acceptor final : public std::enable_shared_from_this<Acceptor> {
  public:
   Acceptor(Responders& responders, Worker& worker, ListenOptions options, CmChannel& channel);
-  /// Starts to accept connections on `socket`. Call once. If memory runs out, retries until it can.
+  /// Starts to accept connections on `socket`. Call once. If memory runs out, retries until it
+  /// succeeds.
   void start(UniqueFd socket);
   /// Stops accepting. When it returns, no further request will be delivered; requests that have
   /// been delivered stay valid.
@@ -47,7 +49,7 @@ class Acceptor final : public std::enable_shared_from_this<Acceptor> {
   Responders& responders_;
   const ListenOptions options_;
   CmChannel& channel_;
-  std::mutex mutex_;  ///< taken before a connection's lock
+  std::mutex mutex_;  ///< locked before a connection's lock
   bool closed_ = false;
   UniqueFd socket_;
   asio::posix::stream_descriptor readiness_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls getaddrinfo(3) in a detached thread.
+// NameLookup: calls getaddrinfo(3) in a detached thread.
 #include "iwarp/net/name_lookup.hpp"
 
 #include <netdb.h>
@@ -67,7 +67,7 @@ NameLookup::NameLookup(std::string host) : state_(std::make_shared<State>()) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are the application's
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread blocks all signals
   try {
     std::thread([state = state_, host = std::move(host)] { state->look_up(host); }).detach();
   } catch (...) {

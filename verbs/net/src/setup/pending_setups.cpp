@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of admission. Each rule costs a pass over the pending set-ups, which are few except
-// under an attack, and at most Limits::total then.
+// PendingSetups: the rules of admission. Each rule costs a pass over the pending set-ups. There are
+// few of them except under an attack, and never more than Limits::total.
 #include "setup/pending_setups.hpp"
 
 #include <algorithm>
@@ -67,8 +67,8 @@ void PendingSetups::over(Id id) {
   if (setup != setups_.end()) setups_.erase(setup);
 }
 
-// Evicts set-ups for which `counts` returns true until fewer than `limit` of them remain. Returns
-// false if too few can be evicted.
+// Counts the set-ups for which `counts` returns true, and evicts some of them until fewer than
+// `limit` remain. Returns false if too few can be evicted.
 bool PendingSetups::keep_below(std::size_t limit, const Test& counts, std::vector<Id>& leave) {
   const auto stays = [&counts](const Setup& s) { return !s.leaves && counts(s); };
   auto count = static_cast<std::size_t>(std::count_if(setups_.begin(), setups_.end(), stays));

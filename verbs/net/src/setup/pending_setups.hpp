@@ -3,11 +3,11 @@
 // set-up and evicts the oldest unproven one: a legitimate peer proves itself within milliseconds,
 // and an idle peer is evicted when its place is needed. Uses no sockets, clock or locks.
 //
-// A set-up is unproven while the peer has to send its Request, or the RTR that it agreed on. A
-// set-up whose Request is with the application waits for the application and is not evicted; nor is
-// a set-up whose peer the application has recognized. Peers on this host count only towards the
-// total: all processes of the host share an address, and many of them may connect to each other at
-// once.
+// A set-up is unproven while the peer still has to send its Request, or the RTR to which it has
+// agreed. Two kinds of set-ups are not evicted: those whose Request the application has received
+// and not answered, and those whose peer the application has recognized. Peers on this host count
+// only towards the total: all processes of the host share an address, and many of them may connect
+// to each other at once.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 namespace iwarp::net {
 
 /// Returns the source that a peer's set-ups count towards: its IPv4 address, or the /64 network of
-/// its IPv6 address, because one host may have all addresses of a /64.
+/// its IPv6 address, because one host may own all addresses of a /64.
 std::string source_of(const Address& peer);
 
 class PendingSetups {
@@ -35,24 +35,25 @@ class PendingSetups {
   struct Newcomer {
     std::string source;
     std::uint16_t port = 0;
-    bool is_local = false;              ///< the peer is on this host
-    bool short_of_descriptors = false;  ///< admit the newcomer only if a set-up can be evicted
+    bool is_local = false;  ///< whether the peer is on this host
+    /// whether to admit the newcomer only in exchange for an evicted set-up
+    bool short_of_descriptors = false;
   };
   struct Verdict {
     std::optional<Id> id;   ///< id of the newcomer, or nullopt if it is not admitted
-    std::vector<Id> leave;  ///< set-ups to evict; each one counts as pending until over()
+    std::vector<Id> leave;  ///< set-ups to evict; each of them counts as pending until over()
   };
 
   explicit PendingSetups(const Limits& limits) : limits_(limits) {}
 
   Verdict admit(const Newcomer& newcomer);
-  /// Call when no descriptor is available even to accept a connection. Returns a set-up to evict,
-  /// or nullopt if none can be evicted.
+  /// Returns a set-up to evict, or nullopt if none can be evicted. Call when accept(2) fails
+  /// because no descriptor is available.
   std::optional<Id> make_room();
   /// Call when the application has received the Request of this set-up.
   void asked(Id id);
-  /// Call when the application has accepted the set-up of a peer that it has not recognized, and
-  /// the RTR has not arrived. The set-up is then unproven again, and the newest one.
+  /// Call when the application has accepted an unrecognized peer whose RTR has not arrived. The
+  /// set-up then becomes unproven again, and counts as the newest one.
   void accepted(Id id);
   /// Removes a set-up that is established or has ended.
   void over(Id id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies the rules of PendingSetups to connections.
+// Setups: applies the rules of PendingSetups to connections.
 #include "setup/setups.hpp"
 
 #include "driver/driven_connection.hpp"

@@ -15,8 +15,8 @@ namespace iwarp::net {
 
 class DrivenConnection;
 
-/// Thread-safe. Takes no other lock while it holds its own, and ends evicted connections without
-/// it.
+/// Thread-safe. Takes no other lock while it holds its own lock, and releases that lock before it
+/// ends evicted connections.
 class Setups {
  public:
   using Id = PendingSetups::Id;
@@ -40,13 +40,13 @@ class Setups {
 
   explicit Setups(const PendingSetups::Limits& limits) : policy_(limits) {}
 
-  /// Admits a set-up, and ends the set-ups that are evicted for it. Returns nullopt if there is no
-  /// room and no set-up can be evicted.
+  /// Admits a set-up, and ends the set-ups that PendingSetups evicts for it. Returns nullopt if
+  /// there is no room and no set-up can be evicted.
   std::optional<Mark> admit(const PendingSetups::Newcomer& newcomer);
   /// Sets the connection of a set-up that admit() has admitted.
   void started(Id id, const std::shared_ptr<DrivenConnection>& connection);
   std::size_t under_way();
-  /// Ends a set-up that can be evicted, if there is one. Call when no descriptor is available.
+  /// Ends one set-up, if any can be evicted. Call when no descriptor is available.
   void make_room();
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses and formats HOST:PORT. Checks only the form of the text, and does not resolve the host.
+// Address: parses and formats HOST:PORT. Checks only the form of the text, and does not resolve the
+// host.
 #include "iwarp/net/address.hpp"
 
 #include <fmt/format.h>

@@ -19,8 +19,8 @@ using Tcp = boost::asio::ip::tcp;
 using verbs::Errc;
 
 std::vector<Tcp::endpoint> resolve(const Address& at) {
-  // An empty host means every local address. An IPv6 socket accepts IPv4 as well; IPv4 is tried if
-  // the kernel lacks IPv6.
+  // An empty host means every local address. An IPv6 socket accepts IPv4 as well. The IPv4 address
+  // is tried only if the kernel lacks IPv6.
   if (at.host.empty()) return {{Tcp::v6(), at.port}, {Tcp::v4(), at.port}};
   boost::asio::io_context context;
   Tcp::resolver resolver(context);
@@ -35,7 +35,8 @@ std::vector<Tcp::endpoint> resolve(const Address& at) {
 
 std::expected<UniqueFd, std::error_code> open_in_range(Tcp::endpoint endpoint, PortRange range,
                                                        bool dual_stack) {
-  // Prefer a port that has no former connections, because their peers may still have state of them.
+  // Prefer a port without former connections, because the peers of such connections may still keep
+  // their state.
   for (const Sharing sharing : {Sharing::kNever, Sharing::kWithFormer}) {
     for (std::uint32_t port = range.first; port <= range.last; ++port) {
       endpoint.port(static_cast<std::uint16_t>(port));

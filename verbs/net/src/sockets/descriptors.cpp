@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bit for each descriptor that this layer has open, in atomic integers instead of under a lock: a
-// fork may happen at any time, and a lock that another thread held would never be released in the
-// child.
+// The set of open descriptors of this layer: one bit for each descriptor, in atomic integers. A
+// lock could not protect the bits, because a fork may happen while another thread holds the lock,
+// and the child's copy would never be released.
 #include "sockets/descriptors.hpp"
 
 #include <unistd.h>
@@ -49,7 +49,7 @@ int UniqueFd::release() {
 }
 
 void UniqueFd::reset() {
-  if (forget(fd_)) ::close(fd_);  // after forget(): the number may be reused at once
+  if (forget(fd_)) ::close(fd_);  // closed after forget(), because the number may be reused at once
   fd_ = -1;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The set of descriptors that this layer has open, for the child of a fork to close.
+// The set of descriptors that this layer has open. The child of a fork closes them.
 #pragma once
 
 namespace iwarp::net {

@@ -15,7 +15,7 @@ class EpollFd {
   EpollFd& operator=(const EpollFd&) = delete;
 
   int get() const { return fd_; }
-  /// Returns false if the kernel refuses.
+  /// Returns false if the kernel refuses the descriptor.
   bool add(int fd, std::uint32_t events, void* reported) const;
   void change(int fd, std::uint32_t events, void* reported) const;
   void remove(int fd) const;

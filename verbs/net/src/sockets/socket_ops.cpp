@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of system calls, its replacement, and the calls of a carrier.
+// SocketOps: the table of system calls and its replacement. CarrierSocket: the calls of a carrier.
 #include "iwarp/net/socket_ops.hpp"
 
 #include <atomic>
@@ -11,8 +11,8 @@ namespace {
 
 std::atomic<const SocketOps*> replaced{nullptr};
 
-// For a single piece or datagram, send(2) and sendmsg(2) are cheaper than the calls for several:
-// the kernel need not copy a list from the process.
+// For a single piece, send(2) is cheaper than sendmsg(2), and for a single datagram, sendmsg(2) is
+// cheaper than sendmmsg(2), because the kernel need not copy a list from the process.
 ssize_t send_message(int fd, const msghdr* message, int flags) {
   if (message->msg_iovlen != 1) return ::sendmsg(fd, message, flags);
   return ::send(fd, message->msg_iov->iov_base, message->msg_iov->iov_len, flags);
@@ -23,7 +23,8 @@ ssize_t receive_message(int fd, msghdr* message, int flags) {
   return ::recv(fd, message->msg_iov->iov_base, message->msg_iov->iov_len, flags);
 }
 
-// Converts the result of ::sendmsg() or ::recvmsg() to that of ::sendmmsg() or ::recvmmsg().
+// Converts the result of sendmsg(2) or recvmsg(2) to the result of sendmmsg(2) or recvmmsg(2) for
+// one message.
 int one_datagram(ssize_t octets, mmsghdr& message) {
   if (octets < 0) return -1;
   message.msg_len = static_cast<unsigned>(octets);

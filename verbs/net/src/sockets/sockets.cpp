@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Socket options and addresses over the BSD interface.
+// Socket options and addresses, through the BSD socket interface.
 #include "sockets/sockets.hpp"
 
 #include <arpa/inet.h>
@@ -31,8 +31,8 @@ int get_option(int fd, int level, int name, int otherwise) {
   return ::getsockopt(fd, level, name, &value, &size) == 0 ? value : otherwise;
 }
 
-// Minimum backlog for listen(2). Connections in that backlog have sent nothing yet. The Acceptor
-// accepts them quickly, and PendingSetups decides which of them stay.
+// Minimum backlog for listen(2). The Acceptor quickly accepts the connections in that backlog, and
+// PendingSetups then decides which of them to keep.
 constexpr int kTcpBacklog = 1024;
 
 std::string text(int family, const void* octets) {
@@ -81,7 +81,8 @@ Address peer_address(int fd) {
   return to_address(address);
 }
 
-// A UDP socket can be bound to the peer's address only if the address is one of this host.
+// Tries to bind a UDP socket to the peer's address, which succeeds only if the address belongs to
+// this host.
 bool is_local(const Address& peer, const Address& own) {
   if (peer.host == own.host) return true;
   boost::system::error_code not_numeric;
@@ -125,14 +126,14 @@ std::expected<UniqueFd, std::error_code> open_tcp_socket(int family) {
 }
 
 // How to reserve a port on Linux. A bind without SO_REUSEADDR succeeds only if no socket has the
-// port. If it fails, a second bind with SO_REUSEADDR succeeds if all sockets of the port have that
-// option too and none of them listens, as is the case for former connections. Clearing the option
-// afterwards keeps other sockets from binding the port, because the kernel compares the options of
-// both sockets at each bind. Sockets that connect from this port use SO_REUSEPORT, which no other
-// program sets by chance.
+// port. If it fails, try again with SO_REUSEADDR. This bind succeeds if all sockets of the port
+// have that option too and none of them listens, which is true of former connections. Afterwards
+// the option is cleared again, which keeps other sockets from binding the port, because at each
+// bind the kernel compares the options of both sockets. A socket that connects from this port uses
+// SO_REUSEPORT, which no other program sets by chance.
 //
-// The first bind of a port must not have SO_REUSEADDR: the kernel would record that the port has
-// been shared since the first bind, and not compare the options of its sockets any more.
+// The first bind of a port must not have SO_REUSEADDR: if it had, the kernel would record that the
+// port is shared, and would no longer compare the options of its sockets.
 namespace {
 
 bool bind_alone(int fd, const SocketAddress& at, Sharing sharing) {
@@ -160,8 +161,8 @@ std::expected<UniqueFd, std::error_code> open_bound(const SocketAddress& at, boo
 }
 
 std::error_code start_listening(int fd, int backlog) {
-  // Accepted connections inherit SO_REUSEADDR, so that the next listener can bind the port although
-  // they have it.
+  // Accepted connections inherit SO_REUSEADDR. So the next listener can bind the port while these
+  // connections still use it.
   if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 0) &&
       ::listen(fd, std::max(backlog, kTcpBacklog)) == 0) {
     return {};
@@ -173,8 +174,8 @@ std::error_code start_listening(int fd, int backlog) {
 
 std::error_code bind_to_connect(int fd, const SocketAddress& from) {
   const bool any_port = to_address(from).port == 0;
-  // With IP_BIND_ADDRESS_NO_PORT the kernel chooses the port when the peer is known, so that one
-  // port can be used for connections to many peers.
+  // With IP_BIND_ADDRESS_NO_PORT, the kernel chooses the port when the peer is known. So it can use
+  // one port for connections to several peers.
   if (any_port) set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   if (!any_port && !set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1)) return last_error();
   if (!bind_alone(fd, from, Sharing::kWithFormer)) return last_error();

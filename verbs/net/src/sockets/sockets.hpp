@@ -27,7 +27,8 @@ struct SocketAddress {
 };
 SocketAddress to_socket_address(const boost::asio::ip::tcp::endpoint& endpoint);
 
-/// These functions return a numeric host and port. IPv4 addresses mapped into IPv6 become IPv4.
+/// Each of the next three functions returns a numeric host and a port. IPv4 addresses mapped into
+/// IPv6 become IPv4.
 Address to_address(const SocketAddress& address);
 Address local_address(int fd);
 Address peer_address(int fd);
@@ -43,20 +44,20 @@ std::expected<UniqueFd, std::error_code> open_tcp_socket(int family);
 /// Which other sockets may share a port.
 enum class Sharing : std::uint8_t {
   kNever,
-  kWithFormer,  ///< connections, in TIME_WAIT or open, whose listener is closed
+  kWithFormer,  ///< connections, open or in TIME_WAIT, whose listener is closed
 };
-/// Opens a socket that reserves its port, see BoundSocket. `dual_stack`: an IPv6 socket accepts
+/// Opens a socket that reserves its port, see BoundSocket. If `dual_stack`, an IPv6 socket accepts
 /// IPv4 as well.
 std::expected<UniqueFd, std::error_code> open_bound(const SocketAddress& at, bool dual_stack,
                                                     Sharing sharing);
 /// Listens on a socket of open_bound(). On failure the socket remains unchanged.
 std::error_code start_listening(int fd, int backlog);
-/// Binds a socket that will connect, also to a port that a socket of open_bound() reserves.
+/// Binds a socket that will connect. A socket of open_bound() may have reserved the port.
 std::error_code bind_to_connect(int fd, const SocketAddress& from);
 /// Makes a connected socket non-blocking and sets TCP_NODELAY.
 std::error_code prepare_connected(int fd);
-/// Sets the congestion control of a socket; that of a listener applies to connections that it
-/// accepts afterwards. An empty name changes nothing.
+/// Sets the congestion control of a socket. The connections that a listener accepts inherit its
+/// congestion control. An empty name changes nothing.
 std::error_code set_congestion(int fd, const std::string& name);
 /// Returns whether `fd` is a connected TCP socket.
 bool is_connected_tcp(int fd);
@@ -64,23 +65,23 @@ bool is_connected_tcp(int fd);
 std::size_t effective_mss(int fd);
 /// Returns the socket's SO_ERROR, which says how a non-blocking connect ended.
 std::error_code pending_error(int fd);
-/// Returns whether the socket buffer has room worth a send, as poll(2) sees it. Does not wait.
+/// Returns whether poll(2) reports that the socket buffer has room to send. Does not wait.
 bool writable(int fd);
 /// Returns whether the peer has reset the connection or TCP has given up. Octets that arrived
 /// before may still be unread.
 bool is_broken(int fd);
-/// Returns when there are octets or a FIN to read, or after `limit`.
+/// Waits until there are octets or a FIN to read, for at most `limit`.
 void await_octets(int fd, std::chrono::milliseconds limit);
 /// Returns whether the peer has closed the connection or it has been reset. Octets that arrived
 /// before may still be unread.
 bool is_closed(int fd);
-/// Returns how long ago the peer's TCP last acknowledged something. If the peer has nothing to
-/// acknowledge, returns 0 and enables keepalive probes each second; the connection then fails if
-/// the peer does not answer them.
+/// Returns the time since the peer's TCP last sent an acknowledgement. If there are no octets for
+/// the peer to acknowledge, returns 0 and enables keepalive probes each second. The connection then
+/// fails if the peer does not answer these probes.
 std::chrono::milliseconds silent_for(int fd);
-/// Returns whether `fd` is one of the highest `reserve` numbers that the process may use, or of the
-/// highest quarter if that is smaller. The kernel assigns the lowest free number, so a number that
-/// high means that few descriptors are left.
+/// Returns whether `fd` is one of the highest `reserve` numbers that the process may use, or one of
+/// the highest quarter if that is fewer. The kernel assigns the lowest free number, so such a high
+/// number means that few descriptors are free.
 bool is_reserved(int fd, std::size_t reserve);
 /// Makes close(2) of the socket reset the connection.
 void reset_on_close(int fd);

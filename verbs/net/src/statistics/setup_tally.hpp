@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SetupTally: counts the outcomes of the set-ups that this end began, or of those that peers began.
+// SetupTally: counts the outcomes of the active set-ups, or of the passive set-ups, of an Rnic.
 // Thread-safe, without a lock.
 #pragma once
 
@@ -17,8 +17,8 @@ class SetupTally {
   void established() { add(established_); }
   void failed(SetupFailure why) { add(failed_[static_cast<std::size_t>(why)]); }
 
-  /// Returns the counts. The set-ups that are over never outnumber those begun, because `begun` is
-  /// read last.
+  /// Returns the counts. Reads `begun` last, so that it is never less than the sum of the other
+  /// counts.
   SetupStatistics read() const {
     SetupStatistics out;
     out.established = established_.load();
@@ -44,7 +44,7 @@ class CountedSetup {
   CountedSetup(const CountedSetup&) = delete;
   CountedSetup& operator=(const CountedSetup&) = delete;
 
-  /// Sets the reason for which the set-up is going to fail. Only the first call has an effect.
+  /// Sets the reason why the set-up is going to fail. Only the first call has an effect.
   void blame(SetupFailure why) {
     if (!blame_) blame_ = why;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sums of statistics.
+// Statistics: addition, and the names of SetupFailure.
 #include "iwarp/net/statistics.hpp"
 
 #include <algorithm>

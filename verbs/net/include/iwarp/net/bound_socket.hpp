@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // BoundSocket: reserves a TCP port before it is known whether the application will listen on it or
 // connect from it. While a BoundSocket exists, other programs cannot bind its port, with or without
-// SO_REUSEADDR. Only sockets of the same user with SO_REUSEPORT can, which this library uses to
-// connect from the port (ConnectOptions::local). A port can be reserved even if former connections
-// of it are in TIME_WAIT or still open.
+// SO_REUSEADDR. The exception is a socket of the same user with SO_REUSEPORT; this library uses
+// such sockets to connect from the port (ConnectOptions::local). A port can be reserved even if
+// former connections of the port are in TIME_WAIT or still open.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class BoundSocket {
   BoundSocket& operator=(BoundSocket&& o) noexcept;
   ~BoundSocket();
 
-  /// Returns the numeric address, with the port that was bound.
+  /// Returns the numeric address and the port to which the socket is bound.
   const Address& local() const { return local_; }
   /// Returns the descriptor, which the object owns.
   int fd() const { return fd_; }
@@ -44,10 +44,10 @@ struct PortRange {
 };
 
 /// Binds a TCP socket to an address of this machine; an empty host means all addresses. Port 0
-/// means the lowest free port of `range`, or without a range a port that the system chooses. Blocks
-/// while a name is resolved. Fails with `Errc::kAddressInUse`, `Errc::kAddressInvalid` (unknown
-/// host) or the system's error, for example EADDRNOTAVAIL if the address belongs to another
-/// machine, or EACCES.
+/// means the lowest free port of `range`, or, without a range, a port that the system chooses.
+/// Blocks while the host name is resolved. Fails with `Errc::kAddressInUse`,
+/// `Errc::kAddressInvalid` (unknown host) or the system's error, for example EADDRNOTAVAIL if the
+/// address belongs to another machine, or EACCES.
 std::expected<BoundSocket, std::error_code> bind_tcp(const Address& at, PortRange range = {});
 
 }  // namespace iwarp::net

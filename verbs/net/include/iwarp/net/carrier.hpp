@@ -15,7 +15,7 @@
 
 namespace iwarp::net {
 
-/// The connected TCP socket that a carrier uses. Calls do not block and raise no SIGPIPE.
+/// The connected TCP socket that a carrier uses. Its functions neither block nor raise SIGPIPE.
 class CarrierSocket {
  public:
   /// Does not own `fd`.
@@ -31,7 +31,7 @@ class CarrierSocket {
 
 /// Why a carrier failed.
 struct CarrierFailure {
-  std::string why;  ///< a sentence of printable characters
+  std::string why;  ///< the reason, as a sentence of printable characters
   /// Whether TCP was closed without a close message of the carrier, so that a retry may succeed.
   bool cut_short = false;
 };
@@ -41,27 +41,27 @@ struct CarrierFailure {
 class Carrier {
  public:
   virtual ~Carrier() = default;
-  /// Accepts octets of `plan`, in order, and returns their number, as sendmsg(2) does. Does not use
-  /// the memory of the accepted octets afterwards. Also sends pending output. Returns 0 if nothing
-  /// can be sent before the peer's next octets have been received.
+  /// Accepts octets of `plan`, in order, and returns the number accepted, as sendmsg(2) does. Does
+  /// not use the memory of the accepted octets after the call. Also sends pending output. Returns 0
+  /// if the carrier must receive octets from the peer before it can send.
   virtual ssize_t send(std::span<const iovec> plan) = 0;
   /// Receives as recvmsg(2) does. Returns fewer octets than `plan` has room for only if no more are
   /// available. Returns 0 if the peer has closed its half of the carrier. Fails with ECONNRESET if
   /// the peer has closed TCP without closing the carrier.
   virtual ssize_t receive(std::span<const iovec> plan) = 0;
-  /// Returns whether accepted octets have not been sent yet. If so, call send(), with an empty plan
-  /// if necessary, when the socket is writable.
+  /// Returns whether octets that send() accepted still have to be sent. If so, call send(), with an
+  /// empty plan if necessary, when the socket is writable.
   virtual bool holds_output() const = 0;
   /// Returns whether receive() has a result even if the socket has no input.
   virtual bool holds_input() const = 0;
   /// Half-closes the connection after pending output has been sent; idempotent.
   virtual void close() = 0;
-  /// Returns the pending output, so that another object can send it, and forgets it.
+  /// Removes and returns the pending output, so that another object can send it.
   virtual std::vector<std::byte> take_output() = 0;
   /// Returns why the carrier failed, or null if it has not. Valid while the carrier exists.
   virtual const CarrierFailure* failure() const = 0;
-  /// Returns the identity that the peer has proven, and how it has proven it, as text. Empty until
-  /// then.
+  /// Returns a text that says which identity the peer has proven, and how. The text is empty until
+  /// the peer has proven one.
   virtual std::string peer_identity() const = 0;
 };
 
@@ -69,8 +69,8 @@ class Carrier {
 class CarrierFactory {
  public:
   virtual ~CarrierFactory() = default;
-  /// Makes the carrier of a connected socket, which the carrier does not own. `host`: host to which
-  /// the application connects; empty for a responder. Returns null if memory runs out.
+  /// Makes the carrier of a connected socket, which the carrier does not own. `host` is the host to
+  /// which the application connects; empty for a responder. Returns null if memory runs out.
   /// Thread-safe.
   virtual std::unique_ptr<Carrier> make(CarrierSocket socket, const std::string& host) const = 0;
 };

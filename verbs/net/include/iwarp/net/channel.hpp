@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channel: a queue of events with a descriptor that is readable while it is not empty, so that an
-// application can sleep in poll(2) on it and its own descriptors.
+// Channel: a queue of events with a descriptor that is readable while the queue is not empty. An
+// application can sleep in poll(2) on that descriptor together with its own.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,8 @@ namespace iwarp::net {
 template <typename T>
 class Channel {
  public:
-  /// A list of one event, so that queueing the event needs no memory.
+  /// A list that holds one event. push_made() moves the event to the queue without allocating
+  /// memory.
   using Made = std::list<T>;
 
   /// Returns the descriptor, which is readable while events are queued. The channel owns it.
@@ -42,7 +43,8 @@ class Channel {
       if (!event_.wait(left)) return poll();
     }
   }
-  /// Appends an event. Throws std::bad_alloc if memory runs out, except for a reserve()d event.
+  /// Appends an event. Throws std::bad_alloc if memory runs out, unless reserve() has reserved
+  /// memory for the event.
   void push(T value) {
     const std::lock_guard lock(mutex_);
     if (spare_.empty()) {
@@ -69,8 +71,8 @@ class Channel {
     }
     while (!all.empty()) other.push_made(all);
   }
-  /// Reserves memory for one more event, until unreserve(). For events whose loss could not be
-  /// reported. Throws std::bad_alloc if memory runs out.
+  /// Reserves memory for one more event, until unreserve(). Call for an event that must not be lost
+  /// because its loss could not be reported. Throws std::bad_alloc if memory runs out.
   void reserve() {
     const std::lock_guard lock(mutex_);
     spare_.emplace_back();
@@ -88,8 +90,8 @@ class Channel {
     const std::lock_guard lock(mutex_);
     return static_cast<std::size_t>(std::count_if(queue_.begin(), queue_.end(), counts));
   }
-  /// Removes the queued events for which `gone` returns true, because their object is being
-  /// destroyed.
+  /// Removes the queued events for which `gone` returns true. Call before the object of these
+  /// events is destroyed.
   template <typename Predicate>
   void remove(Predicate gone) {
     const std::lock_guard lock(mutex_);
@@ -146,7 +148,7 @@ class Channel {
   std::list<T> spare_;
   std::size_t reserved_ = 0;
   bool attended_ = false;
-  std::size_t untold_ = 0;  ///< queued events that the descriptor does not count
+  std::size_t untold_ = 0;  ///< number of queued events that `event_` does not count
   EventFd event_;
 };
 

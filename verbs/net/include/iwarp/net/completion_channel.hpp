@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompletionChannel: where an application sleeps until a completion queue notifies it (verbs draft
-// section 8.2).
+// CompletionChannel: an application sleeps on it until a completion queue has a completion (verbs
+// draft section 8.2).
 #pragma once
 
 #include <chrono>
@@ -13,13 +13,13 @@
 
 namespace iwarp::net {
 
-/// A channel whose events are the armed completion queues that have a completion. Thread-safe. Must
-/// outlive its queues.
+/// A channel of events, each of which names an armed completion queue that has a completion.
+/// Thread-safe. The channel must outlive its queues.
 ///
 /// While an application receives events in quick succession, the sockets of its connections wake it
-/// directly, through fd() or in wait(), and poll() or wait() drives the connections. Otherwise a
-/// worker thread has to wake up first in order to wake the application. When events become rare,
-/// the workers drive the connections again.
+/// directly, through fd() or in wait(), and poll() or wait() drives the connections. That saves the
+/// time in which a worker thread would first wake up and then wake the application. When events
+/// become rare, the workers drive the connections again.
 class CompletionChannel {
  public:
   /// Throws std::system_error if no descriptor is available.
@@ -31,8 +31,9 @@ class CompletionChannel {
   /// Returns a descriptor for poll(2) or epoll(7), which is readable while poll() has an event. The
   /// channel owns it. Setting O_NONBLOCK on it has no effect.
   int fd() const;
-  /// Returns the queue of the next event, or nullopt if there is no event. If fd() was readable
-  /// there is an event, unless another thread has taken it; the queue may turn out to be empty.
+  /// Returns the queue of the next event, or nullopt if there is no event. If fd() was readable,
+  /// there is an event unless another thread has taken it. The returned queue may turn out to be
+  /// empty.
   std::optional<verbs::CompletionQueue*> poll();
   /// Does the same as poll(), but blocks until there is an event or `timeout` has passed. A
   /// negative `timeout` means no limit.
@@ -42,7 +43,7 @@ class CompletionChannel {
   std::expected<verbs::CompletionQueue*, std::error_code> wait_interruptible();
 
   struct Impl;
-  /// For the Rnic, which adds the connections that feed the queues.
+  /// Returns the implementation. For the Rnic, which adds the connections that feed the queues.
   Impl& impl() { return *impl_; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramQp: a datagram queue pair (UD) with its UDP port. The low 16 bits of its number are the
-// port.
+// DatagramQp: a datagram queue pair (UD) with its UDP port. The low 16 bits of the queue pair's
+// number are that port.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class Rnic;
 
 /// Options of a datagram queue pair.
 struct DatagramQpOptions {
-  verbs::DatagramQpInit init;  ///< num, pd and instance are filled in by the Rnic
+  verbs::DatagramQpInit init;  ///< the Rnic fills in num, pd and instance
   PortRange ports;             ///< UDP ports to choose from; with {0, 0} the system chooses
   std::shared_ptr<verbs::DatagramTap> tap;  ///< observes the datagrams; may be null
 };
@@ -32,31 +32,31 @@ class DatagramQp {
   DatagramQp(const DatagramQp&) = delete;
   DatagramQp& operator=(const DatagramQp&) = delete;
 
-  verbs::QpNum num() const;            ///< returns its number, which has 24 bits
-  verbs::DatagramState state() const;  ///< returns its state at this moment
+  verbs::QpNum num() const;            ///< returns the number of the queue pair, which has 24 bits
+  verbs::DatagramState state() const;  ///< returns the current state
   /// Returns whether a request has failed; see verbs::DatagramQueuePair::send_failed().
   bool send_failed() const;
-  /// Moves to another state, see verbs::DatagramQueuePair::set_state(). Fails with
+  /// Moves the queue pair to another state, see verbs::DatagramQueuePair::set_state(). Fails with
   /// `Errc::kWrongState` if verbs::kDatagramEdges has no such edge.
   std::error_code set_state(verbs::DatagramState state);
   /// Sets the Q_Key that datagrams to this queue pair must carry. Initially 0.
   void set_q_key(std::uint32_t q_key);
-  /// Posts requests in order until one of them is refused, and sets `posted` to the number posted.
-  /// Sends up to 16 datagrams by one system call. Fails as verbs::DatagramQueuePair::post_send()
-  /// does.
+  /// Posts requests in order until one of them is refused, and sets `posted` to the number of
+  /// requests posted. Sends up to 16 datagrams with one system call. Fails as
+  /// verbs::DatagramQueuePair::post_send() does.
   std::error_code post_send(std::span<const verbs::DatagramWr> wrs, std::size_t& posted);
   /// Posts all requests, or none if any of them is refused. Fails as post_send() does.
   std::error_code post_all(std::span<const verbs::DatagramWr> wrs);
   /// Posts a receive. Fails as verbs::DatagramQueuePair::post_recv() does.
   std::error_code post_recv(const verbs::RecvWr& wr);
   /// Joins a multicast group on each of `interfaces` (indices; 0 for the interface that the routing
-  /// table selects), in addition to those on which it has joined the group before. Counts
-  /// interfaces on which that fails in DatagramCounters::unjoined. Fails if it fails on all of
-  /// them, with the system's error, or with `Errc::kLimitReached` for too many groups. Fails with
-  /// `Errc::kInvalidArgument` if the address is not a group.
+  /// table selects). Stays joined on the interfaces of earlier calls. DatagramCounters::unjoined
+  /// counts the interfaces on which joining fails. If joining fails on all of them, attach() fails
+  /// with the system's error, or with `Errc::kLimitReached` if there are too many groups. Fails
+  /// with `Errc::kInvalidArgument` if `group` is not a multicast address.
   std::error_code attach(const verbs::IpAddress& group, std::span<const unsigned> interfaces);
-  /// Leaves a multicast group on all interfaces. Fails with `Errc::kInvalidArgument` if the address
-  /// is not a group, or if the queue pair is not attached to the group.
+  /// Leaves a multicast group on all interfaces. Fails with `Errc::kInvalidArgument` if `group` is
+  /// not a multicast address, or if the queue pair is not attached to it.
   std::error_code detach(const verbs::IpAddress& group);
   /// Returns the counters.
   verbs::DatagramCounters counters() const;

@@ -14,11 +14,12 @@ class EventFd {
   ~EventFd();
   EventFd(const EventFd&) = delete;
   EventFd& operator=(const EventFd&) = delete;
-  /// Returns the descriptor, which is readable while the count is not 0. The object owns it.
+  /// Returns the descriptor, which is readable while the count is not 0. The EventFd owns the
+  /// descriptor.
   int fd() const { return fd_; }
   /// Adds 1 to the count.
   void signal();
-  /// Subtracts 1 from the count. Returns false if it is 0.
+  /// Subtracts 1 from the count. Returns false if the count is 0.
   bool take();
   /// Blocks until the count is not 0. Returns false if `timeout` has passed; a negative `timeout`
   /// means no limit. Continues to wait after signals, and while the kernel is out of memory.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles: own the objects of an Rnic for an application. Destroying a handle destroys its object,
-// which must happen before the Rnic is destroyed.
+// Handles: each handle owns one object of an Rnic. Destroying the handle destroys the object. The
+// application must destroy all handles before the Rnic.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +27,14 @@ using verbs::SharedReceiveQueue;
 class Rnic;
 
 /// Protection domain: the queue pairs, regions, windows and SRQs of one domain cannot access those
-/// of another domain. Must outlive these objects. [VRB-1]
+/// of another domain. A domain must outlive its objects. [VRB-1]
 class ProtectionDomain {
  public:
   ProtectionDomain(Rnic& rnic, verbs::PdId id) : rnic_(rnic), id_(id) {}
   ~ProtectionDomain();
   ProtectionDomain(const ProtectionDomain&) = delete;
   ProtectionDomain& operator=(const ProtectionDomain&) = delete;
-  /// Returns the number of the domain, as QueuePair::pd() does.
+  /// Returns the number of the domain. QueuePair::pd() returns the same number.
   verbs::PdId id() const { return id_; }
 
  private:
@@ -44,23 +44,24 @@ class ProtectionDomain {
 
 /// Options of Rnic::register_memory().
 struct MemoryOptions {
-  /// Restricts the memory to the peer of one queue pair; if null, to peers of the domain. [DDP-87]
+  /// The only queue pair whose peer may access the memory; null: every queue pair of the domain.
+  /// [DDP-87]
   const QueuePair* only_for = nullptr;
-  /// TO of the first byte, which is also its address in an Sge, instead of the virtual address. The
-  /// region must end below 2^64. Not allowed together with Access::kZeroBased.
+  /// TO of the first byte, and its address in an Sge; without a value, both are the virtual
+  /// address. The region must end below 2^64. Not allowed together with Access::kZeroBased.
   std::optional<std::uint64_t> iova;
 };
 
-/// A region, fast-register region or window. Movable; empty when default-constructed, moved from or
-/// deregistered. Not thread-safe.
+/// A region, fast-register region or window. Movable. Empty after default construction, after a
+/// move from it, or after deregister(). Not thread-safe.
 class Memory {
  public:
   Memory() = default;
   Memory(Rnic* rnic, verbs::Region* region) : rnic_(rnic), region_(region) {}
   Memory(Memory&& o) noexcept;
   Memory& operator=(Memory&& o) noexcept;
-  /// Does the same as deregister(), but a region with bound windows stays registered until the Rnic
-  /// is destroyed.
+  /// Deregisters the memory, except that a region with bound windows stays registered until the
+  /// Rnic is destroyed.
   ~Memory();
 
   /// Returns the STag, which is both lkey and rkey.
@@ -68,19 +69,20 @@ class Memory {
   /// Return the address of the first byte, and the length in bytes.
   std::byte* address() const;
   std::uint64_t length() const;
-  /// Returns the TO of `at`, an address inside the region. Advertise the TO to a peer.
+  /// Returns the TO of the byte at `at`, which must be inside the region. A peer needs the TO to
+  /// access that byte.
   std::uint64_t to(const std::byte* at) const;
   /// Returns whether the memory is registered and its STag can be used.
   bool valid() const;
-  /// Changes the rights and the domain of a region, which keeps its STag. Returns when no access
-  /// that the new rights or domain forbid is in progress: ends the connection of a peer, or of a
-  /// request of the former domain, that is just making one.
-  /// Fails with `Errc::kInvalidArgument` if the memory is not mapped, or not writable although
-  /// `access` needs it, and with `Errc::kBusy` while windows are bound to it.
+  /// Changes the rights and the domain of a region, which keeps its STag. Returns when no access is
+  /// in progress that the new rights or domain forbid: if a peer, or a request of the former
+  /// domain, is making such an access, change() ends its connection. Fails with
+  /// `Errc::kInvalidArgument` if the memory is not mapped, or not writable although `access` needs
+  /// it, and with `Errc::kBusy` while windows are bound to it.
   std::error_code change(const ProtectionDomain& pd, Access access);
-  /// Deregisters the memory. Ends a connection that is just using it, and returns when it cannot be
-  /// accessed any more. Does nothing if empty. Fails with `Errc::kBusy` while windows are bound to
-  /// the memory.
+  /// Deregisters the memory. Ends each connection that is using the memory at that moment, and
+  /// returns when no connection can access the memory any more. Does nothing if this object is
+  /// empty. Fails with `Errc::kBusy` while windows are bound to the memory.
   std::error_code deregister();
 
  private:
@@ -92,8 +94,8 @@ class Memory {
 struct QpDeleter {
   Rnic* rnic = nullptr;
   /// Closes the connection, flushes all requests, and waits for the thread that drives the
-  /// connection. Messages sent completely still arrive. Resets the connection only if a message has
-  /// been sent in part.
+  /// connection. Messages that were sent completely still arrive. Resets the connection only if
+  /// some octets of a message have been sent and others have not.
   void operator()(QueuePair* qp) const;
 };
 /// Destroys completion queues.

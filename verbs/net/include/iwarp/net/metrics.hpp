@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MetricsServer: serves the statistics of an application over HTTP in Prometheus' text format
-// (version 0.0.4), to clients on this machine or to this user only. Clients can only read.
+// (version 0.0.4), either to clients on this machine, or to clients of this user through a Unix
+// socket. Clients can read the statistics and nothing else.
 #pragma once
 
 #include <expected>
@@ -18,7 +19,7 @@ namespace iwarp::net {
 /// The address of a metrics server: a port on a loopback address, or a Unix socket.
 struct MetricsAddress {
   Address tcp;       ///< numeric loopback address; used if `path` is empty
-  std::string path;  ///< path of the Unix socket
+  std::string path;  ///< path of the Unix socket; empty if `tcp` is used
 };
 
 /// Parses "PORT" (on 127.0.0.1), "ADDR:PORT" with a numeric loopback address, or "unix:PATH", in
@@ -36,12 +37,12 @@ class MetricsServer {
  public:
   /// Starts a server. A Unix socket has mode 0600 and replaces a socket of this user at the same
   /// path on which no process listens. Fails with `std::errc::address_in_use` if the path or the
-  /// port is taken, or as listen_unix() and bind_tcp() do.
+  /// port is taken, or with the errors of listen_unix() and bind_tcp().
   static Expected<std::unique_ptr<MetricsServer>> open(const MetricsAddress& at);
   /// Stops the server and removes its Unix socket.
   ~MetricsServer();
 
-  /// Returns the address, with the port that was bound.
+  /// Returns the address of the server, with the port to which it is bound.
   const MetricsAddress& address() const;
   /// Removes the Unix socket, for a process that exits without destroying the server.
   void unlink() const noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rnic: the software RDMA device. Makes all objects and enforces their limits (it is the resource
-// manager of RFC 5042 section 3), runs the worker threads that serve passive targets, and connects.
+// Rnic: the software RDMA device. It makes all objects and enforces their limits (as the resource
+// manager of RFC 5042 section 3). It runs the worker threads, which drive connections while the
+// application does not. It connects and listens.
 #pragma once
 
 #include <chrono>
@@ -31,57 +32,59 @@ using Expected = std::expected<T, std::error_code>;
 /// Options of a device. The limits bound what applications and peers can make the device allocate.
 struct RnicOptions {
   unsigned workers = 1;  ///< worker threads, at least 1; each connection belongs to one
-  /// How long an idle worker busy-polls before it blocks; 0 means that it blocks at once.
-  /// Busy-polling saves wake-up time if processors are idle, and costs throughput otherwise.
+  /// How long an idle worker busy-polls before it blocks; 0 means that it blocks at once. If
+  /// processors are idle, busy-polling saves the time to wake up; otherwise it costs throughput.
   std::chrono::microseconds busy_poll{0};
-  std::size_t max_pds = 4096;       ///< protection domains
-  std::size_t max_regions = 65536;  ///< regions and windows
-  std::size_t max_qps = 16384;      ///< queue pairs
-  std::size_t max_cqs = 16384;      ///< completion queues
-  std::size_t max_srqs = 4096;      ///< shared receive queues
-  std::size_t max_cqe = 1 << 20;    ///< entries of one completion queue
-  std::size_t max_wr = 32768;       ///< entries of one send or receive queue
-  /// Limits of half-open inbound connections, whose TCP is accepted and whose MPA startup is not
-  /// finished. [SCTP-4] This one limits all of them; the next two limit those that wait for the
-  /// Request or RTR of a peer on another host, per source address (IPv6: /64) and per port. To
-  /// admit a new connection, the device resets the oldest one whose Request or RTR has not arrived;
-  /// if there is none, it resets the new one.
+  std::size_t max_pds = 4096;       ///< maximum number of protection domains
+  std::size_t max_regions = 65536;  ///< maximum number of regions and windows
+  std::size_t max_qps = 16384;      ///< maximum number of queue pairs
+  std::size_t max_cqs = 16384;      ///< maximum number of completion queues
+  std::size_t max_srqs = 4096;      ///< maximum number of shared receive queues
+  std::size_t max_cqe = 1 << 20;    ///< maximum number of entries of one completion queue
+  std::size_t max_wr = 32768;       ///< maximum number of entries of one send or receive queue
+  /// Maximum number of half-open inbound connections, whose TCP is accepted and whose MPA startup
+  /// is not finished. [SCTP-4] The next two fields limit the number of half-open connections that
+  /// wait for the Request or RTR of a peer on another host. At each limit the device resets the
+  /// oldest half-open connection whose Request or RTR has not arrived; if there is none, it resets
+  /// the new connection.
   std::size_t max_pending_connects = 4096;
-  std::size_t max_pending_per_source = 2048;    ///< see max_pending_connects
-  std::size_t max_pending_per_listener = 3072;  ///< see max_pending_connects
-  /// Number of descriptors that inbound set-ups must not use, so that the application can; at most
-  /// a quarter of RLIMIT_NOFILE.
+  std::size_t max_pending_per_source =
+      2048;  ///< half-open connections per source address (IPv6: /64)
+  std::size_t max_pending_per_listener = 3072;  ///< half-open connections per listening port
+  /// Number of descriptors that inbound set-ups keep free for the application; at most a quarter of
+  /// RLIMIT_NOFILE.
   std::size_t reserved_descriptors = 128;
   /// If true, an access to registered memory that has been unmapped, protected or truncated ends
-  /// the connection and not the process. The first registration installs a handler for SIGSEGV and
-  /// SIGBUS, which passes all other faults to the previous handler.
+  /// the connection instead of the process. The first registration installs a handler for SIGSEGV
+  /// and SIGBUS, which passes all other faults to the previous handler.
   bool catch_faults = true;
-  /// Called, by any thread, with one line of text about each connection that ends because of such
-  /// an access; must not call the Rnic. If null, the line goes to standard error.
+  /// Called, by any thread, with one line of text about each connection that ends because its
+  /// registered memory cannot be accessed. The function must not call the Rnic. If null, the line
+  /// goes to standard error.
   void (*warn)(const char* line) = nullptr;
 };
 
-/// A software RDMA device. Thread-safe. The objects that it makes must be destroyed before it.
-/// Every function that returns a std::error_code or an Expected may also fail with
+/// A software RDMA device. Thread-safe. All objects that an Rnic has made must be destroyed before
+/// it. Every function that returns a std::error_code or an Expected may also fail with
 /// std::errc::not_enough_memory.
 class Rnic {
  public:
   /// Opens a device and starts its workers. Fails with `Errc::kInvalidArgument` if there are no
   /// workers, or with the system's error if threads or descriptors are not available.
   static Expected<std::unique_ptr<Rnic>> open(const RnicOptions& options = {});
-  /// Aborts the connections that exist and joins the workers.
+  /// Aborts all connections and joins the workers.
   ~Rnic();
 
   /// Makes a protection domain. Fails with `Errc::kLimitReached`.
   Expected<std::unique_ptr<ProtectionDomain>> alloc_pd();
   /// Registers memory, which must stay mapped until it is deregistered. Fails with
-  /// `Errc::kInvalidArgument` if it is empty, not mapped, not writable although `access` requires
-  /// that, or does not fit MemoryOptions::iova; `Errc::kWrongPd` if `only_for` belongs to another
-  /// domain; or `Errc::kLimitReached`. [RDMAP-123]
+  /// `Errc::kInvalidArgument` if the memory is empty, not mapped, not writable although `access`
+  /// requires it, or does not fit MemoryOptions::iova; `Errc::kWrongPd` if `only_for` belongs to
+  /// another domain; or `Errc::kLimitReached`. [RDMAP-123]
   Expected<Memory> register_memory(ProtectionDomain& pd, std::span<std::byte> octets, Access access,
                                    const MemoryOptions& options = {});
-  /// Registers memory that is only read. Fails as above, and with `Errc::kInvalidArgument` if
-  /// `access` has a right to write.
+  /// Registers memory that is only read. Fails with the errors of the other overload, and with
+  /// `Errc::kInvalidArgument` if `access` includes a right to write.
   Expected<Memory> register_memory(ProtectionDomain& pd, std::span<const std::byte> octets,
                                    Access access, const MemoryOptions& options = {});
   /// Makes a region that is invalid until a kFastRegister request. Fails with
@@ -97,58 +100,61 @@ class Rnic {
   /// `Errc::kInvalidArgument` if `capacity` is 0 or above max_cqe, or `Errc::kLimitReached`.
   Expected<CqHandle> create_cq(std::size_t capacity, CompletionChannel* channel = nullptr);
   /// Makes a completion queue that calls `notify` once per arm(), without locks held, in the thread
-  /// that completed a request. `notify` must not wait. Fails as above.
+  /// that completed a request. `notify` must not wait. Fails with the errors of the other
+  /// create_cq().
   Expected<CqHandle> create_cq(std::size_t capacity, std::function<void(CompletionQueue&)> notify);
-  /// Makes a shared receive queue. Fails with `Errc::kInvalidArgument` if max_wr is 0 or above the
-  /// device's, or max_sge above 16; or `Errc::kLimitReached`.
+  /// Makes a shared receive queue. Fails with `Errc::kInvalidArgument` if limits.max_wr is 0 or
+  /// above RnicOptions::max_wr, or if limits.max_sge is above 16; or with `Errc::kLimitReached`.
   Expected<SrqHandle> create_srq(ProtectionDomain& pd, const SharedReceiveQueue::Limits& limits);
-  /// Makes a queue pair in Idle; sets init.pd. Its SRQ may belong to another domain. Fails with
-  /// `Errc::kInvalidArgument` if a limit is above the device's or that of QpLimits, a completion
-  /// queue is null or of another device, or init.num is in use or has more than 24 bits; or with
-  /// `Errc::kLimitReached`.
+  /// Makes a queue pair in Idle, and sets init.pd. The SRQ may belong to another domain. Fails with
+  /// `Errc::kInvalidArgument` if a limit is above that of the device or of QpLimits, if a
+  /// completion queue is null or belongs to another device, or if init.num is in use or has more
+  /// than 24 bits. Fails with `Errc::kLimitReached` if there are max_qps queue pairs.
   Expected<QpHandle> create_qp(ProtectionDomain& pd, verbs::QpInit init);
   /// Makes the sending end of a connection of the queue pair `of` with itself. The new queue pair
-  /// has the number, domain and queues of `of`. Requests posted to it complete as if posted to
-  /// `of`; it has no receives and grants the peer no rights. Destroy it before `of`. Fails with
-  /// `Errc::kLimitReached`.
+  /// has the number, domain and queues of `of`. A request posted to the new queue pair completes as
+  /// if it had been posted to `of`. The new queue pair has no receives and grants the peer no
+  /// rights. Destroy it before `of`. Fails with `Errc::kLimitReached`.
   Expected<QpHandle> create_other_end(const QueuePair& of);
-  /// Makes a datagram queue pair. Fails with `Errc::kInvalidArgument` if a limit is above the
-  /// device's, or a completion queue is null or of another device; `Errc::kLimitReached`; or the
-  /// system's error if no UDP port can be bound.
+  /// Makes a datagram queue pair. Fails with `Errc::kInvalidArgument` if a limit is above that of
+  /// the device, or if a completion queue is null or belongs to another device; with
+  /// `Errc::kLimitReached`; or with the system's error if no UDP port can be bound.
   Expected<std::unique_ptr<DatagramQp>> create_datagram_qp(ProtectionDomain& pd,
                                                            const DatagramQpOptions& options);
 
   // Connections ---------------------------------------------------------------------------------
   /// Starts to connect; the outcome is an event on `channel`: kEstablished, kRejected or
-  /// kConnectFailed. Fails with `Errc::kWrongState` unless `qp` is Idle and not being connected;
-  /// `Errc::kPrivateDataTooLong`; `Errc::kOrdTooLarge` if IRD or ORD is above mpa::kMaxReads;
-  /// `Errc::kAddressInvalid` if the port is 0; or `Errc::kInvalidArgument` if `qp` is of another
-  /// device.
+  /// kConnectFailed. Fails with `Errc::kWrongState` unless `qp` is Idle and no attempt to connect
+  /// it is in progress; `Errc::kPrivateDataTooLong`; `Errc::kOrdTooLarge` if IRD or ORD is above
+  /// mpa::kMaxReads; `Errc::kAddressInvalid` if the port is 0; or `Errc::kInvalidArgument` if `qp`
+  /// belongs to another device.
   std::error_code connect(QueuePair& qp, const Address& to, const ConnectOptions& options,
                           CmChannel& channel);
   /// Does the same as connect(), but blocks until the outcome is known and returns its event. Later
-  /// events go to `channel`. Fails as connect() does; if connecting fails or the peer rejects, that
-  /// is an event.
+  /// events go to `channel`. Fails as connect() does. If connecting fails or the peer rejects the
+  /// request, returns the event that says so.
   Expected<CmEvent> connect_wait(QueuePair& qp, const Address& to, const ConnectOptions& options,
                                  CmChannel& channel);
-  /// Listens; requests are kConnectRequest events on `channel`. Fails as bind_tcp() does, with
-  /// `Errc::kOrdTooLarge` as connect() does, or with `Errc::kInvalidArgument` for an unknown
-  /// congestion control.
+  /// Listens; the requests of peers are kConnectRequest events on `channel`. Fails with the errors
+  /// of bind_tcp(), with `Errc::kOrdTooLarge` as connect() does, or with `Errc::kInvalidArgument`
+  /// if the congestion control is unknown.
   Expected<std::unique_ptr<Listener>> listen(const Address& at, const ListenOptions& options,
                                              CmChannel& channel);
-  /// Listens on a port that is already bound. Fails as above; `socket` then keeps the port.
+  /// Listens on a port that is already bound. Fails as the other listen() does; `socket` then keeps
+  /// the port.
   Expected<std::unique_ptr<Listener>> listen(BoundSocket&& socket, const ListenOptions& options,
                                              CmChannel& channel);
-  /// Starts MPA, as initiator, on a TCP socket that the application has used before. No octets of
-  /// the peer may be in flight. Takes ownership of the descriptor on success, and also if it fails
-  /// with std::errc::not_enough_memory. Fails as connect() does, with `Errc::kInvalidArgument` also
-  /// if `socket` is not a connected TCP socket, or with `Errc::kSystem`. [MPA-62] [MPA-63]
-  /// [MPA-104]
+  /// Starts MPA, as initiator, on a connected TCP socket that the application has used before. No
+  /// octets of the peer may be in flight. Takes ownership of the descriptor on success, and also on
+  /// a failure with std::errc::not_enough_memory. Fails as connect() does, with
+  /// `Errc::kInvalidArgument` also if `socket` is not a connected TCP socket, or with
+  /// `Errc::kSystem`. [MPA-62] [MPA-63] [MPA-104]
   std::error_code adopt_initiator(QueuePair& qp, int socket, const ConnectOptions& options,
                                   CmChannel& channel);
-  /// Starts MPA as responder; the request is an event on `channel`. Fails with
-  /// `Errc::kInvalidArgument`, `Errc::kOrdTooLarge` or `Errc::kSystem` as above, or with
-  /// `Errc::kLimitReached` if there is no room for a set-up; then the connection has been reset.
+  /// Starts MPA as responder on a connected TCP socket. The peer's request is an event on
+  /// `channel`. Fails with `Errc::kInvalidArgument`, `Errc::kOrdTooLarge` or `Errc::kSystem` as
+  /// adopt_initiator() does, or with `Errc::kLimitReached` if there is no room for a set-up; the
+  /// connection is then reset.
   std::error_code adopt_responder(int socket, const ListenOptions& options, CmChannel& channel);
   /// Stops connecting `qp`, or ends its connection, and removes the events about `qp` from the
   /// channels. `qp` can be connected again after QueuePair::reset().
@@ -163,12 +169,12 @@ class Rnic {
   /// Return the counters of all connections so far, or of the connections of one queue pair.
   verbs::Counters counters() const;
   verbs::Counters counters(const QueuePair& qp) const;
-  /// Returns the event kDisconnected, which says why the stream of `qp` ended, before a channel
-  /// reports it. Returns nullopt if the stream has not ended, or if the event has already been
-  /// queued. Waits for the lock of the connection.
+  /// Returns the event kDisconnected of `qp`, which says why its stream ended, before the event is
+  /// queued on a channel. Returns nullopt if the stream has not ended, or if the event is queued
+  /// already. Waits for the lock of the connection.
   std::optional<CmEvent> stream_ended(const QueuePair& qp) const;
-  /// Returns all statistics, and lists at most `max_connections` connections one by one. Waits for
-  /// the lock of each connection.
+  /// Returns all statistics, with entries for at most `max_connections` connections. Waits for the
+  /// lock of each connection.
   Statistics statistics(std::size_t max_connections = 256) const;
   /// Returns the options with which the device was opened.
   const RnicOptions& options() const;

@@ -15,36 +15,36 @@
 
 namespace iwarp::net {
 
-/// Why a set-up failed. It is active if this end connects, and passive if the peer connects.
+/// Why a set-up failed. A set-up is active if this end connects, and passive if the peer connects.
 enum class SetupFailure : std::uint8_t {
   kUnreachable,  ///< active: TCP could not be connected, or the name is unknown
   kNoRoom,       ///< passive: a limit of RnicOptions was reached, and no set-up could be evicted
-  kGaveWay,      ///< passive: evicted, while its peer was silent, to admit a new set-up
+  kGaveWay,      ///< passive: evicted to admit a new set-up, because its peer was silent
   kBacklogFull,  ///< passive: the application does not poll its requests fast enough
   kTimedOut,     ///< the peer missed the startup deadline
   kReset,        ///< the peer closed or reset TCP
   kProtocol,     ///< no valid MPA Request, Reply or first FPDU, or no acceptable terms
-  kCarrier,      ///< the carrier failed: a bad certificate, or a peer without a carrier
-  kRejected,     ///< passive: this application rejected it; active: the peer did
-  kAbandoned,    ///< dropped or cancelled by this application
+  kCarrier,      ///< the carrier failed, for example because of a bad certificate
+  kRejected,     ///< passive: this application rejected the peer; active: the reverse
+  kAbandoned,    ///< this application dropped or cancelled the set-up
 };
-inline constexpr std::size_t kSetupFailures = 10;  ///< number of reasons
+inline constexpr std::size_t kSetupFailures = 10;  ///< number of values of SetupFailure
 /// Returns the reason in snake case, "timed_out" for example.
 const char* to_string(SetupFailure failure);
 
-/// Counts of the active or of the passive set-ups. Each attempt counts, so a connection for which
-/// revision 1 has to be tried as well counts twice.
+/// Counts of active set-ups, or of passive set-ups. Each attempt counts: a connection that is tried
+/// again with revision 1 counts twice.
 struct SetupStatistics {
   std::uint64_t begun = 0;
   std::uint64_t established = 0;
   std::array<std::uint64_t, kSetupFailures> failed{};  ///< one count for each SetupFailure
-  /// Returns how many failed for that reason.
+  /// Returns the number of set-ups that failed because of `why`.
   std::uint64_t failed_by(SetupFailure why) const { return failed[static_cast<std::size_t>(why)]; }
   /// Adds each count of `o`.
   SetupStatistics& operator+=(const SetupStatistics& o);
 };
 
-/// Number of Terminates that carried the error `fault`.
+/// The numbers of Terminates, sent and received, that carried the error `fault`.
 struct TerminateCount {
   bytes::Fault fault;
   std::uint64_t sent = 0;
@@ -54,7 +54,7 @@ struct TerminateCount {
 /// An established connection that has not ended.
 struct ConnectionStatistics {
   verbs::QpNum qp = 0;
-  bool is_outgoing = false;  ///< this end connected
+  bool is_outgoing = false;  ///< whether this end connected
   Address local;
   Address peer;
   verbs::Counters counters;
@@ -63,15 +63,15 @@ struct ConnectionStatistics {
 
 /// Totals and present state of one or more Rnics.
 struct Statistics {
-  verbs::Counters counters;                ///< of all connections so far
+  verbs::Counters counters;                ///< sum over all connections so far
   SetupStatistics active;                  ///< set-ups in which this end connects
   SetupStatistics passive;                 ///< set-ups in which a peer connects
-  verbs::DatagramCounters datagrams;       ///< of all datagram queue pairs so far
-  std::uint64_t accept_pauses = 0;         ///< times a listener ran out of descriptors or memory
+  verbs::DatagramCounters datagrams;       ///< sum over all datagram queue pairs so far
+  std::uint64_t accept_pauses = 0;         ///< pauses of listeners without descriptors or memory
   std::uint64_t receive_holds = 0;         ///< see verbs::Incidents
   std::uint64_t pins_broken = 0;           ///< see verbs::Incidents
-  std::vector<TerminateCount> terminates;  ///< one entry per error, at most kMaxTerminates
-  TerminateCount other_terminates;         ///< all Terminates with further errors
+  std::vector<TerminateCount> terminates;  ///< one entry for each error, at most kMaxTerminates
+  TerminateCount other_terminates;  ///< Terminates whose errors have no entry in `terminates`
 
   std::size_t pending_setups = 0;    ///< passive set-ups in progress
   std::size_t open_connections = 0;  ///< established connections that have not ended
@@ -79,10 +79,11 @@ struct Statistics {
   std::size_t cqs = 0;
   std::size_t srqs = 0;
   std::size_t pds = 0;
-  std::vector<ConnectionStatistics> connections;  ///< those with the lowest queue pair numbers
+  /// connections with the lowest queue pair numbers
+  std::vector<ConnectionStatistics> connections;
 
-  /// This is more than the number of errors that the RFCs define. The limit is necessary because a
-  /// peer can send 65536 different ones.
+  /// Maximum size of `terminates`, more than the number of errors that the RFCs define. The limit
+  /// is necessary because a peer can send 65536 different errors.
   static constexpr std::size_t kMaxTerminates = 64;
   /// Adds the diagnostic counters of a connection.
   void add(const verbs::Incidents& incidents);

@@ -7,7 +7,7 @@
 
 namespace iwarp::net {
 
-/// Owns a file descriptor, or none. Movable. The destructor closes the descriptor and ignores
+/// Owns at most one file descriptor. Movable. The destructor closes the descriptor and ignores
 /// errors.
 class UniqueFd {
  public:
@@ -23,11 +23,11 @@ class UniqueFd {
     return *this;
   }
   ~UniqueFd() { reset(); }
-  /// Returns the descriptor, or -1 if it owns none.
+  /// Returns the descriptor, or -1 if there is none.
   int get() const { return fd_; }
   /// Gives up ownership of the descriptor and returns it; the caller closes it.
   int release();
-  /// Returns whether it owns a descriptor.
+  /// Returns whether the object owns a descriptor.
   explicit operator bool() const { return fd_ >= 0; }
   /// Closes the descriptor, if there is one.
   void reset();

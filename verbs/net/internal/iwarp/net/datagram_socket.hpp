@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DatagramSocket: a UDP socket for IPv6 and IPv4 that sends from a given local address, reports the
-// local address of each received datagram, and sends and receives several datagrams by one system
+// local address of each received datagram, and sends or receives several datagrams with one system
 // call.
 #pragma once
 
@@ -25,40 +25,40 @@ using verbs::is_ipv4;
 class DatagramSocket {
  public:
   DatagramSocket() = default;
-  /// Binds to every address of this host. Port 0 means the lowest free port of `range`, or without
-  /// a range a port that the system chooses. Fails with the system's error, for example
-  /// std::errc::address_in_use.
+  /// Opens a socket that is bound to every address of this host. Port 0 means the lowest free port
+  /// of `range`, or, without a range, a port that the system chooses. Fails with the system's
+  /// error, for example std::errc::address_in_use.
   static std::expected<DatagramSocket, std::error_code> open(std::uint16_t port, PortRange range);
-  /// Binds to one address of this host, or binds to a multicast group and joins it on `interface`
-  /// (an index; 0 for the interface that the routing table selects). Several sockets can be bound
-  /// to a group; each receives the datagrams of the interfaces on which it has joined the group.
-  /// Fails with the system's error.
+  /// Opens a socket and binds it to one address of this host, or binds it to a multicast group and
+  /// joins that group on `interface` (an index; 0 for the interface that the routing table
+  /// selects). Several sockets can be bound to a group; each receives the datagrams of the
+  /// interfaces on which it has joined the group. Fails with the system's error.
   static std::expected<DatagramSocket, std::error_code> open_at(const IpAddress& at,
                                                                 unsigned interface,
                                                                 std::uint16_t port);
-  /// Binds to `own_port` and connects to `port` of the peer of `path`: the socket sends all
-  /// datagrams to that peer, and the kernel gives it those of that peer. Datagrams that arrived
-  /// between bind and connect may be from other peers. All sockets of `own_port` must have
-  /// share_port(true) during the call. Fails with the system's error, or
+  /// Opens a socket, binds it to `own_port` and connects it to `port` of the peer of `path`. The
+  /// socket sends all datagrams to that peer, and the kernel delivers to it only datagrams from
+  /// that peer. Datagrams that arrived between the two calls may be from other peers. All sockets
+  /// of `own_port` must have share_port(true) during the call. Fails with the system's error, or
   /// std::errc::invalid_argument if `path` mixes IPv4 and IPv6.
   static std::expected<DatagramSocket, std::error_code> open_to(const DatagramPath& path,
                                                                 std::uint16_t port,
                                                                 std::uint16_t own_port);
-  /// Sets whether other sockets of this user may bind its port (SO_REUSEPORT).
+  /// Sets whether other sockets of this user may bind the port of this socket (SO_REUSEPORT).
   void share_port(bool may) const;
 
-  /// Joins the group to which the socket is bound on another interface. Not for link-local groups,
-  /// each of which belongs to one interface. Fails with the system's error.
+  /// Joins, on one more interface, the group to which the socket is bound. Do not call for a
+  /// link-local group, which belongs to a single interface. Fails with the system's error.
   std::error_code join(const IpAddress& group, unsigned interface) const;
 
   /// Returns the descriptor, which the object owns.
   int fd() const { return fd_.get(); }
-  /// Returns the port to which it is bound.
+  /// Returns the port to which the socket is bound.
   std::uint16_t port() const { return port_; }
   /// Asks the kernel for a receive buffer of `octets` octets. The kernel may grant fewer.
   void ask_for_room(int octets) const;
-  /// Returns how many datagrams the kernel has dropped, modulo 2^32, because the buffer was full or
-  /// a UDP checksum was wrong. Returns 0 if the kernel does not report that.
+  /// Returns the number of datagrams, modulo 2^32, that the kernel has dropped because the buffer
+  /// was full or a UDP checksum was wrong. Returns 0 if the kernel does not report this number.
   std::uint32_t lost() const;
 
   static constexpr std::size_t kBatch = 16;  ///< maximum number of datagrams per system call
@@ -88,9 +88,10 @@ class DatagramSocket {
     unsigned calls = 1;     ///< system calls made
   };
   /// Sends at most kBatch datagrams. If the kernel accepts fewer, errno says why it did not accept
-  /// the next one: after EAGAIN it may accept that one later; after any other error it never will.
-  /// Consecutive datagrams of the same size and path, whose pieces are consecutive in memory too,
-  /// pass through the kernel as one message (UDP GSO) if the kernel supports that.
+  /// the next datagram. After EAGAIN the kernel may accept that datagram later; after any other
+  /// error it never will. Consecutive datagrams of the same size and path, whose `pieces` also
+  /// follow each other in memory, pass through the kernel as one message (UDP GSO) if the kernel
+  /// supports that.
   Sent send(std::span<const Sending> datagrams) const;
 
  private:

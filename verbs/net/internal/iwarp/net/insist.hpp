@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// insist(): retries calls that fail only if memory runs out, where no failure can be reported.
+// insist(): retries a call that fails only if memory runs out, in code that cannot report a
+// failure.
 #pragma once
 
 #include <chrono>

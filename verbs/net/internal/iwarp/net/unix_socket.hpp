@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens listening Unix sockets, for requests of other processes of the same user.
+// Opens listening Unix sockets, for requests from other processes of the same user.
 #pragma once
 
 #include <sys/socket.h>
