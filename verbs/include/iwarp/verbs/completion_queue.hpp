@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion queue: polling and arming (verbs draft section 8.2). A completion queue has no thread
-// and never blocks: to sleep, an application uses a completion channel
+// and never blocks. To sleep until there is a completion, an application uses a completion channel
 // (net/completion_channel.hpp).
 #pragma once
 
@@ -17,10 +17,12 @@ namespace iwarp::verbs {
 
 class ReapCount;
 
-/// Drives the connections that feed a completion queue when the application polls it empty.
+/// Drives the connections that feed a completion queue. A completion queue calls its Progress when
+/// the application polls the empty queue.
 class Progress {
  public:
-  /// Does pending work of the connections. Called when the application has polled an empty queue.
+  /// Does the pending work of the connections. Called when the application has polled the queue and
+  /// found it empty.
   virtual void make_progress() = 0;
   /// Makes other threads drive the connections from now on. Called when the application is about to
   /// sleep.
@@ -30,7 +32,7 @@ class Progress {
   ~Progress() = default;
 };
 
-/// Which completions an armed queue notifies the application of.
+/// Selects the completions of which an armed queue notifies the application.
 enum class Notify : std::uint8_t {
   kNext,       ///< the next completion
   kSolicited,  ///< the next completion that is solicited or has failed
@@ -38,29 +40,29 @@ enum class Notify : std::uint8_t {
 
 /// Whether one poll returns flushed completions together with the successful ones before them.
 enum class Flushed : std::uint8_t {
-  kTogether,  ///< one poll may return both
+  kTogether,  ///< one poll may return flushed and successful completions
   /// A poll stops before the first flushed completion that follows a successful one; the next poll
-  /// returns it. An application that stops polling once it has all the completions it waits for
-  /// then does not see the requests that were flushed because its peer closed.
+  /// returns the flushed completion. So an application that stops polling after the completions
+  /// that it waits for does not see requests that were flushed because the peer closed.
   kApart,
 };
 
-/// A completion queue. Thread-safe; the queue pairs of several connections may feed it. While its
-/// mutex is held, only the mutex of Waiters is locked. A queue is aligned to a cache line, because
-/// polling and completing threads both write its mutex and counters.
+/// A completion queue. Thread-safe; the queue pairs of several connections may feed it. A thread
+/// that holds its mutex locks no other mutex except that of Waiters. The object is aligned to a
+/// cache line, because polling and completing threads both write its mutex and counters.
 class alignas(64) CompletionQueue {
  public:
-  /// `capacity` is the largest number of completions held at a time, at least 1; unused capacity
-  /// takes no memory. The thread that completes a request calls `notify` (may be empty) once per
-  /// arm(), without locks held.
+  /// `capacity` is the maximum number of completions that the queue holds at a time, at least 1.
+  /// Unused capacity takes no memory. The thread that completes a request calls `notify` (may be
+  /// empty) once per arm(), without locks held.
   CompletionQueue(std::size_t capacity, std::function<void()> notify);
   ~CompletionQueue();
   CompletionQueue(const CompletionQueue&) = delete;
   CompletionQueue& operator=(const CompletionQueue&) = delete;
 
   /// Moves up to out.size() completions to `out`, oldest first, and returns their number. If the
-  /// queue is empty, drives the connections that feed it (see Progress) and tries once more. Does
-  /// not block. [VRB-51]
+  /// queue is empty, drives the connections that feed it (see Progress) and then polls once more.
+  /// Does not block. [VRB-51]
   std::size_t poll(std::span<WorkCompletion> out, Flushed flushed = Flushed::kTogether);
 
   /// Arms the queue once: the next completion of kind `what` that is pushed after this call calls
@@ -69,9 +71,9 @@ class alignas(64) CompletionQueue {
   void arm(Notify what);
 
   /// Changes the capacity. Fails with `Errc::kInvalidArgument` if `capacity` is 0 or less than the
-  /// number of completions held at present.
+  /// number of completions in the queue.
   std::error_code resize(std::size_t capacity);
-  /// Returns how many completions the queue can hold.
+  /// Returns the maximum number of completions that the queue can hold.
   std::size_t capacity() const { return capacity_.load(std::memory_order_relaxed); }
   /// Returns whether a completion was lost because the queue was full. The queue then accepts no
   /// more completions, and its queue pairs move to Error. [RDMAP-117]
@@ -81,28 +83,32 @@ class alignas(64) CompletionQueue {
   std::uint32_t attached() const { return attached_.load(std::memory_order_relaxed); }
 
   // For queue pairs -----------------------------------------------------------------------------
-  /// Says that polling the completion raises `counter`, if not null, to `value`. [VRB-42]
+  /// The counter that polling a completion raises to `value`; `counter` may be null. [VRB-42]
   struct Reaped {
     ReapCount* counter = nullptr;
     std::uint64_t value = 0;
   };
-  /// Appends a completion and calls `notify` if armed for it. Returns false if the completion is
-  /// lost: the queue is full or has overflowed before, or there is no memory.
+  /// Appends a completion, and calls `notify` if the queue is armed for this kind of completion.
+  /// Returns false if the completion is lost, because the queue is full or has overflowed before,
+  /// or because there is no memory.
   bool push(const WorkCompletion& wc, bool solicited_or_error, Reaped reaped);
   /// Test-and-clear: returns true exactly once, to the caller that has to report an overflow.
   bool take_overflow() { return !overflow_told_.exchange(true); }
-  /// Detaches `counter`, which is about to be destroyed, from the completions held.
+  /// Removes all references to `counter` from the queued completions. Call before `counter` is
+  /// destroyed.
   void forget(const ReapCount* counter);
   /// Discards the failed completions of `qp_num`; their slots count as reaped.
   void drop_failed(std::uint32_t qp_num);
   /// Returns whether a successful completion of `qp_num` has not been polled yet.
   bool has_success(std::uint32_t qp_num);
-  /// Returns a count that changes whenever a poll leaves the queue empty. An empty queue means that
+  /// Returns a count that changes whenever a poll leaves the queue empty. When the queue is empty,
   /// the application waits for requests in flight.
   std::uint32_t times_emptied() const { return emptied_.load(std::memory_order_relaxed); }
-  /// Notes that posted requests are delayed until the application polls; see take_waiting_posts().
+  /// Records that posted requests are delayed until the application polls; see
+  /// take_waiting_posts().
   void let_posts_wait() { posts_wait_.store(true, std::memory_order_release); }
-  /// Calls `notify` if the queue is armed, as a completion would, so that the application polls.
+  /// Calls `notify` if the queue is armed, as if a completion had been pushed, so that the
+  /// application polls.
   void call_consumer();
   /// Counts a queue pair as a user of this queue, see attached().
   void attach() { attached_.fetch_add(1, std::memory_order_relaxed); }
@@ -131,9 +137,10 @@ class alignas(64) CompletionQueue {
   std::atomic<std::size_t> capacity_;
   const std::function<void()> notify_;
   bytes::Mutex mutex_;
-  std::unique_ptr<Ring> ring_;            ///< holds the completions; grows up to capacity_
-  std::atomic<std::size_t> size_{0};      ///< completions in ring_; may be read without the mutex
-  std::atomic<Armed> armed_{Armed::kNo};  ///< written only under the mutex
+  std::unique_ptr<Ring> ring_;  ///< holds the completions; grows up to capacity_
+  /// number of completions in ring_; may be read without the mutex
+  std::atomic<std::size_t> size_{0};
+  std::atomic<Armed> armed_{Armed::kNo};  ///< written only with the mutex held
   std::atomic<bool> overflowed_{false};
   std::atomic<bool> overflow_told_{false};
   std::atomic<std::uint32_t> attached_{0};

@@ -13,63 +13,66 @@ using mpa::TimePoint;
 
 /// When inbound payload is copied to application memory.
 enum class Placement : std::uint8_t {
-  kVerified,  ///< after the CRC has been checked (RFC 5044 section 6)
-  kDirect,  ///< Deviation: while it arrives; after a wrong CRC the buffer's contents are undefined
+  kVerified,  ///< copied after the CRC has been checked (RFC 5044 section 6)
+  /// Deviation: copied while it arrives; after a wrong CRC, the buffer's contents are undefined
+  kDirect,
 };
 
 /// When a signalled Send or Write completes.
 enum class Completions : std::uint8_t {
-  kSent,  ///< when TCP has accepted the whole message (RFC 5040 section 5.5)
-  /// When the peer has placed the message. If the peer refuses a request, that request itself
-  /// fails. To ask the peer, this end sends an empty RDMA Read after each batch of requests; for
-  /// these Reads it offers the peer four more ORD and IRD than the application asked for. With an
-  /// ORD of 0, requests complete as with kSent.
+  kSent,  ///< completes when TCP has accepted the whole message (RFC 5040 section 5.5)
+  /// Completes when the peer has placed the message. If the peer refuses a request, that request
+  /// itself fails. After each batch of requests, this end sends an empty RDMA Read, whose response
+  /// acknowledges the batch. For these Reads, this end offers an ORD and an IRD that are larger by
+  /// four than those of the application. With an ORD of 0, requests complete as with kSent.
   kAcknowledged,
 };
 
-/// What this end sends to the peer when a request fails because of an error of this end, a wrong
-/// lkey for example.
+/// What this end sends to the peer when a request fails because of an error of this end, for
+/// example a wrong lkey.
 enum class LocalErrors : std::uint8_t {
-  kTerminate,  ///< a Terminate "local catastrophic error" [RDMAP-92]
-  /// Deviation: only a FIN. InfiniBand does not report such an error to the peer, and programs
-  /// written for InfiniBand take a Terminate for a fault of their own end.
+  kTerminate,  ///< sends a Terminate "local catastrophic error" [RDMAP-92]
+  /// Deviation: sends only a FIN. InfiniBand does not report such an error to the peer, and a
+  /// program written for InfiniBand treats a Terminate as a fault of its own end.
   kDepart,
 };
 
-/// Options of one connection. The defaults are chosen for peers of any implementation, see
+/// Options of one connection. The defaults are chosen to work with any peer, see
 /// rfc-notes/peers.md.
 struct ConnectionOptions {
   /// Options of the MPA set-up.
   mpa::StartupOptions startup{.round_ird = true, .extensions = true};
   Placement placement = Placement::kVerified;    ///< when inbound payload is placed
   Completions completions = Completions::kSent;  ///< when requests complete
-  /// What the peer is sent after an error of this end.
+  /// What this end sends to the peer after an error of this end.
   LocalErrors local_errors = LocalErrors::kTerminate;
   /// Largest ULPDU to send, in octets; 0 derives it from the EMSS [MPA-53]. Clamped to 128..64768.
   std::size_t max_ulpdu = 0;
-  std::size_t stage = 256 * 1024;           ///< largest number of octets read ahead
-  std::size_t transmit_batch = 256 * 1024;  ///< largest number of octets framed ahead
-  /// How long an inbound Send waits if no receive is posted. This end reads nothing more meanwhile,
-  /// and sends Terminate 1/2/02 if none is posted in that time; with 0 it does so at once. With
-  /// Completions::kSent, disconnect() ends the wait in the same way.
+  std::size_t stage = 256 * 1024;           ///< maximum number of octets to read ahead
+  std::size_t transmit_batch = 256 * 1024;  ///< maximum number of octets to frame ahead
+  /// How long an inbound Send waits if no receive is posted. During that time this end does not
+  /// read the socket. If no receive is posted in that time, or if the value is 0, this end sends
+  /// Terminate 1/2/02. With Completions::kSent, disconnect() ends the wait in the same way.
   Duration receive_hold = std::chrono::seconds(0);
-  /// How long the queue pair stays in the Terminate and Closing states at most [VRB-12], and how
-  /// long a close waits, while no octet is transferred, for requests to drain.
+  /// Maximum time that the queue pair stays in the Terminate and Closing states [VRB-12]. Also how
+  /// long a close that waits for posted requests waits without any octet being transferred.
   Duration close_timeout = std::chrono::seconds(5);
   /// With Completions::kAcknowledged: how long an end that closes, or is destroyed, waits for the
-  /// peer's Read that asks about the last messages: after its FIN, this end cannot answer. The wait
-  /// is limited because a peer that did not signal its last requests does not ask. It must be
-  /// longer than a thread of the peer may have to wait for a processor.
+  /// Read with which the peer asks for an acknowledgement of its last messages. After its FIN, this
+  /// end cannot answer such a Read. The wait is limited because a peer that did not signal its last
+  /// requests sends no Read. The limit must be longer than a thread of the peer may have to wait
+  /// for a processor.
   Duration ack_request_wait = std::chrono::milliseconds(200);
-  /// Initiator: how long it delays its first FPDU after the Reply; less than close_timeout. Works
-  /// around responders (kernel siw before a fix) that watch the socket only some time after they
-  /// have sent the Reply. They do not notice an FPDU that arrives in between until more octets
-  /// arrive. Such responders cannot be recognised by what they send. 100 ms was enough in every
-  /// trial.
+  /// How long an initiator delays its first FPDU after the Reply; must be less than close_timeout.
+  /// Works around responders (kernel siw before a fix) that begin to watch the socket only some
+  /// time after they have sent the Reply. Such a responder does not notice an FPDU that arrives
+  /// earlier until more octets arrive. The initiator cannot recognise such a responder by its
+  /// frames. 100 ms was enough in every trial.
   Duration first_fpdu_delay = std::chrono::seconds(0);
-  /// How long after the last transmission the driver may delay a small request to coalesce it with
-  /// others, while the application has not polled its completion queues empty since the previous
-  /// request. With 0 it delays none.
+  /// The longest time after the last transmission for which the driver may delay a small request in
+  /// order to coalesce it with others. The driver delays a request only if the application has not
+  /// polled its completion queues empty since the previous request. 0 means that it delays no
+  /// request.
   Duration gather_delay = std::chrono::microseconds(50);
 };
 

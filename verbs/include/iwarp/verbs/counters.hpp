@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters: what a connection or an Rnic has done. Counting cannot be switched off. The counters
-// are plain integers that only the thread that drives the connection writes; a snapshot is taken
-// under the connection's lock.
+// Counters: the traffic counters of a connection or an Rnic. Counting cannot be switched off. The
+// counters are plain integers, which only the thread that drives the connection writes. A snapshot
+// is taken with the connection's lock held.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace iwarp::verbs {
 /// Totals since the connection, or the Rnic, was made. counter_names() lists them by name.
 struct Counters {
   // Data path, octets
-  std::uint64_t octets_placed = 0;  ///< inbound payload placed in registered memory
-  std::uint64_t octets_copied = 0;  ///< octets that the processor copied inside this process
-  std::uint64_t octets_crced = 0;   ///< octets, sent and received, over which a CRC32c was computed
-  std::uint64_t octets_sent = 0;    ///< TCP payload after MPA startup
+  std::uint64_t octets_placed = 0;    ///< octets of inbound payload placed in registered memory
+  std::uint64_t octets_copied = 0;    ///< octets that the processor copied inside this process
+  std::uint64_t octets_crced = 0;     ///< octets sent and received over which a CRC32c was computed
+  std::uint64_t octets_sent = 0;      ///< TCP payload after MPA startup
   std::uint64_t octets_received = 0;  ///< TCP payload after MPA startup
   // MPA, for each direction
   std::uint64_t fpdus_sent = 0;
@@ -27,11 +27,12 @@ struct Counters {
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;
   std::uint64_t wait_calls = 0;  ///< calls that wait for events, such as epoll_wait(2)
-  std::uint64_t wakeups = 0;     ///< how often a sleeping application thread or worker was woken
+  std::uint64_t wakeups = 0;     ///< number of wake-ups of sleeping application threads and workers
   // Verbs
   /// Completions pushed to completion queues, including flushed ones.
   std::uint64_t completions = 0;
-  std::uint64_t registrations = 0;  ///< regions and windows made, or made valid by a request
+  /// number of regions and windows made, or made valid by a request
+  std::uint64_t registrations = 0;
 
   /// Adds each counter of `o`.
   Counters& operator+=(const Counters& o);

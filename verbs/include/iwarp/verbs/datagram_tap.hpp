@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramTap: sees every datagram of a queue pair, both ways, exactly as UDP carries it.
+// DatagramTap: sees every datagram that a queue pair sends or receives, exactly as UDP carries it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace iwarp::verbs {
 
-/// The addresses and UDP ports between which a datagram travelled.
+/// The addresses and UDP ports of both ends of a datagram.
 struct DatagramEnds {
   IpAddress own{};
   std::uint16_t own_port = 0;
@@ -23,8 +23,8 @@ struct DatagramEnds {
 class DatagramTap {
  public:
   virtual ~DatagramTap() = default;
-  /// Reports a datagram that the kernel has accepted for sending (`outbound`) or that was received,
-  /// whether it is then delivered or dropped. `octets` is valid during the call only.
+  /// Reports a datagram that the kernel has accepted for sending (`outbound`), or a received
+  /// datagram, even if the queue pair drops it. `octets` is valid during the call only.
   virtual void datagram(bool outbound, const DatagramEnds& ends, bytes::View octets,
                         mpa::TimePoint now) = 0;
 };

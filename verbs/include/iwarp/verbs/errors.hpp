@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors that calls return: misuse of the interface, in which case the call changes nothing, and
-// connection set-ups that failed. Faults of a peer are bytes::Fault values instead.
+// Errors that calls return. A call fails because of a misuse of the interface, and then changes
+// nothing, or because a connection set-up failed. Faults of a peer are bytes::Fault values instead.
 #pragma once
 
 #include <system_error>
@@ -11,11 +11,11 @@ namespace iwarp::verbs {
 /// that runs out of memory fails with std::errc::not_enough_memory instead.
 enum class Errc {
   kInvalidArgument = 1,  ///< a parameter is out of range, or contradicts another parameter
-  kQueueFull,            ///< the queue already holds as many requests as it may
+  kQueueFull,            ///< the queue already holds its maximum number of requests
   kTooManySge,           ///< the request has more scatter/gather elements than the queue allows
   kInlineTooLong,        ///< the inline payload is longer than QpLimits::max_inline
   kMessageTooLong,       ///< the message has 2^32 bytes or more
-  kInvalidLkey,          ///< reserved; no call returns it
+  kInvalidLkey,          ///< reserved; no call returns this value
   kWrongState,           ///< the queue pair is in a state that does not allow the call
   kWrongPd,              ///< the objects belong to different protection domains
   kBusy,                 ///< another object or thread still uses the object
@@ -23,16 +23,16 @@ enum class Errc {
   kPrivateDataTooLong,  ///< the private data has more than 512 bytes, or 508 with MPA revision 2
   kReadNeedsOneSge,     ///< a Read with Invalidate takes exactly one sink buffer
   kNotBindable,         ///< the window cannot be bound to this part of this region
-  kOrdTooLarge,         ///< the IRD or ORD is above what can be negotiated or has been negotiated
+  kOrdTooLarge,         ///< the IRD or ORD is above the limit, or above the negotiated value
   kConnectionRefused,   ///< no listener at the peer's port
   kConnectionReset,     ///< the peer closed or reset TCP during set-up
   kTimedOut,            ///< the peer did not answer in time
   kRejected,            ///< the peer's program rejected the request; see its private data
   kMpaProtocol,         ///< the peer's frames violate RFC 5044 or RFC 6581
   kAddressInUse,        ///< another socket is bound to the port
-  kAddressInvalid,      ///< the string is no address, and no name that can be resolved
+  kAddressInvalid,      ///< the string is neither an address nor a name that can be resolved
   kSystem,              ///< a system call failed; the event's text gives the reason
-  kAtomicNeedsOneWord,  ///< an atomic operation takes exactly one local buffer, of 8 bytes
+  kAtomicNeedsOneWord,  ///< an atomic operation takes exactly one local buffer of 8 bytes
   kNotAgreed,           ///< the peer did not agree to RFC 7306, or to Send with Immediate
   kCarrierFailed,       ///< the carrier (TLS) failed, or only the peer uses one
 };

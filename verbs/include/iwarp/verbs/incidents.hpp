@@ -11,13 +11,15 @@
 
 namespace iwarp::verbs {
 
-/// What went wrong, or nearly went wrong, on one connection.
+/// Errors and delays of one connection.
 struct Incidents {
   std::uint64_t receive_holds = 0;  ///< messages that had to wait for a receive to be posted
   /// How often memory was deregistered or invalidated while the connection was using it.
   std::uint64_t pins_broken = 0;
-  std::optional<bytes::Fault> terminate_sent;      ///< fault of the Terminate sent, if any
-  std::optional<bytes::Fault> terminate_received;  ///< fault of the peer's Terminate, if any
+  /// fault in the Terminate of this end, if it sent one
+  std::optional<bytes::Fault> terminate_sent;
+  /// fault in the peer's Terminate, if one arrived
+  std::optional<bytes::Fault> terminate_received;
 };
 
 }  // namespace iwarp::verbs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LocalEvent: what one end of a connection does apart from sending and receiving octets: it posts
-// and completes work, uses memory and changes states. Values only.
+// LocalEvent: an action of one end of a connection other than sending and receiving octets. The end
+// posts or completes work, uses memory, or changes a state. Values only.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace iwarp::verbs {
 struct WorkPosted {
   WorkQueue queue = WorkQueue::kSend;
   std::uint64_t wr_id = 0;
-  std::uint64_t length = 0;  ///< bytes in the request's list of buffers
-  bool early = false;  ///< posted before there was a connection, and reported once there is one
+  std::uint64_t length = 0;  ///< total size of the request's buffers in bytes
+  bool early = false;        ///< posted before the connection existed, and reported after that
   // kSend
   WrOpcode opcode = WrOpcode::kSend;
   SendFlags flags = SendFlags::kNone;
@@ -26,8 +26,8 @@ struct WorkPosted {
   bool operator==(const WorkPosted&) const = default;
 };
 
-/// `count` posts could not be reported one by one, because their slots had been reused before the
-/// observer was told of them.
+/// Stands for `count` posts that could not be reported one by one, because their slots were reused
+/// before they were reported.
 struct PostsMissed {
   WorkQueue queue = WorkQueue::kSend;
   std::uint64_t count = 0;
@@ -55,7 +55,7 @@ enum class MemoryUse : std::uint8_t {
   kAtomic,        ///< an atomic operation of the peer was executed
 };
 
-/// The connection used registered memory of this end.
+/// The connection has used registered memory of this end.
 struct MemoryUsed {
   MemoryUse use = MemoryUse::kWrite;
   Stag stag;                 ///< STag of the memory; not for kReceive
@@ -64,7 +64,7 @@ struct MemoryUsed {
   bool operator==(const MemoryUsed&) const = default;
 };
 
-/// The peer was refused access to memory, for the reason `why`.
+/// This end has refused the peer access to memory, for the reason `why`.
 struct MemoryRefused {
   MemoryUse use = MemoryUse::kWrite;
   Stag stag;

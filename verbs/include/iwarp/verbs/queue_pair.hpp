@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pair: the application's end of one RDMAP stream (verbs draft sections 6 and 8). The
-// functions of a queue pair that the stream calls are internal, see stream_port.hpp in src.
+// Queue pair: the application's end of one RDMAP stream (verbs draft sections 6 and 8). The stream
+// calls other, internal functions of a queue pair; see stream_port.hpp in src.
 #pragma once
 
 #include <chrono>
@@ -22,14 +22,18 @@ class StreamPort;
 
 /// Sizes of the queues. Unused capacity takes no memory.
 struct QpLimits {
-  std::uint32_t max_send_wr = 128;  ///< outstanding requests; 0: nothing can be posted
-  std::uint32_t max_recv_wr = 128;  ///< outstanding receives; 0: nothing can be posted
-  std::uint32_t max_send_sge = 4;   ///< scatter/gather elements of a request, at most 16 [VRB-40]
-  std::uint32_t max_recv_sge = 4;   ///< scatter/gather elements of a receive, at most 16 [VRB-40]
-  std::uint32_t max_inline = 256;   ///< bytes of inline payload, at most 4096
+  /// maximum number of outstanding requests; 0: none can be posted
+  std::uint32_t max_send_wr = 128;
+  /// maximum number of outstanding receives; 0: none can be posted
+  std::uint32_t max_recv_wr = 128;
+  /// maximum number of elements of a request's `sgl`, at most 16 [VRB-40]
+  std::uint32_t max_send_sge = 4;
+  /// maximum number of elements of a receive's `sgl`, at most 16 [VRB-40]
+  std::uint32_t max_recv_sge = 4;
+  std::uint32_t max_inline = 256;  ///< maximum size of inline payload in bytes, at most 4096
 };
 
-/// What a queue pair is made with. The queues must outlive the queue pair.
+/// Parameters of a new queue pair. The completion queues and the SRQ must outlive the queue pair.
 struct QpInit {
   QpNum num = 0;                       ///< unused number of 24 bits; 0: the Rnic picks one
   PdId pd = 0;                         ///< protection domain; Rnic::create_qp() fills it in
@@ -48,16 +52,16 @@ struct QpInit {
 
 /// Time limits for the peer. They apply only with Completions::kAcknowledged.
 struct PeerTimeouts {
-  /// How long the peer may send nothing while it owes an answer. After that time the oldest request
-  /// fails with WcStatus::kRetryExceeded and the connection is reset. With 0, only TCP's own limits
-  /// apply.
+  /// How long the peer may be silent while it owes an answer. After that time, the oldest request
+  /// fails with WcStatus::kRetryExceeded, and the connection is reset. With 0, only TCP's own
+  /// time-outs apply.
   std::chrono::nanoseconds answer{0};
   /// Replaces ConnectionOptions::receive_hold; kForEver: no limit.
   std::optional<std::chrono::nanoseconds> receive_hold;
   static constexpr auto kForEver = std::chrono::nanoseconds::max();
 };
 
-/// A snapshot of a queue pair. Values that belong to a connection remain until the next connection.
+/// A snapshot of a queue pair. Values that belong to a connection stay until the next connection.
 struct QpAttributes {
   QpState state = QpState::kIdle;
   std::uint16_t ird = 0;             ///< Reads and atomics that the peer may have outstanding
@@ -83,23 +87,25 @@ enum class Announce : std::uint8_t {
 /// Rnic's connection manager.
 class QueuePair final {
  public:
-  /// Called by the Rnic; applications call Rnic::create_qp(). The caller has checked `init`;
-  /// `stags` and the queues must outlive the queue pair. `on_event` is called by any thread,
-  /// possibly under a lock; it must not call back.
+  /// Called by the Rnic; applications call Rnic::create_qp(). The caller has checked `init`.
+  /// `stags` and the queues must outlive the queue pair. Any thread may call `on_event`, possibly
+  /// with locks held, so `on_event` must not call this layer.
   QueuePair(QpNum num, const QpInit& init, StagTable& stags,
             std::function<void(const AsyncEvent&)> on_event);
-  /// Invalidates the windows that are bound through this queue pair, which must not be connected.
+  /// Invalidates the windows that were bound through this queue pair. The queue pair must not be
+  /// connected.
   ~QueuePair();
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
 
-  /// Posts a request to the send queue. In Idle it is executed once the queue pair is connected; in
-  /// Terminate, Closing and Error it completes with WcStatus::kWrFlush. [VRB-6] [VRB-53]
-  /// Local buffers are checked only when the request is executed, see WcStatus::kLocalProtection.
-  /// On failure, nothing is posted. Fails with
-  /// - `Errc::kQueueFull` if max_send_wr requests are outstanding or their completions not polled,
+  /// Posts a request to the send queue. In Idle, the request is executed after the queue pair has
+  /// been connected. In Terminate, Closing and Error, it completes with WcStatus::kWrFlush. [VRB-6]
+  /// [VRB-53] Local buffers are checked only when the request is executed, see
+  /// WcStatus::kLocalProtection. On failure, nothing is posted. Fails with
+  /// - `Errc::kQueueFull` if the queue holds max_send_wr requests that are outstanding or whose
+  ///   completions have not been polled,
   /// - `Errc::kTooManySge` if `sgl` has more than max_send_sge elements,
-  /// - `Errc::kMessageTooLong` if its elements have 2^32 bytes or more in total,
+  /// - `Errc::kMessageTooLong` if the elements of `sgl` have 2^32 bytes or more in total,
   /// - `Errc::kInlineTooLong` if the inline payload is longer than max_inline,
   /// - `Errc::kReadNeedsOneSge` if a kReadInvalidate does not have exactly one element,
   /// - `Errc::kAtomicNeedsOneWord` if an atomic does not have exactly one element, of 8 bytes,
@@ -109,31 +115,32 @@ class QueuePair final {
   ///   be taken for that of a kSendImmediate (rdmap::announces_send()),
   /// - `std::errc::not_enough_memory`.
   std::error_code post_send(const SendWr& wr);
-  /// Posts requests in order until one is refused; sets `posted` to the number posted. Rings the
-  /// doorbell once. Fails with the error that post_send() of the refused request would return.
-  /// [VRB-41]
+  /// Posts requests in order until one is refused. Sets `posted` to the number of requests posted.
+  /// Rings the doorbell once. Fails with the error that post_send() returns for the refused
+  /// request. [VRB-41]
   std::error_code post_send(std::span<const SendWr> wrs, std::size_t& posted);
   /// Posts all requests, or none if any of them is refused. Rings the doorbell once. Fails with the
   /// errors of post_send().
   std::error_code post_all(std::span<const SendWr> wrs);
-  /// Posts a receive. Allowed in every state; in Terminate and Error it is flushed. Fails with
-  /// `Errc::kInvalidArgument` if the queue pair uses an SRQ, `Errc::kQueueFull` if max_recv_wr
-  /// receives are posted or their completions not polled, `Errc::kTooManySge`,
+  /// Posts a receive. Allowed in every state; in Terminate and Error the receive is flushed. Fails
+  /// with `Errc::kInvalidArgument` if the queue pair uses an SRQ, `Errc::kQueueFull` if max_recv_wr
+  /// receives are posted or have completions that were not polled, `Errc::kTooManySge`,
   /// `Errc::kMessageTooLong` (2^32 bytes or more) or `std::errc::not_enough_memory`.
   std::error_code post_recv(const RecvWr& wr);
-  /// Removes the receives that no message has consumed and returns them, oldest first. They do not
-  /// complete. Returns nothing if the queue pair uses an SRQ. Throws std::bad_alloc.
+  /// Removes the receives that no message has consumed and returns them, oldest first. The removed
+  /// receives do not complete. Returns no receives if the queue pair uses an SRQ. Throws
+  /// std::bad_alloc.
   std::vector<PostedReceive> withdraw_receives();
 
   QpNum num() const;      ///< number of the queue pair: 24 bits, never 0
   PdId pd() const;        ///< protection domain of the queue pair
-  QpState state() const;  ///< state at this moment
+  QpState state() const;  ///< current state
   /// Returns a snapshot of the state and of the connection.
   QpAttributes query() const;
   /// Returns the arrival time of the message that waits for a receive, or nullopt if no message
   /// waits or a receive for it has been posted.
   std::optional<std::chrono::steady_clock::time_point> receive_awaited_since() const;
-  /// Returns what the queue pair was made with. set_inbound() does not change `inbound` in it.
+  /// Returns the parameters of the constructor. set_inbound() does not change their `inbound`.
   const QpInit& init() const;
 
   /// Closes the connection in order: sends the posted requests and then a FIN. Returns at once; the
@@ -152,30 +159,31 @@ class QueuePair final {
   /// ConnectionOptions::ack_request_wait at most.
   bool depart();
   /// Fails an unconnected queue pair: moves it from Idle to Error, completes the oldest request
-  /// with WcStatus::kRetryExceeded and flushes the rest. Fails with `Errc::kWrongState` if it is
-  /// connected or not in Idle.
+  /// with WcStatus::kRetryExceeded and flushes all others. Fails with `Errc::kWrongState` if the
+  /// queue pair is connected or not in Idle.
   std::error_code give_up();
-  /// Moves from Error or Idle to Idle, after everything has been flushed. Frees the slots of
-  /// completed requests, whether or not their completions have been polled. Fails with
-  /// `Errc::kWrongState` while it is connected. [VRB-16]
+  /// Moves the queue pair from Error or Idle to Idle after all work has been flushed. Frees the
+  /// slots of completed requests, even if their completions have not been polled. Fails with
+  /// `Errc::kWrongState` while the queue pair is connected. [VRB-16]
   std::error_code reset();
-  /// Replaces QpInit::inbound. Applies to what the peer sends from now on. [VRB-30]
+  /// Replaces QpInit::inbound. Applies to messages that arrive after the call. [VRB-30]
   void set_inbound(Access inbound);
   /// Sets how long the connection waits for the peer before it gives up. Takes effect immediately,
   /// including for requests already in flight.
   void set_peer_timeouts(const PeerTimeouts& timeouts);
-  /// Limits ORD, for the present connection and later ones. Fails with `Errc::kOrdTooLarge` if, in
-  /// RTS, `ord` is above the present ORD, and with `Errc::kWrongState` in states other than Idle
-  /// and RTS. [VRB-25]
+  /// Limits the ORD of the present connection and of later ones. Fails with `Errc::kOrdTooLarge` if
+  /// the state is RTS and `ord` is above the present ORD. Fails with `Errc::kWrongState` in states
+  /// other than Idle and RTS. [VRB-25]
   std::error_code set_ord(std::uint16_t ord);
 
-  // For callers that report connection events by other means than completion queues: they hold back
-  // completions, so that none is polled before the event that precedes it.
-  /// Sets which completions may be pushed to the queues; holds back the others, in order.
-  /// Initially, and after reset(), kAll. Throws std::bad_alloc, and then nothing has changed.
+  // A caller that reports connection events separately uses the next functions to hold completions
+  // back, so that none is polled before an event that precedes it.
+  /// Sets which completions may be pushed to the queues. All other completions are held back, in
+  /// order. The initial value, and that after reset(), is kAll. If this throws std::bad_alloc,
+  /// nothing has changed.
   void announce(Announce what);
-  /// Pushes all completions held back, as announce(kAll) does, but those of requests before those
-  /// of receives. If the oldest request held back was flushed, its status is
+  /// Pushes all completions held back, as announce(kAll) does, but pushes those of requests before
+  /// those of receives. If the oldest request held back was flushed, its status is
   /// WcStatus::kRetryExceeded.
   void announce_unanswered();
   /// Returns whether any completion of a request is held back. Completions of receives do not

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReapCount: how far the application has polled the completions of one work queue. A slot of the
-// queue is free again once its completion has been polled.
+// ReapCount: counts the completions of one work queue that the application has polled. Polling a
+// completion frees its slot in the work queue.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@ namespace iwarp::verbs {
 /// A counter that only grows, and the streams that wait for it to grow. Thread-safe.
 class ReapCount {
  public:
-  /// Returns how many completions of the queue, counted from the first request ever posted, have
-  /// been polled.
+  /// Returns the number of completions of the queue that have been polled, counted from the first
+  /// request ever posted.
   std::uint64_t value() const { return value_.load(std::memory_order_acquire); }
-  /// Raises the count to `value` and resumes the waiting streams. Does nothing if the count is
-  /// already as high, because completions of one queue may be pushed out of order.
+  /// Raises the count to `value` and resumes the waiting streams. Does nothing if the count is not
+  /// less than `value`, because completions of one queue may be pushed out of order.
   void store(std::uint64_t value) {
     if (value <= value_.load(std::memory_order_relaxed)) return;
     value_.store(value);
     waiters_.tell();
   }
-  /// Registers `driver`, whose stream is resumed once, when the count grows next. Throws
+  /// Registers `driver`. Its stream is resumed once, the next time that the count grows. Throws
   /// std::bad_alloc.
   void await(const std::weak_ptr<QpDriver>& driver) { waiters_.add(driver); }
 

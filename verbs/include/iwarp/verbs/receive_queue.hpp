@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receive queues of one queue pair, and receive queues that several queue pairs share (SRQ; verbs
-// draft section 6.3). Thread-safe; no other mutex is locked while the mutex of a queue is held.
+// ReceiveQueue: the receive queue of one queue pair. SharedReceiveQueue: a receive queue that
+// several queue pairs share (SRQ; verbs draft section 6.3). Thread-safe; a thread that holds the
+// mutex of a queue locks no other mutex.
 #pragma once
 
 #include <atomic>
@@ -27,10 +28,10 @@ struct PostedReceive {
   SgeList sgl;
 };
 
-/// Result of take_for(), which takes a receive of at least some length.
+/// Result of take_for(), which takes a receive with a minimum length.
 enum class ReceiveFound : std::uint8_t {
   kNone,      ///< no receive is posted
-  kTooShort,  ///< the oldest receive is shorter; it stays posted
+  kTooShort,  ///< the oldest receive is too short and stays posted
   kTaken,     ///< the oldest receive was taken
 };
 
@@ -43,32 +44,33 @@ class ReceiveQueue {
 
   /// Appends a receive. Fails with `Errc::kTooManySge` (more than `max_sge` elements),
   /// `Errc::kMessageTooLong` (2^32 bytes or more), `Errc::kQueueFull` (no free slot, see reaped())
-  /// or `std::errc::not_enough_memory`; then nothing is posted.
+  /// or `std::errc::not_enough_memory`. On failure, nothing is posted.
   std::error_code post(const RecvWr& wr);
   /// Moves the oldest receive to `out`. Returns false, and leaves `out` unchanged, if no receive is
   /// posted.
   bool take(PostedReceive& out) { return take_for(0, out) == ReceiveFound::kTaken; }
   /// Moves the oldest receive to `out` if its elements hold at least `length` bytes.
   ReceiveFound take_for(std::size_t length, PostedReceive& out);
-  /// Removes the receives that have not been taken and returns them, oldest first. Their slots are
-  /// free. Throws std::bad_alloc.
+  /// Removes the receives that have not been taken and returns them, oldest first. Frees their
+  /// slots. Throws std::bad_alloc.
   std::vector<PostedReceive> withdraw();
-  /// Returns how many receives are posted and not taken.
+  /// Returns the number of receives that are posted and not taken.
   std::size_t size() const;
-  /// Copies to `out` the oldest receive that has not been taken and whose number, counted from the
-  /// first one posted, is at least `sequence`. Returns its number, or nullopt if there is none.
+  /// Copies to `out` the oldest receive that has not been taken and whose sequence number is at
+  /// least `sequence`; the first receive ever posted has number 0. Returns the number of the copied
+  /// receive, or nullopt if there is none.
   std::optional<std::uint64_t> next_posted(std::uint64_t sequence, PostedReceive& out) const;
-  /// Return the limits that the queue was made with.
+  /// Return the limits of the constructor.
   std::size_t max_wr() const { return max_wr_; }
   std::size_t max_sge() const { return max_sge_; }
   /// Returns the counter of receives whose completions have been polled. A slot is free again once
   /// the completion of its receive has been polled; see CompletionQueue::Reaped.
   ReapCount& reaped() { return reaped_; }
-  /// Returns how many receives have been taken so far. Polling the completion of the receive taken
-  /// last sets reaped() to this value.
+  /// Returns the number of receives taken so far. Polling the completion of the receive that was
+  /// taken last sets reaped() to this number.
   std::uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
-  /// From now on, a slot is free as soon as its receive is taken, which is how an SRQ works. Call
-  /// before the first post().
+  /// Makes a slot free as soon as its receive is taken, as an SRQ requires. Call before the first
+  /// post().
   void reuse_at_once() { reuse_at_once_ = true; }
 
  private:
@@ -79,21 +81,21 @@ class ReceiveQueue {
   mutable bytes::Mutex mutex_;
   std::unique_ptr<Ring> ring_;  ///< holds the receives; grows up to max_wr_
   std::uint64_t posted_ = 0;
-  std::atomic<std::uint64_t> taken_{0};  ///< written only under the mutex
+  std::atomic<std::uint64_t> taken_{0};  ///< written only with the mutex held
   ReapCount reaped_;
   bool reuse_at_once_ = false;
 };
 
-/// Shared receive queue. The buffers of its receives are checked against its own protection domain,
-/// not against that of the queue pair. [VRB-19]
+/// Shared receive queue. The protection domain of the SRQ, and not that of the queue pair, applies
+/// to the buffers of its receives. [VRB-19]
 class SharedReceiveQueue {
  public:
-  /// Bounds of the queue.
+  /// Limits of the queue.
   struct Limits {
-    std::size_t max_wr = 1024;  ///< receives posted and not consumed
-    std::size_t max_sge = 4;    ///< scatter/gather elements of a receive, at most 16
-    /// Largest number of receives that one queue pair has consumed and whose completions have not
-    /// been polled; 0: no limit. [SEC-22] [DDP-105] [RDMAP-127]
+    std::size_t max_wr = 1024;  ///< maximum number of receives posted and not consumed
+    std::size_t max_sge = 4;    ///< maximum number of elements of a receive's `sgl`, at most 16
+    /// Maximum number of receives that one queue pair has consumed and whose completions have not
+    /// been polled; 0 means no limit. [SEC-22] [DDP-105] [RDMAP-127]
     std::size_t per_qp = 0;
   };
   /// Called by the Rnic; applications call Rnic::create_srq(). The thread that takes a receive
@@ -104,23 +106,23 @@ class SharedReceiveQueue {
   SharedReceiveQueue& operator=(const SharedReceiveQueue&) = delete;
 
   /// Posts a receive for the next message of any queue pair that uses this queue. Fails with
-  /// `Errc::kQueueFull` (max_wr are posted), `Errc::kTooManySge`, `Errc::kMessageTooLong` (2^32
-  /// bytes or more) or `std::errc::not_enough_memory`; then nothing is posted.
+  /// `Errc::kQueueFull` (max_wr receives are posted), `Errc::kTooManySge`, `Errc::kMessageTooLong`
+  /// (2^32 bytes or more) or `std::errc::not_enough_memory`. On failure, nothing is posted.
   std::error_code post_recv(const RecvWr& wr);
-  /// Removes the receives that no message has consumed and returns them, oldest first. They do not
-  /// complete. Throws std::bad_alloc.
+  /// Removes the receives that no message has consumed and returns them, oldest first. The removed
+  /// receives do not complete. Throws std::bad_alloc.
   std::vector<PostedReceive> withdraw() { return queue_.withdraw(); }
   /// Arms one AsyncEventType::kSrqLimit event, which is raised when a receive is consumed and fewer
   /// than `limit` receives remain; 0 disarms it. Fails with `Errc::kInvalidArgument` if `limit` is
   /// above max_wr.
   std::error_code arm_limit(std::size_t limit);
-  /// Returns the armed limit; 0 if none is armed or its event has been raised.
+  /// Returns the armed limit. Returns 0 if no limit is armed or its event has been raised.
   std::size_t armed_limit() const { return armed_limit_.load(); }
 
-  /// Return the protection domain and the limits that the queue was made with.
+  /// Return the protection domain and the limits of the constructor.
   PdId pd() const { return pd_; }
   const Limits& limits() const { return limits_; }
-  /// Returns how many receives are posted and not consumed.
+  /// Returns the number of receives that are posted and not consumed.
   std::size_t size() const { return queue_.size(); }
 
   // For queue pairs -----------------------------------------------------------------------------
@@ -131,17 +133,17 @@ class SharedReceiveQueue {
   ReceiveFound take_for(std::size_t length, PostedReceive& out);
   /// Calls await() and then take().
   bool take_or_await(const std::weak_ptr<QpDriver>& driver, PostedReceive& out);
-  /// Registers `driver`, whose stream is resumed once, when the next receive is posted. The caller
-  /// has to check size() afterwards, see Waiters. Throws std::bad_alloc.
+  /// Registers `driver`. Its stream is resumed once, when the next receive is posted. After
+  /// await(), the caller must check size() again, see Waiters. Throws std::bad_alloc.
   void await(const std::weak_ptr<QpDriver>& driver) { waiters_.add(driver); }
-  /// Registers `driver`, whose receive_imminent() is called once, when a receive is about to be
+  /// Registers `driver`. Its receive_imminent() is called once, when a receive is about to be
   /// posted to the empty queue. Throws std::bad_alloc.
   void await_imminent(const std::weak_ptr<QpDriver>& driver) { imminent_.add(driver); }
   /// Counts a queue pair as a user of this queue.
   void attach() { attached_.fetch_add(1); }
   /// Reverses attach().
   void detach() { attached_.fetch_sub(1); }
-  /// Returns how many queue pairs use the queue.
+  /// Returns the number of queue pairs that use the queue.
   std::uint32_t attached() const { return attached_.load(); }
 
  private:

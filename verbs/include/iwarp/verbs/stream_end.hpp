@@ -16,16 +16,17 @@ namespace iwarp::verbs {
 struct EndedWork {
   WorkQueue queue = WorkQueue::kSend;
   std::uint64_t wr_id = 0;
-  WcStatus status = WcStatus::kSuccess;  ///< kSuccess if it was outstanding or had succeeded before
-  std::uint64_t length = 0;              ///< bytes in the list of buffers
+  /// kSuccess if the work was outstanding, or had succeeded before
+  WcStatus status = WcStatus::kSuccess;
+  std::uint64_t length = 0;  ///< total size of its buffers in bytes
   // kSend
   WrOpcode opcode = WrOpcode::kSend;
   RemoteAddress remote;  ///< remote memory of Writes, Reads and atomics
 };
 
-/// Memory of this end to which a request was refused access.
+/// Memory of this end to which access was refused.
 struct RefusedMemory {
-  /// Which request named the memory.
+  /// The request that named the memory.
   enum class User : std::uint8_t {
     kThisEnd,  ///< a request or receive of this end: `stag` is an lkey, `to` an address
     kWrite,    ///< the peer's RDMA Write: `stag` is an rkey
@@ -35,7 +36,8 @@ struct RefusedMemory {
   User user = User::kThisEnd;
   Stag stag;
   std::uint64_t to = 0;
-  std::uint64_t length = 0;  ///< bytes of the access; for the peer's Write, of one segment
+  /// size of the access in bytes; for the peer's Write, size of one segment
+  std::uint64_t length = 0;
   rdmap::AccessError why = rdmap::AccessError::kStagInvalid;
 };
 
@@ -45,30 +47,31 @@ struct StreamEnd {
   enum class Cause : std::uint8_t {
     kNone,               ///< the stream has not ended
     kClosed,             ///< both ends closed the stream
-    kAborted,            ///< the application at this end terminated or aborted it
-    kLocalError,         ///< a request, receive or completion of this end failed: `work`
-    kTerminateSent,      ///< this end refused a message of the peer: `terminate`, `memory`
-    kTerminateReceived,  ///< the peer refused a message of this end: `terminate`, `work`
-    kPeerClosed,    ///< the peer closed TCP before all work was finished: `outstanding`, `work`
-    kLost,          ///< TCP was reset or failed
-    kNoAnswer,      ///< the peer did not acknowledge `work` in time
-    kCloseTimeout,  ///< the peer did not close its half in time
+    kAborted,            ///< the application at this end terminated or aborted the stream
+    kLocalError,         ///< a request, receive or completion of this end failed; see `work`
+    kTerminateSent,      ///< this end refused a message of the peer; see `terminate` and `memory`
+    kTerminateReceived,  ///< the peer refused a message of this end; see `terminate` and `work`
+    kPeerClosed,         ///< the peer closed TCP while work was outstanding; see `outstanding`
+    kLost,               ///< TCP was reset or failed
+    kNoAnswer,           ///< the peer did not acknowledge `work` in time
+    kCloseTimeout,       ///< the peer did not close its half in time
   };
   Cause cause = Cause::kNone;
   std::optional<rdmap::Terminate> terminate;
-  std::optional<EndedWork> work;  ///< the failed work, otherwise the oldest outstanding request
+  /// the failed work; if none failed, the oldest outstanding request
+  std::optional<EndedWork> work;
   std::optional<RefusedMemory> memory;
-  std::uint64_t outstanding = 0;  ///< requests posted and not completed when the stream ended
+  std::uint64_t outstanding = 0;  ///< number of outstanding requests when the stream ended
   /// kLocalError: a completion was lost because a completion queue was full.
   bool completion_lost = false;
   bool receive_missing = false;  ///< a message of the peer waited for a receive until the end
 };
 
 /// Returns whether the stream ended as an application expects when it has done its work. Returns
-/// false if a message waited for a receive. Otherwise returns true if the stream has not ended, was
-/// closed (even if the peer did not close in time) or was aborted by this end; if TCP was lost
-/// while no request was outstanding; and if the peer's Terminate only reports that this end closed
-/// TCP first.
+/// false if a message waited for a receive. Otherwise returns true in these cases: the stream has
+/// not ended, was closed (even if the peer did not close in time) or was aborted by this end; TCP
+/// was lost while no request was outstanding; or the peer's Terminate only reports that this end
+/// closed TCP first.
 bool is_orderly(const StreamEnd& end);
 
 /// Returns one sentence, lower case and without a full stop: what failed, why, and what to do about

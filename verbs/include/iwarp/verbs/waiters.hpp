@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiters: the streams that wait until a resource is released. A waiter adds itself and then checks
-// the resource once more; the releasing thread changes the state first and notifies afterwards, so
-// no release is missed.
+// Waiters: the streams that wait until a resource is released. A waiting thread first adds its
+// driver and then checks the resource once more. The releasing thread first releases the resource
+// and then notifies. So no release is missed.
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,14 @@ namespace iwarp::verbs {
 
 class QpDriver;
 
-/// A set of drivers to notify once. Thread-safe; no other lock is taken while its lock is held.
+/// A set of drivers, each of which is notified once. Thread-safe; a thread that holds its lock
+/// takes no other lock.
 class Waiters {
  public:
   /// Adds `driver` unless it is in the set already or has been destroyed. Throws std::bad_alloc.
   void add(const std::weak_ptr<QpDriver>& driver);
-  /// Empties the set. For each driver of the set that still exists, has another thread resume the
-  /// stream.
+  /// Empties the set. For each driver of the set that still exists, makes another thread resume the
+  /// driver's stream.
   void tell() {
     if (any_.load()) tell_all();
   }

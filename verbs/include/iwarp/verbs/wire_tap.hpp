@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WireTap: sees every octet of a connection, both ways, in stream order, exactly as TCP carries it.
+// WireTap: sees every octet that a connection sends or receives, in stream order, exactly as TCP
+// carries it.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,7 @@ class WireTap {
   /// connection (`reset`).
   virtual void closed(bool outbound, bool reset, mpa::TimePoint now) = 0;
   /// Returns the observer of the LocalEvents of this end, or null. Called once, when the connection
-  /// is made; if it returns null, observation costs nothing.
+  /// is made. If it returns null, observation has no cost.
   virtual std::shared_ptr<LocalObserver> observer() { return nullptr; }
 };
 

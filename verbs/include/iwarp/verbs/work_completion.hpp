@@ -21,28 +21,30 @@ enum class WorkQueue : std::uint8_t {
 
 /// Outcome of a work request.
 enum class WcStatus : std::uint8_t {
-  kSuccess,           ///< success; ConnectionOptions::completions says what it promises
-  kLocalLength,       ///< receive: the Send was longer than the buffers; datagram: the payload was
-                      ///< longer than max_payload
-  kLocalQpOperation,  ///< the connection does not permit the request (ORD 0, no RFC 7306), or it
-                      ///< was a Fast-Register of a region that is valid or of another domain
-  kLocalProtection,   ///< lkey, domain, bounds or rights of a local buffer are wrong, or it is
-                      ///< unmapped
-  kWrFlush,           ///< the request was not executed, because the queue pair left RTS
-  kMwBind,            ///< a window could not be bound, or an STag could not be invalidated
-  kBadResponse,       ///< reserved; never reported
-  kLocalAccess,       ///< reserved; never reported
+  kSuccess,      ///< the request succeeded; ConnectionOptions::completions says what that implies
+  kLocalLength,  ///< receive: the Send was longer than the buffers; datagram: the payload was
+                 ///< longer than max_payload
+  /// the connection does not permit the request (ORD 0, no RFC 7306), or the request was a
+  /// Fast-Register of a region that is valid or belongs to another domain
+  kLocalQpOperation,
+  /// the lkey, domain, bounds or rights of a local buffer are wrong, or the buffer is unmapped
+  kLocalProtection,
+  kWrFlush,               ///< the request was not executed, because the queue pair left RTS
+  kMwBind,                ///< a window could not be bound, or an STag could not be invalidated
+  kBadResponse,           ///< reserved; never reported
+  kLocalAccess,           ///< reserved; never reported
   kRemoteInvalidRequest,  ///< the atomic was misaligned, or the Send was longer than the peer's
                           ///< receive
-  kRemoteAccess,          ///< the peer terminated because of an STag, its bounds or its rights
-  kRemoteOperation,       ///< the peer terminated for another reason
-  // These two occur only with Completions::kAcknowledged.
+  kRemoteAccess,     ///< the peer sent a Terminate because of an STag, its bounds or its rights
+  kRemoteOperation,  ///< the peer sent a Terminate for another reason
+  // The next two values occur only with Completions::kAcknowledged.
   kRnrRetryExceeded,  ///< the peer posted no receive for the message in time
-  kRetryExceeded,     ///< the peer was gone or did not answer in time, and had not acknowledged the
-                      ///< request
-  kFatal,             ///< reserved; never reported
+  /// the peer had not acknowledged the request when the connection was lost or the peer did not
+  /// answer in time
+  kRetryExceeded,
+  kFatal,  ///< reserved; never reported
 };
-/// Returns the status in words; "unknown" for a value that is not one.
+/// Returns the status in words. Returns "unknown" for a value that is no WcStatus.
 std::string_view to_string(WcStatus status);
 
 /// The operation that completed.
@@ -67,7 +69,7 @@ enum class WcOpcode : std::uint8_t {
   /// Receive, consumed by a datagram as for kRecvDatagram; `immediate` is valid.
   kRecvDatagramImmediate,
 };
-/// Returns the operation in words; "unknown" for a value that is not one.
+/// Returns the operation in words. Returns "unknown" for a value that is no WcOpcode.
 std::string_view to_string(WcOpcode opcode);
 
 /// Work completion. If `status` is not kSuccess, only wr_id, status and qp_num are valid.
@@ -75,18 +77,19 @@ struct WorkCompletion {
   std::uint64_t wr_id = 0;  ///< wr_id of the request
   WcStatus status = WcStatus::kSuccess;
   WcOpcode opcode = WcOpcode::kSend;
-  /// Bytes put into the buffers of the request. kRecv and kRecvSendImmediate: length of the Send;
-  /// kRead: bytes read; atomics: 8; kRecvImmediate: 0, even if the Immediate follows an RDMA Write.
+  /// Number of bytes written to the buffers of the request. kRecv and kRecvSendImmediate: length of
+  /// the Send; kRead: bytes read; atomics: 8; kRecvImmediate: 0, even if the Immediate follows an
+  /// RDMA Write.
   std::uint32_t byte_len = 0;
   std::uint32_t qp_num = 0;     ///< number of the queue pair whose request completed
-  bool solicited = false;       ///< receives: the peer set SendFlags::kSolicited
-  bool invalidated = false;     ///< kRecv: the Send has invalidated `invalidated_stag`
-  Stag invalidated_stag;        ///< the STag, if `invalidated`
-  std::uint32_t source_qp = 0;  ///< datagrams: number of the sending queue pair
-  /// Datagrams: true if the GRH holds an IPv4 header, false if it is that of IPv6.
+  bool solicited = false;       ///< for a receive: whether the peer set SendFlags::kSolicited
+  bool invalidated = false;     ///< for kRecv: whether the Send has invalidated `invalidated_stag`
+  Stag invalidated_stag;        ///< STag that the Send has invalidated, if `invalidated`
+  std::uint32_t source_qp = 0;  ///< for a datagram: number of the sending queue pair
+  /// For a datagram: true if the GRH holds an IPv4 header, false if it holds an IPv6 header.
   bool over_ipv4 = false;
-  /// kRecvImmediate: number of bytes that the peer's RDMA Writes directly before the Immediate
-  /// placed. Counts back only as far as the Writes are contiguous.
+  /// For kRecvImmediate: number of bytes that the peer's RDMA Writes placed directly before the
+  /// Immediate. Includes only the last Writes that are contiguous in memory.
   std::uint32_t written = 0;
   /// Value of the Immediate. kRecvImmediate: 64 bits; kRecvSendImmediate: the upper 32 bits;
   /// kRecvDatagramImmediate: 32 bits.
@@ -95,10 +98,10 @@ struct WorkCompletion {
 
 /// States of a queue pair, named as in the RDMA verbs draft, section 6.2; see qp_fsm.hpp. [VRB-5]
 enum class QpState : std::uint8_t { kIdle, kRts, kTerminate, kClosing, kError };
-/// Returns the state's name in the draft; "unknown" for a value that is not one.
+/// Returns the state's name in the draft. Returns "unknown" for a value that is no QpState.
 std::string_view to_string(QpState state);
 
-/// What an asynchronous event is about.
+/// The kinds of asynchronous events.
 enum class AsyncEventType : std::uint8_t {
   kTerminateReceived,  ///< QP: the peer's Terminate ended the stream, see `terminate`
   kTerminateSent,      ///< QP: this end sent a Terminate because of an error of the peer, see
@@ -106,11 +109,11 @@ enum class AsyncEventType : std::uint8_t {
   kLlpConnectionLost,  ///< QP: TCP was reset, or closed while work was outstanding
   kLlpCloseComplete,   ///< QP: an orderly close is complete [VRB-18]
   kBadClose,           ///< QP: TCP was closed while work was outstanding or data arrived [VRB-17]
-  kCqOverflow,         ///< CQ: completions were lost; its queue pairs move to Error
+  kCqOverflow,         ///< CQ: completions were lost; the queue pairs of the CQ move to Error
   kSrqLimit,     ///< SRQ: fewer receives remain than the limit of SharedReceiveQueue::arm_limit()
   kLastReceive,  ///< QP with an SRQ: the QP is in Error and consumes no more receives
 };
-/// Returns the type in words; "unknown" for a value that is not one.
+/// Returns the type in words. Returns "unknown" for a value that is no AsyncEventType.
 std::string_view to_string(AsyncEventType type);
 
 /// An event that does not belong to a request.

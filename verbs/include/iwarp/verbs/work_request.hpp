@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access rights and work requests. Names and meaning follow the RDMA verbs literature and
-// rdma-core.
+// Access rights and work requests. Names and meanings follow the RDMA verbs draft and rdma-core.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@ using ddp::Stag;
 
 /// Number of a protection domain within its Rnic.
 using PdId = std::uint32_t;
-/// Number of a queue pair within its Rnic: 24 bits, 0 means none.
+/// Number of a queue pair within its Rnic, 24 bits; 0 means no queue pair.
 using QpNum = std::uint32_t;
 
 /// Rights of a memory region or window; combine with |. Local reads are always allowed.
@@ -27,7 +26,7 @@ enum class Access : std::uint32_t {
   kBindWindow = 1 << 3,   ///< memory windows may be bound to the region
   kZeroBased = 1 << 4,    ///< TOs count from 0 instead of being virtual addresses
   /// The peer's Send with Invalidate may invalidate the STag although all streams of the domain may
-  /// use it. The application has to make sure that only one of them does. Memory that is tied to
+  /// use the STag. The application must ensure that only one stream uses it. Memory that is tied to
   /// one queue pair does not need this right.
   kRemoteInvalidate = 1 << 5,
   kRemoteAtomic = 1 << 6,  ///< the peer may execute atomics on the memory; implies no other right
@@ -44,13 +43,14 @@ constexpr bool has(Access set, Access right) {
 
 /// A piece of registered memory: a scatter/gather element.
 struct Sge {
-  /// Virtual address. In a region registered with an `iova`, `iova` plus the offset in the region.
+  /// Virtual address. In a region that was registered with an `iova`: `iova` plus the offset in the
+  /// region.
   std::byte* address = nullptr;
-  std::uint32_t length = 0;  ///< bytes; if 0, `lkey` is not checked
+  std::uint32_t length = 0;  ///< length in bytes; if 0, `lkey` is not checked
   Stag lkey;                 ///< STag of the region that contains the memory
 };
 
-/// A place in the peer's memory, as the peer advertised it.
+/// An address in the peer's memory, as the peer advertised it.
 struct RemoteAddress {
   Stag rkey;
   std::uint64_t to = 0;  ///< tagged offset of the first byte
@@ -72,17 +72,18 @@ enum class WrOpcode : std::uint8_t {
   kFetchAdd,         ///< adds to the word at `remote`; `sgl` receives its former value
   kCmpSwap,          ///< swaps the word at `remote` if it compares equal; `sgl` as for kFetchAdd
   kImmediate,        ///< sends `immediate`, which consumes one of the peer's receives
-  kWriteImmediate,   ///< RDMA Write and then an Immediate, which have one completion
-  /// Immediate and then a Send, which together consume one receive and have one completion. Needs
-  /// StartupOptions::send_immediate at both ends (QpAttributes::send_immediate).
+  kWriteImmediate,   ///< RDMA Write followed by an Immediate, with one completion for both
+  /// Immediate followed by a Send. Both together consume one receive and have one completion.
+  /// Requires StartupOptions::send_immediate at both ends (QpAttributes::send_immediate).
   kSendImmediate,
 };
 
 /// Flags of a send queue request; combine with |.
 enum class SendFlags : std::uint8_t {
-  kNone = 0,             ///< no flag
-  kSignaled = 1 << 0,    ///< report success as well; failures are always reported
-  kSolicited = 1 << 1,   ///< Sends and Immediates: count for the peer's Notify::kSolicited
+  kNone = 0,           ///< no flag
+  kSignaled = 1 << 0,  ///< push a completion on success as well as on failure
+  /// of a Send or Immediate: solicits the peer's notification (Notify::kSolicited)
+  kSolicited = 1 << 1,
   kFence = 1 << 2,       ///< read fence: start only when all earlier Reads and atomics are complete
   kInline = 1 << 3,      ///< copy the payload while posting; lkeys are not checked
   kLocalFence = 1 << 4,  ///< start only when all earlier requests are complete
@@ -96,23 +97,24 @@ constexpr bool has(SendFlags set, SendFlags flag) {
   return (static_cast<std::uint8_t>(set) & static_cast<std::uint8_t>(flag)) != 0;
 }
 
-/// For kFastRegister: the memory that the STag is to name.
+/// For kFastRegister: the memory to which the STag will refer.
 struct Registration {
   Stag stag;                      ///< STag from allocate_fast_region(), whose key is replaced
   std::uint8_t key = 0;           ///< the application's new key [VRB-26]
   std::byte* address = nullptr;   ///< start of the memory, not null
-  std::uint64_t length = 0;       ///< bytes, at least 1
+  std::uint64_t length = 0;       ///< length in bytes, at least 1
   Access access = Access::kNone;  ///< rights of the region
 };
 
-/// For kBindWindow: the part of a region that the window is to open to the peer.
+/// For kBindWindow: the part of a region to which the window gives the peer access.
 struct WindowBind {
   Stag window;           ///< STag from allocate_window()
   std::uint8_t key = 0;  ///< the application's new key; the old one becomes invalid [VRB-36]
   Stag region;           ///< a valid region with Access::kBindWindow, not zero-based
-  std::byte* address = nullptr;   ///< start of the window in the region, as in Sge::address
-  std::uint64_t length = 0;       ///< bytes, at least 1
-  Access access = Access::kNone;  ///< of kRemoteRead, kRemoteWrite, kRemoteAtomic and kZeroBased
+  std::byte* address = nullptr;  ///< start of the window in the region, as in Sge::address
+  std::uint64_t length = 0;      ///< length in bytes, at least 1
+  /// any of kRemoteRead, kRemoteWrite, kRemoteAtomic and kZeroBased
+  Access access = Access::kNone;
   /// Whether the window is of type 1: every stream of the domain may use it, and it can be bound
   /// again without being invalidated first. Length 0 unbinds it.
   bool type_1 = false;
@@ -121,14 +123,14 @@ struct WindowBind {
 /// For kFetchAdd and kCmpSwap: the operands, in host byte order. With the default masks, the
 /// operation is the plain 64-bit one. The word's TO and its address must be multiples of 8,
 /// otherwise the word is unchanged and the stream ends. Atomics on memory of one Rnic are
-/// serialized, whatever connections they come from, and are atomic with respect to std::atomic_ref
-/// in the peer's program. They are not atomic with respect to RDMA Writes and Reads of the same
-/// word: do not mix them. [EXT-5] [EXT-7] [EXT-42]
+/// serialized, even if they come from different connections, and are atomic with respect to
+/// std::atomic_ref in the peer's program. Atomics are not atomic with respect to RDMA Writes and
+/// Reads: do not mix both on the same word. [EXT-5] [EXT-7] [EXT-42]
 struct Atomic {
-  std::uint64_t add_or_swap = 0;    ///< kFetchAdd: summand; kCmpSwap: new value
-  std::uint64_t add_mask = 0;       ///< kFetchAdd: top bits of the fields; 0: one field of 64 bits
-  std::uint64_t swap_mask = ~0ULL;  ///< kCmpSwap: the bits to replace
-  std::uint64_t compare = 0;        ///< kCmpSwap: the value to compare with
+  std::uint64_t add_or_swap = 0;  ///< kFetchAdd: the number to add; kCmpSwap: the new value
+  std::uint64_t add_mask = 0;     ///< kFetchAdd: the top bit of each field; 0: one field of 64 bits
+  std::uint64_t swap_mask = ~0ULL;     ///< kCmpSwap: the bits to replace
+  std::uint64_t compare = 0;           ///< kCmpSwap: the value to compare with
   std::uint64_t compare_mask = ~0ULL;  ///< kCmpSwap: the bits to compare
 };
 
@@ -138,9 +140,9 @@ struct SendWr {
   std::uint64_t wr_id = 0;  ///< chosen by the application; WorkCompletion::wr_id repeats it
   WrOpcode opcode = WrOpcode::kSend;
   SendFlags flags = SendFlags::kNone;
-  /// Local buffers. Sends and Writes: their source. Reads: their sink; each element that is not
-  /// empty is one Read Request on the wire, and kReadInvalidate takes exactly one element. Atomics:
-  /// one element, which receives the word.
+  /// Local buffers. A Send or Write reads them. A Read fills them: each element that is not empty
+  /// is one Read Request on the wire, and kReadInvalidate takes exactly one element. An atomic
+  /// takes one element, which receives the former value of the word.
   std::span<const Sge> sgl;
   RemoteAddress remote;       ///< remote memory of Writes, Reads and atomics
   Stag invalidate;            ///< STag that kSendInvalidate or kLocalInvalidate invalidates
