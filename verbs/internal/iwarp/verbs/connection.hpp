@@ -31,8 +31,9 @@ enum class ConnectionCause : std::uint8_t;
 /// socket_action() and sets a timer for timeout().
 class Connection {
  public:
-  /// `qp` is null for a responder until accept(); `tap` may be null. All three must outlive this
-  /// object. `driver` owns it; a connected queue pair shares ownership of its driver.
+  /// `qp` is null for a responder until accept(); `tap` may be null. `qp`, `driver` and `tap` must
+  /// outlive the Connection. `driver` owns it; a connected queue pair shares ownership of its
+  /// driver.
   Connection(mpa::Role role, QueuePair* qp, QpDriver& driver, const ConnectionOptions& options,
              WireTap* tap);
   ~Connection();
@@ -45,20 +46,19 @@ class Connection {
   bool connect(bytes::View private_data, TimePoint now);
   /// Responder: TCP is connected; waits for the Request.
   void listen(TimePoint now);
-  /// Responder, after the event kRequest: queues the Reply. `ird` and `ord` are what the
-  /// application wants. Returns false, and does nothing, if the private data is too long or no
-  /// Request waits.
+  /// Responder, after the event kRequest: queues the Reply. `ird` and `ord` are the application's
+  /// values. Returns false, and does nothing, if the private data is too long or no Request waits.
   bool accept(QueuePair& qp, bytes::View private_data, std::uint16_t ird, std::uint16_t ord,
               TimePoint now);
   /// Responder, after the event kRequest: queues a Reply that rejects the Request. Returns false in
-  /// the cases in which accept() does.
+  /// the same cases as accept().
   bool reject(bytes::View private_data, TimePoint now);
   /// Sets the socket's EMSS (0 if unknown). Call whenever the EMSS changes. [MPA-49] [DDP-1]
   void set_emss(std::size_t octets);
 
   // Octets --------------------------------------------------------------------------------------
-  /// Returns the memory for the next octets, valid until the next call that is not const. If it is
-  /// empty, do not read from the socket at present.
+  /// Returns the memory for the next octets, valid until the next call that is not const. If the
+  /// result is empty, do not read from the socket at present.
   std::span<const bytes::Span> receive_plan();
   /// Returns whether receive_plan() would not be empty.
   bool takes_octets() const;
@@ -93,7 +93,7 @@ class Connection {
   void terminate(const bytes::Fault& fault, TimePoint now);
   /// Resets TCP.
   void abort(TimePoint now);
-  /// Continues a stream that was held for a receive or for memory, if that is available now.
+  /// Continues a stream that waits for a receive or for memory, if what it waits for is available.
   void resume(TimePoint now);
   /// Ends every access to an invalidated region. If a request still needs it, the stream ends.
   void revoke(const struct Region& region, TimePoint now);
@@ -107,8 +107,7 @@ class Connection {
   SocketAction socket_action();
   /// Returns whether event(), socket_action() and timeout() would return nothing new.
   bool is_steady() const;
-  /// Returns whether no message is partly sent, so that a FIN would cut none. Returns false during
-  /// set-up.
+  /// Returns whether no message is partly sent, so that a FIN would cut none. False during set-up.
   bool at_rest() const;
   /// Returns whether a Read or atomic operation of the peer is not answered yet.
   bool owes_answers() const;
@@ -118,7 +117,8 @@ class Connection {
   bool awaits_peer() const;
   /// Returns when to call handle_timeout(), or nullopt if no deadline is set.
   std::optional<TimePoint> timeout() const;
-  /// Returns when the peer's answer is overdue, see PeerTimeouts::answer; included in timeout().
+  /// Returns when the peer's answer is overdue, see PeerTimeouts::answer; timeout() includes this
+  /// deadline.
   std::optional<TimePoint> answer_due() const;
   /// Acts on the deadlines that have passed at `now`.
   void handle_timeout(TimePoint now);
@@ -126,7 +126,7 @@ class Connection {
   const mpa::Startup& startup() const { return startup_; }
   /// Returns the largest ULPDU that may be sent at present.
   mpa::Mulpdu mulpdu() const { return mulpdu_; }
-  /// After kRejected: returns the octets that arrived after the Reply.
+  /// Returns the octets that arrived after the Reply, if the state is kRejected.
   bytes::View read_ahead() const { return read_ahead_; }
   /// Returns the queue pair; null for a responder before accept().
   QueuePair* qp() const { return qp_; }
@@ -180,7 +180,7 @@ class Connection {
   const ConnectionOptions options_;
   std::uint16_t asked_ord_;  ///< ORD that the application wants
   WireTap* tap_;
-  std::unique_ptr<class Observed> observed_;  ///< null without an observer; outlives full_
+  std::unique_ptr<class Observed> observed_;  ///< null without an observer; must outlive full_
   mpa::Startup startup_;
   mpa::StartupState startup_told_ = mpa::StartupState::kIdle;
   mpa::Mulpdu mulpdu_;

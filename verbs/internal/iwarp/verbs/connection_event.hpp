@@ -18,20 +18,20 @@ struct ConnectionEvent {
     kRequest,       ///< responder: a Request arrived; call accept() or reject()
     kEstablished,   ///< set-up is complete; the queue pair is in RTS
     kRejected,      ///< initiator: the peer rejected the Request; TCP is still open [MPA-91]
-    kFailed,        ///< set-up failed, see `failure`; the socket is to be closed
-    kDisconnected,  ///< the stream is over; the queue pair has left RTS
+    kFailed,        ///< set-up failed, see `failure`; close the socket
+    kDisconnected,  ///< the stream has ended; the queue pair is no longer in RTS
     kMemoryGone,    ///< registered memory at `address` is no longer mapped; the stream ends
   };
   Type type;
   std::optional<mpa::Failure> failure;  ///< why set-up failed, for kFailed
-  const std::byte* address = nullptr;   ///< where the memory is missing, for kMemoryGone
+  const std::byte* address = nullptr;   ///< address of the missing memory, for kMemoryGone
 };
 
 /// What a connection has to send.
 enum class Output : std::uint8_t {
   kNone,       ///< no output: transmit_plan() would be empty
-  kQuestions,  ///< only Reads that ask the peer for an acknowledgement, whose sending can wait
-  kMessages,   ///< possibly other messages: call transmit_plan() to find out
+  kQuestions,  ///< only Reads that ask the peer for an acknowledgement; they can be delayed
+  kMessages,   ///< possibly other messages; transmit_plan() returns them
 };
 
 /// What the driver has to do with the socket.

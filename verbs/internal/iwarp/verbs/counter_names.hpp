@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names by which reports, records and metrics refer to the counters of a connection.
+// The names of a connection's counters in reports, records and metrics.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace iwarp::verbs {
 
-/// One counter: the name of its member, and what it counts. The strings are static.
+/// One counter: its name, its member, and what it counts. The strings are static.
 struct CounterName {
   const char* name;
   std::uint64_t Counters::* member;
-  const char* meaning;  ///< what the counter counts, in a few words for a table or a help text
+  const char* meaning;  ///< description in a few words, for a table or a help text
 };
 /// Returns a row for each member of Counters.
 std::span<const CounterName> counter_names();

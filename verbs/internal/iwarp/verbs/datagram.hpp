@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wire format of datagrams: a UDP datagram contains the header of one untagged DDP segment with
-// a Send, the queue pair numbers and the Q_Key, which each datagram has to carry because there is
-// no connection, the payload and a CRC32c (rfc-notes/datagrams.md). The codec checks only the form;
-// DatagramQueuePair checks the values.
+// The wire format of datagrams (rfc-notes/datagrams.md). A UDP datagram contains the header of one
+// untagged DDP segment with a Send, then the queue pair numbers and the Q_Key, then the payload and
+// a CRC32c. Because there is no connection, each datagram has to carry the numbers and the Q_Key.
+// The codec checks only the form; DatagramQueuePair checks the values.
 #pragma once
 
 #include <array>
@@ -33,8 +33,8 @@ struct DatagramHeader {
   QpNum destination = 0;  ///< destination QPN, 24 bits; kMulticastQp: every member of the group
   QpNum source = 0;       ///< source QPN, 24 bits
   std::uint32_t q_key = 0;
-  /// A random number that distinguishes the source queue pair from earlier ones with the same QPN.
-  /// Each instance has its own series of MSNs.
+  /// A random number that distinguishes the source from earlier queue pairs with the same QPN. Each
+  /// instance has its own series of MSNs.
   std::uint32_t instance = 0;
   std::uint32_t msn = 0;  ///< increases by 1 with each datagram of the source, modulo 2^32
   bool solicited = false;
@@ -44,7 +44,7 @@ struct DatagramHeader {
 
 inline constexpr std::size_t kDatagramHeaderSize = 38;
 inline constexpr std::size_t kDatagramCrcSize = 4;
-/// Octets of a datagram other than its payload.
+/// Size of a datagram without its payload, in octets.
 inline constexpr std::size_t kDatagramOverhead = kDatagramHeaderSize + kDatagramCrcSize;
 inline constexpr std::size_t kMaxDatagram = kMaxDatagramPayload + kDatagramOverhead;
 
@@ -60,7 +60,7 @@ struct Datagram {
 /// An encoded header.
 using DatagramHeaderOctets = std::array<std::byte, kDatagramHeaderSize>;
 
-/// Encodes a header. QPNs are cut to 24 bits.
+/// Encodes a header. Truncates QPNs to 24 bits.
 DatagramHeaderOctets encode(const DatagramHeader& header);
 /// Decodes a UDP payload; the result refers to `octets`. Returns nullopt if `octets` does not have
 /// the form above, is shorter than kDatagramOverhead or is longer than kMaxDatagram. Does not check
@@ -69,7 +69,7 @@ std::optional<Datagram> decode_datagram(bytes::View octets);
 /// Returns whether the last kDatagramCrcSize octets are the CRC of all octets before them. There
 /// must be at least kDatagramCrcSize octets.
 bool has_right_crc(bytes::View octets);
-/// Describes a datagram on one line; works on any octets.
+/// Describes a datagram on one line. Accepts any octets.
 std::string describe_datagram(bytes::View octets);
 
 }  // namespace iwarp::verbs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state machine of a datagram queue pair as a table: InfiniBand's states of UD queue pairs
-// except SQE, in place of which there is DatagramQueuePair::send_failed(). Data only;
-// DatagramQueuePair runs it.
+// The state machine of a datagram queue pair as a table. It has InfiniBand's states of UD queue
+// pairs except SQE, which DatagramQueuePair::send_failed() replaces. Data only; DatagramQueuePair
+// runs the machine.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace iwarp::verbs {
 
-/// What moves a datagram queue pair from one state to the next. Every cause but kOverflow is a call
-/// of set_state() by the application.
+/// What moves a datagram queue pair from one state to the next. Every cause except kOverflow is a
+/// call of set_state() by the application.
 enum class DatagramCause : std::uint8_t {
   kInitAsked,       ///< set_state(kInit)
   kReceivingAsked,  ///< set_state(kReceiving)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datagram queue pair (UD): every sender that knows the queue pair's number and Q_Key may send to
-// it. Datagrams may be lost or reordered; a datagram that is delivered is whole, is delivered once
-// and was addressed to this queue pair. The queue pair has no sockets: the driver asks for the
-// datagrams to send and hands over those that arrived.
+// it. Datagrams may be lost or reordered. A delivered datagram is complete, is delivered only once
+// and was addressed to this queue pair. The queue pair has no sockets: the driver fetches the
+// datagrams to send and passes received datagrams to the queue pair.
 //
-// Posting and the accessors are thread-safe. The driver's functions are called by one thread at a
-// time.
+// Posting and the accessors are thread-safe. Only one thread at a time may call the functions for
+// the driver.
 #pragma once
 
 #include <atomic>
@@ -33,15 +33,15 @@ struct OutgoingDatagram {
   /// Returns the UDP payload to send.
   bytes::View octets() const { return bytes::View(copy).first(size); }
 
-  bytes::Gather payload;  ///< the memory that the request names
+  bytes::Gather payload;  ///< the memory of the request's `sgl` or inline payload
   std::array<std::byte, kMaxDatagram> copy;
-  std::size_t size = 0;  ///< octets of `copy` in use
+  std::size_t size = 0;  ///< number of octets of `copy` in use
   DatagramPath path;
   std::uint16_t port = 0;      ///< the peer's UDP port
   std::uint64_t sequence = 0;  ///< number of the request in the send queue
   std::uint64_t wr_id = 0;
   bool is_signaled = false;
-  std::array<Grant, bytes::kMaxSge> grants;  ///< one for each piece of `payload`
+  std::array<Grant, bytes::kMaxSge> grants;  ///< one grant for each piece of `payload`
 };
 
 /// A datagram queue pair without its sockets.
@@ -54,23 +54,24 @@ class DatagramQueuePair {
   DatagramQueuePair(const DatagramQueuePair&) = delete;
   DatagramQueuePair& operator=(const DatagramQueuePair&) = delete;
 
-  /// Posts requests in order until one is refused; sets `posted` to the number posted. Requests are
-  /// flushed in kError, and while send_failed(). Fails with
+  /// Posts requests in order until one is refused. Sets `posted` to the number of requests posted.
+  /// Requests are flushed in kError, and while send_failed() returns true. Fails with
   /// - `Errc::kWrongState` in states other than kReady and kError,
   /// - `Errc::kTooManySge` if a request has more than max_send_sge elements,
   /// - `Errc::kInlineTooLong` if inline payload is longer than max_inline,
-  /// - `Errc::kQueueFull` if max_send_wr requests are outstanding or their completions not polled,
+  /// - `Errc::kQueueFull` if the queue holds max_send_wr requests that are outstanding or whose
+  ///   completions have not been polled,
   /// - `std::errc::not_enough_memory`.
   std::error_code post_send(std::span<const DatagramWr> wrs, std::size_t& posted);
   /// Posts all requests, or none if any of them is refused. Fails with the errors of post_send().
   std::error_code post_all(std::span<const DatagramWr> wrs);
-  /// Posts a receive. The first kGrhSize bytes of its buffer receive the GRH. In kError it is
-  /// flushed. Fails with `Errc::kInvalidArgument` if the queue pair uses an SRQ, with
+  /// Posts a receive. The first kGrhSize bytes of its buffer receive the GRH. In kError the receive
+  /// is flushed. Fails with `Errc::kInvalidArgument` if the queue pair uses an SRQ, with
   /// `Errc::kWrongState` in kReset, and with the errors of ReceiveQueue::post().
   std::error_code post_recv(const RecvWr& wr);
-  /// Returns what the queue pair was made with.
+  /// Returns the parameters of the constructor.
   const DatagramQpInit& init() const { return init_; }
-  /// Returns the state at this moment.
+  /// Returns the current state.
   DatagramState state() const { return state_.load(std::memory_order_acquire); }
   /// Returns whether the queue pair receives datagrams in its present state.
   bool takes_datagrams() const {
@@ -95,29 +96,31 @@ class DatagramQueuePair {
   void join(const IpAddress& group);
   /// Stops accepting datagrams sent to the group address.
   void leave(const IpAddress& group);
-  /// Prepares datagrams for the oldest posted requests, as many as `batch` has room for, and
-  /// returns the part of `batch` that holds them. A request that cannot be sent completes with an
-  /// error once the requests before it have been sent. Report each datagram with sent(), in order,
-  /// or return it with give_back().
+  /// Prepares as many datagrams for the oldest posted requests as `batch` has room for, and returns
+  /// the part of `batch` that holds them. A request that cannot be sent completes with an error
+  /// after the requests before it have been sent. Report each datagram with sent(), in order, or
+  /// return it with give_back().
   std::span<OutgoingDatagram> prepare(std::span<OutgoingDatagram> batch);
-  /// Completes the request of a prepared datagram, which the kernel accepted (`taken`) or refused
-  /// for good. The request succeeds in both cases, because UDP does not promise delivery.
+  /// Completes the request of a prepared datagram that the kernel has accepted (`taken`) or finally
+  /// refused. The request succeeds in both cases, because UDP does not guarantee delivery.
   void sent(OutgoingDatagram& datagram, bool taken);
-  /// Returns the last datagrams of a batch unsent; prepare() will prepare them again.
+  /// Takes back the last datagrams of a batch, which were not sent. prepare() will prepare them
+  /// again.
   void give_back(std::span<OutgoingDatagram> unsent);
-  /// Checks a UDP payload that arrived on `path`, and delivers it to the oldest receive or counts
-  /// the reason for which it is dropped. If a shared receive queue has no receive, keeps up to 32
-  /// datagrams; see deliver_waiting(). Does not use `octets` after it has returned.
+  /// Checks a UDP payload that arrived on `path`, and delivers it to the oldest receive, or drops
+  /// it and counts the reason. If a shared receive queue has no receive, keeps up to 32 datagrams;
+  /// see deliver_waiting(). Does not use `octets` after the call.
   void arrived(bytes::View octets, const DatagramPath& path);
-  /// Delivers datagrams that wait for a receive of the shared queue. Returns false if any datagram
-  /// still waits.
+  /// Delivers the datagrams that wait for a receive of the shared queue. Returns false if any of
+  /// them still waits.
   bool deliver_waiting();
   /// Delivers waiting datagrams as long as there are receives, and drops the other waiting
   /// datagrams.
   void drop_waiting();
   /// Returns whether the application has polled the completions of all receives that were consumed.
   bool all_polled();
-  /// Returns the counters. The driver counts system calls and the kernel's drops in them.
+  /// Returns the counters, to which the driver adds system calls and datagrams that the kernel
+  /// dropped.
   DatagramCounters& counters() { return counters_; }
   /// Detaches from the completion and receive queues, which may then be destroyed, and discards
   /// this queue pair's failed completions. The destructor does the same. Idempotent. Post nothing
@@ -151,13 +154,13 @@ class DatagramQueuePair {
   std::atomic<bool> send_failed_{false};
   std::atomic<std::uint32_t> q_key_{0};
   mutable std::mutex mutex_;  ///< guards the send queue; locked before a completion queue's mutex
-  std::vector<Slot> ring_;    ///< send queue; grows up to max_send_wr; its size is a power of two
+  std::vector<Slot> ring_;  ///< the send queue; grows up to max_send_wr; its size is a power of two
   std::uint64_t posted_ = 0;
   std::uint64_t prepared_ = 0;
-  std::atomic<std::uint64_t> left_{0};  ///< requests removed from the ring so far
+  std::atomic<std::uint64_t> left_{0};  ///< number of requests removed from the ring so far
   ReapCount reaped_;
   ReceiveQueue receives_;
-  std::uint64_t shared_taken_ = 0;  ///< receives taken from the shared queue
+  std::uint64_t shared_taken_ = 0;  ///< number of receives taken from the shared queue
   std::uint32_t msn_ = 0;
   std::vector<IpAddress> groups_;
   Arrivals arrivals_;

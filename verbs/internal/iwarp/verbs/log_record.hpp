@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LogRecord: an event for a log, and functions that format it as one line. They write nothing, and
-// get the time as an argument.
+// LogRecord: an event for a log, and functions that format the event as one line. The functions
+// write nothing, and get the time as an argument.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@
 
 namespace iwarp::verbs {
 
-/// Importance of a record. A log with some level contains the records of that level and of the
-/// levels before it.
+/// Importance of a record. A log of one level contains the records of that level and of the levels
+/// listed before it.
 enum class LogLevel : std::uint8_t {
   kOff,      ///< no records
   kError,    ///< the stack itself does not work
@@ -26,9 +26,9 @@ const char* to_string(LogLevel level);
 
 /// How a record is written.
 enum class LogFormat : std::uint8_t {
-  kText,    ///< the message alone
+  kText,    ///< only the message
   kLogfmt,  ///< time=... level=... pid=... event=... key=value ... msg="..."
-  kJson,    ///< one JSON object with these keys
+  kJson,    ///< one JSON object with the keys of kLogfmt
 };
 
 /// One named value of a record.
@@ -40,16 +40,17 @@ struct LogField {
 /// One event.
 struct LogRecord {
   LogLevel level = LogLevel::kInfo;
-  const char* event = "";        ///< name of the kind of event, a constant for filters
+  const char* event = "";        ///< constant name of the kind of event, for filters
   std::string message;           ///< the event as a sentence
   std::vector<LogField> fields;  ///< the event as data; omitted in kText
 };
 
-/// Returns `text`, which a peer may have chosen, with '?' for every byte outside printable ASCII.
+/// Returns `text`, which a peer may have chosen, with '?' in place of every byte outside printable
+/// ASCII.
 std::string printable(std::string_view text);
 
-/// Formats a record, without a line feed. `process` is a process id. The line is printable ASCII,
-/// whatever the record contains.
+/// Formats a record, without a line feed. `process` is a process id. The line is printable ASCII
+/// for any contents of the record.
 std::string log_line(const LogRecord& record, LogFormat format,
                      std::chrono::system_clock::time_point now, long process);
 

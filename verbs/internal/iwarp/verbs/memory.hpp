@@ -3,8 +3,8 @@
 // acquire(), which checks validity, protection domain or queue pair, rights and bounds (RFC 5042
 // section 6, verbs draft section 7), and pins the entry until the Grant is released.
 //
-// acquire() takes no lock. All other functions hold the table's mutex, under which only the lock of
-// an entry's Waiters is taken.
+// acquire() takes no lock. All other functions hold the table's mutex. A thread that holds this
+// mutex takes no other lock except that of an entry's Waiters.
 #pragma once
 
 #include <atomic>
@@ -30,25 +30,25 @@ using rdmap::AccessError;
 struct AccessRequest {
   PdId pd = 0;                  ///< protection domain of the accessing queue pair or SRQ
   QpNum qp = 0;                 ///< the accessing queue pair
-  bool remote = false;          ///< the access is on behalf of the queue pair's peer
+  bool remote = false;          ///< whether the access is on behalf of the queue pair's peer
   Access need = Access::kNone;  ///< rights that the access needs; kNone for a local read
 };
 
 /// The table of STags. Thread-safe.
 class StagTable {
  public:
-  /// `capacity` is the largest number of regions and windows at a time. `random` returns
-  /// unpredictable values; it is called under the table's mutex. Throws std::bad_alloc. [RDMAP-114]
-  /// [SEC-10]
+  /// `capacity` is the maximum number of regions and windows at a time. `random` returns
+  /// unpredictable values; it is called with the table's mutex held. Throws std::bad_alloc.
+  /// [RDMAP-114] [SEC-10]
   StagTable(std::size_t capacity, std::function<std::uint32_t()> random);
 
-  /// Checks an access, in the order validity, domain and queue pair, rights, wrap, bounds (to the
-  /// byte), and sets `out` to the granted memory; on failure leaves `out` unchanged. `to` is a TO
-  /// if the access is remote, otherwise an address as in Sge::address. `length` is at least 1.
-  /// Fails with the AccessError of the first check that does not pass. Takes no lock. [VRB-32]
+  /// Checks an access in the order validity, domain and queue pair, rights, wrap, bounds (to the
+  /// byte). Sets `out` to the granted memory; on failure does not change `out`. `to` is a TO if the
+  /// access is remote, otherwise an address as in Sge::address. `length` is at least 1. Fails with
+  /// the AccessError of the first check that does not pass. Takes no lock. [VRB-32]
   std::expected<void, AccessError> acquire(const AccessRequest& who, Stag stag, std::uint64_t to,
                                            std::uint32_t length, Grant& out);
-  /// Checks an access as the function above does, but returns the Grant.
+  /// Checks an access like the other overload, but returns the Grant.
   std::expected<Grant, AccessError> acquire(const AccessRequest& who, Stag stag, std::uint64_t to,
                                             std::uint32_t length) {
     Grant out;
@@ -57,8 +57,8 @@ class StagTable {
     return out;
   }
 
-  /// The memory that a new STag names, who may use it, and with which rights. [RDMAP-110]
-  /// [RDMAP-111] [DDP-97]
+  /// The memory to which a new STag refers, the streams that may use the STag, and their rights.
+  /// [RDMAP-110] [RDMAP-111] [DDP-97]
   struct NewRegion {
     Region::Kind kind = Region::Kind::kRegion;
     PdId pd = 0;
@@ -76,27 +76,27 @@ class StagTable {
   /// `Errc::kLimitReached` if the table is full. [VRB-26] [VRB-27]
   std::expected<Region*, std::error_code> create(const NewRegion& what);
   /// Changes the rights and the domain of a region, which keeps its STag. Applies to accesses that
-  /// are checked from now on; the caller has to end accesses in progress. Fails with `Errc::kBusy`
-  /// while windows are bound to it.
+  /// are checked after the call; the caller has to end accesses in progress. Fails with
+  /// `Errc::kBusy` while windows are bound to the region.
   std::error_code change(Region* region, PdId pd, Access access);
   /// Destroys the entry, and returns when its memory cannot be accessed any more. Until then, calls
   /// `break_pins` repeatedly, without the table's lock. Fails with `Errc::kBusy` while windows are
   /// bound to the region. [DDP-88] [DDP-89]
   std::error_code destroy(Region* region, const std::function<void(Region&)>& break_pins);
 
-  /// The driver whose stream is resumed once the pins of an entry are gone, or null. The entry
-  /// holds a weak_ptr to it until then.
+  /// The driver whose stream is resumed after an entry has been unpinned, or null. The entry holds
+  /// a weak_ptr to the driver until then.
   using Waiter = QpDriver*;
   /// Executes WrOpcode::kFastRegister for a queue pair of `pd`. Fails with `Errc::kInvalidArgument`
-  /// if `what.stag` is not an invalid fast region of `pd`, or the memory is empty, and with
-  /// `Errc::kBusy` if the entry is pinned, even if only by an access that is about to be refused
-  /// because the entry is invalid. After kBusy, call again when `waiter` is resumed.
+  /// if `what.stag` is not an invalid fast region of `pd`, or if the memory is empty. Fails with
+  /// `Errc::kBusy` if the entry is pinned, even if the pin belongs to an access that will be
+  /// refused because the entry is invalid. After kBusy, call again when `waiter` is resumed.
   std::error_code fast_register(PdId pd, const Registration& what, Waiter waiter = nullptr);
   /// Executes WrOpcode::kBindWindow for queue pair `qp` of `pd`. Fails with `Errc::kNotBindable` if
   /// `what.window` is not a window, or is a valid window of type 2; if the region is invalid, is
   /// zero-based, does not contain the memory, or lacks Access::kBindWindow or the kLocalWrite that
   /// some rights of a window need; with `Errc::kWrongPd` if window or region belong to another
-  /// domain; and with `Errc::kBusy` in the case in which fast_register() does. [VRB-35] [VRB-36]
+  /// domain; and with `Errc::kBusy` in the same case as fast_register(). [VRB-35] [VRB-36]
   std::error_code bind(PdId pd, QpNum qp, const WindowBind& what, Waiter waiter = nullptr);
 
   /// Result of an invalidation.
@@ -117,9 +117,9 @@ class StagTable {
 
   /// Invalidates the windows bound through queue pair `qp`, which is being destroyed. [VRB-4]
   void invalidate_windows_of(QpNum qp);
-  /// Returns how many regions and windows exist.
+  /// Returns the number of regions and windows that exist.
   std::size_t size() const;
-  /// Returns how often regions and windows were created, fast-registered or bound so far.
+  /// Returns the number of times that regions and windows were created, fast-registered or bound.
   std::uint64_t registrations() const { return registrations_.load(std::memory_order_relaxed); }
 
  private:
@@ -139,7 +139,7 @@ class StagTable {
   };
   std::atomic_ref<Region*> slot(std::size_t i) const { return std::atomic_ref(slots_[i]); }
 
-  const std::size_t mask_;                  ///< turns an index into its slot
+  const std::size_t mask_;                  ///< maps an index to its slot
   std::unique_ptr<Region*[], Free> slots_;  ///< open addressing by STag index; use slot()
   std::atomic<std::size_t> longest_probe_{0};
   std::deque<std::unique_ptr<Region>> storage_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Now: the time of a call. The clock is read only if the call needs the time, and at most once.
+// Now: the time of a call. The clock is read only if the call needs the time, and not more than
+// once.
 #pragma once
 
 #include <utility>

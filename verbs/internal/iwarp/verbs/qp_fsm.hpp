@@ -13,7 +13,7 @@ namespace iwarp::verbs {
 /// What moves a queue pair from one state to the next.
 enum class QpEvent : std::uint8_t {
   kConnected,          ///< MPA is in full operation
-  kStreamError,        ///< this end terminates the stream, whatever the reason
+  kStreamError,        ///< this end terminates the stream for any reason
   kTerminateReceived,  ///< the peer's Terminate arrived
   kCloseRequested,     ///< the application closes the connection, and every posted request has been
                        ///< sent
@@ -23,7 +23,7 @@ enum class QpEvent : std::uint8_t {
   kLowerLayerLost,     ///< TCP was reset or timed out, or the application aborted the connection
   kReset,              ///< the application returns the queue pair to Idle
 };
-/// Returns the event's name in words; "unknown" for a value that is not one.
+/// Returns the event's name in words. Returns "unknown" for a value that is no QpEvent.
 std::string_view to_string(QpEvent event);
 
 /// An edge of the machine; `rfc` names the section of the verbs draft.

@@ -14,7 +14,7 @@
 
 namespace iwarp::verbs {
 
-/// Returns the address as a number, as TOs carry it.
+/// Returns the address as a number, in the form of a TO.
 inline std::uint64_t virtual_address(const std::byte* address) {
   return reinterpret_cast<std::uintptr_t>(address);
 }
@@ -24,15 +24,16 @@ inline std::uint64_t virtual_address(const std::byte* address) {
 /// members may change while other threads read them; the other members change only while the entry
 /// is invalid and not pinned.
 struct alignas(64) Region {
-  /// What the entry is.
+  /// The kinds of entries.
   enum class Kind : std::uint8_t {
     kFree,        ///< a destroyed entry, whose STag no longer works
     kRegion,      ///< a memory region, valid from registration on
     kFastRegion,  ///< a memory region that WrOpcode::kFastRegister makes valid
     kWindow,      ///< a memory window that WrOpcode::kBindWindow makes valid
   };
-  std::atomic<std::uint32_t> stag{0};  ///< index and key; a kFree entry keeps its last ones
-  std::atomic<bool> valid{false};      ///< the STag may be used
+  /// index and key; a kFree entry keeps its last index and key
+  std::atomic<std::uint32_t> stag{0};
+  std::atomic<bool> valid{false};      ///< whether the STag may be used
   std::atomic<std::uint32_t> pins{0};  ///< number of accesses in progress
   Kind kind = Kind::kFree;
   std::atomic<PdId> pd{0};
@@ -40,14 +41,14 @@ struct alignas(64) Region {
   std::byte* address = nullptr;  ///< address of the first byte
   std::uint64_t length = 0;      ///< length in bytes
   std::uint64_t to_base = 0;     ///< TO of the first byte
-  std::uint64_t local_base = 0;  ///< what Sge::address is for the first byte
+  std::uint64_t local_base = 0;  ///< value of Sge::address for the first byte
   std::atomic<Access> access{Access::kNone};  ///< rights of the region or window
-  Region* parent = nullptr;                   ///< bound window: the region to which it is bound
-  std::uint32_t bound_windows = 0;            ///< region: number of windows bound to it
-  bool dying = false;                         ///< StagTable::destroy() waits for the pins
-  Waiters waiters;                            ///< streams that wait until `pins` is 0
+  Region* parent = nullptr;                   ///< region to which a window is bound; otherwise null
+  std::uint32_t bound_windows = 0;            ///< number of windows that are bound to a region
+  bool dying = false;  ///< whether StagTable::destroy() waits until `pins` is 0
+  Waiters waiters;     ///< streams that wait until `pins` is 0
 
-  /// Releases one pin; resumes the waiting streams after the last one.
+  /// Releases one pin. If it was the last one, resumes the waiting streams.
   void unpin() {
     if (pins.fetch_sub(1) == 1) waiters.tell();
   }
