@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Set-up, control and the end of a connection. connection_data.cpp moves the octets.
+// Connection: set-up, control and end. connection_data.cpp moves the octets.
 #include "iwarp/verbs/connection.hpp"
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 namespace iwarp::verbs {
 namespace {
 
-// Sizes of buffers that every connection has, even if it is idle.
+// Sizes of the buffers that every connection has, even an idle one.
 constexpr std::size_t kScratch = 4 * 1024;
 constexpr std::size_t kMaxPieces = 512;
 constexpr std::size_t kLargestHeader = ddp::kUntaggedHeaderSize + rdmap::kMaxTerminateSize;
-// Without a CRC, payload of up to this many octets is copied next to its header, because a copy is
+// If there is no CRC, payload of up to this size in octets is copied next to its header. A copy is
 // cheaper than two more pieces for the kernel to gather.
 constexpr std::size_t kCopyBelow = 2048;
 
@@ -31,7 +31,7 @@ rdmap::RtrKind rtr_kind(mpa::Rtr rtr) {
   }
 }
 
-// Replaces the queue pair if set-up failed and only a Terminate is to be sent.
+// Takes the place of the queue pair if set-up has failed and only a Terminate has to be sent.
 class NoUlp final : public rdmap::Ulp {
  public:
   bool next_request(bool, rdmap::Request&) override { return false; }
@@ -94,7 +94,7 @@ void Connection::tell_states() {
                         qp_ != nullptr ? to_string(qp_->state()) : "");
 }
 
-// Returns false, and changes nothing, if the table has no such edge: a bug of this stack.
+// Steps the state machine. Returns false if the table has no edge, which is a bug of this stack.
 bool Connection::step(ConnectionCause cause) {
   const auto next = bytes::step(kConnectionEdges, state_, cause);
   assert(next);
@@ -172,9 +172,9 @@ void Connection::enter_full_operation(TimePoint now) {
       .extensions = n.extensions,
       .send_immediate = n.send_immediate,
       .peer_acknowledged = n.peer_acknowledged};
-  // Copy all payload if there is a CRC, which has to match the octets sent even if the application
-  // changes its memory after the post; a tap, which reads the octets after they were sent; or
-  // markers, which would otherwise cut the payload into pieces of 512 octets.
+  // Copy all payload in three cases. With a CRC, the octets sent must match the CRC even if the
+  // application changes its memory after posting. A tap reads the octets after they were sent.
+  // Markers would cut the payload into pieces of 512 octets.
   const bool copies = n.crc || n.tx_markers || tap_ != nullptr;
   const mpa::FramerOptions framer{.markers = n.tx_markers,
                                   .crc = n.crc,
@@ -200,14 +200,14 @@ void Connection::enter_full_operation(TimePoint now) {
     return refuse_full_operation({.fault = mpa::kLocalCatastrophic}, now);  // [EMPA-44]
   }
   tell_states();
-  // The RTR is sent before all other messages. [EMPA-1] [EMPA-38]
+  // Send the RTR before all other messages. [EMPA-1] [EMPA-38]
   if (n.rtr != mpa::Rtr::kNone) full_->stream.send_rtr(rtr_kind(n.rtr));
-  // If an RTR was agreed on, the responder is established only when the RTR has arrived. [MPA-102]
+  // If an RTR was negotiated, the responder is established only when the RTR has arrived. [MPA-102]
   if (role_ == mpa::Role::kInitiator || !n.peer_to_peer) return establish();
   full_->deadlines.set(Deadline::kRtr, now + options_.startup.timeout);
 }
 
-// Ends set-up with kFailed, and reports the failure to the peer by a Terminate.
+// Ends set-up with kFailed, and sends a Terminate that reports the failure to the peer.
 void Connection::refuse_full_operation(const mpa::Failure& failure, TimePoint now) {
   events_.push_back({.type = ConnectionEvent::Type::kFailed, .failure = failure});
   full_->stream.terminate(failure.fault, false);
@@ -315,7 +315,7 @@ void Connection::lost(TimePoint now) {
   over(ConnectionCause::kLost, SocketAction::kClose);  // [MPA-108]
 }
 
-// Ends the stream because a request or receive failed through no fault of the peer.
+// Ends the stream because a request or receive has failed although the peer has made no error.
 void Connection::local_error() {
   Full& f = *full_;
   note_end(StreamEnd::Cause::kLocalError);
@@ -325,7 +325,7 @@ void Connection::local_error() {
   over(ConnectionCause::kLost, at_rest() ? SocketAction::kDepart : SocketAction::kReset);
 }
 
-// Handles the end of the stream. Acts once; called before a Terminate is framed.
+// Handles the end of the stream. Call before a Terminate is framed. Further calls have no effect.
 void Connection::stream_ended(TimePoint now) {
   if (has_ended(state_)) return;
   Full& f = *full_;
@@ -346,11 +346,11 @@ void Connection::stream_ended(TimePoint now) {
   }
   tell_states();
   if (mute) return over(ConnectionCause::kClosed, SocketAction::kClose);
-  // If octets of a partly sent FPDU are gone, it cannot be completed, and no Terminate can follow.
+  // If octets of a partly sent FPDU are lost, no Terminate can follow that FPDU.
   if (!can_go_on) over(ConnectionCause::kLost, SocketAction::kReset);
 }
 
-// Half-closes when all output has been sent, and closes when both halves are closed.
+// Half-closes TCP when all output has been sent, and closes it when both ends have half-closed.
 void Connection::close_progress(TimePoint now) {
   // Deviation: an initiator may have to delay its first FPDU, see first_fpdu_delay.
   if (full_->deadlines.is_set(Deadline::kFirstFpdu)) return;
@@ -377,7 +377,7 @@ void Connection::close_progress(TimePoint now) {
 void Connection::close_when_drained(TimePoint now) {
   Full& f = *full_;
   if (f.port->state() == QpState::kRts) {
-    // The requests posted before the close are sent first, in order. [DDP-56] [RDMAP-88]
+    // First send the requests that were posted before the close, in order. [DDP-56] [RDMAP-88]
     if (!f.port->is_idle() || f.stream.has_output() || f.framer.queued_octets() != 0 ||
         f.awaits_ack_request(now, options_.ack_request_wait)) {
       return;
@@ -387,12 +387,12 @@ void Connection::close_when_drained(TimePoint now) {
     f.deadlines.set(Deadline::kClose, now + options_.close_timeout);
   }
   step(ConnectionCause::kDrained);
-  socket_action_ = SocketAction::kShutdownSend;  // This end still receives. [DDP-61]
+  socket_action_ = SocketAction::kShutdownSend;  // This end continues to receive. [DDP-61]
   close_progress(now);
 }
 
-// Sends this end's Terminate whole, followed by a FIN and not by an RST, so that it arrives. After
-// the peer's Terminate, sends nothing. [RDMAP-88] [RDMAP-90]
+// Sends the whole Terminate of this end, followed by a FIN and not by an RST, so that the Terminate
+// arrives. After the peer's Terminate, sends nothing. [RDMAP-88] [RDMAP-90]
 void Connection::close_terminated() {
   const bool unsaid = full_->stream.state() == rdmap::StreamState::kTerminating ||
                       full_->framer.queued_octets() != 0;
@@ -471,7 +471,7 @@ void Connection::handle_timeout(TimePoint now) {
                c.settle(at);
              }},
       Passed{Deadline::kAckRequest, [](Connection& c, TimePoint at) { c.settle(at); }},
-      Passed{Deadline::kRtr,  // No Terminate may be sent. [MPA-93]
+      Passed{Deadline::kRtr,  // This end may not send a Terminate. [MPA-93]
              [](Connection& c, TimePoint) {
                c.over(ConnectionCause::kLost, SocketAction::kReset,
                       {.fault = mpa::kStartupTimeout, .timed_out = true});

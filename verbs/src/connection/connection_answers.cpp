@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acknowledged completions of a connection: the additional Reads that the two ends agree on for
-// them, and how long one end waits for the other. See rfc-notes/decisions/0023.
+// Acknowledged completions of a connection: the additional Reads on which the two ends agree, and
+// how long one end waits for the other. See rfc-notes/decisions/0023.
 #include <algorithm>
 #include <bit>
 
@@ -15,8 +15,8 @@ Reads reads_to_ask(const Reads& wanted, const ConnectionOptions& options) {
     constexpr auto kMore = static_cast<std::uint32_t>(Acknowledgements::kMost);
     return static_cast<std::uint16_t>(std::min<std::uint32_t>(reads + kMore, mpa::kMaxReads));
   };
-  // Round the IRD up: rounded down, it would be too small for the Reads of the peer's application
-  // and those that ask for acknowledgements.
+  // Round the IRD up. A smaller value would be too small for the Reads of the peer's application
+  // together with the Reads that ask for acknowledgements.
   const auto ird = std::bit_ceil(more(wanted.ird));
   return {.ird = std::min(ird, mpa::kMaxReads), .ord = more(wanted.ord)};
 }
@@ -30,8 +30,8 @@ mpa::StartupOptions startup_options(const ConnectionOptions& options) {
   return out;
 }
 
-// Returns the negotiated ORD. A peer that names no IRD was not asked for Reads in addition to those
-// of the application, so the result is then at most `asked`.
+// Returns the negotiated ORD. If the peer's frame names no IRD, the peer has not agreed to
+// additional Reads, so the result is at most `asked`.
 std::uint16_t usable_ord(const mpa::Startup& startup, const ConnectionOptions& options,
                          std::uint16_t asked) {
   const mpa::Negotiated& n = startup.negotiated();
@@ -45,8 +45,8 @@ StreamPort::Terms terms_for(const mpa::Negotiated& n, const ConnectionOptions& o
                             std::uint16_t usable, std::uint16_t asked) {
   const bool acknowledged = options.completions == Completions::kAcknowledged && usable != 0;
   const std::uint16_t ord = acknowledged ? std::min(usable, asked) : n.ord;
-  // If the peer grants no Read in addition to those of the application, one of the application's
-  // Reads is used.
+  // If the peer grants no additional Read, one of the application's Reads is used for
+  // acknowledgements.
   const std::size_t reads = acknowledged ? std::max<std::size_t>(usable - ord, 1) : 0;
   return {.ird = n.ird,
           .ord = ord,
@@ -57,8 +57,8 @@ StreamPort::Terms terms_for(const mpa::Negotiated& n, const ConnectionOptions& o
           .rtr = n.rtr};
 }
 
-// Waits, because a Read that arrives after this end's FIN cannot be answered and would make the
-// close a bad one. [VRB-17]
+// This end waits before its FIN, because it cannot answer a Read that arrives after the FIN, and
+// such a Read would turn the close into a bad close. [VRB-17]
 bool Connection::Full::awaits_ack_request(TimePoint now, Duration limit) {
   const bool may_come = is_unacknowledged && !fin_received && is_acknowledged();
   if (may_come && !deadlines.is_set(Deadline::kAckRequest)) {
@@ -113,9 +113,9 @@ void Connection::hold_for_receive(TimePoint now) {
   f.held_at = f.deframer.counters().fpdus;
   f.port->await_receive(now);
   ++f.receive_holds;
-  // The peer's next Read that asks for an acknowledgement is behind the message that waits and
-  // cannot be processed, so acknowledge the earlier messages without it. After this end's FIN
-  // nothing can be sent.
+  // The peer's next Read that asks for an acknowledgement arrives after the waiting message and
+  // cannot be processed. So acknowledge the earlier messages without such a Read. This end can send
+  // nothing after its FIN.
   const bool may_answer = state_ == ConnectionState::kOpen || state_ == ConnectionState::kDraining;
   if (may_answer && f.is_unacknowledged) f.stream.acknowledge_held();
 }

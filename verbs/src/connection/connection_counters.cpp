@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the counters of each layer of a connection, and the reason for which the connection
+// Collects the counters of each layer of a connection, and records the reason why the connection
 // ended.
 #include "connection/connection_impl.hpp"
 
@@ -40,8 +40,8 @@ Incidents Connection::incidents() const {
   return out;
 }
 
-// Stores the cause of the end, if none is stored yet: later causes are consequences of the first.
-// Call before requests are flushed.
+// Stores the cause of the end unless one has been stored before, because later causes are
+// consequences of the first. Call before requests are flushed.
 void Connection::note_end(StreamEnd::Cause cause) {
   if (full_ == nullptr || full_->end_cause != StreamEnd::Cause::kNone) return;
   Full& f = *full_;

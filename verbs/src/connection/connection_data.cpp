@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The octets of a connection: where the next received octets are stored, what happens to a received
-// FPDU, and which octets are sent next. This code connects MPA below with DDP and RDMAP above.
+// Connection: where the next received octets are stored, what happens to a received FPDU, and which
+// octets are sent next. This code connects MPA below with DDP and RDMAP above.
 #include <algorithm>
 
 #include "connection/connection_impl.hpp"
@@ -10,8 +10,8 @@
 namespace iwarp::verbs {
 namespace {
 
-// Smaller FPDUs are not placed while they arrive: this is faster only if many of their octets are
-// still to arrive.
+// Smaller FPDUs are not placed while they arrive, because such placement is faster only if many
+// octets of the FPDU are still to arrive.
 constexpr std::size_t kPlaceAbove = 4096;
 
 [[gnu::noinline]] void scatter_pieces(std::span<const bytes::View> pieces, std::size_t skip,
@@ -35,7 +35,7 @@ constexpr std::size_t kPlaceAbove = 4096;
   }
 }
 
-// Copies the octets of `pieces` after the first `skip` to `target`, in order.
+// Skips the first `skip` octets of `pieces` and copies the following octets to `target`, in order.
 inline void scatter_copy(std::span<const bytes::View> pieces, std::size_t skip,
                          const bytes::Scatter& target) {
   if (pieces.size() == 1 && target.size() == 1) {  // the usual case
@@ -61,8 +61,8 @@ constexpr unsigned kQuestions = rdmap::opcode_bit(rdmap::Opcode::kReadRequest) |
 constexpr unsigned kAnswers = rdmap::opcode_bit(rdmap::Opcode::kReadResponse) |
                               rdmap::opcode_bit(rdmap::Opcode::kAtomicResponse);
 
-/// Returns whether, after `message`, there is a message of which the peer has not asked for an
-/// acknowledgement. `before` is the result for the message before.
+/// Returns whether, after `message` has arrived, the peer may still ask for the acknowledgement of
+/// a message. `before` is the result for the preceding message.
 constexpr bool is_unacknowledged(rdmap::Opcode message, bool before) {
   return (rdmap::opcode_bit(message) & (kQuestions | (before ? 0U : kAnswers))) == 0;
 }
@@ -73,7 +73,7 @@ constexpr bool is_unacknowledged(rdmap::Opcode message, bool before) {
 
 bool Connection::discarding() const { return full_ != nullptr && full_->discards(); }
 
-// Returns whether set-up ended with a rejection, after which octets that arrive do not belong to
+// Returns whether set-up ended with a rejection. Octets that arrive after that do not belong to
 // MPA. [MPA-86] [MPA-91]
 bool Connection::is_rejected() const {
   return full_ == nullptr && startup_.state() == mpa::StartupState::kRejected;
@@ -86,7 +86,7 @@ std::span<const bytes::Span> Connection::receive_plan() {
     scratch_plan_ = scratch_;
     last_receive_plan_ = {&scratch_plan_, 1};
   } else if (full_->hold != Full::Hold::kNone) {
-    last_receive_plan_ = {};  // Reading nothing closes TCP's window, which stops the peer.
+    last_receive_plan_ = {};  // Read nothing, so that TCP's window closes and the peer stops.
   } else {
     last_receive_plan_ = full_->deframer.plan();
   }
@@ -104,7 +104,8 @@ void Connection::received(std::size_t n, const Now& now) {
     startup_received(bytes::View(scratch_).first(n), now);
     return;
   }
-  if (full_->discards()) return;  // After the end, segments are dropped. [DDP-81] [MPA-113]
+  // After the end of the stream, drop all segments. [DDP-81] [MPA-113]
+  if (full_->discards()) return;
   full_->note_peer_seen(now);
   extend_close(now);
   run_inbound(now, n);
@@ -114,7 +115,7 @@ void Connection::startup_received(bytes::View octets, TimePoint now) {
   const auto used = startup_.receive(octets, now);
   startup_progress(now);
   if (is_rejected()) read_ahead_ = octets.subspan(used);
-  // Octets after the startup frame belong to full operation. [MPA-64] [MPA-88]
+  // The octets after the startup frame belong to full operation. [MPA-64] [MPA-88]
   if (used == octets.size() || full_ == nullptr || discarding()) return;
   full_->deframer.feed(octets.subspan(used));
   run_inbound(now);
@@ -158,15 +159,16 @@ void Connection::inbound_fault(const bytes::Fault& fault) {
   full_->stream.terminate(fault, fault.layer != bytes::Layer::kMpa);  // [VRB-22]
 }
 
-// Begins to place a large FPDU that has arrived in part. Without a CRC its payload may be placed
-// directly; with a CRC only if the application asked for direct placement.
+// Begins to place a large FPDU of which only a part has arrived. Without a CRC, its payload may be
+// placed directly; with a CRC, only if the application has selected direct placement.
 void Connection::begin_early() {
   Full& f = *full_;
   const auto length = f.deframer.ulpdu_length();
   const bool permitted = !startup_.negotiated().crc ||
                          options_.placement == Placement::kDirect;  // Deviation: see Placement
-  // The first FPDU is not placed while it arrives: if it were refused, no Terminate could be sent
-  // yet. [MPA-93] With a tap, octets have to be received into a buffer of the connection.
+  // Do not place the first FPDU while it arrives, because no Terminate may be sent yet if it is
+  // refused. [MPA-93] If there is a tap, octets have to be received into a buffer of the
+  // connection.
   if (!permitted || is_gated(state_) || tap_ != nullptr || length < kPlaceAbove) return;
   if (!f.stream.begin(f.deframer.prefix(), length)) return;
   const auto& [header, payload, target, hold] = f.stream.arrival();
@@ -181,8 +183,8 @@ void Connection::begin_early() {
 inline bool Connection::take_ulpdu(const Now& now) {
   Full& f = *full_;
   // A responder may transmit once a valid FPDU has arrived, even if DDP refuses its contents
-  // [MPA-93]. An initiator that delays its first FPDU need not wait any longer, because a peer that
-  // sends FPDUs also receives them.
+  // [MPA-93]. An initiator that delays its first FPDU may now send it, because a peer that sends
+  // FPDUs also receives them.
   if (!f.is_set_up) open_gate();
   if (!f.stream.begin(f.deframer.prefix(), f.deframer.ulpdu_length())) return true;
   const ddp::Arrival& arrival = f.stream.arrival();
@@ -204,8 +206,8 @@ inline bool Connection::take_ulpdu(const Now& now) {
 inline bool Connection::segment_done() {
   Full& f = *full_;
   const bool more = f.deframer.consume();
-  // The first message may be the RTR, which establishes the connection and of which the peer never
-  // asks for an acknowledgement.
+  // The first message may be the RTR, which establishes the connection. The peer never asks for an
+  // acknowledgement of the RTR.
   if (f.established) {
     f.is_unacknowledged = is_unacknowledged(f.stream.arriving().opcode, f.is_unacknowledged);
   }
@@ -224,15 +226,15 @@ std::span<const bytes::View> Connection::transmit_plan(std::size_t limit, const 
   fill_framer(now);
   settle(now);
   if (!full_->is_set_up) {
-    if (discarding()) fill_framer(now);  // settle() may have requested a Terminate
+    if (discarding()) fill_framer(now);  // settle() may have queued a Terminate
     if (state_ == ConnectionState::kOver) return last_transmit_plan_;
   }
   last_transmit_plan_ = full_->framer.plan(limit);
   return last_transmit_plan_;
 }
 
-// Returns whether segments may be sent. If not, plans the startup frames that have not been sent
-// yet.
+// Returns whether segments may be sent. Otherwise sets last_transmit_plan_ to the startup frames
+// that have not been sent yet.
 bool Connection::startup_is_over() {
   if (state_ == ConnectionState::kOver) return false;
   startup_out_ = startup_.transmit();
@@ -246,8 +248,8 @@ bool Connection::startup_is_over() {
   return true;
 }
 
-// Only kOpen can be steady: there, a deadline starts only with a hold or with a request that the
-// peer has to answer.
+// Only kOpen can be steady, because in kOpen a deadline starts only with a hold or with a request
+// that the peer has to answer.
 bool Connection::is_steady() const {
   if (state_ != ConnectionState::kOpen || !events_.empty()) return false;
   if (socket_action_ != SocketAction::kNone) return false;
@@ -273,7 +275,7 @@ inline void Connection::frame_segments(const Now& now) {
   Full& f = *full_;
   while (f.framer.room(f.segment_need, options_.transmit_batch)) {
     if (!f.stream.next_segment(mulpdu_.octets, f.out)) return;
-    if (f.discards()) stream_ended(now);  // first, since it drops queued output
+    if (f.discards()) stream_ended(now);  // call this first, because it drops queued output
     const auto mode = f.out.copy_payload ? mpa::PayloadMode::kCopy : mpa::PayloadMode::kInPlace;
     f.framer.frame(bytes::View(f.out.header).first(f.out.header_size), f.out.payload, mode,
                    f.out.token);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of a connection's states and causes, for the table in rfc-notes/fsm, which a test compares
-// with the code.
+// The names of a connection's states and causes. A test compares the table in rfc-notes/fsm with
+// them.
 #include "connection/connection_fsm.hpp"
 
 namespace iwarp::verbs {

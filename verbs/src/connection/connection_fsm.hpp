@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of a connection, from set-up to the end of TCP, as a table. Data only: each Connection
-// owns one such machine. Stream and queue pair have states of their own (stream_fsm.hpp,
-// qp_fsm.hpp); the states here determine what may be sent, and when TCP is closed.
+// The state machine of a connection, from set-up to the end of TCP, as a table. Data only;
+// Connection runs the machine. The stream and the queue pair have state machines of their own
+// (stream_fsm.hpp, qp_fsm.hpp). The states of this machine determine what may be sent, and when TCP
+// is closed.
 #pragma once
 
 #include <array>
@@ -15,13 +16,14 @@ namespace iwarp::verbs {
 enum class ConnectionState : std::uint8_t {
   kStartup,       ///< set-up: MPA Request and Reply are exchanged
   kGated,         ///< MPA is in full operation, but nothing may be sent yet [MPA-93]
-  kGatedClosing,  ///< as kGated, and a close was requested
+  kGatedClosing,  ///< same as kGated, but a close was requested
   kOpen,          ///< segments may be sent and received
-  kDraining,      ///< a close was requested; posted requests are sent first [DDP-56] [RDMAP-88]
-  kHalfClosed,    ///< this end's FIN is due or sent; octets that arrive are accepted [DDP-61]
-  kTerminating,   ///< the stream has ended; only the rest of this end's Terminate is sent
-  kTerminated,    ///< after a Terminate, this end's FIN is due or sent [RDMAP-88] [RDMAP-90]
-  kOver,          ///< the driver has to close or reset TCP
+  /// a close was requested; the posted requests are sent before the FIN [DDP-56] [RDMAP-88]
+  kDraining,
+  kHalfClosed,   ///< this end's FIN is due or sent; octets that arrive are accepted [DDP-61]
+  kTerminating,  ///< the stream has ended; only this end's Terminate is still sent
+  kTerminated,   ///< after a Terminate, this end's FIN is due or sent [RDMAP-88] [RDMAP-90]
+  kOver,         ///< the driver has to close or reset TCP
 };
 std::string_view to_string(ConnectionState state);
 constexpr bool is_gated(ConnectionState state) {
@@ -34,14 +36,17 @@ constexpr bool has_ended(ConnectionState state) {
 }
 
 enum class ConnectionCause : std::uint8_t {
-  kFullOperation,   ///< MPA is in full operation
-  kGateOpened,      ///< responder: a valid FPDU arrived; initiator: its delay is over
-  kCloseRequested,  ///< the application closes, or the peer's FIN came while no work was in flight
-  kDrained,         ///< all posted work is finished and sent
-  kStreamEnded,     ///< a Terminate of this end or of the peer ended the stream
-  kTerminateLeft,   ///< this end's Terminate was sent; no output remains
-  kClosed,          ///< the close is complete: both FINs were sent, or no more can be sent
-  kLost,            ///< set-up failed, reset, abort, time-out, or no Terminate can be sent
+  kFullOperation,  ///< MPA is in full operation
+  kGateOpened,     ///< responder: a valid FPDU arrived; initiator: its delay is over
+  /// the application closes, or the peer's FIN arrived while no work was in flight
+  kCloseRequested,
+  kDrained,        ///< all posted work is finished and sent
+  kStreamEnded,    ///< a Terminate of this end or of the peer ended the stream
+  kTerminateLeft,  ///< this end's Terminate was sent; no output remains
+  kClosed,         ///< the close is complete: both FINs were sent, or no more can be sent
+  /// set-up failed, TCP was reset or timed out, the connection was aborted, or no Terminate can be
+  /// sent
+  kLost,
 };
 std::string_view to_string(ConnectionCause cause);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a Connection that exists in full operation: both halves of MPA and the RDMAP stream
-// above them.
+// Connection::Full: the part of a Connection that exists only in full operation. It contains both
+// halves of MPA, and the RDMAP stream above them.
 #pragma once
 
 #include "connection/connection_fsm.hpp"
@@ -19,7 +19,7 @@ struct Reads {
   std::uint16_t ird = 0;
   std::uint16_t ord = 0;
 };
-/// Returns the IRD and ORD to offer to the peer: those of `wanted`, plus the Reads that ask for
+/// Returns the IRD and ORD to offer to the peer: the values of `wanted` plus the Reads that ask for
 /// acknowledgements in each direction.
 Reads reads_to_ask(const Reads& wanted, const ConnectionOptions& options);
 mpa::StartupOptions startup_options(const ConnectionOptions& options);
@@ -38,7 +38,7 @@ struct Connection::Full {
         framer(framer_options),
         deframer(deframer_options) {}
 
-  StreamPort* port;  ///< null if set-up failed and only a Terminate is to be sent
+  StreamPort* port;  ///< null if set-up failed and only a Terminate has to be sent
   rdmap::Stream stream;
   mpa::Framer framer;
   mpa::Deframer deframer;
@@ -47,20 +47,20 @@ struct Connection::Full {
   mpa::Framer::Need segment_need;
 
   Deadlines deadlines;
-  bool established = false;  ///< the event kEstablished was queued
-  /// The connection is open and established, and all startup frames have been sent. transmit_plan()
-  /// sets this, and the next change of the connection's state clears it.
+  bool established = false;  ///< whether the event kEstablished has been queued
+  /// True if the connection is open and established and all startup frames have been sent.
+  /// transmit_plan() sets this, and the next change of the connection's state clears it.
   bool is_set_up = false;
   bool fin_received = false;
 
-  /// An FPDU that is still arriving and for which stream.begin() was called.
+  /// An FPDU that is still arriving, and for which stream.begin() has been called.
   struct Early {
-    bool is_write = false;  ///< the message is an RDMA Write
-    bytes::Scatter target;  ///< where the payload is placed as it arrives
+    bool is_write = false;  ///< whether the message is an RDMA Write
+    bytes::Scatter target;  ///< memory in which the payload is placed as it arrives
   };
   std::optional<Early> early;
 
-  /// Why nothing is read from TCP at present.
+  /// The reason why nothing is read from TCP at present.
   enum class Hold : std::uint8_t {
     kNone,
     kForReceive,  ///< waits until a receive is posted or Deadline::kReceive passes
@@ -77,33 +77,36 @@ struct Connection::Full {
   }
   bool discards() const { return stream.state() != rdmap::StreamState::kRdma; }
   bool is_acknowledged() const { return port != nullptr && port->is_acknowledged(); }
-  /// The peer has sent a Send or Write after its last Read or atomic.
+  /// Whether the peer has sent a Send or Write after its last Read or atomic.
   bool is_unacknowledged = false;
-  /// Makes the framer stop using memory of the application. Call before requests are flushed:
-  /// afterwards their memory belongs to the application again and must not be read. The rest of a
-  /// segment that is partly sent is copied. Returns false if it cannot be read. [VRB-14]
+  /// Makes the framer stop using memory of the application. Copies the rest of a partly sent
+  /// segment; returns false if that memory cannot be read. Call before requests are flushed,
+  /// because the memory of flushed requests belongs to the application again and must not be read.
+  /// [VRB-14]
   bool release_sources() {
-    framer.drop_unsent();  // A Terminate follows a segment that is partly sent. [VRB-20]
+    framer.drop_unsent();  // A Terminate may follow the partly sent segment. [VRB-20]
     return framer.detach_all();
   }
   /// Returns whether the peer may still ask for an acknowledgement: see
   /// ConnectionOptions::ack_request_wait.
   bool awaits_ack_request(TimePoint now, Duration limit);
-  TimePoint peer_seen;  ///< when the peer last sent, or acknowledged, an octet
+  TimePoint peer_seen;  ///< time at which the peer last sent or acknowledged octets
   void note_peer_seen(const Now& now) {
-    if (is_acknowledged()) peer_seen = now;  // otherwise this end awaits no answer
+    if (is_acknowledged()) peer_seen = now;  // otherwise this end waits for no answer
   }
   std::uint64_t octets_copied = 0;
 
-  // For end().
+  // The members for Connection::end().
   StreamEnd::Cause end_cause = StreamEnd::Cause::kNone;
-  std::optional<EndedWork> oldest_outstanding;  ///< oldest request when the stream ended
+  /// oldest outstanding request when the stream ended
+  std::optional<EndedWork> oldest_outstanding;
   std::uint64_t outstanding = 0;
   bool receive_missing = false;
 
-  // For incidents().
+  // The members for Connection::incidents().
   static constexpr std::uint64_t kNoFpdu = ~std::uint64_t{0};
-  std::uint64_t held_at = kNoFpdu;  ///< number of FPDUs before the FPDU that waited last
+  /// number of FPDUs received before the last FPDU that had to wait
+  std::uint64_t held_at = kNoFpdu;
   std::uint64_t receive_holds = 0;
   std::uint64_t pins_broken = 0;
   bool terminate_left = false;
@@ -118,7 +121,7 @@ inline void Connection::extend_close(const Now& now) {
 
 /// Passes changes between the stream and the queue pair, and advances a close. Called after each
 /// call that may have changed either of them, several times in one round of the driver's loop.
-/// Inline, because usually nothing has changed.
+/// Inline, because in most calls nothing has changed.
 inline void Connection::settle(const Now& now) {
   if (full_ == nullptr || state_ == ConnectionState::kOver) return;
   Full& f = *full_;

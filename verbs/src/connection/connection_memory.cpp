@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a connection stops using memory that it loses: memory that is deregistered, which neither end
-// may use any more; memory that is invalidated, which the peer may not use any more (RFC 5042
-// section 6.2.2, verbs draft sections 7.10.3 and 7.10.4); and registered memory that the
-// application unmaps (rfc-notes/decisions/0026).
+// How a connection stops using memory in three cases. Deregistered memory may be used by neither
+// end. Invalidated memory may not be used by the peer (RFC 5042 section 6.2.2, verbs draft sections
+// 7.10.3 and 7.10.4). The application may also unmap registered memory (rfc-notes/decisions/0026).
 #include <algorithm>
 
 #include "connection/connection_impl.hpp"
@@ -48,9 +47,9 @@ void Connection::withdraw(const Region& region, TimePoint now) {
   settle(now);
 }
 
-// Ends the stream, because the present message, whichever end sent it, and all messages after it
-// cannot be completed. A request or receive of this end that names the memory fails, since the peer
-// has done nothing wrong. [RDMAP-92] [VRB-54]
+// Ends the stream, because the present message of either end, and all messages after it, cannot be
+// completed. A request or receive of this end that names the memory fails, because the peer has
+// made no error. [RDMAP-92] [VRB-54]
 void Connection::memory_gone(const std::byte* address) {
   Full& f = *full_;
   events_.push_back(
@@ -61,8 +60,7 @@ void Connection::memory_gone(const std::byte* address) {
   local_error();
 }
 
-// Copies all queued output that can be read to memory of the connection, so that it is sent from
-// there.
+// Copies all readable queued output to memory of the connection, from which it is then sent.
 void Connection::send_faulted(TimePoint now) {
   if (full_ == nullptr) return lost(now);
   if (full_->framer.detach_all()) return;
@@ -84,7 +82,7 @@ void Connection::break_early(bytes::View memory) {
   if (f.early->is_write) {
     inbound_fault(ddp::kTaggedInvalidStag);  // [VRB-37]
   } else {
-    // The peer did nothing wrong, but StreamPort::revoke() ends the stream.
+    // The peer has made no error, but StreamPort::revoke() ends the stream.
     f.stream.cancel();
     f.early.reset();
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The times until which a connection in full operation waits for each event. Set-up has its own
-// deadline (mpa::Startup::timeout()); the deadline of the peer's answer depends on when the peer
-// last sent something (Connection::answer_due()).
+// Deadlines: how long a connection in full operation waits for each event. Set-up has a deadline of
+// its own (mpa::Startup::timeout()). So has the peer's answer (Connection::answer_due()), whose
+// deadline depends on when the peer last sent something.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,14 @@
 
 namespace iwarp::verbs {
 
-/// What a connection waits for. Deadlines that passed at the same time are handled in this order.
+/// The events for which a connection waits. Deadlines that pass at the same time are handled in
+/// this order.
 enum class Deadline : std::uint8_t {
-  kReceive,     ///< a receive for a waiting Send; afterwards sends a Terminate [DDP-68]
-  kFirstFpdu,   ///< initiator: the end of first_fpdu_delay; until then nothing is sent
-  kAckRequest,  ///< closing: the end of ack_request_wait; afterwards the close proceeds
-  kRtr,         ///< responder: arrival of the RTR that was agreed on
-  kClose,       ///< the end of close_timeout; afterwards resets TCP [VRB-12]
+  kReceive,     ///< a receive for a waiting Send; then this end sends a Terminate [DDP-68]
+  kFirstFpdu,   ///< initiator: the end of first_fpdu_delay, before which it sends nothing
+  kAckRequest,  ///< closing: the end of ack_request_wait, after which the close proceeds
+  kRtr,         ///< responder: the arrival of the negotiated RTR
+  kClose,       ///< the end of close_timeout, after which this end resets TCP [VRB-12]
 };
 
 class Deadlines {

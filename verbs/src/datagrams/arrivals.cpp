@@ -7,12 +7,12 @@
 
 namespace iwarp::verbs {
 
-/// The MSNs seen from one sender.
+/// The MSNs that have arrived from one sender.
 struct Arrivals::SenderWindow {
   DatagramSender sender;
-  std::uint32_t newest = 0;    ///< the largest MSN taken
+  std::uint32_t newest = 0;    ///< largest MSN that has arrived
   std::uint64_t used = 0;      ///< value of clock_ at the last use
-  std::bitset<kWindow> taken;  ///< the bit MSN modulo kWindow: whether that MSN was taken
+  std::bitset<kWindow> taken;  ///< bit MSN modulo kWindow: whether that MSN has arrived
 };
 
 struct Arrivals::Table {
@@ -39,8 +39,8 @@ Arrivals::SenderWindow* Arrivals::Table::find(const DatagramSender& sender) {
   return &windows[*at];
 }
 
-// Gives a window to a sender that has none: a free one, or that of the sender that has been silent
-// longest.
+// Assigns a window to a sender that has none: a free window or, if none is free, the window of the
+// sender that has been silent longest.
 Arrivals::SenderWindow& Arrivals::Table::enter(const DatagramSender& sender) {
   auto index = static_cast<Index>(count);
   if (count == kSenders) {
@@ -73,7 +73,7 @@ Arrivals::SenderWindow& Arrivals::find(const DatagramSender& sender, std::uint32
   if (table_ == nullptr) table_ = std::make_unique<Table>();
   if (SenderWindow* const known = table_->find(sender)) return *known;
   SenderWindow& entered = table_->enter(sender);
-  // No MSN before that of the first datagram counts as taken.
+  // No MSN before that of the first datagram counts as having arrived.
   entered.newest = msn - 1;
   return entered;
 }

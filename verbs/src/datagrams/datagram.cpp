@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codec of datagrams. decode_datagram() refuses a packet if a constant field has another value;
-// most packets from unrelated senders fail this check, which is cheap.
+// The codec of datagrams. decode_datagram() refuses a packet if a constant field has a wrong value.
+// This check is cheap and refuses most packets from unrelated senders.
 #include "iwarp/verbs/datagram.hpp"
 
 #include <algorithm>

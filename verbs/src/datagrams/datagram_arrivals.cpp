@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to datagrams that arrive. Any octet may come from an attacker: cheap checks are made
-// first, and a datagram that fails a check is counted and dropped. No datagram is ever answered.
+// How a datagram queue pair handles received datagrams. Any octet may come from an attacker. Cheap
+// checks are made first, and a datagram that fails a check is counted and dropped. No datagram is
+// ever answered.
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -28,8 +29,8 @@ void put(Grh& grh, std::size_t at, std::span<const std::uint8_t> octets) {
   std::memcpy(grh.data() + at, octets.data(), octets.size());
 }
 
-/// Returns a GRH with the known fields of the datagram's IP header, in the place where an adapter
-/// for RoCE v2 puts it: an IPv6 header takes all 40 octets, an IPv4 header the last 20.
+/// Returns a GRH with the known fields of the datagram's IP header, in the same place as an adapter
+/// for RoCE v2: an IPv6 header fills all 40 octets, and an IPv4 header the last 20.
 Grh make_grh(const DatagramPath& path, std::size_t payload) {
   constexpr std::size_t kUdpHeader = 8;
   const std::size_t size = payload + kDatagramOverhead + kUdpHeader;
@@ -47,7 +48,7 @@ Grh make_grh(const DatagramPath& path, std::size_t payload) {
   ip[0] = octet(4 << 4 | 5);
   ip[1] = octet(path.traffic_class);
   bytes::store_be(ip + 2, static_cast<std::uint16_t>(size + kIpv4Size));
-  ip[6] = octet(0x40);  // not to be fragmented
+  ip[6] = octet(0x40);  // flag "don't fragment"
   ip[8] = octet(path.hop_limit);
   ip[9] = octet(kUdp);
   put(out, kGrhSize - 8, std::span(path.peer).subspan(kIpv4At));
@@ -73,8 +74,8 @@ void DatagramQueuePair::arrived(bytes::View octets, const DatagramPath& path) {
   const auto datagram = decode_datagram(octets);
   auto drop = datagram ? judge(*datagram, octets, path) : DatagramDrop::kMalformed;
   if (!drop) drop = deliver(*datagram, path);
-  // The driver reads only as many datagrams as there are receives, but other queue pairs may have
-  // taken receives of a shared queue meanwhile: keep the datagram.
+  // The driver reads only as many datagrams as there are receives, but another queue pair may since
+  // have taken receives of a shared queue. Keep the datagram in that case.
   if (drop == DatagramDrop::kNoReceive && init_.srq != nullptr && waiting_.size() != kMostWaiting) {
     waiting_.push_back({.octets = {octets.begin(), octets.end()}, .path = path});
   } else if (drop) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of the states and causes of a datagram queue pair, for the table in rfc-notes/fsm, which a
-// test compares with the code.
+// The names of the states and causes of a datagram queue pair. A test compares the table in
+// rfc-notes/fsm with them.
 #include "iwarp/verbs/datagram_fsm.hpp"
 
 namespace iwarp::verbs {

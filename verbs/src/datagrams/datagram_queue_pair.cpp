@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sending of datagrams, and the states of a datagram queue pair. datagram_arrivals.cpp handles
-// received datagrams.
+// DatagramQueuePair: posting, sending and states. datagram_arrivals.cpp handles received datagrams.
 #include "iwarp/verbs/datagram_queue_pair.hpp"
 
 #include <algorithm>
@@ -64,7 +63,7 @@ struct DatagramQueuePair::Slot {
   std::optional<std::uint32_t> immediate;
   DatagramTarget to;
   SgeList sgl;
-  std::vector<std::byte> inline_data;  ///< payload of a kInline request; capacity is reused
+  std::vector<std::byte> inline_data;  ///< payload of a kInline request; its capacity is reused
 
   bool is_inline() const { return has(flags, SendFlags::kInline); }
   void copy_inline(std::span<const Sge> from) {
@@ -203,7 +202,7 @@ std::span<OutgoingDatagram> DatagramQueuePair::prepare(std::span<OutgoingDatagra
       ++count;
     } else if (count != 0) {
       for (Grant& grant : out.grants) grant.release();
-      break;  // The requests before it complete first.
+      break;  // Earlier requests must complete before this one.
     } else {
       send_failed_ = true;
       complete_send(out, status, 0);
@@ -253,7 +252,7 @@ void DatagramQueuePair::sent(OutgoingDatagram& datagram, bool taken) {
   for (std::size_t i = 0; i < datagram.payload.size(); ++i) datagram.grants[i].release();
   left_.store(datagram.sequence + 1, std::memory_order_release);
   ++(taken ? counters_.sent : counters_.unsent);
-  // A refused datagram counts as one that the network drops: its request succeeds.
+  // A datagram that the kernel refuses counts as dropped by the network, so its request succeeds.
   if (!datagram.is_signaled) return;
   complete_send(datagram, WcStatus::kSuccess,
                 static_cast<std::uint32_t>(bytes::total_size(datagram.payload)));
@@ -282,7 +281,8 @@ void DatagramQueuePair::complete_send(const OutgoingDatagram& datagram, WcStatus
 // States ------------------------------------------------------------------------------------------
 
 // Steps the state machine. Returns false if the table has no edge for `cause`. Several threads may
-// call this at the same time, when they flush or find a completion queue full.
+// call this function at the same time: threads that flush, and threads that find a completion queue
+// full.
 bool DatagramQueuePair::step(DatagramCause cause) {
   auto before = state_.load(std::memory_order_acquire);
   for (;;) {

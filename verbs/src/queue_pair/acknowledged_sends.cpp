@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A send queue whose requests complete when the peer has placed them: when to ask the peer, which
-// requests its answer completes, and which request fails if the peer does not answer (RFC 5040
-// sections 4.8 and 5.5).
+// SendQueue with acknowledged completions: requests complete when the peer has placed them. This
+// file decides when to ask the peer, which requests the peer's answer completes, and which request
+// fails if the peer does not answer (RFC 5040 sections 4.8 and 5.5).
 #include <algorithm>
 #include <array>
 
@@ -11,8 +11,8 @@
 namespace iwarp::verbs {
 namespace {
 
-// The status of a request whose Terminate carries `fault`. Protection errors of RDMAP are not in
-// the table.
+// The status of a request that the peer refuses by a Terminate with `fault`. The table does not
+// contain the protection errors of RDMAP.
 struct Verdict {
   bytes::Fault fault;
   WcStatus status;
@@ -51,8 +51,9 @@ void SendQueue::open(std::size_t reads, mpa::Rtr rtr) {
 
 // Asking ------------------------------------------------------------------------------------------
 
-// Returns whether to send an empty Read that asks for an acknowledgement. It is not needed if a
-// Read or atomic of the application may start now, because its answer acknowledges as well.
+// Returns whether to send an empty Read that asks for an acknowledgement. No empty Read is needed
+// if a Read or atomic of the application may start now, because the answer to that request is also
+// an acknowledgement.
 bool SendQueue::may_acknowledge(bool read_credit) {
   if (!acks_.is_due() || !read_credit || more_due_) return false;
   if (qp_.state != QpState::kRts || qp_.local_failure) return false;
@@ -78,13 +79,13 @@ bool SendQueue::next_acknowledged(bool read_credit, rdmap::Request& out) {
 }
 
 // Counts the MSNs of the Send queue. Each DDP queue has its own MSNs, which increase by one;
-// start_other() counts those of Reads and atomics. [DDP-31] [DDP-32]
+// start_other() counts the MSNs of Reads and atomics. [DDP-31] [DDP-32]
 void SendQueue::note_message(const rdmap::OpcodeInfo& message) {
   if (!message.tagged && message.qn == rdmap::kSendQueue) ++acks_.last_msn;
 }
 
 void SendQueue::note_started() {
-  // Skip retired slots, which belong to the application again.
+  // Skip retired slots, because they belong to the application again.
   acks_.noted = std::max(acks_.noted, ring_.retired.load());
   for (; acks_.noted < started_; ++acks_.noted) {
     const SendSlot& slot = ring_.slot(acks_.noted);
@@ -100,15 +101,15 @@ void SendQueue::note_started() {
   }
 }
 
-// If the next request has a local fence, asks for an acknowledgement of all requests before it, for
-// which it waits. [VRB-50]
+// If the next request has a local fence, asks for an acknowledgement of all requests before it,
+// because the fence waits for these. [VRB-50]
 void SendQueue::note_fence() {
   if (started_ == ring_.posted.load(std::memory_order_acquire)) return;
   if (has(ring_.slot(started_).flags, SendFlags::kLocalFence)) acks_.wanted = started_;
 }
 
-// Notes whether nothing is left to acknowledge: unsignalled requests with no signalled request
-// after them need no acknowledgement.
+// Records when no request needs an acknowledgement any more. Unsignalled requests without a later
+// signalled request need none.
 void SendQueue::note_rest() {
   const bool rests = acks_.left >= acks_.messages && acks_.acknowledged >= acks_.wanted &&
                      acks_.under_way == 0 && reads_under_way_ == 0 && !waits_for_memory_;
@@ -162,8 +163,8 @@ void SendQueue::delivered_before(rdmap::Msn msn) {
 
 // No answer ---------------------------------------------------------------------------------------
 
-// Completes the requests before the one that the peer refused, since the peer handles messages in
-// order and so has placed them, and fails the refused one. [RDMAP-17] [RDMAP-20] [VRB-54]
+// Fails the request that the peer has refused, and completes the requests before it, which the peer
+// has placed because it handles messages in order. [RDMAP-17] [RDMAP-20] [VRB-54]
 void SendQueue::judge(const rdmap::Terminate& terminate) {
   if (const auto* const own = own_read(terminate)) return acknowledge(own->covers);
   const auto refused = named_by(terminate);
@@ -198,8 +199,8 @@ const Acknowledgements::Own* SendQueue::own_read(const rdmap::Terminate& termina
   return found != end ? found : nullptr;
 }
 
-// Finds the refused request by the echoed header. If no header was echoed, returns the oldest
-// request of the kind that the error is about.
+// Finds the refused request by the echoed header. If the peer echoed no header, returns the oldest
+// request of the kind to which the error belongs.
 std::optional<std::uint64_t> SendQueue::named_by(const rdmap::Terminate& terminate) {
   using Kind = rdmap::Subject::Kind;
   const auto subject = rdmap::subject_of(terminate);
@@ -221,7 +222,8 @@ std::optional<std::uint64_t> SendQueue::named_by(const rdmap::Terminate& termina
   return std::nullopt;
 }
 
-// Finds the request of an echoed header. A peer may echo no MSN, or one that fits no request.
+// Finds the request of an echoed header. If the peer echoes no MSN, or an MSN of no request, finds
+// the oldest request of the same kind.
 std::optional<std::uint64_t> SendQueue::request_named(const rdmap::Subject& subject) {
   using Kind = rdmap::Subject::Kind;
   const auto is_kind = [&subject](const SendSlot& slot) {
@@ -237,13 +239,14 @@ std::optional<std::uint64_t> SendQueue::request_named(const rdmap::Subject& subj
   return exact ? exact : oldest(is_kind);
 }
 
-// Finds the oldest Write of which the echoed segment is a part. Several Writes may have the same
-// target, so the length of the segment has to fit as well, and the last segment has to end where
-// the Write ends. If the peer does not echo the segment's length, returns the oldest Write to the
-// same target.
+// Finds the oldest Write that contains the echoed segment. Several Writes may have the same target,
+// so the length of the segment must match as well, and the last segment must end where the Write
+// ends. If the peer does not echo the segment's length, returns the oldest Write to the same
+// target.
 std::optional<std::uint64_t> SendQueue::oldest_write(const rdmap::Subject::Segment& segment) {
   const auto offset = [&segment](const SendSlot& slot) {
-    return segment.to.value - slot.remote.to;  // huge if the segment is before the Write
+    // wraps to a huge value if the segment is before the Write
+    return segment.to.value - slot.remote.to;
   };
   const auto begins_inside = [&](const SendSlot& slot) {
     return slot.is_write() && slot.remote.rkey == segment.stag && offset(slot) < slot.length;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts how far the peer has acknowledged a send queue whose requests complete when the peer has
-// placed them. The peer acknowledges by answering a Read or an atomic of the application, or an
-// empty Read that is sent after other requests: all messages before it have then been placed and
-// delivered [VRB-45]. While such an empty Read is in flight, the next one is sent only after many
-// more octets, so that it covers many requests. See rfc-notes/decisions/0023.
+// Acknowledgements: how far the peer has acknowledged a send queue whose requests complete when the
+// peer has placed them. The peer acknowledges requests when it answers a later Read or atomic of
+// the application, or an empty Read that this end sends after the requests. Before it answers, it
+// has placed and delivered all earlier messages [VRB-45]. While an empty Read is in flight, the
+// next one is sent only after many more octets, so that it covers many requests. See
+// rfc-notes/decisions/0023.
 #pragma once
 
 #include <algorithm>
@@ -18,33 +19,35 @@ struct Acknowledgements {
   /// The cookie of empty Reads; larger than any sequence number.
   static constexpr std::uint64_t kCookie = (std::uint64_t{1} << 62) - 1;
 
-  /// The largest number of empty Reads in flight, and the number of octets after one that trigger
-  /// the next: large Writes in flight are acknowledged in parts, so that the sender does not stall.
+  /// kMost is the maximum number of empty Reads in flight. kOctets is the number of octets after
+  /// one empty Read that triggers the next one. So the peer acknowledges large Writes in parts, and
+  /// the sender does not stall.
   static constexpr std::size_t kMost = 4;
   static constexpr std::uint64_t kOctets = 128 * 1024;
 
   struct Own {
-    std::uint64_t covers = 0;  ///< sequence just after the last request that it covers
-    std::uint32_t msn = 0;     ///< its MSN, counted with Reads and atomics
+    std::uint64_t covers = 0;  ///< sequence number just after the last request that the Read covers
+    std::uint32_t msn = 0;     ///< MSN of the Read, in one series with Reads and atomics
   };
 
   bool is_on = false;
-  std::array<Own, kMost> own{};  ///< empty Reads in flight: the first `under_way`
+  std::array<Own, kMost> own{};  ///< the first `under_way` elements are the empty Reads in flight
   std::size_t under_way = 0;
-  std::size_t most = 1;      ///< largest number of empty Reads in flight
-  std::uint64_t octets = 0;  ///< octets sent after the last empty Read
-  // Sequence numbers, each just after the last request that it includes.
-  std::uint64_t wanted = 0;        ///< requests that need an acknowledgement
-  std::uint64_t covered = 0;       ///< requests that Reads in flight cover
-  std::uint64_t acknowledged = 0;  ///< requests that the peer has acknowledged
-  std::uint64_t noted = 0;         ///< started requests that the fields below include
-  std::uint64_t messages = 0;      ///< started requests that are messages
-  std::uint64_t left = 0;          ///< requests that have been sent
-  // The MSNs of the messages started last.
-  std::uint32_t last_msn = 0;      ///< MSN of Sends and Immediates
-  std::uint32_t last_request = 0;  ///< MSN of Reads and atomics; also counted if is_on is false
+  std::size_t most = 1;      ///< maximum number of empty Reads in flight
+  std::uint64_t octets = 0;  ///< number of octets sent after the last empty Read
+  // The next members are sequence numbers, each just after the last request that it includes.
+  std::uint64_t wanted = 0;        ///< end of the requests that need an acknowledgement
+  std::uint64_t covered = 0;       ///< end of the requests that Reads in flight cover
+  std::uint64_t acknowledged = 0;  ///< end of the requests that the peer has acknowledged
+  std::uint64_t noted = 0;         ///< end of the started requests that the fields below include
+  std::uint64_t messages = 0;      ///< end of the started requests that are messages
+  std::uint64_t left = 0;          ///< end of the requests that have been sent
+  // The next members are MSNs of the messages that were started last.
+  std::uint32_t last_msn = 0;  ///< MSN of the last Send or Immediate
+  /// MSN of the last Read or atomic; also counted if is_on is false
+  std::uint32_t last_request = 0;
 
-  /// Returns whether an empty Read is to be sent.
+  /// Returns whether an empty Read has to be sent.
   bool is_due() const {
     return wanted > covered && (under_way == 0 || (under_way < most && octets >= kOctets));
   }
@@ -56,8 +59,8 @@ struct Acknowledgements {
     octets = 0;
     fill(out);
   }
-  /// Removes the oldest empty Read, which the peer has answered. Returns the sequence up to which
-  /// it covers requests.
+  /// Removes the oldest empty Read, which the peer has answered. Returns the sequence number just
+  /// after the last request that it covers.
   std::uint64_t answered() {
     const auto covers = own.front().covers;
     std::ranges::rotate(own, own.begin() + 1);
@@ -66,7 +69,7 @@ struct Acknowledgements {
   }
 
   /// Makes an empty Read, which peers answer without a check of its STag and TO. [RDMAP-40]
-  /// [RDMAP-41] Its STag is 1, because some hardware refuses STag 0 even then.
+  /// [RDMAP-41] The STag is 1, because some hardware refuses STag 0 even in an empty Read.
   static void fill(rdmap::Request& out) {
     out.opcode = rdmap::Opcode::kReadRequest;
     out.length = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompletionGate: holds completions of a queue pair back, in order, until its application can know
-// of the events before them; see QueuePair::announce(). Completions pass by default. While there is
-// a CompletionWatcher, lets_pass() returns false, so that the watcher sees each completion.
+// CompletionGate: holds completions of a queue pair back, in order, until the application can know
+// of the events before these completions; see QueuePair::announce(). By default all completions
+// pass. While there is a CompletionWatcher, lets_pass() returns false, so that hold() shows each
+// completion to the watcher.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 
 namespace iwarp::verbs {
 
-/// Is notified of each completion when it is made. Called under a lock, so it must not call back.
+/// Observes each completion when it is made. Called with a lock held, so it must not call back.
 class CompletionWatcher {
  public:
   virtual void completed(const WorkCompletion& wc) = 0;
@@ -40,8 +41,8 @@ class CompletionGate {
     return passes(open_.load(std::memory_order_acquire), status);
   }
 
-  /// Holds a completion back. Returns false if it may be delivered after all, or if there is no
-  /// memory to hold it.
+  /// Holds a completion back. Returns false if the completion may be delivered after all, or if
+  /// there is no memory to hold it back.
   bool hold(const Held& held) {
     const std::lock_guard lock(mutex_);
     if (watcher_ != nullptr) watcher_->completed(held.wc);
@@ -51,7 +52,7 @@ class CompletionGate {
     } catch (const std::bad_alloc&) {
       return false;
     }
-    open(Announce::kNothing);  // No later completion may overtake it.
+    open(Announce::kNothing);  // No later completion may overtake this one.
     return true;
   }
 
@@ -74,8 +75,8 @@ class CompletionGate {
     return std::ranges::any_of(held_, is_request);
   }
   /// Gives the completion of the oldest held request the status kRetryExceeded if it was flushed.
-  /// Moves completions of requests before those of receives; both keep their order. Throws
-  /// std::bad_alloc, and then nothing has changed.
+  /// Moves completions of requests before those of receives; both groups keep their order. If this
+  /// throws std::bad_alloc, nothing has changed.
   void fail_oldest_request() {
     const std::lock_guard lock(mutex_);
     std::vector<Held> sorted;
@@ -100,7 +101,7 @@ class CompletionGate {
     what_ = what;
     open_.store(watcher_ == nullptr ? what : Announce::kNothing, std::memory_order_release);
   }
-  // Works for failed completions, too: the opcode of a failed receive is kRecv.
+  // Correct for failed completions as well, because the opcode of a failed receive is kRecv.
   static bool is_request(const Held& held) { return held.wc.opcode != WcOpcode::kRecv; }
   static bool passes(Announce what, WcStatus status) {
     if (what == Announce::kAll) return true;
@@ -108,8 +109,9 @@ class CompletionGate {
     return what == Announce::kUnflushed || status != WcStatus::kRetryExceeded;
   }
 
-  std::atomic<Announce> open_{Announce::kAll};  ///< what passes; kNothing while there is a watcher
-  mutable std::mutex mutex_;                    ///< locked before the mutex of a completion queue
+  /// completions that pass; kNothing while there is a watcher
+  std::atomic<Announce> open_{Announce::kAll};
+  mutable std::mutex mutex_;  ///< locked before the mutex of a completion queue
   Announce what_ = Announce::kAll;
   CompletionWatcher* watcher_ = nullptr;
   std::vector<Held> held_;

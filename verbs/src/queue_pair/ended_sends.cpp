@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the request that the end of a stream is about: the request that failed locally, the request
-// that the peer's Terminate names, or the oldest outstanding request.
+// SendQueue: finds the request that explains the end of a stream. This is the request that failed
+// locally, the request that the peer's Terminate names, or the oldest outstanding request.
 #include <algorithm>
 
 #include "iwarp/rdmap/faults.hpp"
@@ -8,8 +8,8 @@
 
 namespace iwarp::verbs {
 
-// Returns whether the Terminate reports a misaligned atomic, for which the RFC uses a fault of the
-// stream. [EXT-10] [EXT-17]
+// Returns whether the Terminate reports a misaligned atomic, for which the RFC uses a catastrophic
+// stream error. [EXT-10] [EXT-17]
 bool is_misaligned(const rdmap::Terminate& terminate) {
   return terminate.fault == rdmap::kStreamCatastrophic &&
          rdmap::subject_of(terminate).kind == rdmap::Subject::Kind::kAtomic;
@@ -50,8 +50,8 @@ void SendQueue::blame(const rdmap::Terminate& terminate) {
 }
 
 // Finds the sent request that the Terminate names. A Send or Write completes when it is sent, but
-// its slot keeps its contents until another request uses it. While `post` is locked, no slot is
-// refilled.
+// its slot keeps its contents until another request uses it. Holds `post`, so that no slot is
+// refilled during the search.
 std::optional<EndedWork> SendQueue::sent_work(const rdmap::Terminate& terminate) {
   using Kind = rdmap::Subject::Kind;
   const auto subject = rdmap::subject_of(terminate);

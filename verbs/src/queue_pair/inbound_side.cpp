@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inbound half of a queue pair. What the peer may access is checked anew for every segment.
+// InboundSide: the inbound half of a queue pair. It checks the peer's access rights again for every
+// segment.
 #include "queue_pair/inbound_side.hpp"
 
 #include <algorithm>
@@ -67,12 +68,12 @@ std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::Atomi
   const auto refused_for = [&](AccessError why) {
     return refused(RefusedMemory::User::kAtomic, request.stag, request.to, rdmap::kAtomicWord, why);
   };
-  // The Grant is a member, because a local one would not be released after a memory fault.
+  // The Grant is a member, because a local Grant would not be released after a memory fault.
   const auto judged = acquire(to_change_, request.stag, request.to, rdmap::kAtomicWord, source_);
   if (!judged) return refused_for(judged.error());
   std::byte* const memory = source_.memory().data();
-  // Even if the TO is aligned, the memory is not if the region begins at an odd address. [EXT-9]
-  // [EXT-15]
+  // If the region begins at an unaligned address, the memory is unaligned even if the TO is
+  // aligned. [EXT-9] [EXT-15]
   if (virtual_address(memory) % rdmap::kAtomicWord != 0) {
     source_.release();
     return refused_for(AccessError::kMisaligned);
@@ -118,7 +119,7 @@ inline bool InboundSide::take_receive() {
 
 bool InboundSide::take_shared() {
   SharedReceiveQueue& srq = *qp_.init.srq;
-  // The cap of a queue pair keeps its peer from using up all shared receives. [SEC-22]
+  // The limit for each queue pair prevents one peer from consuming all shared receives. [SEC-22]
   const auto cap = srq.limits().per_qp;
   const auto above_cap = [&] { return cap != 0 && shared_taken_ - shared_reaped_.value() >= cap; };
   if (above_cap()) {
@@ -164,14 +165,14 @@ Check InboundSide::send_received(const rdmap::ReceivedSend& send) {
                     .immediate = send.immediate};
   if (wc.opcode == WcOpcode::kRecvSendImmediate) wc.immediate &= ~std::uint64_t{rdmap::kOfNextSend};
   if (send.invalidate) {
-    receive_grants_.clear();  // They may pin the STag to invalidate.
-    // Invalidate after the payload was delivered and before the receive completes. [VRB-47]
-    // [RDMAP-58]
+    receive_grants_.clear();  // These grants may pin the STag to be invalidated.
+    // Invalidate the STag after the payload was delivered and before the receive completes.
+    // [VRB-47] [RDMAP-58]
     const auto done =
         qp_.stags.invalidate(qp_.init.pd, qp_.num, send.invalidated, true, qp_.own_driver());
     if (done == StagTable::Invalidated::kRefused) return fault(rdmap::kCannotInvalidate);
     if (done == StagTable::Invalidated::kPinned) {
-      invalidating_ = wc;  // Other users still pin the STag: see finish_invalidate().
+      invalidating_ = wc;  // Other users still pin the STag; finish_invalidate() waits for them.
       qp_.own_driver()->break_pins(send.invalidated);
       return {};
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream's half of a queue pair, inbound: which memory the peer's Writes, Reads and Atomics may
-// use, and which receive its Sends consume (verbs draft section 8). Call with the connection lock
-// held; flush() also without a connection.
+// InboundSide: the inbound part of the stream's half of a queue pair. It decides which memory the
+// peer's Writes, Reads and Atomics may use, and which receive the peer's Sends consume (verbs draft
+// section 8). Call with the connection lock held, or flush() without a connection.
 #pragma once
 
 #include <boost/container/static_vector.hpp>
@@ -25,10 +25,11 @@ class InboundSide {
         to_change_(remote(qp, Access::kRemoteAtomic)) {}
 
   ReceiveQueue& receive_queue() { return rq_; }
-  /// Returns the counter of this queue pair's shared receives whose completions have been polled.
+  /// Returns the counter of the receives that this queue pair took from its SRQ and whose
+  /// completions have been polled.
   ReapCount& shared_reaped() { return shared_reaped_; }
 
-  // See rdmap::Ulp.
+  // rdmap::Ulp documents the following functions.
   std::expected<void, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
                                                 std::uint32_t length, bytes::Span& out);
   void release_target() { target_.release(); }
@@ -41,16 +42,17 @@ class InboundSide {
 
   /// Sets whether a Send waits for a receive, instead of failing, if none is posted.
   void set_hold_on_empty(bool hold) { hold_on_empty_ = hold; }
-  /// Completes the receive of a Send with Invalidate whose memory was still pinned. Returns false
-  /// if the memory is still pinned; then nothing more may be received.
+  /// Completes the receive of a Send with Invalidate that waits until the invalidated memory is
+  /// unpinned. Returns false if that memory is still pinned; nothing more may be received until
+  /// then.
   bool finish_invalidate() { return !invalidating_ || try_invalidate(); }
-  /// Returns whether a Send has begun to arrive and its last segment has not arrived.
+  /// Returns whether a Send has arrived only in part.
   bool is_mid_message() const { return has_receive_; }
-  /// Makes the receive being filled, if any, complete with `status`, but only after the queue pair
-  /// has left RTS, so that an application that polls the error finds the queue pair in the state
-  /// that the error implies.
+  /// If a receive is being filled, makes it complete with `status` after the queue pair has left
+  /// RTS. An application that polls this error then finds the queue pair in the state that the
+  /// error implies.
   void blame_receive(WcStatus status);
-  /// Completes the receive that was blamed. Call before anything is flushed.
+  /// Completes the receive that blame_receive() has marked. Call before anything is flushed.
   void flush_blamed();
   /// Flushes the receive being filled and the posted receives, and unpins the memory that the peer
   /// uses.
@@ -71,7 +73,8 @@ class InboundSide {
   std::expected<void, AccessError> acquire(const AccessRequest& who, Stag stag,
                                            rdmap::TaggedOffset to, std::uint32_t length,
                                            Grant& out) const;
-  /// Stores why the peer was refused access, which is about to end the stream, and returns `why`.
+  /// Records why access was refused to the peer, because the refusal ends the stream. Returns
+  /// `why`.
   [[gnu::cold, gnu::noinline]] std::unexpected<AccessError> refused(RefusedMemory::User user,
                                                                     Stag stag,
                                                                     rdmap::TaggedOffset to,
@@ -87,12 +90,12 @@ class InboundSide {
   QpShared& qp_;
   ReceiveQueue rq_;
   const AccessRequest to_receive_;
-  const AccessRequest to_write_;   ///< for an RDMA Write of the peer
-  const AccessRequest to_read_;    ///< for an RDMA Read of the peer
-  const AccessRequest to_change_;  ///< for an Atomic of the peer
+  const AccessRequest to_write_;   ///< request for an access by an RDMA Write of the peer
+  const AccessRequest to_read_;    ///< request for an access by an RDMA Read of the peer
+  const AccessRequest to_change_;  ///< request for an access by an Atomic of the peer
   PostedReceive receive_;          ///< the receive being filled, if has_receive_
   bool has_receive_ = false;
-  std::optional<WcStatus> blame_;  ///< status with which the receive being filled is to fail
+  std::optional<WcStatus> blame_;  ///< status with which the receive being filled has to fail
   boost::container::static_vector<Grant, bytes::kMaxSge> receive_grants_;
   /// The receive of a Send with Invalidate whose memory other users still pin.
   std::optional<WorkCompletion> invalidating_;
@@ -103,11 +106,11 @@ class InboundSide {
   Grant target_;  ///< memory of the inbound Write segment in progress
   Grant source_;  ///< memory of the Read Response segment in progress
   std::uint64_t octets_placed_ = 0;
-  /// The contiguous octets that the last Writes have placed since the last message consumed a
-  /// receive.
+  /// The contiguous octets that the peer's Writes have placed after the last message that consumed
+  /// a receive.
   struct {
     Stag stag;
-    std::uint64_t end = 0;  ///< TO just after the octets
+    std::uint64_t end = 0;  ///< TO just after these octets
     std::uint64_t size = 0;
   } written_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports calls between a queue pair and its connection to the observer.
+// ObservedUlp and ObservedDriver: report the calls between a queue pair and its connection to the
+// observer.
 #include "queue_pair/observed.hpp"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ void ObservedUlp::tell(const MemoryUsed& use, const Result& result) {
 
 bool ObservedUlp::next_request(bool read_credit, rdmap::Request& out) {
   if (!ulp_.next_request(read_credit, out)) return false;
-  // Empty Reads are not reported: they ask for acknowledgements, or place no octets.
+  // Do not report empty Reads, which only ask for acknowledgements or place no octets.
   if (out.opcode == rdmap::Opcode::kReadRequest && out.length != 0) {
     reads_.push_back({.cookie = out.cookie,
                       .sink = {.use = MemoryUse::kReadResponse,
@@ -66,7 +67,7 @@ std::expected<void, AccessError> ObservedUlp::write_target(Stag stag, rdmap::Tag
   const MemoryUsed use{.use = MemoryUse::kWrite, .stag = stag, .to = to.value, .length = length};
   const auto judged = ulp_.write_target(stag, to, length, out);
   if (judged) {
-    target_ = use;  // reported when it is released
+    target_ = use;  // reported when release_target() is called
   } else {
     tell(use, judged);
   }
@@ -137,8 +138,8 @@ void ObservedDriver::receive_posted() {
   behind_->receive_posted();
 }
 
-// While `post` is locked, no slot is refilled, and the stream never writes the fields that are read
-// here.
+// Reads the slots without a race: no slot is refilled while `post` is locked, and the stream never
+// writes the fields that this function reads.
 void ObservedDriver::tell_sends(bool early) {
   const std::lock_guard lock(qp_.post);
   const auto posted = ring_.posted.load(std::memory_order_acquire);

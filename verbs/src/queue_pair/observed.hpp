@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observation of a connection: if the tap has an observer, objects of this file are put between the
-// stream and its Ulp and between the queue pair and its driver. They forward every call unchanged
-// and report it.
+// Observation of a connection. If the tap has an observer, an ObservedUlp is put between the stream
+// and its Ulp, and an ObservedDriver between the queue pair and its driver. Both forward every call
+// unchanged and report it.
 #pragma once
 
 #include <array>
@@ -64,11 +64,12 @@ class ObservedUlp final : public rdmap::Ulp {
 class ObservedDriver final : public QpDriver, private CompletionWatcher {
  public:
   /// `ring` and `qp` must outlive each call from the queue pair; `behind` is the driver to which
-  /// calls are forwarded.
+  /// this object forwards calls.
   ObservedDriver(QpShared& qp, SendRing& ring, ReceiveQueue& receives,
                  std::shared_ptr<QpDriver> behind, Observer observer);
 
-  /// Reports the work that was posted before. Called once, when the queue pair is connected.
+  /// Reports the work that was posted before the queue pair was connected. Called once, when it is
+  /// connected.
   void tell_early();
   CompletionWatcher& watcher() { return *this; }
 
@@ -91,7 +92,7 @@ class ObservedDriver final : public QpDriver, private CompletionWatcher {
   ReceiveQueue& receives_;
   std::shared_ptr<QpDriver> behind_;
   Observer observer_;
-  std::mutex mutex_;  ///< guards the two counts; taken before qp_.post
+  std::mutex mutex_;  ///< guards the next two members; locked before qp_.post
   std::uint64_t sends_told_;
   std::uint64_t receives_told_;
 };
@@ -100,7 +101,7 @@ class ObservedDriver final : public QpDriver, private CompletionWatcher {
 class Observed {
  public:
   explicit Observed(Observer observer) : observer_(std::move(observer)) {}
-  /// Returns null if `tap` has no observer.
+  /// Makes the Observed of a connection. Returns null if `tap` has no observer.
   static std::unique_ptr<Observed> by(WireTap* tap);
 
   const Observer& observer() const { return observer_; }
@@ -112,7 +113,7 @@ class Observed {
  private:
   Observer observer_;
   std::optional<ObservedUlp> ulp_;
-  std::array<std::string_view, 3> told_;  ///< states reported last, by Machine
+  std::array<std::string_view, 3> told_;  ///< states that were reported last, indexed by Machine
 };
 
 }  // namespace iwarp::verbs

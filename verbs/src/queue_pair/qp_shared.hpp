@@ -26,26 +26,29 @@ struct QpShared {
   std::atomic<Access> inbound = init.inbound;
   std::atomic<QpState> state{QpState::kIdle};
   std::atomic<std::uint64_t> completions{0};
-  /// A request or a completion failed because of this end, so the stream has to end.
+  /// Whether a request or completion has failed because of this end, so that the stream has to end.
   std::atomic<bool> local_failure{false};
-  std::atomic<bool> local_error{false};  ///< for query(); keeps its value until the next connection
+  /// value for query(); does not change until the next connection
+  std::atomic<bool> local_error{false};
   CompletionGate gate;
 
-  mutable bytes::Mutex post;         ///< guards posting and the members below it
-  std::shared_ptr<QpDriver> driver;  ///< the driver while connected, otherwise null
-  /// abort() was called. Applied when the connection ends, which may be before the driver handles
-  /// the abort.
+  mutable bytes::Mutex post;         ///< guards posting and the members below
+  std::shared_ptr<QpDriver> driver;  ///< driver of the connection; null if not connected
+  /// Whether abort() has been called. The end of the connection evaluates this flag, because the
+  /// connection may end before the driver handles the abort.
   bool abort_asked = false;
   std::uint16_t ird = 0;
-  bool extensions = false;      ///< RFC 7306, on the present or last connection
-  bool send_immediate = false;  ///< Send with Immediate, on the present or last connection
+  bool extensions = false;  ///< whether the present or last connection supports RFC 7306
+  /// whether the present or last connection supports Send with Immediate
+  bool send_immediate = false;
   /// The application's limit of ORD, for this connection and later ones.
   std::uint16_t ord_limit = UINT16_MAX;
-  std::atomic<std::uint16_t> ord = 0;  ///< ORD; the application may lower it at any time
-  /// The application's PeerTimeouts. A negative receive_hold means that it is not set.
+  std::atomic<std::uint16_t> ord = 0;  ///< current ORD, which the application may lower at any time
+  /// The application's PeerTimeouts. A negative receive_hold means that the application has not set
+  /// it.
   std::atomic<mpa::Duration::rep> answer_limit{0};
   std::atomic<mpa::Duration::rep> receive_hold{-1};
-  /// When the message that waits for a receive arrived, on mpa::Clock; 0 if none waits.
+  /// Arrival time on mpa::Clock of the message that waits for a receive; 0 if no message waits.
   std::atomic<mpa::Duration::rep> receive_awaited_since{0};
   std::optional<rdmap::Terminate> terminate_sent;
   std::optional<rdmap::Terminate> terminate_received;
@@ -53,20 +56,23 @@ struct QpShared {
   /// connection lock.
   std::optional<EndedWork> failed_work;
   std::optional<RefusedMemory> refused_memory;
-  std::atomic<bool> completion_lost{false};  ///< because a completion queue was full
+  /// whether a full completion queue has lost a completion
+  std::atomic<bool> completion_lost{false};
 
-  /// Returns why a request of RFC 7306 cannot be sent to the peer: the peer does not support it, or
-  /// would take its Immediate for one that belongs to the next Send. Returns no error if it can.
+  /// Returns an error if a request of RFC 7306 cannot be sent to the peer: the peer does not
+  /// support it, or would misread its Immediate as one that belongs to the next Send. Otherwise
+  /// returns no error.
   std::error_code refuses(WrOpcode opcode, std::uint64_t immediate) const;
 
-  /// Returns the driver. For the stream's half while connected: only that half changes `driver`, so
-  /// it needs no lock.
+  /// Returns the driver without locking. Only the stream's half may call this function, while
+  /// connected: no other thread changes `driver`.
   QpDriver* own_driver() const { return driver.get(); }
   std::shared_ptr<QpDriver> current_driver() const {
     const std::lock_guard lock(post);
     return driver;
   }
-  /// Returns the driver as current_driver() does, and sets abort_asked under the same lock.
+  /// Returns the driver as current_driver() does, and sets abort_asked while it holds the same
+  /// lock.
   std::shared_ptr<QpDriver> driver_to_abort() {
     const std::lock_guard lock(post);
     abort_asked = driver != nullptr;
@@ -78,8 +84,8 @@ struct QpShared {
   }
   void push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
             CompletionQueue::Reaped reaped) {
-    // One thread at a time calls this function: the thread that holds the connection lock, or the
-    // one that flushes.
+    // Only one thread at a time calls this function: the thread that holds the connection lock, or
+    // the thread that flushes.
     completions.store(completions.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (!gate.lets_pass(wc.status)) [[unlikely]]
       return push_gated({&cq, wc, notify, reaped});
@@ -99,8 +105,8 @@ struct QpShared {
       deliver(*held.cq, held.wc, held.notify, held.reaped);
     });
   }
-  /// From now on every completion passes. Held completions that failed are dropped and count as
-  /// polled.
+  /// Lets every later completion pass. Delivers held completions that succeeded. Drops held
+  /// completions that failed, and counts them as polled.
   void announce_successes() {
     gate.set(Announce::kAll, [this](const CompletionGate::Held& held) {
       if (held.wc.status == WcStatus::kSuccess) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The application's half of a queue pair: which requests may be posted, and the calls that change
-// its state (verbs draft sections 6.2 and 8).
+// QueuePair: the application's half of a queue pair. It checks which requests may be posted, and
+// implements the calls that change the state (verbs draft sections 6.2 and 8).
 #include "iwarp/verbs/queue_pair.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ bool carries_payload(WrOpcode opcode) {
          opcode == WrOpcode::kSendImmediate;
 }
 
-/// Returns whether the request is one message that carries payload and nothing else.
+/// Returns whether the request is a single message that carries only payload.
 constexpr bool is_plain(WrOpcode opcode) {
   return opcode == WrOpcode::kSend || opcode == WrOpcode::kWrite;
 }
@@ -37,14 +37,15 @@ std::error_code check_extension(const SendWr& wr) {
 }
 
 std::error_code check_read(const SendWr& wr) {
-  // A kReadInvalidate has one sink buffer, whose STag the Read invalidates. [RDMAP-47] [VRB-48]
+  // A kReadInvalidate has exactly one sink buffer, because the Read invalidates the STag of that
+  // buffer. [RDMAP-47] [VRB-48]
   if (wr.opcode == WrOpcode::kReadInvalidate && wr.sgl.size() != 1) {
     return make_error_code(Errc::kReadNeedsOneSge);
   }
   return {};
 }
 
-// The largest number of octets that wait to be sent together with later posts.
+// Maximum number of octets that may wait to be sent together with later posts.
 constexpr std::uint64_t kMostGathered = 128 << 10;
 
 std::uint64_t length_of(const SendWr& wr) {
@@ -73,10 +74,10 @@ struct QueuePair::Impl {
   QpShared qp;
   SendRing ring;
   StreamPort port;
-  std::uint32_t seen_emptied = UINT32_MAX;  ///< times_emptied() of both CQs at the last post
-  std::uint64_t gathered = 0;               ///< octets posted with Doorbell::kMayWait
+  std::uint32_t seen_emptied = UINT32_MAX;  ///< sum of times_emptied() of both CQs at the last post
+  std::uint64_t gathered = 0;               ///< number of octets posted with Doorbell::kMayWait
 
-  // Functions to be called with qp.post locked. `length` is the length of the payload.
+  // Call the following functions with qp.post locked. `length` is the length of the payload.
   std::error_code check(const SendWr& wr, std::uint64_t length) const;
   std::error_code make_room(std::size_t count, bool with_inline);
   /// Fills the slot of `sequence`, but does not post the request.
@@ -86,12 +87,12 @@ struct QueuePair::Impl {
   /// Returns the doorbell for the last `count` requests.
   Doorbell doorbell(std::size_t count);
 
-  /// Calls `work` with qp.post locked, which posts requests and returns their number. Then notifies
-  /// the driver.
+  /// Calls `work`, which posts requests and returns their number, with qp.post locked. Then
+  /// notifies the driver.
   template <typename Work>
   void ring_after(Work work);
-  /// Notifies `driver` of posted requests. If there is none, flushes the requests if the state
-  /// requires it.
+  /// Notifies `driver` of posted requests. If `driver` is null and the state requires it, flushes
+  /// the requests.
   void work_posted(QpDriver* driver, Doorbell doorbell);
   void empty_ring();
   void drop_failed() const;
@@ -144,7 +145,7 @@ std::error_code QueuePair::post_send(std::span<const SendWr> wrs, std::size_t& p
   impl_->ring_after([&] {
     for (const SendWr& wr : wrs) {
       error = impl_->post(wr);
-      if (error) break;  // The requests before it stay posted. [VRB-41]
+      if (error) break;  // The requests before the refused one stay posted. [VRB-41]
       ++posted;
     }
     return posted;
@@ -197,9 +198,9 @@ inline std::error_code QueuePair::Impl::post(const SendWr& wr) {
   return {};
 }
 
-// A single request may wait, to be coalesced with later ones, if the application has completions
-// left to poll. A list is a batch already, so it is sent now, and so are requests with enough
-// payload in total to be worth a system call.
+// A single request may wait and be coalesced with later requests if the application still has
+// completions to poll. A list of requests is a batch already, so the list is sent now. Requests are
+// also sent now if their total payload is large enough to be worth a system call.
 inline Doorbell QueuePair::Impl::doorbell(std::size_t count) {
   const auto emptied = qp.init.send_cq->times_emptied() + qp.init.recv_cq->times_emptied();
   const bool is_behind = std::exchange(seen_emptied, emptied) == emptied;
@@ -228,7 +229,8 @@ inline std::error_code QueuePair::Impl::check(const SendWr& wr, std::uint64_t le
   if (is_plain(wr.opcode) && !is_inline) return {};
   if (const auto error = check_read(wr)) return error;
   if (is_extension(wr.opcode)) {
-    // In Idle, this end does not know yet to what the peer will agree. [EXT-1]
+    // Check this only in RTS: in Idle, this end does not know yet whether the peer will agree.
+    // [EXT-1]
     if (qp.state == QpState::kRts) {
       if (const auto error = qp.refuses(wr.opcode, wr.immediate)) return error;
     }
@@ -247,7 +249,7 @@ inline std::error_code QueuePair::Impl::make_room(std::size_t count, bool with_i
   return std::make_error_code(std::errc::not_enough_memory);
 }
 
-// Call after make_room().
+// Fills the slot of a request. Call after make_room().
 inline void QueuePair::Impl::fill(std::uint64_t sequence, const SendWr& wr, std::uint64_t length) {
   SendSlot& slot = ring.slot(sequence);
   slot.wr_id = wr.wr_id;
@@ -356,7 +358,8 @@ std::error_code QueuePair::terminate() {
 std::error_code QueuePair::abort() {
   while (!impl_->port.end_unconnected(false)) {
     const auto driver = impl_->qp.driver_to_abort();
-    if (driver == nullptr) continue;  // The connection has ended meanwhile.
+    // The connection has ended since end_unconnected() was called.
+    if (driver == nullptr) continue;
     driver->abort();
     break;
   }
@@ -367,7 +370,8 @@ bool QueuePair::depart() {
   if (impl_->port.end_unconnected(false)) return true;
   const auto driver = impl_->qp.current_driver();
   if (driver != nullptr && !driver->depart()) return false;
-  (void)impl_->port.end_unconnected(false);  // The connection may be over and the queue pair Idle.
+  // The connection may have ended, with the queue pair in Idle.
+  (void)impl_->port.end_unconnected(false);
   return true;
 }
 
@@ -410,7 +414,7 @@ std::error_code QueuePair::set_ord(std::uint16_t ord) {
     return make_error_code(Errc::kWrongState);  // [VRB-2] [VRB-13]
   }
   if (state() == QpState::kRts && ord > qp.ord) return make_error_code(Errc::kOrdTooLarge);
-  // The limit applies to the present connection, too. [VRB-25]
+  // The limit also applies to the present connection. [VRB-25]
   qp.ord_limit = ord;
   qp.ord = std::min(qp.ord.load(), ord);
   return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts requests in the order posted, and completes them in the same order even if a later one is
-// finished first.
+// SendQueue: starts requests in the order in which they were posted, and completes them in the same
+// order, even if a later request is finished first.
 #include "queue_pair/send_queue.hpp"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace iwarp::verbs {
 
 namespace {
 
-// What a request becomes: its message on the wire (without and with a solicited event) and the
-// opcode of its completion. A local request has no message.
+// The message of a request on the wire, without and with a solicited event, and the opcode of its
+// completion. A local request has no message.
 struct Kind {
   WrOpcode opcode;
   rdmap::Opcode message;
@@ -40,8 +40,8 @@ constexpr std::array kKinds{
     Kind{WrOpcode::kFetchAdd, Opcode::kAtomicRequest, Opcode::kAtomicRequest, WcOpcode::kFetchAdd},
     Kind{WrOpcode::kCmpSwap, Opcode::kAtomicRequest, Opcode::kAtomicRequest, WcOpcode::kCmpSwap},
     Kind{WrOpcode::kImmediate, Opcode::kImmediate, Opcode::kImmediateSolicited, WcOpcode::kSend},
-    // `message` is that of the Write or Send; the Immediate after or before it is a message of its
-    // own.
+    // `message` is the message of the Write or Send. The Immediate after the Write, or before the
+    // Send, is a separate message.
     Kind{WrOpcode::kWriteImmediate, Opcode::kWrite, Opcode::kWrite, WcOpcode::kWrite},
     Kind{WrOpcode::kSendImmediate, Opcode::kSend, Opcode::kSendSolicited, WcOpcode::kSend},
 };
@@ -76,8 +76,8 @@ Opcode message_opcode(WrOpcode opcode, SendFlags flags) {
 }  // namespace
 
 bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
-  if (qp_.state != QpState::kRts) return false;  // Idle processes no request. [VRB-6]
-  if (qp_.local_failure) return false;  // No request starts after one that failed. [VRB-54]
+  if (qp_.state != QpState::kRts) return false;  // In Idle no request is processed. [VRB-6]
+  if (qp_.local_failure) return false;  // No request starts after a request has failed. [VRB-54]
   if (waits_for_memory_) retire();
   if (more_due_) return take_next(read_credit, out);
   // Requests start in order, one at a time. [VRB-43]
@@ -86,7 +86,7 @@ bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
   return slot.is_plain ? start_plain(slot, out) : next_other(read_credit, out);
 }
 
-// Starts the next request. There is one, and it is not plain.
+// Starts the next request. The caller has checked that there is one and that it is not plain.
 bool SendQueue::next_other(bool read_credit, rdmap::Request& out) {
   while (started_ < ring_.posted.load(std::memory_order_acquire)) {
     SendSlot& slot = ring_.slot(started_);
@@ -163,7 +163,8 @@ SendQueue::Local SendQueue::run_local(SendSlot& slot) {
       if (done == StagTable::Invalidated::kRefused) failure = WcStatus::kMwBind;
     }
   }
-  // kBusy means that a peer is using the STag: wait until it is unpinned instead of failing.
+  // kBusy means that a peer is using the STag. Wait until the STag is unpinned instead of failing
+  // the request.
   busy |= error == Errc::kBusy;
   if (busy) {
     wait_for_memory(local_stag(slot));
@@ -176,8 +177,8 @@ SendQueue::Local SendQueue::run_local(SendSlot& slot) {
 }
 
 // Returns whether the connection supports the request. If not, fails the request without sending
-// it: Reads and atomics if ORD is 0, and requests of RFC 7306 that were posted in Idle if the peer
-// does not support them. [VRB-46] [EXT-1]
+// it. The connection does not support Reads and atomics if ORD is 0. It does not support requests
+// of RFC 7306 that were posted in Idle if the peer has not agreed to them. [VRB-46] [EXT-1]
 inline bool SendQueue::permitted(SendSlot& slot) {
   const bool refused = (slot.is_answered() && qp_.ord == 0) ||
                        (is_extension(slot.opcode) && qp_.refuses(slot.opcode, slot.immediate));
@@ -185,8 +186,8 @@ inline bool SendQueue::permitted(SendSlot& slot) {
   return !refused;
 }
 
-// Pins the buffers until the request is finished, and sets `out` to them. Returns false if it has
-// failed the request.
+// Pins the buffers of the request until it is finished, and sets `out` to these buffers. If a
+// buffer may not be accessed, fails the request and returns false.
 inline bool SendQueue::pin_buffers(SendSlot& slot, const AccessRequest& who, bytes::Gather& out) {
   if (has(slot.flags, SendFlags::kInline)) {
     out.assign({slot.inline_data, slot.length});
@@ -194,12 +195,12 @@ inline bool SendQueue::pin_buffers(SendSlot& slot, const AccessRequest& who, byt
   }
   out.clear();
   for (const Sge& sge : slot.sgl) {
-    if (sge.length == 0) continue;  // Its lkey is not checked. [VRB-33]
+    if (sge.length == 0) continue;  // The lkey of an empty element is not checked. [VRB-33]
     Grant& grant = slot.grants.emplace_back();
     const auto at = virtual_address(sge.address);
     if (const auto judged = qp_.stags.acquire(who, sge.lkey, at, sge.length, grant); !judged) {
-      // If the peer's word is misaligned, that error prevails, as it would if the peer had reported
-      // it.
+      // If the peer's word is misaligned as well, report that error instead, as the peer would have
+      // done.
       const bool misaligned = slot.is_atomic() && slot.remote.to % rdmap::kAtomicWord != 0;
       if (!misaligned) {
         qp_.note(
@@ -241,7 +242,8 @@ void SendQueue::fill_payload(const SendSlot& slot, rdmap::Request& out) {
   for (const Grant& grant : slot.grants) out.payload.push_back(grant.memory());
 }
 
-// Makes the first of several messages. A Send follows its Immediate, a Write precedes it.
+// Makes the first of several messages. The Immediate of a kSendImmediate is sent before the Send,
+// and the Immediate of a kWriteImmediate after the Write.
 void SendQueue::make_first(const SendSlot& slot, rdmap::Request& out) {
   more_due_ = out.cookie;
   if (slot.opcode == WrOpcode::kSendImmediate) {
@@ -250,8 +252,8 @@ void SendQueue::make_first(const SendSlot& slot, rdmap::Request& out) {
   }
 }
 
-// Makes the next message of a request that has several. No message of another request may come
-// between an Immediate and its Write or Send.
+// Makes the next message of a request that consists of several messages. No message of another
+// request may come between an Immediate and its Write or Send.
 bool SendQueue::take_next(bool read_credit, rdmap::Request& out) {
   out.cookie = *more_due_;
   SendSlot& slot = ring_.slot(out.cookie);
@@ -283,8 +285,8 @@ bool SendQueue::take_next_read(SendSlot& slot, rdmap::Request& out) {
   return true;
 }
 
-// Sets the sink of a Read Request to buffer `part`, counting only buffers that are not empty. An
-// empty Read may have no buffer.
+// Sets the sink of a Read Request to the buffer with index `part` among the buffers that are not
+// empty. An empty Read may have no buffer.
 void SendQueue::fill_sink(SendSlot& slot, std::size_t part, rdmap::Request& out) {
   out.sink_stag = slot.sgl.empty() ? Stag{1} : slot.sgl[0].lkey;
   out.sink_to = {};
@@ -311,8 +313,8 @@ void SendQueue::fail(SendSlot& slot, WcStatus status) {
 void SendQueue::sent(std::uint64_t cookie) {
   if (cookie < ring_.retired.load() || qp_.state != QpState::kRts) return;
   SendSlot& slot = ring_.slot(cookie);
-  if (--slot.unsent != 0) return;  // An Immediate, or its Write or Send, is still to be sent.
-  // A Read or atomic is complete when its answer has arrived. [RDMAP-77] [EXT-41]
+  if (--slot.unsent != 0) return;  // The second message of the request has not been sent.
+  // A Read or atomic completes only when its answer has arrived. [RDMAP-77] [EXT-41]
   if (slot.is_answered()) return;
   slot.stage = SendSlot::Stage::kDone;
   slot.grants.clear();
@@ -323,7 +325,7 @@ void SendQueue::read_done(std::uint64_t cookie) { response_done(ring_.slot(cooki
 
 void SendQueue::atomic_done(std::uint64_t cookie, std::uint64_t original) {
   SendSlot& slot = ring_.slot(cookie);
-  // The sink receives the number in host byte order. It need not be aligned. [EXT-13]
+  // Store the number in host byte order. The sink need not be aligned. [EXT-13]
   const auto octets = std::bit_cast<std::array<std::byte, sizeof original>>(original);
   bytes::begin_touch();
   bytes::place_copy(slot.grants[0].memory(), octets);
@@ -344,8 +346,8 @@ inline void SendQueue::finish(SendSlot& slot) {
   retire();
 }
 
-// Completes finished requests in the order posted, each only after all requests before it.
-// [RDMAP-73] [VRB-43]
+// Completes finished requests in the order in which they were posted. A request completes only
+// after all requests before it. [RDMAP-73] [VRB-43]
 void SendQueue::retire() {
   auto sequence = ring_.retired.load(std::memory_order_relaxed);
   while (sequence < started_) {
@@ -369,9 +371,9 @@ bool SendQueue::invalidate_sink(SendSlot& slot) {
   return false;
 }
 
-// Starts to wait until an STag is unpinned. Requests of this end that use the STag finish by
-// themselves. A peer that stops in the middle of an FPDU or message would keep its pins for ever,
-// so the pins of peers are broken, once.
+// Starts to wait until an STag is unpinned. The requests of this end that use the STag will finish.
+// But a peer that stops in the middle of an FPDU or message would keep its pins for ever, so the
+// first call breaks the pins of peers.
 void SendQueue::wait_for_memory(Stag stag) {
   if (!std::exchange(waits_for_memory_, true)) qp_.own_driver()->break_pins(stag);
 }
@@ -396,7 +398,7 @@ void SendQueue::push_completion(const SendSlot& slot, std::uint64_t sequence) {
 }
 
 void SendQueue::flush() {
-  const bool rests = is_idle();  // if so, sent requests count as done
+  const bool rests = is_idle();  // if true, requests that were sent count as done
   any_sent_ = false;
   waits_for_memory_ = false;
   reads_under_way_ = 0;
@@ -440,7 +442,8 @@ bool SendQueue::revoke(const Region& region, bool mid_message) {
     if (std::none_of(slot.grants.begin(), slot.grants.end(), names)) continue;
     const bool send_due = slot.opcode == WrOpcode::kSendImmediate && more_due_ == s;
     const bool unfinished = slot.is_answered() || send_due || (mid_message && s + 1 == started_);
-    if (unfinished && !needed) fail(slot, WcStatus::kLocalProtection);  // fail only one [VRB-14]
+    // fail only one request [VRB-14]
+    if (unfinished && !needed) fail(slot, WcStatus::kLocalProtection);
     needed |= unfinished;
     slot.grants.clear();
   }

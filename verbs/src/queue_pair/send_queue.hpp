@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream's half of a queue pair, outbound: which request is next, which memory it may use, and
-// which requests complete in which order (verbs draft section 8, RFC 7306 sections 5 and 6). Call
-// with the connection lock held; flush() also without a connection.
+// SendQueue: the outbound part of the stream's half of a queue pair. It decides which request is
+// next, which memory the request may use, and in which order requests complete (verbs draft section
+// 8, RFC 7306 sections 5 and 6). Call with the connection lock held, or flush() without a
+// connection.
 #pragma once
 
 #include <utility>
@@ -21,10 +22,10 @@ class SendQueue {
  public:
   SendQueue(QpShared& qp, SendRing& ring) : qp_(qp), ring_(ring) {}
 
-  // See rdmap::Ulp.
+  // rdmap::Ulp documents the following functions.
   bool next_request(bool read_credit, rdmap::Request& out);
-  /// Notes that the last octet of a message was sent. Requests that are finished by this complete
-  /// in settle(), because often several messages are sent together.
+  /// Records that the last octet of a message was sent. A request that this finishes completes in
+  /// settle(), because several messages are often sent together.
   void sent(std::uint64_t cookie);
   void settle() {
     if (std::exchange(any_sent_, false)) retire();
@@ -32,17 +33,19 @@ class SendQueue {
   void read_done(std::uint64_t cookie);
   void atomic_done(std::uint64_t cookie, std::uint64_t original);
 
-  // The corresponding functions if the peer acknowledges requests, in acknowledged_sends.cpp.
-  /// Starts a new stream. `reads` is how many Reads may ask for acknowledgements at a time; if it
-  /// is 0, the peer is not asked. `rtr` is the RTR of this end, which may have used the first MSN.
+  // The following functions replace these if the peer acknowledges requests; see
+  // acknowledged_sends.cpp.
+  /// Starts a new stream. `reads` is the maximum number of Reads in flight that ask for
+  /// acknowledgements; with 0, the peer is not asked. `rtr` is the RTR of this end, which may have
+  /// used the first MSN.
   void open(std::size_t reads, mpa::Rtr rtr);
   bool is_acknowledged() const { return acks_.is_on; }
   bool next_acknowledged(bool read_credit, rdmap::Request& out);
   void left(std::uint64_t cookie);
   void read_answered(std::uint64_t cookie);
   void atomic_answered(std::uint64_t cookie, std::uint64_t original);
-  /// Handles the peer's claim that it has delivered every message before the one with this MSN,
-  /// which waits for a receive.
+  /// Handles the peer's report that the message with this MSN waits for a receive, and that the
+  /// peer has delivered all messages before it.
   void delivered_before(rdmap::Msn msn);
   /// Completes the requests that the peer placed before its Terminate, and fails the request that
   /// the Terminate names.
@@ -52,7 +55,7 @@ class SendQueue {
   /// Returns whether the peer owes an answer.
   bool awaits_answer() const { return acks_.under_way != 0 || reads_under_way_ != 0; }
 
-  /// Returns whether the answer to a Read or atomic is still to be placed in the memory of `stag`.
+  /// Returns whether the answer to a Read or atomic will still be placed in the memory of `stag`.
   bool awaits_answer_into(Stag stag) const;
 
   /// Returns whether every posted request is finished, or has been sent and needs no
@@ -66,16 +69,15 @@ class SendQueue {
     return started_ != ring_.posted.load(std::memory_order_acquire) || waits_for_memory_ ||
            more_due_.has_value() || acks_.is_due();
   }
-  /// Returns whether a Read that asks for an acknowledgement is all that next_request() would
-  /// start.
+  /// Returns whether next_request() would start only a Read that asks for an acknowledgement.
   bool only_asks() const {
     return acks_.is_due() && started_ == ring_.posted.load(std::memory_order_acquire) &&
            !waits_for_memory_ && !more_due_;
   }
-  /// Completes every posted request: the failed request with its error, and the requests after it
-  /// as flushed.
+  /// Completes every posted request: the failed request with its error, and the requests after the
+  /// failed one as flushed.
   void flush();
-  /// Fails the request that the peer's Terminate is about.
+  /// Fails the request to which the peer's Terminate refers.
   void blame(const rdmap::Terminate& terminate);
   /// Returns the oldest request that is not complete.
   std::optional<EndedWork> oldest_outstanding();
@@ -85,8 +87,8 @@ class SendQueue {
   /// Counts the MSN of a message that has been started.
   void note_message(const rdmap::OpcodeInfo& message);
   /// Unpins the region for requests that no longer need its octets. Returns whether any request
-  /// still needs them, so that the stream has to end. `mid_message` says that the request started
-  /// last has not been framed completely.
+  /// still needs its octets, so that the stream has to end. `mid_message` says that the request
+  /// started last has not been framed completely.
   bool revoke(const Region& region, bool mid_message);
   /// Fails the oldest request in flight whose buffers contain the octet at `address`.
   void memory_gone(const std::byte* address);
@@ -144,13 +146,13 @@ class SendQueue {
   const AccessRequest reader_{.pd = qp_.init.pd, .qp = qp_.num};
   const AccessRequest writer_{.pd = qp_.init.pd, .qp = qp_.num, .need = Access::kLocalWrite};
   Acknowledgements acks_;
-  std::uint64_t started_ = 0;        ///< requests started so far: posted >= started >= retired
-  std::size_t reads_under_way_ = 0;  ///< Reads and atomics that are not answered
-  /// The request of which next_request() has returned some messages but not all. Its next message
-  /// is returned before any other.
+  std::uint64_t started_ = 0;        ///< number of requests started: posted >= started >= retired
+  std::size_t reads_under_way_ = 0;  ///< number of Reads and atomics without an answer
+  /// The request of which next_request() has returned only some of the messages. next_request()
+  /// returns its next message before that of any other request.
   std::optional<std::uint64_t> more_due_;
-  bool any_sent_ = false;          ///< sent() was called since the last settle()
-  bool waits_for_memory_ = false;  ///< an invalidate waits for other streams to unpin the STag
+  bool any_sent_ = false;          ///< whether sent() was called since the last settle()
+  bool waits_for_memory_ = false;  ///< whether a request waits for other streams to unpin an STag
   std::uint64_t octets_placed_ = 0;
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of a send queue, in a ring of slots. The application's half fills the slots and the
-// stream's half executes the requests. Three counters that only grow say how far they have come:
-// posted >= retired >= reaped, which is how far the application has polled completions. A slot
-// belongs to the application until it is posted, and then to the stream until it is reaped.
+// SendRing: the requests of a send queue, in a ring of slots. The application's half of the queue
+// pair fills the slots, and the stream's half executes the requests. Three counters only grow:
+// posted >= retired >= reaped. They count the requests that were posted, that were completed, and
+// whose completions the application has polled. A slot belongs to the application until it is
+// posted, and then to the stream until it is reaped.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@
 
 namespace iwarp::verbs {
 
-/// Returns whether the request needs a peer that agreed to RFC 7306.
+/// Returns whether the request requires a peer that has agreed to RFC 7306.
 constexpr bool is_extension(WrOpcode opcode) {
   return opcode == WrOpcode::kFetchAdd || opcode == WrOpcode::kCmpSwap ||
          opcode == WrOpcode::kImmediate || opcode == WrOpcode::kWriteImmediate ||
@@ -49,7 +50,7 @@ struct SendSlot {
   enum class Stage : std::uint8_t {
     kPosted,
     kStarted,
-    kLeft,  ///< sent, but not acknowledged by the peer
+    kLeft,  ///< the request was sent, and the peer has not acknowledged it
     kDone,
   };
 
@@ -57,7 +58,8 @@ struct SendSlot {
   WrOpcode opcode = WrOpcode::kSend;
   SendFlags flags = SendFlags::kNone;
   Stage stage = Stage::kPosted;
-  bool is_plain = false;  ///< a plain Send or Write that does not wait for other requests
+  /// whether this is a plain Send or Write that does not wait for other requests
+  bool is_plain = false;
   WcStatus status = WcStatus::kSuccess;
   std::uint32_t length = 0;
   SgeList sgl;
@@ -67,10 +69,11 @@ struct SendSlot {
   WindowBind bind;
   Atomic atomic;
   std::uint64_t immediate = 0;
-  int unsent = 1;         ///< number of messages that have not been sent
-  int unanswered = 1;     ///< Read or atomic: number of messages that have not been answered
-  std::uint32_t msn = 0;  ///< MSN of the first message, once started; the others have the next MSNs
-  /// The payload of a kInline request, `length` octets.
+  int unsent = 1;      ///< number of messages that have not been sent
+  int unanswered = 1;  ///< for a Read or atomic: number of messages that have not been answered
+  /// MSN of the first message, if started; further messages have the next MSNs
+  std::uint32_t msn = 0;
+  /// The payload of a kInline request; `length` is its size in octets.
   std::byte* inline_data = nullptr;
   boost::container::static_vector<Grant, bytes::kMaxSge> grants;
 
@@ -94,7 +97,7 @@ struct SendSlot {
     return opcode == WrOpcode::kLocalInvalidate || opcode == WrOpcode::kFastRegister ||
            opcode == WrOpcode::kBindWindow;
   }
-  /// Returns whether the request completes when the peer has answered it, and not when it is sent.
+  /// Returns whether the request completes only when the peer has answered it.
   bool is_answered() const { return is_read() || is_atomic(); }
 };
 
@@ -109,12 +112,12 @@ class SendRing {
   std::atomic<std::uint64_t> posted{0};
   std::atomic<std::uint64_t> retired{0};
   ReapCount reaped;
-  /// The value of `posted` at which all requests had been sent and none needed an acknowledgement;
-  /// kNever if there is no such value.
+  /// If all requests have been sent and none needs an acknowledgement, the value of `posted` at
+  /// that time; otherwise kNever.
   std::atomic<std::uint64_t> rests_at{kNever};
   static constexpr std::uint64_t kNever = UINT64_MAX;
 
-  /// Returns how many more requests may be posted. [VRB-42]
+  /// Returns the number of requests that may still be posted. [VRB-42]
   std::size_t room() const {
     return max_wr_ - (posted.load(std::memory_order_relaxed) - reaped.value());
   }
@@ -123,7 +126,7 @@ class SendRing {
     const auto index = sequence & mask_;
     return (*parts_[index / kSlots].slots)[index % kSlots];
   }
-  /// Returns the number of slots: this many of the newest requests still have theirs.
+  /// Returns the number of slots. The newest requests, up to this number, still have their slots.
   std::uint64_t capacity() const { return mask_ + 1; }
   /// Allocates the slots of the next `count` requests, and room for inline payload if
   /// `with_inline`. Returns false if there is no memory.
@@ -138,8 +141,8 @@ class SendRing {
   }
 
  private:
-  /// A part of the ring. Allocated when it is first used, because many applications ask for far
-  /// more requests than they use.
+  /// A part of the ring. It is allocated when it is first used, because many applications request
+  /// far larger queues than they use.
   static constexpr std::size_t kSlots = 16;
   struct Part {
     std::unique_ptr<std::array<SendSlot, kSlots>> slots;
@@ -172,9 +175,9 @@ class SendRing {
 
   const std::size_t max_wr_;
   const std::size_t max_inline_;
-  const std::size_t mask_;  ///< maps a sequence to its slot; faster than a division
+  const std::size_t mask_;  ///< maps a sequence number to its slot, faster than a division
   std::vector<Part> parts_;
-  /// The sequences up to which prepare() has allocated memory: [0] slots, [1] room for inline
+  /// The sequence numbers up to which prepare() has allocated memory: [0] for slots, [1] for inline
   /// payload.
   std::array<std::uint64_t, 2> prepared_{};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transitions of a queue pair's state, and what is flushed in each of them (verbs draft
+// StreamPort: the transitions of a queue pair's state, and what each of them flushes (verbs draft
 // sections 6.2 and 8).
 #include "queue_pair/stream_port.hpp"
 
@@ -65,7 +65,7 @@ void StreamPort::event(QpEvent event) {
   if (flushes(next)) flush();  // [VRB-14] [RDMAP-86] [DDP-63]
   if (over) {
     qp_.gate.watch(nullptr);
-    std::shared_ptr<QpDriver> gone;  // destroyed after the lock is released
+    std::shared_ptr<QpDriver> gone;  // destroyed after `lock` is released
     const std::lock_guard lock(qp_.post);
     gone.swap(qp_.driver);
     if (std::exchange(qp_.abort_asked, false)) lose_link();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // StreamPort: the functions of a queue pair that a Connection and its RDMAP stream call. The stream
-// asks for requests, receives and memory (rdmap::Ulp); the connection opens the port, reports
-// events of the stream, and calls settle(). Only the port changes the queue pair's state. Call with
-// the connection lock held, or without a connection.
+// fetches requests, receives and memory (rdmap::Ulp). The connection opens the port, reports events
+// of the stream, and calls settle(). Only the port changes the queue pair's state. Call with the
+// connection lock held, or without a connection.
 #pragma once
 
 #include "iwarp/rdmap/faults.hpp"
@@ -22,50 +22,52 @@ class StreamPort final : private rdmap::Ulp {
   struct Terms {
     std::uint16_t ird = 0;
     std::uint16_t ord = 0;
-    bool extensions = false;      ///< both ends support RFC 7306
-    bool send_immediate = false;  ///< both ends support Send with Immediate
-    bool hold_on_empty = false;   ///< a Send waits if no receive is posted, instead of failing
-    /// How many Reads may ask for acknowledgements at a time. If not 0, requests complete when the
-    /// peer has placed them; if 0, when they are sent.
+    bool extensions = false;      ///< whether both ends support RFC 7306
+    bool send_immediate = false;  ///< whether both ends support Send with Immediate
+    /// whether a Send waits, instead of failing, if no receive is posted
+    bool hold_on_empty = false;
+    /// Maximum number of Reads in flight that ask for acknowledgements. If not 0, requests complete
+    /// when the peer has placed them; if 0, when they have been sent.
     std::size_t acknowledging_reads = 0;
     mpa::Rtr rtr = mpa::Rtr::kNone;  ///< the RTR of this end
   };
-  /// Moves the queue pair from Idle to RTS. Returns false if it is not Idle, or already connected.
-  /// Holds a reference to `driver` until the stream is over. Until then reports posted and
-  /// completed work to `observed`, unless it is null. Resets the counts of the stream. [VRB-7]
+  /// Moves the queue pair from Idle to RTS. Returns false if the queue pair is not Idle or is
+  /// already connected. Until the stream is over, holds a reference to `driver`, and reports posted
+  /// and completed work to `observed` unless that is null. Resets the counts of the stream. [VRB-7]
   bool open(QpDriver& driver, const Terms& terms, const Observed* observed);
   /// Steps the state machine by `event`, and then completes and flushes requests as the new state
   /// requires.
   void event(QpEvent event);
   /// Reports that the stream ends because of a fault of the peer, which `terminate` describes. If
-  /// `departs`, the Terminate is sent to the peer, and query() returns it; otherwise the connection
-  /// ends without a Terminate, which only an event contains.
+  /// `departs`, this end sends the Terminate to the peer, and query() returns it. Otherwise the
+  /// connection ends without a Terminate on the wire, and only an event contains `terminate`.
   void peer_fault(const rdmap::Terminate& terminate, bool departs);
   /// Makes query() report that a request or receive failed because of this end.
   void local_error() { qp_.local_error.store(true, std::memory_order_release); }
-  /// Reports that the connection was lost or the peer no longer answers. Call before the event that
-  /// follows from it.
+  /// Reports that the connection was lost or that the peer no longer answers. Call before the
+  /// resulting event().
   void peer_gone() {
     if (send_.is_acknowledged() && state() == QpState::kRts) send_.peer_gone();
   }
-  /// Moves a queue pair without a connection to Error, by kLowerLayerLost. If another thread
-  /// connects it at the same time, either that thread is first and this returns false, or that
-  /// thread finds the queue pair in Error. `unanswered` limits the function to a queue pair in Idle
-  /// to which no peer connected, and fails its oldest request.
+  /// Moves a queue pair without a connection to Error by kLowerLayerLost. Returns false if the
+  /// queue pair is connected. If another thread is connecting it at the same time, either that
+  /// thread is first and this function returns false, or that thread finds the queue pair in Error.
+  /// If `unanswered`, also returns false unless the queue pair is in Idle, and fails its oldest
+  /// request.
   bool end_unconnected(bool unanswered);
-  /// Returns how long the queue pair waits for a peer that owes an answer and sends nothing;
-  /// nullopt if no answer is due or there is no limit.
+  /// Returns how long the queue pair waits for a silent peer that owes an answer. Returns nullopt
+  /// if no answer is due or there is no limit.
   std::optional<mpa::Duration> answer_limit() const;
-  /// Returns how long a Send waits for a receive, if the application has set that; see
+  /// Returns the time that a Send waits for a receive, if the application has set it; see
   /// PeerTimeouts.
   std::optional<mpa::Duration> receive_hold() const;
-  /// Stores `now` as the time since which an arrived message waits for a receive.
+  /// Records that an arrived message has been waiting for a receive since `now`.
   void await_receive(mpa::TimePoint now) {
     qp_.receive_awaited_since.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   }
-  /// For Connection::settle(): completes requests that were sent, and flushes requests that were
-  /// posted since the queue pair left RTS. Returns true, once, if a request failed because of this
-  /// end, so that the stream has to end.
+  /// Completes requests that were sent, and flushes requests that were posted since the queue pair
+  /// left RTS. Returns true once after a request has failed because of this end, so that the stream
+  /// has to end. Called by Connection::settle().
   bool settle() {
     if (qp_.state.load(std::memory_order_acquire) != QpState::kRts) flush_posted();
     send_.settle();
@@ -78,15 +80,15 @@ class StreamPort final : private rdmap::Ulp {
   }
   /// Flushes posted requests and receives if the queue pair is in a state that flushes.
   void flush_posted();
-  /// Unpins a region that became invalid where its octets are no longer needed. Returns whether any
-  /// request or receive still needs them, so that the stream has to end. `mid_message` says that
-  /// the request started last has not been framed completely.
+  /// Unpins an invalid region for requests and receives that no longer need its octets. Returns
+  /// whether any request or receive still needs its octets, so that the stream has to end.
+  /// `mid_message` says that the request started last has not been framed completely.
   bool revoke(const Region& region, bool mid_message);
 
   /// Returns whether a segment or message that is arriving uses `region`.
   bool holds(const Region& region) const { return inbound_.holds(region); }
   /// Ends only the peer's accesses to the region. Returns whether the receive being filled needs
-  /// it, so that the stream has to end.
+  /// the region, so that the stream has to end.
   bool withdraw(const Region& region) { return inbound_.revoke(region); }
 
   /// Fails the work in flight whose buffers contain `address`, which is no longer mapped.
@@ -95,8 +97,8 @@ class StreamPort final : private rdmap::Ulp {
     send_.memory_gone(address);
   }
 
-  /// Returns why the stream ended: `cause`, which the connection knows, and what the queue pair
-  /// knows.
+  /// Returns why the stream ended: `cause`, which the connection passes, and the information of the
+  /// queue pair.
   StreamEnd end(StreamEnd::Cause cause) const;
 
   // See SendQueue and InboundSide.
@@ -109,7 +111,7 @@ class StreamPort final : private rdmap::Ulp {
   bool is_mid_message() const { return inbound_.is_mid_message(); }
   bool finish_invalidate() { return inbound_.finish_invalidate(); }
 
-  // For the queue pair.
+  // The queue pair calls the following functions.
   ReceiveQueue& receive_queue() { return inbound_.receive_queue(); }
   ReapCount& shared_reaped() { return inbound_.shared_reaped(); }
 
@@ -156,8 +158,8 @@ class StreamPort final : private rdmap::Ulp {
     return inbound_.receive_buffer(out);
   }
   bytes::Check send_received(const rdmap::ReceivedSend& send) override {
-    // Refuse to invalidate memory that an answer is to be placed in: nothing is received until the
-    // memory is unpinned, so the answer would never arrive.
+    // Refuse to invalidate memory in which an answer will be placed. Nothing would be received
+    // until the memory is unpinned, so the answer would never arrive.
     if (send.invalidate && send_.awaits_answer_into(send.invalidated)) {
       return bytes::fault(rdmap::kCannotInvalidate);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of the values of the verbs enumerations, as the verbs literature has them.
+// The names of the values of the verbs enumerations, as in the verbs literature.
 #include "iwarp/verbs/types.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring of a completion queue, and its one-shot notification (verbs draft section 8.2).
+// CompletionQueue: the ring of completions and the one-shot notification (verbs draft section 8.2).
 #include "iwarp/verbs/completion_queue.hpp"
 
 #include <algorithm>
@@ -36,8 +36,8 @@ CompletionQueue::CompletionQueue(std::size_t capacity, std::function<void()> not
 
 CompletionQueue::~CompletionQueue() = default;
 
-// Two threads that count at the same time may add only 1, which is enough: only a change of the
-// value matters.
+// If two threads count at the same time, the value may grow by only 1. That is enough, because only
+// a change of the value matters.
 inline void CompletionQueue::count_emptied() {
   emptied_.store(emptied_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
@@ -68,8 +68,8 @@ std::size_t CompletionQueue::take(std::span<WorkCompletion> out, Flushed flushed
     ring.pop_front(n);
     size_.store(ring.size(), std::memory_order_release);
     if (ring.empty()) count_emptied();
-    // A caller that gets fewer completions than it asked for may take the queue for empty and
-    // block, so notify it of the completions that remain.
+    // A caller that gets fewer completions than it requested may assume that the queue is empty,
+    // and block. So notify it of the completions that remain.
     fire = n < room && armed_ != Armed::kNo;
     if (fire) armed_ = Armed::kNo;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring of a queue: first in, first out. Memory is allocated only when it is needed, and is
-// kept: applications often ask for a thousand times the capacity that they use, and a small ring
-// stays in the cache.
+// GrowingRing: the first-in, first-out ring of a queue. It allocates memory only when the memory is
+// needed, and does not free it before it is destroyed. Applications often request a thousand times
+// the capacity that they use, and a small ring stays in the cache.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class GrowingRing {
 
   /// Makes room for one more element. Returns false, and changes nothing, if there is no memory.
   bool make_room() { return size() != slot_count_ || grow(); }
-  /// Adds a newest element, for which there has to be room. The element still has the former
-  /// contents of its slot.
+  /// Adds a new element at the end, for which make_room() has made room, and returns it. The
+  /// element still has the former contents of its slot.
   T& push_back() { return slots_[tail_++ & mask_]; }
   void pop_front(std::size_t count = 1) { head_ += count; }
   void clear() { head_ = tail_; }

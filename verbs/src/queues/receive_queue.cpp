@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posted receives of one queue pair or of a shared receive queue (verbs draft sections 6.3 and
-// 8.1).
+// ReceiveQueue and SharedReceiveQueue: posted receives (verbs draft sections 6.3 and 8.1).
 #include "iwarp/verbs/receive_queue.hpp"
 
 #include <algorithm>
@@ -57,7 +56,8 @@ std::vector<PostedReceive> ReceiveQueue::withdraw() {
 std::optional<std::uint64_t> ReceiveQueue::next_posted(std::uint64_t sequence,
                                                        PostedReceive& out) const {
   const std::lock_guard lock(mutex_);
-  // New receives reuse the sequences of withdrawn receives, so `sequence` may be above posted_.
+  // New receives reuse the sequence numbers of withdrawn receives, so `sequence` may be above
+  // posted_.
   const auto at = sequence > posted_ ? taken() : std::max(sequence, taken());
   if (at >= posted_) return std::nullopt;
   out = (*ring_)[static_cast<std::size_t>(at - taken())];

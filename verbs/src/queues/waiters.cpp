@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each driver is in the set once, however often it is added.
+// Waiters: the set contains each driver at most once, even if the driver is added several times.
 #include "iwarp/verbs/waiters.hpp"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ void Waiters::add(const std::weak_ptr<QpDriver>& driver) {
   const auto is_same = [&driver](const std::weak_ptr<QpDriver>& other) {
     return !other.owner_before(driver) && !driver.owner_before(other);
   };
-  // Remove drivers that no longer exist: any number of streams may have waited and ended before the
-  // next notification.
+  // Remove drivers that no longer exist. Otherwise the set would grow without limit if streams wait
+  // and end while no notification occurs.
   std::erase_if(drivers_, [](const auto& other) { return other.expired(); });
   if (std::none_of(drivers_.begin(), drivers_.end(), is_same)) drivers_.push_back(driver);
   any_.store(true);

@@ -2,9 +2,10 @@
 // The STag table: which stream may access which octets (RFC 5042 section 6, verbs draft sections
 // 7.2 to 7.10).
 //
-// A reader first pins the entry and then checks whether it is valid; a writer first makes the entry
-// invalid and then waits until it is not pinned. All these accesses are sequentially consistent, so
-// either the reader sees that the entry is invalid or the writer sees the pin.
+// A reader first pins the entry and then checks whether the entry is valid. A writer first makes
+// the entry invalid and then waits until it is no longer pinned. All these accesses are
+// sequentially consistent, so either the reader sees that the entry is invalid, or the writer sees
+// the pin.
 #include "iwarp/verbs/memory.hpp"
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 namespace iwarp::verbs {
 namespace {
 
-// The indexes of this many STags, those destroyed most recently, are not assigned again.
+// The indexes of the most recently destroyed STags, up to this number, are not assigned again.
 constexpr std::size_t kRetired = 1024;
 
 constexpr std::uint32_t index_of(std::uint32_t stag) { return stag >> 8; }
@@ -31,8 +32,8 @@ std::size_t table_size(std::size_t capacity) {
   return size;
 }
 
-// Sets the TO and the local address of the first byte to the defaults; create() changes them if the
-// caller asked for an iova. [VRB-29]
+// Sets the TO and the local address of the first byte to their defaults. create() changes both if
+// the caller passes an iova. [VRB-29]
 void number_octets(Region& region) {
   region.local_base = virtual_address(region.address);
   region.to_base = has(region.access, Access::kZeroBased) ? 0 : region.local_base;
@@ -44,19 +45,19 @@ bool numbers_fit(const StagTable::NewRegion& what) {
   return !has(what.access, Access::kZeroBased) && (what.length == 0 || last >= *what.iova);
 }
 
-// Unpins a region and refuses the access with `why`.
+// Unpins a region and refuses the access because of `why`.
 [[gnu::noinline]] std::expected<void, AccessError> let_go(Region& region, AccessError why) {
   region.unpin();
   return std::unexpected(why);
 }
 
-// Checks an access to a region that is pinned and valid, and sets `out`. A local access uses the
-// local address, a remote one the TO.
+// Checks an access to a pinned, valid region, and sets `out`. `to` is a local address if the access
+// is local, and a TO if the access is remote.
 inline std::expected<void, AccessError> judge(Region& r, const AccessRequest& who, std::uint64_t to,
                                               std::uint32_t length, Grant& out) {
   // A queue pair must not access memory of another PD, and a peer must not access memory that is
-  // tied to another queue pair. Tying does not limit local accesses. [SEC-8] [SEC-9] [DDP-93]
-  // [DDP-94] [RDMAP-107] [RDMAP-108]
+  // tied to another queue pair. Local accesses may use memory that is tied to another queue pair.
+  // [SEC-8] [SEC-9] [DDP-93] [DDP-94] [RDMAP-107] [RDMAP-108]
   if (r.pd != who.pd) return let_go(r, AccessError::kOtherStream);
   if (who.remote && r.qp != 0 && r.qp != who.qp) return let_go(r, AccessError::kOtherStream);
   // Only the peer may use a window. [VRB-30]
@@ -69,13 +70,14 @@ inline std::expected<void, AccessError> judge(Region& r, const AccessRequest& wh
   if (to < base || offset > r.length || length > r.length - offset) {
     return let_go(r, AccessError::kOutOfBounds);
   }
-  const Grant before = std::move(out);  // releases the former Grant of `out` at the end
+  // releases the former Grant of `out` at the end of the function
+  const Grant before = std::move(out);
   out = Grant(&r, {r.address + offset, length});
   return {};
 }
 
-// Returns whether the window lies inside the region and gives the peer no right to write that the
-// region does not give to this end.
+// Returns whether the window lies inside the region and is permitted by the region's rights: the
+// peer may write only if this end may.
 bool can_open(const Region& region, const WindowBind& what) {
   const bool writes =
       has(what.access, Access::kRemoteWrite) || has(what.access, Access::kRemoteAtomic);
@@ -93,8 +95,8 @@ StagTable::StagTable(std::size_t capacity, std::function<std::uint32_t()> random
       random_(std::move(random)),
       mask_(table_size(capacity) - 1),
       slots_(static_cast<Region**>(std::calloc(mask_ + 1, sizeof(Region*)))) {
-  // calloc() maps a table of this size as untouched zero pages, and zeros are null pointers here,
-  // so only pages that are used cost time and memory.
+  // calloc() maps a table of this size as untouched zero pages, so that only pages in use cost time
+  // and memory. Zero octets are null pointers on this platform.
   if (slots_ == nullptr) throw std::bad_alloc();
 }
 
@@ -104,7 +106,7 @@ std::expected<void, AccessError> StagTable::acquire(const AccessRequest& who, St
   Region* region = find(stag);
   if (region == nullptr) return std::unexpected(AccessError::kStagInvalid);
   region->pins.fetch_add(1);
-  // Check only after pinning: a pinned entry cannot change.
+  // Check the entry only after pinning it, because a pinned entry cannot change.
   if (!region->valid.load() || region->stag.load() != stag.value) {
     return let_go(*region, AccessError::kStagInvalid);
   }
@@ -117,8 +119,8 @@ inline Region* StagTable::find(Stag stag) const {
 }
 
 // Searches from the slot of `index` on. Every entry is at most longest_probe_ slots after the slot
-// of its index. The table is never more than half full, so this is a few dozen slots however long
-// the table has been in use.
+// of its index. The table is never more than half full, so longest_probe_ stays at a few dozen
+// slots even after long use.
 inline Region* StagTable::find_index(std::uint32_t index) const {
   std::size_t i = index & mask_;
   std::size_t n = 0;
@@ -156,7 +158,7 @@ std::expected<Region*, std::error_code> StagTable::create(const NewRegion& what)
   if (!reuse) region = storage_.emplace_back(std::make_unique<Region>()).get();
   std::uint32_t index = 0;
   do {
-    index = random_() & 0xFFFFFF;  // Any value of 24 bits but 0. [RDMAP-115] [VRB-27]
+    index = random_() & 0xFFFFFF;  // The index is any 24-bit value except 0. [RDMAP-115] [VRB-27]
   } while (index == 0 || find_index(index) != nullptr);
   if (reuse) {
     region = free_.front();
@@ -204,7 +206,7 @@ std::error_code StagTable::destroy(Region* region, const std::function<void(Regi
   const std::lock_guard lock(mutex_);
   free_.push_back(region);  // If this throws, the caller can try again.
   unbind(region);
-  // The entry stays in the table, so that its index is not assigned again soon. [SEC-11]
+  // Keep the entry in the table, so that its index is not assigned again soon. [SEC-11]
   region->kind = Region::Kind::kFree;
   --used_;
   return {};
@@ -263,7 +265,7 @@ std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what, Waite
   unbind(window);
   window->parent = region;
   ++region->bound_windows;
-  window->qp = what.type_1 ? 0 : qp;  // Type 2 is tied to this stream. [DDP-87]
+  window->qp = what.type_1 ? 0 : qp;  // A window of type 2 is tied to this stream. [DDP-87]
   const auto offset = virtual_address(what.address) - region->local_base;
   window->address = region->address + offset;
   window->length = what.length;
@@ -300,8 +302,8 @@ StagTable::Invalidated StagTable::invalidate(PdId pd, QpNum qp, Stag stag, bool 
   if (valid && region->qp != 0 && region->qp != qp) return Invalidated::kRefused;
   if (remote) {
     if (!valid) return Invalidated::kRefused;
-    // The peer may invalidate only STags that are tied to its stream, or have kRemoteInvalidate.
-    // [RDMAP-113] [SEC-28]
+    // The peer may invalidate an STag only if it is tied to the peer's stream, or if it has
+    // kRemoteInvalidate. [RDMAP-113] [SEC-28]
     if (region->qp == 0 && !has(region->access, Access::kRemoteInvalidate)) {
       return Invalidated::kRefused;
     }

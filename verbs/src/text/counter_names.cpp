@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of counter names, which must contain every counter.
+// The table of counter names. It must contain every counter.
 #include "iwarp/verbs/counter_names.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts that say what each Terminate means to the programs at both ends.
+// The texts that explain each Terminate to the programs at both ends.
 #include "iwarp/verbs/error_guide.hpp"
 
 #include <array>

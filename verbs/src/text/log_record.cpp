@@ -28,7 +28,7 @@ std::string time_text(std::chrono::system_clock::time_point now) {
   return out.data();
 }
 
-/// Quotes text for kLogfmt and kJson: of printable ASCII, only '"' and '\' need a backslash.
+/// Quotes text for kLogfmt and kJson. In printable ASCII, only '"' and '\' need a backslash.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : printable(text)) {

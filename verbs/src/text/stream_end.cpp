@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes each way in which a stream ends in one sentence.
+// StreamEnd: describes in one sentence why a stream ended.
 #include "iwarp/verbs/stream_end.hpp"
 
 #include <fmt/format.h>
@@ -144,7 +144,7 @@ Guidance guidance_of(rdmap::AccessError why) {
   return {};
 }
 
-// Returns what is wrong with the memory, and what to do.
+// Returns what is wrong with the memory, and what to do about it.
 std::string verdict(const RefusedMemory& memory) {
   const bool is_local = memory.user == User::kThisEnd;
   if (memory.why == rdmap::AccessError::kNoRight) {
@@ -174,7 +174,7 @@ std::string code_of(const rdmap::Terminate& terminate) {
                      vendor_error(fault));
 }
 
-// Returns a list of the work of this end that was in flight.
+// Returns a text that lists the work of this end that was in flight.
 std::string unfinished(const StreamEnd& end) {
   std::string waits;
   if (end.receive_missing) {
