@@ -166,8 +166,8 @@ void Connection::begin_early() {
   const auto length = f.deframer.ulpdu_length();
   const bool permitted = !startup_.negotiated().crc ||
                          options_.placement == Placement::kDirect;  // Deviation: see Placement
-  // Do not place the first FPDU while it arrives, because no Terminate may be sent yet if it is
-  // refused. [MPA-93] If there is a tap, octets have to be received into a buffer of the
+  // Do not place the first FPDU while it arrives: if the FPDU were refused, no Terminate might be
+  // sent yet. [MPA-93] If there is a tap, octets have to be received into a buffer of the
   // connection.
   if (!permitted || is_gated(state_) || tap_ != nullptr || length < kPlaceAbove) return;
   if (!f.stream.begin(f.deframer.prefix(), length)) return;
@@ -182,7 +182,7 @@ void Connection::begin_early() {
 // nothing is staged after the ULPDU.
 inline bool Connection::take_ulpdu(const Now& now) {
   Full& f = *full_;
-  // A responder may transmit once a valid FPDU has arrived, even if DDP refuses its contents
+  // A responder may transmit after a valid FPDU has arrived, even if DDP refuses its contents
   // [MPA-93]. An initiator that delays its first FPDU may now send it, because a peer that sends
   // FPDUs also receives them.
   if (!f.is_set_up) open_gate();

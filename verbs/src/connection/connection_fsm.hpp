@@ -37,7 +37,7 @@ constexpr bool has_ended(ConnectionState state) {
 
 enum class ConnectionCause : std::uint8_t {
   kFullOperation,  ///< MPA is in full operation
-  kGateOpened,     ///< responder: a valid FPDU arrived; initiator: its delay is over
+  kGateOpened,     ///< responder: a valid FPDU arrived; initiator: first_fpdu_delay is over
   /// the application closes, or the peer's FIN arrived while no work was in flight
   kCloseRequested,
   kDrained,        ///< all posted work is finished and sent

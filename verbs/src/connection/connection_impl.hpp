@@ -63,8 +63,8 @@ struct Connection::Full {
   /// The reason why nothing is read from TCP at present.
   enum class Hold : std::uint8_t {
     kNone,
-    kForReceive,  ///< waits until a receive is posted or Deadline::kReceive passes
-    kForMemory,   ///< waits until the last user of an invalidated STag has unpinned it
+    kForReceive,  ///< the stream waits until a receive is posted or Deadline::kReceive passes
+    kForMemory,   ///< the stream waits until an invalidated STag is no longer pinned
   };
   Hold hold = Hold::kNone;
   /// Refuses the message that waits for a receive. [DDP-68] [DDP-69]

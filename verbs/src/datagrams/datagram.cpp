@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::uint8_t kSend = rdmap::control_octet(rdmap::Opcode::kSend);
 constexpr std::uint8_t kSendSolicited = rdmap::control_octet(rdmap::Opcode::kSendSolicited);
-constexpr std::uint32_t kImmediateFlag = 1U << 24;  // above the 24 bits of the destination QPN
+// a bit above the 24 bits of the destination QPN
+constexpr std::uint32_t kImmediateFlag = 1U << 24;
 constexpr std::uint32_t kQpMask = 0xFFFFFF;
 
 bool is_whole_send(const ddp::SegmentHeader& segment) {

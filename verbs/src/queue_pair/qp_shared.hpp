@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The members that both halves of a queue pair share: its identity, its state, and the terms that
-// its connection has negotiated.
+// QpShared: the members that both halves of a queue pair share. They are its identity, its state,
+// and the terms that its connection has negotiated.
 #pragma once
 
 #include <atomic>

@@ -33,8 +33,8 @@ class SendQueue {
   void read_done(std::uint64_t cookie);
   void atomic_done(std::uint64_t cookie, std::uint64_t original);
 
-  // The following functions replace these if the peer acknowledges requests; see
-  // acknowledged_sends.cpp.
+  // If the peer acknowledges requests, the following functions are called instead of those above;
+  // see acknowledged_sends.cpp.
   /// Starts a new stream. `reads` is the maximum number of Reads in flight that ask for
   /// acknowledgements; with 0, the peer is not asked. `rtr` is the RTR of this end, which may have
   /// used the first MSN.
@@ -87,8 +87,8 @@ class SendQueue {
   /// Counts the MSN of a message that has been started.
   void note_message(const rdmap::OpcodeInfo& message);
   /// Unpins the region for requests that no longer need its octets. Returns whether any request
-  /// still needs its octets, so that the stream has to end. `mid_message` says that the request
-  /// started last has not been framed completely.
+  /// still needs its octets, so that the stream has to end. `mid_message` is true if the request
+  /// that was started last has not been framed completely.
   bool revoke(const Region& region, bool mid_message);
   /// Fails the oldest request in flight whose buffers contain the octet at `address`.
   void memory_gone(const std::byte* address);

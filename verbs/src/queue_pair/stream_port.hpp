@@ -82,7 +82,7 @@ class StreamPort final : private rdmap::Ulp {
   void flush_posted();
   /// Unpins an invalid region for requests and receives that no longer need its octets. Returns
   /// whether any request or receive still needs its octets, so that the stream has to end.
-  /// `mid_message` says that the request started last has not been framed completely.
+  /// `mid_message` is true if the request that was started last has not been framed completely.
   bool revoke(const Region& region, bool mid_message);
 
   /// Returns whether a segment or message that is arriving uses `region`.
@@ -101,7 +101,7 @@ class StreamPort final : private rdmap::Ulp {
   /// queue pair.
   StreamEnd end(StreamEnd::Cause cause) const;
 
-  // See SendQueue and InboundSide.
+  // SendQueue and InboundSide document the following functions.
   std::optional<EndedWork> oldest_outstanding() { return send_.oldest_outstanding(); }
   std::uint64_t outstanding() const { return send_.outstanding(); }
   bool is_idle() const { return send_.is_idle(); }

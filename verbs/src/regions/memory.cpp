@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The STag table: which stream may access which octets (RFC 5042 section 6, verbs draft sections
+// StagTable: decides which stream may access which octets (RFC 5042 section 6, verbs draft sections
 // 7.2 to 7.10).
 //
 // A reader first pins the entry and then checks whether the entry is valid. A writer first makes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats the lines of a log, and parses the names of its levels and formats.
+// LogRecord: formats the lines of a log, and parses the names of levels and formats.
 #include "iwarp/verbs/log_record.hpp"
 
 #include <algorithm>

@@ -48,8 +48,8 @@ enum class Flushed : std::uint8_t {
 };
 
 /// A completion queue. Thread-safe; the queue pairs of several connections may feed it. A thread
-/// that holds its mutex locks no other mutex except that of Waiters. The object is aligned to a
-/// cache line, because polling and completing threads both write its mutex and counters.
+/// that holds the queue's mutex locks no other mutex except that of Waiters. The object is aligned
+/// to a cache line, because polling and completing threads both write its mutex and counters.
 class alignas(64) CompletionQueue {
  public:
   /// `capacity` is the maximum number of completions that the queue holds at a time, at least 1.
@@ -65,9 +65,9 @@ class alignas(64) CompletionQueue {
   /// Does not block. [VRB-51]
   std::size_t poll(std::span<WorkCompletion> out, Flushed flushed = Flushed::kTogether);
 
-  /// Arms the queue once: the next completion of kind `what` that is pushed after this call calls
-  /// `notify`. kNext prevails over an earlier kSolicited. To sleep without missing a completion,
-  /// arm the queue, poll until it is empty, and then sleep. [VRB-52]
+  /// Arms the queue once: when the next completion of kind `what` is pushed after this call,
+  /// `notify` is called. kNext prevails over an earlier kSolicited. To sleep without missing a
+  /// completion, arm the queue, poll until it is empty, and then sleep. [VRB-52]
   void arm(Notify what);
 
   /// Changes the capacity. Fails with `Errc::kInvalidArgument` if `capacity` is 0 or less than the
@@ -92,12 +92,12 @@ class alignas(64) CompletionQueue {
   /// Returns false if the completion is lost, because the queue is full or has overflowed before,
   /// or because there is no memory.
   bool push(const WorkCompletion& wc, bool solicited_or_error, Reaped reaped);
-  /// Test-and-clear: returns true exactly once, to the caller that has to report an overflow.
+  /// Test-and-set: returns true only in the first call, whose caller has to report the overflow.
   bool take_overflow() { return !overflow_told_.exchange(true); }
   /// Removes all references to `counter` from the queued completions. Call before `counter` is
   /// destroyed.
   void forget(const ReapCount* counter);
-  /// Discards the failed completions of `qp_num`; their slots count as reaped.
+  /// Discards the failed completions of `qp_num` and frees the slots of their requests.
   void drop_failed(std::uint32_t qp_num);
   /// Returns whether a successful completion of `qp_num` has not been polled yet.
   bool has_success(std::uint32_t qp_num);

@@ -54,8 +54,8 @@ struct ConnectionOptions {
   /// read the socket. If no receive is posted in that time, or if the value is 0, this end sends
   /// Terminate 1/2/02. With Completions::kSent, disconnect() ends the wait in the same way.
   Duration receive_hold = std::chrono::seconds(0);
-  /// Maximum time that the queue pair stays in the Terminate and Closing states [VRB-12]. Also how
-  /// long a close that waits for posted requests waits without any octet being transferred.
+  /// Maximum time that the queue pair stays in the Terminate and Closing states [VRB-12]. Also the
+  /// maximum time without a transferred octet while a close waits for posted requests.
   Duration close_timeout = std::chrono::seconds(5);
   /// With Completions::kAcknowledged: how long an end that closes, or is destroyed, waits for the
   /// Read with which the peer asks for an acknowledgement of its last messages. After its FIN, this

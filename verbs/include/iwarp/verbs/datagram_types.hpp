@@ -34,7 +34,7 @@ enum class DatagramState : std::uint8_t {
   kReset,      ///< Reset: nothing can be posted
   kInit,       ///< Init: receives can be posted
   kReceiving,  ///< RTR: receives can be posted, and datagrams are received
-  kReady,      ///< RTS: as in RTR, and requests can be posted
+  kReady,      ///< RTS: datagrams are received, and receives and requests can be posted
   kError,      ///< Error: all posted requests and receives are flushed
 };
 /// Returns the state's name.
@@ -61,7 +61,7 @@ struct DatagramTarget {
 /// the memory that it names must live as long as for a SendWr.
 struct DatagramWr {
   std::uint64_t wr_id = 0;
-  SendFlags flags = SendFlags::kNone;  ///< only kSignaled, kSolicited and kInline
+  SendFlags flags = SendFlags::kNone;  ///< only kSignaled, kSolicited and kInline are allowed
   std::span<const Sge> sgl;
   std::optional<std::uint32_t> immediate;
   DatagramTarget to;
@@ -110,8 +110,8 @@ struct DatagramQpInit {
   CompletionQueue* recv_cq = nullptr;
   SharedReceiveQueue* srq = nullptr;  ///< replaces the queue pair's own receive queue, if not null
   QpLimits limits;                    ///< sizes of the queues
-  bool signal_all = false;            ///< all requests are signaled, regardless of their flags
-  std::uint32_t instance = 0;         ///< DatagramHeader::instance, an unpredictable number
+  bool signal_all = false;     ///< whether all requests are signaled, regardless of their flags
+  std::uint32_t instance = 0;  ///< value of DatagramHeader::instance, an unpredictable number
   /// Largest payload of a request in bytes, at most kMaxDatagramPayload. Requests with more payload
   /// complete with WcStatus::kLocalLength.
   std::size_t max_payload = kMaxDatagramPayload;

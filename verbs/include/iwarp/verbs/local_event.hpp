@@ -18,7 +18,8 @@ struct WorkPosted {
   WorkQueue queue = WorkQueue::kSend;
   std::uint64_t wr_id = 0;
   std::uint64_t length = 0;  ///< total size of the request's buffers in bytes
-  bool early = false;        ///< posted before the connection existed, and reported after that
+  /// whether it was posted before the connection existed, and is reported late
+  bool early = false;
   // kSend
   WrOpcode opcode = WrOpcode::kSend;
   SendFlags flags = SendFlags::kNone;
@@ -27,7 +28,7 @@ struct WorkPosted {
 };
 
 /// Stands for `count` posts that could not be reported one by one, because their slots were reused
-/// before they were reported.
+/// before the posts were reported.
 struct PostsMissed {
   WorkQueue queue = WorkQueue::kSend;
   std::uint64_t count = 0;
@@ -90,7 +91,7 @@ struct StateUpdated {
   bool operator==(const StateUpdated&) const = default;
 };
 
-/// Any of the events above.
+/// Any of the event types of this file.
 using LocalEvent =
     std::variant<WorkPosted, PostsMissed, WorkCompleted, MemoryUsed, MemoryRefused, StateUpdated>;
 
@@ -99,7 +100,8 @@ class LocalObserver {
  public:
   virtual ~LocalObserver() = default;
   /// Reports an event. Any thread calls this function, possibly several threads at once and with
-  /// locks held: it must be thread-safe and must not call back into the connection.
+  /// locks held. So an implementation must be thread-safe and must not call back into the
+  /// connection.
   virtual void see(const LocalEvent& event) = 0;
 };
 

@@ -35,14 +35,14 @@ struct QpLimits {
 
 /// Parameters of a new queue pair. The completion queues and the SRQ must outlive the queue pair.
 struct QpInit {
-  QpNum num = 0;                       ///< unused number of 24 bits; 0: the Rnic picks one
+  QpNum num = 0;                       ///< number, 24 bits and not in use; 0: the Rnic chooses
   PdId pd = 0;                         ///< protection domain; Rnic::create_qp() fills it in
   CompletionQueue* send_cq = nullptr;  ///< gets the completions of requests; not null
   /// Gets the completions of receives; not null, may be `send_cq`.
   CompletionQueue* recv_cq = nullptr;
   SharedReceiveQueue* srq = nullptr;  ///< replaces the queue pair's own receive queue, if not null
   QpLimits limits;                    ///< sizes of the queues
-  bool signal_all = false;            ///< all requests are signaled, as by SendFlags::kSignaled
+  bool signal_all = false;  ///< whether all requests are signaled, as by SendFlags::kSignaled
   /// If set, the destructor and reset() remove from the completion queues this queue pair's failed
   /// completions that have not been polled.
   bool drop_failed = false;
@@ -64,15 +64,15 @@ struct PeerTimeouts {
 /// A snapshot of a queue pair. Values that belong to a connection stay until the next connection.
 struct QpAttributes {
   QpState state = QpState::kIdle;
-  std::uint16_t ird = 0;             ///< Reads and atomics that the peer may have outstanding
-  std::uint16_t ord = 0;             ///< Reads and atomics that this end may have outstanding
-  bool extensions = false;           ///< the peer agreed to RFC 7306 [EXT-1]
-  bool send_immediate = false;       ///< the peer agreed to WrOpcode::kSendImmediate
-  std::size_t send_outstanding = 0;  ///< requests posted and not completed
-  std::size_t recv_outstanding = 0;  ///< receives posted and not consumed; 0 with an SRQ
+  std::uint16_t ird = 0;             ///< maximum number of the peer's outstanding Reads and atomics
+  std::uint16_t ord = 0;             ///< maximum number of this end's outstanding Reads and atomics
+  bool extensions = false;           ///< whether the peer agreed to RFC 7306 [EXT-1]
+  bool send_immediate = false;       ///< whether the peer agreed to WrOpcode::kSendImmediate
+  std::size_t send_outstanding = 0;  ///< number of requests posted and not completed
+  std::size_t recv_outstanding = 0;  ///< number of receives posted and not consumed; 0 with an SRQ
   std::optional<rdmap::Terminate> terminate_sent;
   std::optional<rdmap::Terminate> terminate_received;
-  bool local_error = false;  ///< the connection ended because of an error of this end
+  bool local_error = false;  ///< whether the connection ended because of an error of this end
 };
 
 /// Which completions of a queue pair may be pushed to its completion queues.
@@ -112,7 +112,7 @@ class QueuePair final {
   /// - `Errc::kNotAgreed` if RTS was reached without the extension that the opcode needs,
   /// - `Errc::kInvalidArgument` if kInline is set on a request that sends no payload, a kImmediate
   ///   has elements, a kSendImmediate has `immediate` bits below 2^32, or another Immediate would
-  ///   be taken for that of a kSendImmediate (rdmap::announces_send()),
+  ///   be mistaken for that of a kSendImmediate (rdmap::announces_send()),
   /// - `std::errc::not_enough_memory`.
   std::error_code post_send(const SendWr& wr);
   /// Posts requests in order until one is refused. Sets `posted` to the number of requests posted.
@@ -140,23 +140,23 @@ class QueuePair final {
   /// Returns the arrival time of the message that waits for a receive, or nullopt if no message
   /// waits or a receive for it has been posted.
   std::optional<std::chrono::steady_clock::time_point> receive_awaited_since() const;
-  /// Returns the parameters of the constructor. set_inbound() does not change their `inbound`.
+  /// Returns the parameters of the queue pair. set_inbound() does not change their `inbound`.
   const QpInit& init() const;
 
   /// Closes the connection in order: sends the posted requests and then a FIN. Returns at once; the
-  /// event CmEvent::Type::kDisconnected follows. Fails with `Errc::kWrongState` unless in RTS.
+  /// event CmEvent::Type::kDisconnected follows. Fails with `Errc::kWrongState` if not in RTS.
   std::error_code disconnect();
   /// Sends a Terminate "local catastrophic error" and closes the connection. Returns at once. Fails
-  /// with `Errc::kWrongState` unless in RTS. [VRB-9]
+  /// with `Errc::kWrongState` if not in RTS. [VRB-9]
   std::error_code terminate();
-  /// Moves to Error: resets the connection, if there is one, and flushes all requests. If another
-  /// thread is driving the connection, that thread resets it afterwards. Never fails. [VRB-11]
+  /// Moves the queue pair to Error, flushes all requests and resets the connection, if any; a
+  /// thread that is driving the connection resets it afterwards. Never fails. [VRB-11]
   std::error_code abort();
   /// Moves to Error as abort() does, but first answers the peer's requests that have arrived, and
   /// closes the connection in order unless a message is partly sent. Waits until no other thread
-  /// drives the connection. While the peer may still ask about its last messages, changes nothing
-  /// and returns false; call depart() again until it returns true, which takes
-  /// ConnectionOptions::ack_request_wait at most.
+  /// drives the connection. Changes nothing and returns false while the peer may ask for an
+  /// acknowledgement of its last messages; then call again (see
+  /// ConnectionOptions::ack_request_wait).
   bool depart();
   /// Fails an unconnected queue pair: moves it from Idle to Error, completes the oldest request
   /// with WcStatus::kRetryExceeded and flushes all others. Fails with `Errc::kWrongState` if the
@@ -171,16 +171,16 @@ class QueuePair final {
   /// Sets how long the connection waits for the peer before it gives up. Takes effect immediately,
   /// including for requests already in flight.
   void set_peer_timeouts(const PeerTimeouts& timeouts);
-  /// Limits the ORD of the present connection and of later ones. Fails with `Errc::kOrdTooLarge` if
-  /// the state is RTS and `ord` is above the present ORD. Fails with `Errc::kWrongState` in states
-  /// other than Idle and RTS. [VRB-25]
+  /// Limits the ORD of the present and later connections. Fails with `Errc::kOrdTooLarge` if `ord`
+  /// is above the ORD of the present connection, and with `Errc::kWrongState` if not in Idle or
+  /// RTS. [VRB-25]
   std::error_code set_ord(std::uint16_t ord);
 
   // A caller that reports connection events separately uses the next functions to hold completions
   // back, so that none is polled before an event that precedes it.
   /// Sets which completions may be pushed to the queues. All other completions are held back, in
-  /// order. The initial value, and that after reset(), is kAll. If this throws std::bad_alloc,
-  /// nothing has changed.
+  /// order. The value is kAll initially and after reset(). If this throws std::bad_alloc, nothing
+  /// has changed.
   void announce(Announce what);
   /// Pushes all completions held back, as announce(kAll) does, but pushes those of requests before
   /// those of receives. If the oldest request held back was flushed, its status is

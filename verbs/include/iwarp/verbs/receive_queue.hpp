@@ -60,10 +60,10 @@ class ReceiveQueue {
   /// least `sequence`; the first receive ever posted has number 0. Returns the number of the copied
   /// receive, or nullopt if there is none.
   std::optional<std::uint64_t> next_posted(std::uint64_t sequence, PostedReceive& out) const;
-  /// Return the limits of the constructor.
+  /// Return the limits that were passed to the constructor.
   std::size_t max_wr() const { return max_wr_; }
   std::size_t max_sge() const { return max_sge_; }
-  /// Returns the counter of receives whose completions have been polled. A slot is free again once
+  /// Returns the counter of receives whose completions have been polled. A slot is free again after
   /// the completion of its receive has been polled; see CompletionQueue::Reaped.
   ReapCount& reaped() { return reaped_; }
   /// Returns the number of receives taken so far. Polling the completion of the receive that was
@@ -119,7 +119,7 @@ class SharedReceiveQueue {
   /// Returns the armed limit. Returns 0 if no limit is armed or its event has been raised.
   std::size_t armed_limit() const { return armed_limit_.load(); }
 
-  /// Return the protection domain and the limits of the constructor.
+  /// Return the protection domain and the limits that were passed to the constructor.
   PdId pd() const { return pd_; }
   const Limits& limits() const { return limits_; }
   /// Returns the number of receives that are posted and not consumed.

@@ -18,7 +18,7 @@ struct EndedWork {
   std::uint64_t wr_id = 0;
   /// kSuccess if the work was outstanding, or had succeeded before
   WcStatus status = WcStatus::kSuccess;
-  std::uint64_t length = 0;  ///< total size of its buffers in bytes
+  std::uint64_t length = 0;  ///< total size of the buffers in bytes
   // kSend
   WrOpcode opcode = WrOpcode::kSend;
   RemoteAddress remote;  ///< remote memory of Writes, Reads and atomics
@@ -29,9 +29,9 @@ struct RefusedMemory {
   /// The request that named the memory.
   enum class User : std::uint8_t {
     kThisEnd,  ///< a request or receive of this end: `stag` is an lkey, `to` an address
-    kWrite,    ///< the peer's RDMA Write: `stag` is an rkey
-    kRead,     ///< the peer's RDMA Read
-    kAtomic,   ///< the peer's atomic
+    kWrite,    ///< an RDMA Write of the peer: `stag` is an rkey
+    kRead,     ///< an RDMA Read of the peer: `stag` is an rkey
+    kAtomic,   ///< an atomic of the peer: `stag` is an rkey
   };
   User user = User::kThisEnd;
   Stag stag;
@@ -62,9 +62,10 @@ struct StreamEnd {
   std::optional<EndedWork> work;
   std::optional<RefusedMemory> memory;
   std::uint64_t outstanding = 0;  ///< number of outstanding requests when the stream ended
-  /// kLocalError: a completion was lost because a completion queue was full.
+  /// For kLocalError: whether a completion was lost because a completion queue was full.
   bool completion_lost = false;
-  bool receive_missing = false;  ///< a message of the peer waited for a receive until the end
+  /// whether a message of the peer waited for a receive until the end
+  bool receive_missing = false;
 };
 
 /// Returns whether the stream ended as an application expects when it has done its work. Returns

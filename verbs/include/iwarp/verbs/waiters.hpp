@@ -13,8 +13,8 @@ namespace iwarp::verbs {
 
 class QpDriver;
 
-/// A set of drivers, each of which is notified once. Thread-safe; a thread that holds its lock
-/// takes no other lock.
+/// A set of drivers, each of which is notified once. Thread-safe; a thread that holds the lock of
+/// the set takes no other lock.
 class Waiters {
  public:
   /// Adds `driver` unless it is in the set already or has been destroyed. Throws std::bad_alloc.

@@ -108,8 +108,9 @@ enum class AsyncEventType : std::uint8_t {
                        ///< `terminate`
   kLlpConnectionLost,  ///< QP: TCP was reset, or closed while work was outstanding
   kLlpCloseComplete,   ///< QP: an orderly close is complete [VRB-18]
-  kBadClose,           ///< QP: TCP was closed while work was outstanding or data arrived [VRB-17]
-  kCqOverflow,         ///< CQ: completions were lost; the queue pairs of the CQ move to Error
+  /// QP: an orderly close failed, because work was outstanding or data arrived [VRB-17]
+  kBadClose,
+  kCqOverflow,   ///< CQ: completions were lost; the queue pairs of the CQ move to Error
   kSrqLimit,     ///< SRQ: fewer receives remain than the limit of SharedReceiveQueue::arm_limit()
   kLastReceive,  ///< QP with an SRQ: the QP is in Error and consumes no more receives
 };

@@ -70,9 +70,10 @@ enum class WrOpcode : std::uint8_t {
   kFastRegister,     ///< makes the STag of an invalid region valid, see `registration`
   kBindWindow,       ///< binds a memory window, see `bind`
   kFetchAdd,         ///< adds to the word at `remote`; `sgl` receives its former value
-  kCmpSwap,          ///< swaps the word at `remote` if it compares equal; `sgl` as for kFetchAdd
-  kImmediate,        ///< sends `immediate`, which consumes one of the peer's receives
-  kWriteImmediate,   ///< RDMA Write followed by an Immediate, with one completion for both
+  /// replaces the word at `remote` if it compares equal; `sgl` receives its former value
+  kCmpSwap,
+  kImmediate,       ///< sends `immediate`, which consumes one of the peer's receives
+  kWriteImmediate,  ///< RDMA Write followed by an Immediate, with one completion for both
   /// Immediate followed by a Send. Both together consume one receive and have one completion.
   /// Requires StartupOptions::send_immediate at both ends (QpAttributes::send_immediate).
   kSendImmediate,
@@ -110,13 +111,13 @@ struct Registration {
 struct WindowBind {
   Stag window;           ///< STag from allocate_window()
   std::uint8_t key = 0;  ///< the application's new key; the old one becomes invalid [VRB-36]
-  Stag region;           ///< a valid region with Access::kBindWindow, not zero-based
+  Stag region;           ///< STag of a valid region with Access::kBindWindow that is not zero-based
   std::byte* address = nullptr;  ///< start of the window in the region, as in Sge::address
   std::uint64_t length = 0;      ///< length in bytes, at least 1
   /// any of kRemoteRead, kRemoteWrite, kRemoteAtomic and kZeroBased
   Access access = Access::kNone;
   /// Whether the window is of type 1: every stream of the domain may use it, and it can be bound
-  /// again without being invalidated first. Length 0 unbinds it.
+  /// again without being invalidated first. Length 0 unbinds the window.
   bool type_1 = false;
 };
 

@@ -32,7 +32,7 @@ enum class ConnectionCause : std::uint8_t;
 class Connection {
  public:
   /// `qp` is null for a responder until accept(); `tap` may be null. `qp`, `driver` and `tap` must
-  /// outlive the Connection. `driver` owns it; a connected queue pair shares ownership of its
+  /// outlive the Connection, which `driver` owns. A connected queue pair shares ownership of its
   /// driver.
   Connection(mpa::Role role, QueuePair* qp, QpDriver& driver, const ConnectionOptions& options,
              WireTap* tap);
@@ -95,7 +95,7 @@ class Connection {
   void abort(TimePoint now);
   /// Continues a stream that waits for a receive or for memory, if what it waits for is available.
   void resume(TimePoint now);
-  /// Ends every access to an invalidated region. If a request still needs it, the stream ends.
+  /// Ends every access to an invalidated region. The stream ends if a request needs it.
   void revoke(const struct Region& region, TimePoint now);
   /// Ends only the peer's accesses to an invalidated region; requests of this end continue.
   void withdraw(const Region& region, TimePoint now);

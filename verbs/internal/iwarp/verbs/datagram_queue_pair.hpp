@@ -69,7 +69,7 @@ class DatagramQueuePair {
   /// is flushed. Fails with `Errc::kInvalidArgument` if the queue pair uses an SRQ, with
   /// `Errc::kWrongState` in kReset, and with the errors of ReceiveQueue::post().
   std::error_code post_recv(const RecvWr& wr);
-  /// Returns the parameters of the constructor.
+  /// Returns the parameters that were passed to the constructor.
   const DatagramQpInit& init() const { return init_; }
   /// Returns the current state.
   DatagramState state() const { return state_.load(std::memory_order_acquire); }
@@ -88,9 +88,9 @@ class DatagramQueuePair {
   std::size_t receives() const;
 
   // For the driver ------------------------------------------------------------------------------
-  /// Moves to another state. kError flushes all posted requests and receives; kReset drops them
-  /// without completions, and removes failed completions from the completion queues. Fails with
-  /// `Errc::kWrongState` if kDatagramEdges has no such edge.
+  /// Moves the queue pair to another state. kError flushes all posted requests and receives; kReset
+  /// drops them without completions, and removes failed completions from the completion queues.
+  /// Fails with `Errc::kWrongState` if kDatagramEdges has no such edge.
   std::error_code set_state(DatagramState state);
   /// Accepts datagrams sent to the group address; idempotent.
   void join(const IpAddress& group);
@@ -122,9 +122,9 @@ class DatagramQueuePair {
   /// Returns the counters, to which the driver adds system calls and datagrams that the kernel
   /// dropped.
   DatagramCounters& counters() { return counters_; }
-  /// Detaches from the completion and receive queues, which may then be destroyed, and discards
-  /// this queue pair's failed completions. The destructor does the same. Idempotent. Post nothing
-  /// afterwards.
+  /// Detaches the queue pair from the completion and receive queues, which may then be destroyed,
+  /// and discards this queue pair's failed completions. The destructor does the same. Idempotent.
+  /// Post nothing afterwards.
   void leave_queues();
 
  private:

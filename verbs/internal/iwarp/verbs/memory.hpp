@@ -93,10 +93,11 @@ class StagTable {
   /// refused because the entry is invalid. After kBusy, call again when `waiter` is resumed.
   std::error_code fast_register(PdId pd, const Registration& what, Waiter waiter = nullptr);
   /// Executes WrOpcode::kBindWindow for queue pair `qp` of `pd`. Fails with `Errc::kNotBindable` if
-  /// `what.window` is not a window, or is a valid window of type 2; if the region is invalid, is
-  /// zero-based, does not contain the memory, or lacks Access::kBindWindow or the kLocalWrite that
-  /// some rights of a window need; with `Errc::kWrongPd` if window or region belong to another
-  /// domain; and with `Errc::kBusy` in the same case as fast_register(). [VRB-35] [VRB-36]
+  /// `what.window` is not a window, or is a valid window of type 2. Also fails with
+  /// `Errc::kNotBindable` if the region is invalid, is zero-based, does not contain the memory, or
+  /// lacks Access::kBindWindow or the kLocalWrite that some rights of a window need. Fails with
+  /// `Errc::kWrongPd` if the window or the region belongs to another domain, and with `Errc::kBusy`
+  /// in the same case as fast_register(). [VRB-35] [VRB-36]
   std::error_code bind(PdId pd, QpNum qp, const WindowBind& what, Waiter waiter = nullptr);
 
   /// Result of an invalidation.

@@ -17,7 +17,7 @@ class Now {
   using Look = mpa::TimePoint (*)();
 
   // NOLINTNEXTLINE(google-explicit-constructor): a caller that knows the time passes it
-  Now(mpa::TimePoint at = {}) : at_(at) {}  ///< for a caller that knows the time
+  Now(mpa::TimePoint at = {}) : at_(at) {}  ///< constructor for a caller that knows the time
   explicit Now(Look look) : look_(look) {}  ///< `look` is called once, at the first conversion
   Now(const Now&) = delete;
   Now& operator=(const Now&) = delete;

@@ -91,8 +91,9 @@ struct CompletionChannel::Impl {
   /// null until the first blocking call; contains `outside`
   std::atomic<Descriptor*> inside{nullptr};
   std::chrono::steady_clock::time_point last_event;
-  unsigned found_streak = 0;   ///< events that poll() found, in quick succession
-  unsigned waited_streak = 0;  ///< events for which a blocking call slept, in quick succession
+  unsigned found_streak = 0;  ///< number of events that poll() found in quick succession
+  /// number of events, in quick succession, for which a blocking call slept
+  unsigned waited_streak = 0;
 };
 
 }  // namespace iwarp::net

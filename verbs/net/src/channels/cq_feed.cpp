@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CqFeed decides when a poll drives connections, and when polls are frequent enough that the
+// CqFeed: decides when a poll drives connections, and when polls are frequent enough that the
 // workers can sleep.
 #include "channels/cq_feed.hpp"
 

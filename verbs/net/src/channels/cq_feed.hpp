@@ -22,7 +22,8 @@ namespace iwarp::net {
 
 class Driven;
 
-/// A descriptor that a thread of the application sleeps on, through the interface that a feed uses.
+/// The interface through which a feed uses a descriptor on which a thread of the application
+/// sleeps.
 class SleepDescriptor {
  public:
   /// Returns the flag for SocketSet::expose_to() if the application can poll the descriptor itself.
@@ -94,7 +95,7 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   Clock::time_point window_;
   Clock::time_point last_look_;  ///< when a poll last read the clock or a thread last woke up
   unsigned polls_ = 0;
-  unsigned polls_seen_ = 0;   ///< polls_ at the last tick()
+  unsigned polls_seen_ = 0;   ///< value of polls_ at the last tick()
   unsigned spare_polls_ = 0;  ///< number of next polls that drive no socket; see kSparePolls
   bool was_unserved_ = false;
   asio::steady_timer timer_;

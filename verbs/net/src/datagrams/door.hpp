@@ -36,13 +36,13 @@ struct DatagramDoor {
   IpAddress group{};
   unsigned interface = 0;    ///< interface on which the group was joined first
   std::optional<Peer> peer;  ///< peer to which the socket is connected, if any
-  /// Waits of the reactor for the socket. Their handlers share this object and may outlive the
-  /// door.
+  /// Waits of the reactor for the socket. The handlers of the waits share this object and may
+  /// outlive the door.
   const std::shared_ptr<SocketWaits> waits;
   WatchedSocket watched;
   std::size_t expected = 1;     ///< number of datagrams to request in the next receive call
   std::uint32_t lost = 0;       ///< value of DatagramSocket::lost() that the counters include
-  std::uint64_t last_sent = 0;  ///< DatagramCounters::sent when this socket last sent
+  std::uint64_t last_sent = 0;  ///< value of DatagramCounters::sent when this socket last sent
 };
 
 }  // namespace iwarp::net

@@ -2,8 +2,8 @@
 // DrivenDatagrams: the sockets of one verbs::DatagramQueuePair, and the lock that protects both.
 // The queue pair is driven like a connection: a posting thread sends at once; a thread that polls
 // an empty completion queue receives; otherwise the worker receives. Datagrams that arrive while no
-// receive is posted stay in the kernel's bounded buffer until a receive is posted, and are dropped
-// then.
+// receive is posted stay in the kernel's bounded buffer until a receive is posted; then the driver
+// drops them.
 #pragma once
 
 #include <deque>
@@ -67,7 +67,8 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   void abort() override {}
 
  private:
-  static constexpr std::uint32_t kArm = kFirstOwn;  ///< update what the sockets wait for
+  /// update the events for which the sockets wait
+  static constexpr std::uint32_t kArm = kFirstOwn;
   using Door = DatagramDoor;
   /// upper bound of the datagrams in a socket buffer
   static constexpr std::size_t kDrained = 16 * 1024;
@@ -111,7 +112,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   /// the datagrams in the sockets of peers. The first door's datagrams are received first, to keep
   /// the order.
   std::size_t older_ = 0;
-  mpa::TimePoint empty_since_{};  ///< when held_ became true
+  mpa::TimePoint empty_since_{};  ///< time at which held_ became true
   unsigned looks_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A datagram queue pair opens connected sockets, on its own port, to the peers to which it sends
-// most. Through such a socket, the kernel looks up the route to the peer once instead of for each
-// datagram, and neither sending nor receiving has to pass the local address.
+// DrivenDatagrams: opens connected sockets, on the queue pair's own port, to the peers to which the
+// queue pair sends most. Through such a socket, the kernel looks up the route to the peer once
+// instead of for each datagram, and neither sending nor receiving has to pass the local address.
 #include <algorithm>
 
 #include "datagrams/driven_datagrams.hpp"

@@ -37,9 +37,9 @@ class DriveTurn : public Driven {
     kTransmit = 1 << 0,
     kReceive = 1 << 1,
     kPoll = 1 << 2,    ///< receive, and retry sending
-    kRoom = 1 << 3,    ///< the socket has room to send
-    kSlept = 1 << 4,   ///< the socket woke the thread that calls
-    kResume = 1 << 5,  ///< a receive may have been posted
+    kRoom = 1 << 3,    ///< whether the socket has room to send
+    kSlept = 1 << 4,   ///< whether the socket has woken the calling thread
+    kResume = 1 << 5,  ///< whether a receive may have been posted
     kPolled = 1 << 6,  ///< DriveCause::kPolled; of the three causes, the highest bit wins
     kSleptOn = 1 << 7,
     kLetGo = 1 << 8,

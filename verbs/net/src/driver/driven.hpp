@@ -12,14 +12,14 @@ class SocketSet;
 
 class Driven {
  public:
-  // Calls for polls of an empty completion queue:
+  // The next two functions are for polls of an empty completion queue.
   /// Receives and sends as much as possible without waiting. If `frequent`, more polls will follow,
   /// so the worker thread sleeps until let_go().
   virtual void poll(bool frequent) = 0;
   /// Does the same as poll(), for a caller that knows what the socket is ready for. Returns true if
   /// there was input, or if another thread is driving, because that thread may have read input.
   virtual bool polled(bool readable, bool room) = 0;
-  // Calls for threads that sleep on the socket:
+  // The next three functions are for threads that sleep on the socket.
   /// Call when a thread starts to sleep on the socket. Until let_go(), the socket does not wake the
   /// worker thread.
   virtual void sleep_on() = 0;
@@ -41,7 +41,8 @@ class Driven {
   /// Sends the posts that have been held back in order to send several at once. Call when the
   /// application polls or is about to sleep.
   virtual void flush_posts() = 0;
-  // Calls before an operation that removes memory or access rights that posted requests need:
+  // The next two functions are called before an operation that removes memory or access rights that
+  // posted requests need.
   /// Returns whether a request posted before this call may not have been given to the socket yet.
   virtual bool may_hold_posts() const = 0;
   /// Sends the requests that were posted before this call, as far as the socket accepts them, and

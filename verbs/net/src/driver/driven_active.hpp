@@ -53,19 +53,20 @@ struct DrivenConnection::Active {
   Awaited awaited;
   bool write_blocked = false;  ///< whether the socket buffer is full
   bool turn_over = false;      ///< whether the last turn ended with more to send
-  /// whether another thread than the worker reads, and only octets can arrive
+  /// whether a thread other than the worker reads, and only octets can arrive
   bool awaits_octets_only = false;
   bool end_of_stream = false;
   bool shutdown_wanted = false;
   bool fin_sent = false;
-  /// After a rejection, the deadline for sending the Reply.
+  /// Deadline for sending the Reply, if it rejects the peer.
   std::optional<verbs::TimePoint> linger_until;
   std::uint32_t sends_since_emss = 0;
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;
   std::uint64_t octets_received = 0;
   std::uint64_t wakeups = 0;
-  std::uint64_t wait_calls = 0;  ///< poll(2) calls of polling threads for room to send
+  /// number of poll(2) calls in which polling threads asked for room to send
+  std::uint64_t wait_calls = 0;
 };
 
 // Calls `function` with the lock held, unless the connection has ended. Then drives the connection.

@@ -91,7 +91,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
     return std::static_pointer_cast<DrivenConnection>(shared_from_this());
   }
 
-  // The calls during set-up wait for the lock.
+  // The following functions are called during set-up and wait for the lock.
   /// Initiator: sends the Request. Returns false if the private data is too long.
   bool start(bytes::View private_data);
   /// Responder: waits for the Request.
@@ -193,7 +193,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
 
   /// What a turn knows about the socket at its beginning, or after a receive call.
   enum class Look : std::uint8_t {
-    kEmptied,  ///< all input, the end of the stream included, has been taken
+    kEmptied,  ///< all input, including the end of the stream, has been read
     kMayHaveMore,
   };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters of a driven connection: its octets and calls, the outcome of its set-up, and its
-// incidents.
+// DrivenConnection: its counters of octets and calls, the outcome of its set-up, and its incidents.
 #include "driver/driven_active.hpp"
 #include "driver/driven_connection.hpp"
 

@@ -16,9 +16,9 @@
 namespace iwarp::net {
 namespace {
 
-constexpr std::size_t kPieces = 256;           // iovecs per system call, below IOV_MAX
-constexpr std::size_t kTurn = 1024 * 1024;     // octets in each direction per turn
-constexpr std::uint32_t kEmssInterval = 4096;  // sends between two queries of the EMSS
+constexpr std::size_t kPieces = 256;  // maximum number of iovecs per system call, below IOV_MAX
+constexpr std::size_t kTurn = 1024 * 1024;  // maximum number of octets in each direction per turn
+constexpr std::uint32_t kEmssInterval = 4096;  // number of sends between two queries of the EMSS
 
 using Pieces = std::array<iovec, kPieces>;
 
@@ -95,8 +95,8 @@ bool DrivenConnection::look_and_receive(std::uint32_t work, Look look) {
   Active& a = *active_;
   if ((work & kSlept) != 0) ++a.wakeups;
   if ((work & kRoom) != 0) a.write_blocked = false;
-  // A polling thread asks for room before it sends: the kernel reports room only if a good part of
-  // the socket buffer is free, whereas a send would fill the few octets that may be free.
+  // A polling thread asks for room before it sends. The kernel reports room only if a large part of
+  // the socket buffer is free, whereas a send would also use a few free octets.
   if ((work & kPoll) != 0 && a.write_blocked) {
     ++a.wait_calls;
     a.write_blocked = !writable(a.socket.get());
@@ -228,7 +228,7 @@ bool DrivenConnection::transmit() {
       if (would_block(errno)) {
         a.write_blocked = true;
       } else {
-        // Octets that the peer sent before it closed, a Terminate for example, can still be read.
+        // Read the octets that the peer sent before it closed, for example a Terminate.
         while (receive()) {
         }
         socket_failed();

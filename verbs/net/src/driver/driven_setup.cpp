@@ -34,7 +34,7 @@ std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View priva
   const bool whole = use([&](Active& a) {
     if (a.core.startup().state() != mpa::StartupState::kAwaitDecision) return;
     out.clear();
-    qp_ = &qp;  // before a.core.accept(), whose events refer to it
+    qp_ = &qp;  // set before a.core.accept(), whose events refer to qp_
     if (!a.core.accept(qp, private_data, ird, ord, mpa::Clock::now())) {
       qp_ = nullptr;
       out = error(verbs::Errc::kPrivateDataTooLong);

@@ -10,8 +10,9 @@
 namespace iwarp::net {
 namespace {
 
-// After this number of ticks without a held-back post, a connection is removed. An earlier removal
-// would not pay, because such an application will soon post in the same way again.
+// After this number of ticks without a held-back post, a connection is removed from the timer. An
+// earlier removal would not pay: an application whose posts were held back will soon post in the
+// same way again.
 constexpr unsigned kIdleLooks = 40;
 // The longest interval between two ticks. It limits the delay of posts if a connection is added
 // between two ticks.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GatherTimer: sends posts that GatheredPosts has held back, if the application neither posts nor
-// polls before they are due. Each worker has one timer. Starting it costs a wake-up of the worker,
-// so it keeps running for a while after the last post.
+// polls before they are due. Each worker has one timer. Starting a timer costs a wake-up of the
+// worker, so the timer keeps running for a while after the last post.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>

@@ -30,14 +30,15 @@ class SocketSet {
     bool room = false;  ///< the socket has room to send
   };
   static constexpr std::size_t kMost = 32;
-  /// Returns up to kMost of the sockets that are ready, in rotation. Does not wait.
+  /// Returns up to kMost sockets that are ready. Further ready sockets are returned by the next
+  /// calls. Does not wait.
   std::span<const Ready> ready(std::array<Ready, kMost>& out) const;
 
   /// Call when the application gets a descriptor that is readable while a socket of this set is
   /// ready. From then on, note_taken() sets `owed`, because the application may have seen the
   /// descriptor readable because of input that has since been read. A null `owed` stops this.
   void expose_to(std::atomic<bool>* owed) { owed_.store(owed); }
-  /// Call after taking input from a socket of the set, or removing a socket from the set.
+  /// Call after reading input from a socket of the set, or after removing a socket from the set.
   void note_taken() const {
     if (auto* const owed = owed_.load()) owed->store(true);
   }

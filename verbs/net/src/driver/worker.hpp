@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worker: one thread that serves the sockets and the timers of its connections, so that the target
-// of an RDMA operation makes progress while its application sleeps. It runs no code of the
+// Worker: one thread that serves the sockets and the timers of its connections, so that RDMA
+// operations of the peer progress while the application sleeps. The thread runs no code of the
 // application.
 #pragma once
 

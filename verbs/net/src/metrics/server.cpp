@@ -79,7 +79,7 @@ struct MetricsServer::Impl {
     for (const auto& one : scrapes) one->end();
   }
 
-  // Removes the Unix socket, unless another process has put another file at its path meanwhile.
+  // Removes the Unix socket, unless another process has since put another file at the same path.
   void unlink() const noexcept {
     struct stat about{};
     if (inode && ::lstat(address.path.c_str(), &about) == 0 && about.st_ino == *inode) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prometheus' text format: for each family of metrics, it contains a help text, a type, and one
-// line per series.
+// metrics_text(): writes Prometheus' text format, which contains, for each family of metrics, a
+// help text, a type, and one line per series.
 #include <fmt/format.h>
 
 #include <iterator>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of Rnic that begin and end connections: connect, listen, adopt, cancel.
+// Rnic: the functions that begin and end connections (connect, listen, adopt, cancel).
 #include <algorithm>
 #include <chrono>
 #include <optional>

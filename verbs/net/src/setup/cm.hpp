@@ -36,8 +36,8 @@ class Claims {
 /// Returns the event that says why the stream of an established connection ended.
 CmEvent disconnected(const DrivenConnection& connection, const verbs::StreamEnd& end);
 
-/// The client of a connection that this end opens. After a failure it calls `retry`, if set. If
-/// `retry` returns true, the caller connects again and the failure is not reported.
+/// The client of a connection that this end opens. After a failure, the client calls `retry`, if
+/// set. If `retry` returns true, the Connector connects again, and the failure is not reported.
 /// `private_octets` is the size of the private data in the Request, which some peers limit.
 class InitiatorClient final : public ConnectionClient {
  public:

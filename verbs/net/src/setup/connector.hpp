@@ -36,7 +36,7 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   void start();
   /// Starts MPA on a connected socket. Call once, and instead of start().
   void adopt(UniqueFd socket);
-  /// Stops connecting. After it has returned, no event is reported and no connection is made.
+  /// Stops connecting. After cancel() has returned, no event is reported and no connection is made.
   void cancel();
 
  private:

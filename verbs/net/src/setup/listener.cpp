@@ -11,8 +11,8 @@
 namespace iwarp::net {
 namespace {
 
-// How long accepting pauses when descriptors have run out. It has to poll, because no event reports
-// that a descriptor has been closed.
+// How long accepting pauses when descriptors have run out. The Acceptor has to retry after a pause,
+// because no event reports that a descriptor has been closed.
 constexpr auto kRetryPause = std::chrono::milliseconds(20);
 constexpr std::size_t kTidyFrom = 64;
 constexpr int kAcceptsPerTurn = 64;

@@ -36,8 +36,8 @@ class Acceptor final : public std::enable_shared_from_this<Acceptor> {
   /// Starts to accept connections on `socket`. Call once. If memory runs out, retries until it
   /// succeeds.
   void start(UniqueFd socket);
-  /// Stops accepting. When it returns, no further request will be delivered; requests that have
-  /// been delivered stay valid.
+  /// Stops accepting. After close() has returned, no further request is delivered. Requests that
+  /// have been delivered stay valid.
   void close();
 
  private:

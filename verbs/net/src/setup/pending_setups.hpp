@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PendingSetups: decides which inbound set-ups continue when there are too many. It admits a new
-// set-up and evicts the oldest unproven one: a legitimate peer proves itself within milliseconds,
-// and an idle peer is evicted when its place is needed. Uses no sockets, clock or locks.
+// PendingSetups: decides which inbound set-ups continue when there are too many. At a limit, it
+// admits a new set-up and evicts the oldest unproven set-up. A legitimate peer completes its part
+// of the set-up within milliseconds, so that eviction affects mainly idle peers. Uses no sockets,
+// clock or locks.
 //
 // A set-up is unproven while the peer still has to send its Request, or the RTR to which it has
 // agreed. Two kinds of set-ups are not evicted: those whose Request the application has received
@@ -20,16 +21,17 @@
 
 namespace iwarp::net {
 
-/// Returns the source that a peer's set-ups count towards: its IPv4 address, or the /64 network of
-/// its IPv6 address, because one host may own all addresses of a /64.
+/// Returns the source to which the set-ups of a peer are counted: its IPv4 address, or the /64
+/// network of its IPv6 address, because one host may own all addresses of a /64.
 std::string source_of(const Address& peer);
 
 class PendingSetups {
  public:
   using Id = std::uint64_t;
   struct Limits {
-    std::size_t total;         ///< limit for all set-ups, proven or not
-    std::size_t per_source;    ///< limit for unproven set-ups of one source_of() on another host
+    std::size_t total;  ///< limit for all set-ups, proven or not
+    /// limit for unproven set-ups of one source (see source_of()) on another host
+    std::size_t per_source;
     std::size_t per_listener;  ///< limit for unproven set-ups to one local port, from other hosts
   };
   struct Newcomer {

@@ -52,7 +52,8 @@ class CountedSetup {
     if (!is_over()) tally_.established();
     outcome_ = Outcome::kEstablished;
   }
-  /// Counts the set-up as failed, for the reason of blame() if it was called, otherwise for `why`.
+  /// Counts the set-up as failed. The reason is that of blame(), if blame() was called, otherwise
+  /// `why`.
   void failed(SetupFailure why) {
     if (is_over()) return;
     tally_.failed(blame_.value_or(why));

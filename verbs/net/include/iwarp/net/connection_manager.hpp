@@ -147,7 +147,7 @@ struct CmEvent {
   std::vector<std::byte> private_data;      ///< private data of the peer's Request or Reply
   std::optional<mpa::PeerOffer> offer;      ///< the offer in the peer's Request or Reply
   Address local;  ///< numeric address of this end; port 0 if TCP was not connected
-  Address peer;   ///< numeric address of the peer; port 0 if not resolved
+  Address peer;   ///< numeric address of the peer; port 0 if its name was not resolved
   /// kRejected: `Errc::kRejected`. kConnectFailed: `Errc::kConnectionRefused`, kConnectionReset,
   /// kTimedOut, kAddressInvalid, kAddressInUse (ConnectOptions::local), kInvalidArgument
   /// (congestion), kMpaProtocol, kCarrierFailed or kSystem.

@@ -17,14 +17,14 @@ class Rnic;
 /// Options of a datagram queue pair.
 struct DatagramQpOptions {
   verbs::DatagramQpInit init;  ///< the Rnic fills in num, pd and instance
-  PortRange ports;             ///< UDP ports to choose from; with {0, 0} the system chooses
+  PortRange ports;             ///< range of UDP ports; with {0, 0}, the system chooses a port
   std::shared_ptr<verbs::DatagramTap> tap;  ///< observes the datagrams; may be null
 };
 
 /// A datagram queue pair. Thread-safe; no call waits for the network.
 class DatagramQp {
  public:
-  /// For the Rnic; applications use Rnic::create_datagram_qp().
+  /// Called by the Rnic; applications call Rnic::create_datagram_qp().
   DatagramQp(Rnic& rnic, std::shared_ptr<DrivenDatagrams> driven);
   /// Drops all posted requests without completing them, and removes failed completions of this
   /// queue pair from the completion queues.

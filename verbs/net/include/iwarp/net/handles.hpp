@@ -44,8 +44,8 @@ class ProtectionDomain {
 
 /// Options of Rnic::register_memory().
 struct MemoryOptions {
-  /// The only queue pair whose peer may access the memory; null: every queue pair of the domain.
-  /// [DDP-87]
+  /// The only queue pair whose peer may access the memory. If null, the peers of all queue pairs of
+  /// the domain may access it. [DDP-87]
   const QueuePair* only_for = nullptr;
   /// TO of the first byte, and its address in an Sge; without a value, both are the virtual
   /// address. The region must end below 2^64. Not allowed together with Access::kZeroBased.
@@ -77,8 +77,8 @@ class Memory {
   /// Changes the rights and the domain of a region, which keeps its STag. Returns when no access is
   /// in progress that the new rights or domain forbid: if a peer, or a request of the former
   /// domain, is making such an access, change() ends its connection. Fails with
-  /// `Errc::kInvalidArgument` if the memory is not mapped, or not writable although `access` needs
-  /// it, and with `Errc::kBusy` while windows are bound to it.
+  /// `Errc::kInvalidArgument` if the memory is not mapped, or not writable although `access`
+  /// requires that, and with `Errc::kBusy` while windows are bound to the region.
   std::error_code change(const ProtectionDomain& pd, Access access);
   /// Deregisters the memory. Ends each connection that is using the memory at that moment, and
   /// returns when no connection can access the memory any more. Does nothing if this object is

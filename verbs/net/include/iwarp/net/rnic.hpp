@@ -31,7 +31,8 @@ using Expected = std::expected<T, std::error_code>;
 
 /// Options of a device. The limits bound what applications and peers can make the device allocate.
 struct RnicOptions {
-  unsigned workers = 1;  ///< worker threads, at least 1; each connection belongs to one
+  /// number of worker threads, at least 1; each connection belongs to one of them
+  unsigned workers = 1;
   /// How long an idle worker busy-polls before it blocks; 0 means that it blocks at once. If
   /// processors are idle, busy-polling saves the time to wake up; otherwise it costs throughput.
   std::chrono::microseconds busy_poll{0};

@@ -23,10 +23,10 @@ enum class SetupFailure : std::uint8_t {
   kBacklogFull,  ///< passive: the application does not poll its requests fast enough
   kTimedOut,     ///< the peer missed the startup deadline
   kReset,        ///< the peer closed or reset TCP
-  kProtocol,     ///< no valid MPA Request, Reply or first FPDU, or no acceptable terms
-  kCarrier,      ///< the carrier failed, for example because of a bad certificate
-  kRejected,     ///< passive: this application rejected the peer; active: the reverse
-  kAbandoned,    ///< this application dropped or cancelled the set-up
+  kProtocol,   ///< the peer sent no valid MPA Request, Reply or first FPDU, or no acceptable terms
+  kCarrier,    ///< the carrier failed, for example because of a bad certificate
+  kRejected,   ///< passive: this application rejected the peer; active: the peer rejected this end
+  kAbandoned,  ///< this application dropped or cancelled the set-up
 };
 inline constexpr std::size_t kSetupFailures = 10;  ///< number of values of SetupFailure
 /// Returns the reason in snake case, "timed_out" for example.
@@ -63,11 +63,12 @@ struct ConnectionStatistics {
 
 /// Totals and present state of one or more Rnics.
 struct Statistics {
-  verbs::Counters counters;                ///< sum over all connections so far
-  SetupStatistics active;                  ///< set-ups in which this end connects
-  SetupStatistics passive;                 ///< set-ups in which a peer connects
-  verbs::DatagramCounters datagrams;       ///< sum over all datagram queue pairs so far
-  std::uint64_t accept_pauses = 0;         ///< pauses of listeners without descriptors or memory
+  verbs::Counters counters;           ///< sum over all connections so far
+  SetupStatistics active;             ///< set-ups in which this end connects
+  SetupStatistics passive;            ///< set-ups in which a peer connects
+  verbs::DatagramCounters datagrams;  ///< sum over all datagram queue pairs so far
+  /// number of times that a listener paused because descriptors or memory had run out
+  std::uint64_t accept_pauses = 0;
   std::uint64_t receive_holds = 0;         ///< see verbs::Incidents
   std::uint64_t pins_broken = 0;           ///< see verbs::Incidents
   std::vector<TerminateCount> terminates;  ///< one entry for each error, at most kMaxTerminates

@@ -65,8 +65,8 @@ class DatagramSocket {
   /// A datagram that was received.
   struct Received {
     bytes::Span room;      ///< memory for the datagram, set by the caller
-    std::size_t size = 0;  ///< octets received
-    bool is_cut = false;   ///< the datagram was longer than `room`
+    std::size_t size = 0;  ///< number of octets received
+    bool is_cut = false;   ///< whether the datagram was longer than `room`
     DatagramPath path;
     std::uint16_t port = 0;  ///< UDP port of the peer
   };
@@ -84,8 +84,8 @@ class DatagramSocket {
   };
   /// Result of send().
   struct Sent {
-    std::size_t count = 0;  ///< datagrams that the kernel accepted
-    unsigned calls = 1;     ///< system calls made
+    std::size_t count = 0;  ///< number of datagrams that the kernel accepted
+    unsigned calls = 1;     ///< number of system calls made
   };
   /// Sends at most kBatch datagrams. If the kernel accepts fewer, errno says why it did not accept
   /// the next datagram. After EAGAIN the kernel may accept that datagram later; after any other
