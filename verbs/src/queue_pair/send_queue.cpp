@@ -46,6 +46,15 @@ constexpr std::array kKinds{
     Kind{WrOpcode::kSendImmediate, Opcode::kSend, Opcode::kSendSolicited, WcOpcode::kSend},
 };
 
+// Large Reads start in groups, so that each end wakes up once for a group instead of once for a
+// Read. A Read of at least kLargeRead octets waits for its group if the answers to earlier Reads
+// keep the peer busy meanwhile, because they have at least kKeepsPeerBusy octets. The group starts
+// when its octets are kGroup, or one in kGroupShare of all octets that have been asked for or wait.
+constexpr std::uint64_t kLargeRead = 16 * 1024;
+constexpr std::uint64_t kKeepsPeerBusy = 256 * 1024;
+constexpr std::uint64_t kGroup = 256 * 1024;
+constexpr std::uint64_t kGroupShare = 4;
+
 constexpr const Kind& kind(WrOpcode opcode) { return kKinds[static_cast<std::size_t>(opcode)]; }
 
 constexpr bool in_order() {
@@ -119,6 +128,7 @@ bool SendQueue::start_other(SendSlot& slot, rdmap::Request& out) {
   if (!permitted(slot)) return false;
   if (slot.is_answered()) ++reads_under_way_;
   if (!pin_buffers(slot, slot.is_answered() ? writer_ : reader_, out.payload)) return false;
+  if (slot.is_read()) read_octets_ += slot.length;
   if (slot.is_answered()) slot.msn = ++acks_.last_request;
   fill_request(slot, out);
   out.atomic.id = static_cast<std::uint32_t>(out.cookie);  // unique among slots in use [EXT-37]
@@ -126,14 +136,32 @@ bool SendQueue::start_other(SendSlot& slot, rdmap::Request& out) {
   return true;
 }
 
-bool SendQueue::may_start(const SendSlot& slot, bool read_credit) const {
+bool SendQueue::may_start(const SendSlot& slot, bool read_credit) {
   // A read fence waits until every earlier Read and atomic is complete. [VRB-50]
   if (has(slot.flags, SendFlags::kFence) && reads_under_way_ != 0) return false;
   // A local fence waits until every earlier request is complete. [VRB-50]
   if (has(slot.flags, SendFlags::kLocalFence) && ring_.retired.load() != started_) {
     return false;
   }
-  return !slot.is_answered() || may_read(read_credit);
+  return !slot.is_answered() || (may_read(read_credit) && !awaits_group(slot));
+}
+
+// Returns whether the next request is a Read that waits for its group. The answers to earlier Reads
+// end the wait, so it needs no timer. If any other request has been posted behind the Read, the
+// Read does not wait: the application or the peer may be waiting for that request.
+bool SendQueue::awaits_group(const SendSlot& slot) {
+  if (!slot.is_read() || read_octets_ < kKeepsPeerBusy || started_ < group_end_) return false;
+  const auto posted = ring_.posted.load(std::memory_order_acquire);
+  std::uint64_t waiting = 0;
+  for (auto s = started_; s < posted; ++s) {
+    const SendSlot& next = ring_.slot(s);
+    waiting += next.length;
+    const bool is_full = waiting >= kGroup || kGroupShare * waiting >= read_octets_ + waiting;
+    if (!is_full && next.is_read() && next.length >= kLargeRead) continue;
+    group_end_ = posted;
+    return false;
+  }
+  return true;
 }
 
 // Returns whether another Read or atomic may start. If not, because there is no read credit or the
@@ -337,6 +365,7 @@ void SendQueue::response_done(SendSlot& slot) {
   --reads_under_way_;
   if (--slot.unanswered != 0) return;  // Other buffers of the sink still wait for their octets.
   octets_placed_ += slot.length;
+  if (slot.is_read()) read_octets_ -= slot.length;
   finish(slot);
 }
 
@@ -402,6 +431,7 @@ void SendQueue::flush() {
   any_sent_ = false;
   waits_for_memory_ = false;
   reads_under_way_ = 0;
+  read_octets_ = 0;
   more_due_.reset();
   acks_.wanted = acks_.covered;
   // At most one slot has an error. A request that was sent after an unfinished request is flushed

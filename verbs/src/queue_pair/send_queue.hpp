@@ -97,7 +97,8 @@ class SendQueue {
  private:
   enum class Local : std::uint8_t { kDone, kWait, kFailed };
 
-  bool may_start(const SendSlot& slot, bool read_credit) const;
+  bool may_start(const SendSlot& slot, bool read_credit);
+  bool awaits_group(const SendSlot& slot);
   bool may_read(bool read_credit) const;
   Local run_local(SendSlot& slot);
   void wait_for_memory(Stag stag);
@@ -148,6 +149,8 @@ class SendQueue {
   Acknowledgements acks_;
   std::uint64_t started_ = 0;        ///< number of requests started: posted >= started >= retired
   std::size_t reads_under_way_ = 0;  ///< number of Reads and atomics without an answer
+  std::uint64_t read_octets_ = 0;    ///< number of octets of Reads without an answer
+  std::uint64_t group_end_ = 0;      ///< Reads before this sequence number await no group
   /// The request of which next_request() has returned only some of the messages. next_request()
   /// returns its next message before that of any other request.
   std::optional<std::uint64_t> more_due_;
