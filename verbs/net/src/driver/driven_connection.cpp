@@ -64,9 +64,14 @@ bool DrivenConnection::posted(verbs::Doorbell doorbell) {
   return waits;
 }
 
-bool DrivenConnection::flush_late_posts(GatheredPosts::Clock::time_point now) {
-  if (gathered_.any() && now >= gathered_.due()) kick(kTransmit, true);
-  return gathered_.take_used();
+DrivenConnection::HeldPosts DrivenConnection::flush_late_posts(
+    GatheredPosts::Clock::time_point now) {
+  const bool was_used = gathered_.take_used();
+  if (!gathered_.any() || now < gathered_.due()) {
+    return was_used ? HeldPosts::kInTime : HeldPosts::kNone;
+  }
+  kick(kTransmit, true);
+  return HeldPosts::kLate;
 }
 
 bool DrivenConnection::leave_gather_timer() {

@@ -130,9 +130,14 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void note_taken() override { watched_.note_taken(); }
 
   const GatheredPosts& gathered() const { return gathered_; }
-  /// Sends held-back posts that are due. Returns whether any post has been held back since the last
-  /// call. For GatherTimer.
-  bool flush_late_posts(GatheredPosts::Clock::time_point now);
+  /// What happened to the posts that were held back since the last flush_late_posts().
+  enum class HeldPosts : std::uint8_t {
+    kNone,    ///< no post was held back
+    kInTime,  ///< the application has sent them, or they are not due yet
+    kLate,    ///< they were due, and flush_late_posts() has sent them
+  };
+  /// Sends held-back posts that are due. For GatherTimer.
+  HeldPosts flush_late_posts(GatheredPosts::Clock::time_point now);
   /// Removes the connection from the GatherTimer. Returns false if another post has been held back,
   /// in which case the connection has to stay in the timer.
   bool leave_gather_timer();

@@ -13,44 +13,51 @@ namespace {
 // After this number of ticks without a held-back post, a connection is removed from the timer. An
 // earlier removal would not pay: an application whose posts were held back will soon post in the
 // same way again.
-constexpr unsigned kIdleLooks = 40;
-// The longest interval between two ticks. It limits the delay of posts if a connection is added
-// between two ticks.
-constexpr auto kLongestPause = std::chrono::microseconds(50);
+constexpr unsigned kIdleLooks = 8;
+// The first and the longest interval between two ticks. Most applications poll soon after they
+// post, and so send their posts themselves. While they do, the interval grows, because each tick
+// takes processor time from the application. A tick that has to send a post shortens the interval
+// again, so at most one post waits for the longest interval.
+constexpr auto kFirstPause = std::chrono::microseconds(50);
+constexpr auto kLongestPause = std::chrono::milliseconds(1);
 
 }  // namespace
 
 void GatherTimer::add(std::shared_ptr<DrivenConnection> connection) {
   const std::lock_guard lock(mutex_);
   insist([&] { entries_.push_back({.connection = connection}); });
-  if (std::exchange(running_, true)) return;
+  pause_ = {};
   worker_.post([this] { tick(); });
 }
 
 // Runs on the worker thread.
 void GatherTimer::tick() {
   std::list<Entry> entries;
+  Clock::duration pause{};
   {
     const std::lock_guard lock(mutex_);
     entries.swap(entries_);
+    pause = 2 * pause_;
   }
   const auto now = Clock::now();
-  auto next = Clock::time_point::max();
-  std::erase_if(entries, [now, &next](Entry& entry) {
+  bool any_late = false;
+  Clock::duration shortest = kFirstPause;
+  std::erase_if(entries, [&](Entry& entry) {
     DrivenConnection& connection = *entry.connection;
-    if (connection.ended()) return true;  // The posts that it holds back will not be sent.
-    entry.idle = connection.flush_late_posts(now) ? 0 : entry.idle + 1;
+    if (connection.ended()) return true;  // Posts that are held back will not be sent.
+    const auto held = connection.flush_late_posts(now);
+    any_late |= held == DrivenConnection::HeldPosts::kLate;
+    entry.idle = held == DrivenConnection::HeldPosts::kNone ? entry.idle + 1 : 0;
     if (entry.idle >= kIdleLooks && connection.leave_gather_timer()) return true;
-    // A post that is held back after this tick must not wait longer than longest() either.
-    const auto& gathered = connection.gathered();
-    next = std::min(next, gathered.any() ? gathered.due() : now + gathered.longest());
+    shortest = std::min(shortest, connection.gathered().longest());
     return false;
   });
+  pause = any_late ? shortest : std::clamp<Clock::duration>(pause, shortest, kLongestPause);
   const std::lock_guard lock(mutex_);
+  pause_ = pause;
   entries_.splice(entries_.end(), entries);
-  running_ = !entries_.empty();
-  if (!running_) return;
-  timer_.expires_at(std::min(next, now + kLongestPause));
+  if (entries_.empty()) return;
+  timer_.expires_at(now + pause);
   insist([this] {
     timer_.async_wait([this](const boost::system::error_code& cancelled) {
       if (!cancelled) tick();

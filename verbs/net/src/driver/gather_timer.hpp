@@ -38,7 +38,7 @@ class GatherTimer {
   asio::steady_timer timer_;
   std::mutex mutex_;  ///< guards the members below; a leaf in the lock order
   std::list<Entry> entries_;
-  bool running_ = false;
+  Clock::duration pause_{};  ///< interval before the next tick; 0 after a connection was added
 };
 
 }  // namespace iwarp::net
