@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asynchronous events: converts events of the core to those of the C interface, and queues each for
-// the context with which its object was created.
+// Asynchronous events. This file converts each event of the core to an ibv_async_event. It queues
+// the event at the context in which the queue pair, completion queue or SRQ was created.
 #include "qp/async.hpp"
 
 #include <fmt/format.h>
@@ -17,27 +17,31 @@ namespace {
 
 using verbs::AsyncEventType;
 
-// Returns whether the program gets this event of a queue pair. It does not get one if the
-// connection ended without a Terminate, because the CM reports that. As RoCE it does not get one
-// for a Terminate that was received: as with InfiniBand adapters, the requester sees that its
-// request was refused only in the completion.
+// Returns whether the program gets an ibv_async_event for this event of a queue pair. If the
+// connection ended without a Terminate, the program gets none, because the CM reports the end. With
+// IWARP_AS=roce, the program also gets none for a Terminate that the peer sent. As with InfiniBand
+// adapters, only the status of the completion then tells a requester that the peer refused its
+// request.
 bool is_told(const verbs::AsyncEvent& event, Persona persona) {
   const bool by_completion =
       event.type == AsyncEventType::kTerminateReceived && persona == Persona::kRoce;
   return event.terminate && !by_completion && event.terminate->fault != mpa::kTcpLost;
 }
 
-// Returns the event for a Terminate, no matter which end sent it: an access violation, an invalid
-// request, or another error.
+// Returns the type of event for a Terminate with this fault, whichever end sent it: QP_ACCESS_ERR
+// for an access violation, QP_REQ_ERR for an invalid request, QP_FATAL for any other error.
 ibv_event_type event_type(const bytes::Fault& fault) {
-  constexpr std::uint8_t kProtection = 1;  // RDMAP: remote protection; DDP: tagged buffer
-  constexpr std::uint8_t kOperation = 2;   // RDMAP: remote operation; DDP: untagged buffer
+  // in RDMAP: a remote protection error; in DDP: a tagged buffer error
+  constexpr std::uint8_t kProtection = 1;
+  // in RDMAP: a remote operation error; in DDP: an untagged buffer error
+  constexpr std::uint8_t kOperation = 2;
   if (fault.layer == bytes::Layer::kMpa) return IBV_EVENT_QP_FATAL;
   if (fault.type == kProtection) return IBV_EVENT_QP_ACCESS_ERR;
   return fault.type == kOperation ? IBV_EVENT_QP_REQ_ERR : IBV_EVENT_QP_FATAL;
 }
 
-// Counts the event before it is queued, because the program may acknowledge it at once.
+// Counts the event before queueing it, because the program may read and acknowledge a queued event
+// at once.
 template <typename Object>
 void push(Object& object, Context& context, const ibv_async_event& event) {
   EventQueue<ibv_async_event>::Made made{event};
@@ -92,7 +96,7 @@ class AsyncEvents final : public Service {
     switch (event.type) {
       case AsyncEventType::kTerminateReceived:
       case AsyncEventType::kTerminateSent:
-      // This event contains the fault if no Terminate could be sent.
+      // The event kLlpConnectionLost contains a fault if this end could not send its Terminate.
       case AsyncEventType::kLlpConnectionLost:
         if (!is_told(event, persona_)) return;
         core_.with_qp(event.qp_num, [&event](Qp& qp) { tell(qp, *event.terminate); });
@@ -105,7 +109,8 @@ class AsyncEvents final : public Service {
       case AsyncEventType::kSrqLimit:
         core_.with_object(event.object, [](void* srq) { tell_limit(*static_cast<Srq*>(srq)); });
         return;
-      // tell_last_wqe() reports the last receive when the queue pair goes to ERR.
+      // Does nothing for kLastReceive: tell_last_wqe() reports IBV_EVENT_QP_LAST_WQE_REACHED when
+      // the queue pair goes to ERR.
       case AsyncEventType::kLastReceive:
       case AsyncEventType::kLlpCloseComplete:
       case AsyncEventType::kBadClose:
@@ -161,7 +166,7 @@ void ibv_ack_async_event(ibv_async_event* event) {
       return;
     }
     default:
-      return;  // The library reports no other events.
+      return;  // The library never reports an event of another type.
   }
 }
 

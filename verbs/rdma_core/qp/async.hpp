@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service that delivers asynchronous events of the device to the program.
+// Declares the service that passes asynchronous events of the device to the program.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,8 @@
 
 namespace iwarp::rdma_core {
 
-/// Creates that service. `persona` says whether the program sees an RNIC or a RoCE adapter.
+/// Creates the service. `persona` is the kind of adapter that the program sees: an RNIC or a RoCE
+/// adapter.
 std::unique_ptr<Service> make_async_events(Core& core, Persona persona);
 
 }  // namespace iwarp::rdma_core

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch: requests of an ibv_send_wr list that are posted to the core together. The batch is on the
-// stack, so that posting it costs one wake-up and no allocation. `Wr` is the core's request for the
-// type of queue pair: verbs::SendWr or verbs::DatagramWr.
+// Batch: consecutive requests of an ibv_send_wr list that are posted to the core in one call. The
+// call wakes up the connection's driver once for the whole batch. A Batch is a local variable, so
+// posting allocates no memory. The core's type of request, `Wr`, is verbs::SendWr for RC and UC,
+// and verbs::DatagramWr for UD.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -27,8 +28,9 @@ class Batch {
   }
   std::span<const Wr> requests() const { return requests_; }
 
-  /// Adds a request. Call only if has_room(). `make(out, wr, sges)` fills the fields that depend on
-  /// the opcode. Returns 0, or an errno if the request was not added.
+  /// Adds a request to the batch. Call only while has_room() returns true. `make(out, wr, sges)`
+  /// must fill the fields of the new request `out` that depend on the opcode, and return 0 or an
+  /// errno. Returns 0, or an errno if the request was not added.
   template <typename Make>
   int add(const ibv_send_wr& wr, Make make) {
     if (wr.num_sge < 0 || wr.num_sge > kMaxSge) return EINVAL;
@@ -53,14 +55,14 @@ class Batch {
   boost::container::static_vector<verbs::Sge, kSges> sges_;
 };
 
-/// Posts a list in batches. `post(requests, posted)` posts one batch, sets `posted` to the number
-/// of requests that it has posted, and returns an errno if it has not posted all of them. Returns 0
-/// or an errno. If it fails, `wr` is the first request that was not posted; all requests before it
-/// were posted.
+/// Posts the list `wr` in batches. For each batch it calls `post(requests, posted)`, which must set
+/// `posted` to the number of requests that it has posted, and return an errno if it has not posted
+/// all of them. For `make`, see Batch::add(). Returns 0 or an errno. If it fails, it sets `wr` to
+/// the first request of the list that was not posted; all requests before that one were posted.
 template <typename Wr, typename Make, typename Post>
 int post_in_batches(ibv_send_wr*& wr, Make make, Post post) {
   Batch<Wr> batch;
-  ibv_send_wr* unposted = wr;  // the first request of the batch, which is not posted yet
+  ibv_send_wr* unposted = wr;  // the first request of the list that is not posted yet
   int code = 0;
   while (wr != nullptr && code == 0) {
     code = batch.add(*wr, make);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds requests call by call, from ibv_wr_start() to ibv_wr_complete(). The calls store the
-// requests in Qp::staged, and ibv_wr_complete() posts all of them or none. No lock is held between
-// calls.
+// The builders: functions such as ibv_wr_send() and ibv_wr_set_sge(), with which a program builds
+// requests between ibv_wr_start() and ibv_wr_complete(). The builders store the requests in
+// Qp::staged. ibv_wr_complete() then posts all of them, or none if one is invalid. No mutex stays
+// locked between these calls.
 #include <cstring>
 
 #include "device/limits.hpp"
@@ -16,18 +17,20 @@
 namespace iwarp::rdma_core {
 
 struct Qp::Staged {
-  /// A request as in a list of ibv_post_send(), but its buffers are in `sges`.
+  /// A request in the form that ibv_post_send() takes, except that its buffers are in Staged::sges
+  /// instead of wr.sg_list.
   struct Request {
     ibv_send_wr wr{};
     std::size_t first_sge = 0;
-    std::size_t inline_at = 0;  ///< index at which the payload of wr_set_inline_data() begins
+    /// offset in `inline_data` of the payload that wr_set_inline_data() has copied
+    std::size_t inline_at = 0;
   };
   std::vector<Request> requests;
   std::vector<verbs::Sge> sges;
   std::vector<std::byte> inline_data;
   std::vector<verbs::SendWr> ready;
   std::vector<verbs::DatagramWr> ready_datagrams;
-  int error = 0;  ///< the first error of a builder; ibv_wr_complete() returns it
+  int error = 0;  ///< the first errno of a builder, which ibv_wr_complete() returns
 
   void clear() {
     requests.clear();
@@ -43,7 +46,8 @@ using Request = Qp::Staged::Request;
 
 Qp::Staged& staged(ibv_qp_ex* qp) { return *Qp::of(qp).staged; }
 
-// Builders return nothing, so ibv_wr_complete() reports their errors.
+// Runs `function`, and stores its errno in Staged::error unless an earlier builder has failed. A
+// builder returns void, so only ibv_wr_complete() can report that errno.
 template <typename Function>
 void build(ibv_qp_ex* qp, Function function) {
   Qp::Staged& s = staged(qp);
@@ -161,7 +165,7 @@ void wr_set_sge(ibv_qp_ex* qp, std::uint32_t lkey, std::uint64_t address, std::u
   wr_set_sge_list(qp, 1, &sge);
 }
 
-// Copies the payload now, because the program may reuse its buffers at once.
+// Copies the payload now, because the program may overwrite its buffers before ibv_wr_complete().
 void wr_set_inline_data_list(ibv_qp_ex* qp, std::size_t count, const ibv_data_buf* list) {
   const std::size_t limit = Qp::of(qp).cap.max_inline_data;
   build(qp, [&](Qp::Staged& s) {
@@ -191,7 +195,8 @@ void wr_set_inline_data(ibv_qp_ex* qp, void* address, std::size_t length) {
 
 void wr_start(ibv_qp_ex* qp) {
   Qp::of(qp).builder.take();
-  staged(qp).clear();  // An earlier ibv_wr_start() may not have been completed.
+  // Removes the requests of an earlier ibv_wr_start() that the program has not completed.
+  staged(qp).clear();
 }
 
 void wr_abort(ibv_qp_ex* qp) {
@@ -199,8 +204,8 @@ void wr_abort(ibv_qp_ex* qp) {
   Qp::of(qp).builder.give();
 }
 
-/// Returns the buffers of a request. Call after the last request was added: the span points into a
-/// vector.
+/// Returns the buffers of a request. Call only after all requests were added, because the span
+/// points into the vector `sges`, which moves when it grows.
 std::span<verbs::Sge> buffers_of(Qp::Staged& s, const Request& request) {
   const auto count = static_cast<std::size_t>(request.wr.num_sge);
   const auto sges = std::span(s.sges).subspan(request.first_sge, count);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions for queue pairs that programs call through pointers instead of exported names.
-// objects/calls.hpp has the functions for the other objects.
+// The functions for queue pairs that programs call through function pointers instead of exported
+// names. objects/calls.hpp has such functions for the other objects.
 #pragma once
 
 #include <infiniband/verbs.h>
 
 namespace iwarp::rdma_core {
 
-// Called through ibv_context::ops.
+// Programs call these functions through ibv_context::ops.
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr);
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind);
 
-// Called through verbs_context.
+// Programs call this function through verbs_context.
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr);
 
-// Called through ibv_qp_ex.
+// Programs call this function through ibv_qp_ex.
 int wr_complete(ibv_qp_ex* qp);
 
 }  // namespace iwarp::rdma_core

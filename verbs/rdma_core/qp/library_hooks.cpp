@@ -15,11 +15,13 @@ Hooks& hooks_of(const Context& context) { return *context.hooks; }
 Hooks& hooks_of(ibv_cq* cq) { return hooks_of(Cq::of(cq).context); }
 Hooks& hooks_of(ibv_cq_ex* cq) { return hooks_of(Cq::of(cq).context); }
 
-// If the process has hooks, programs call the hooked_ functions below instead of the functions with
-// the same names without this prefix.
+// If careful mode or fault injection is on, the function pointers of the program's objects lead to
+// the hooked_ functions below. A hooked_ function stores the place of the program's call, and then
+// does the same as the function whose name lacks the prefix, through the chain of Hooks.
 
-// Notes the place of the program's call. The return address is in the program, because the function
-// of <infiniband/verbs.h> that called through the pointer was inlined there.
+// Stores the address in the program from which a hooked_ function was called. The return address
+// points into the program itself, because the wrapper in <infiniband/verbs.h> that calls through
+// the function pointer is inline.
 #define IWARP_HERE const CallSite here(__builtin_return_address(0))
 
 int hooked_post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {

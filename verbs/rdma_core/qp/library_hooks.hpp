@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LibraryHooks: the last hooks of a chain. They call the library's own functions. They also set the
-// function pointers through which programs call, so that each call enters the chain.
+// LibraryHooks: the last element of the chain of Hooks. Its functions call the library's own
+// implementations, such as post_send(). It also sets the function pointers of contexts, completion
+// queues and queue pairs, so that each call of the program enters the chain at its first element.
 #pragma once
 
 #include <memory>

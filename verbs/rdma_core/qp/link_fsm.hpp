@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link of a queue pair: whether the queue pair has a peer, and whether rdma_cm or the program
-// connected the two. LinkEvents change the link. The link is neither the state in ibv_qp, which the
-// program changes (qp/steps.hpp), nor the state of the core's queue pair (iwarp/verbs/qp_fsm.hpp).
+// The link of a queue pair is a state machine with its own states and events. It records whether
+// the queue pair has a peer, and whether rdma_cm or the program connected the two. The link is not
+// the state in ibv_qp, which the program changes (qp/steps.hpp), and not the state of the core's
+// queue pair (iwarp/verbs/qp_fsm.hpp).
 #pragma once
 
 #include <array>
@@ -13,19 +14,19 @@
 namespace iwarp::rdma_core {
 
 enum class LinkState : std::uint8_t {
-  kNone,  ///< the queue pair has no peer yet, or no longer has one
-  /// Without rdma_cm, the program named the peer in the step to RTR, but is not connected to it
-  /// yet.
+  kNone,  ///< no peer yet, or the connection to the peer is over
+  /// The program named the peer when it moved the queue pair to RTR, and the queue pair is not
+  /// connected yet.
   kAwaited,
-  kByHand,  ///< connected to the peer that the program named in the step to RTR
-  kByCm,    ///< connected by rdma_cm
+  kByHand,  ///< connected without rdma_cm, to the peer that the program named in ibv_modify_qp()
+  kByCm,    ///< connected through rdma_cm
 };
 std::string_view to_string(LinkState state);
 inline constexpr std::array kLinkStates{LinkState::kNone, LinkState::kAwaited, LinkState::kByHand,
                                         LinkState::kByCm};
 
 enum class LinkEvent : std::uint8_t {
-  kPeerNamed,    ///< ibv_modify_qp() to RTR, with the peer's address and number
+  kPeerNamed,    ///< the program called ibv_modify_qp() to RTR with the peer's address and number
   kEstablished,  ///< the connection is established
   /// The connection ended or failed, or the program has reset the queue pair or moved it to ERR.
   kOver,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes InfiniBand's transport timers. The encodings are those of ibv_modify_qp(3).
+// Decodes the transport timers of InfiniBand, which ibv_modify_qp(3) describes.
 #include "qp/peer_timeouts.hpp"
 
 #include <array>
@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kTimeoutUnit = 4096ns;
 
-/// The delays that ibv_qp_attr::min_rnr_timer encodes; its five bits are the index.
+/// The delay for each value of ibv_qp_attr::min_rnr_timer, which has five bits.
 constexpr std::array<std::chrono::microseconds, 32> kRnrTimers{
     655'360us, 10us,     20us,     30us,      40us,      60us,      80us,      120us,
     160us,     240us,    320us,    480us,     640us,     960us,     1'280us,   1'920us,

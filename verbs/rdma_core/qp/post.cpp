@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posts lists of requests and receives. The core checks each of them, and reports the first one of
-// a list that it refuses.
+// Posts lists of requests and lists of receives. The core checks each element of a list, and stops
+// at the first one that it refuses.
 #include <algorithm>
 #include <cstddef>
 
@@ -18,8 +18,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// Returns the errno for a refused post, and logs an unsupported feature. `requests` contains the
-/// refused request.
+/// Returns the errno for the `error` of a refused post. If the peer does not support the request,
+/// also logs which feature it lacks. `requests` contains the refused request.
 int why_not(const std::error_code& error, std::span<const verbs::SendWr> requests) {
   const auto is_send = [](const verbs::SendWr& wr) {
     return wr.opcode == verbs::WrOpcode::kSendImmediate;
@@ -36,8 +36,8 @@ int why_not(const std::error_code& error, std::span<const verbs::SendWr> request
   return to_errno(error);
 }
 
-// Binds a window of type 1. The window need not be unbound before it is bound again. Length 0
-// unbinds it.
+// Posts the request that binds a window of type 1. The program may bind the window again without
+// unbinding it first. A bind of length 0 unbinds the window.
 int post_bind(RcQp& qp, ibv_mw& mw, const ibv_mw_bind& bind) {
   const std::uint32_t rkey = ibv_inc_rkey(mw.rkey);
   verbs::SendWr wr{.wr_id = bind.wr_id, .flags = to_flags(bind.send_flags)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates and destroys queue pairs. iWARP has one type, the reliable connection (RC). As RoCE there
-// are also UC, which is RC without the operations that UC lacks, and UD. For other types, the call
-// fails and the log names the type.
+// Creates and destroys queue pairs. The only type of iWARP is the reliable connection (RC). With
+// IWARP_AS=roce, programs can also create queue pairs of type UC (an RC without Reads and atomics)
+// and UD. For any other type, ibv_create_qp() fails and the log names the type.
 #include "qp/queue_pair.hpp"
 
 #include <algorithm>
@@ -47,12 +47,12 @@ bool within_limits(const ibv_qp_cap& cap) {
          cap.max_recv_sge <= kMaxSge && cap.max_inline_data <= kMaxInline;
 }
 
-// The capacity for inline data that each queue pair has at least. Some programs (rdma_xclient) send
-// inline data without having requested any, which works on every adapter.
+// The minimum of max_inline_data that a queue pair gets. Some programs (rdma_xclient) send inline
+// data although they requested a max_inline_data of 0, which works on every adapter.
 constexpr std::uint32_t kMinInline = 64;
 
-// Returns the capacities of a new queue pair: at least the requested ones, and at least 1, because
-// the core has no empty queues.
+// Returns the capacities of a new queue pair: at least the requested ones. A queue has room for at
+// least one request or receive, because the core does not support queues of size 0.
 ibv_qp_cap granted(const ibv_qp_cap& asked, bool shared_receives) {
   const auto one = [](std::uint32_t n) { return std::max(n, std::uint32_t{1}); };
   ibv_qp_cap out{.max_send_wr = one(asked.max_send_wr),
@@ -159,7 +159,7 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
   return guarded_pointer<ibv_qp>([&]() -> ibv_qp* {
     Context& self = Context::of(context);
     check_extensions(*attr, self.persona);
-    // ibv_qp_init_attr_ex begins with the fields of ibv_qp_init_attr.
+    // The cast is valid because ibv_qp_init_attr_ex begins with the fields of ibv_qp_init_attr.
     auto* basic = reinterpret_cast<ibv_qp_init_attr*>(attr);
     const bool builders = (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
     return create_qp(self, Pd::of(known(attr->pd)), *basic, builders)->handle();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates and destroys queue pairs that have a connection. qp/states.cpp has their states.
+// Creates and destroys queue pairs of types RC and UC, which have a connection. The states of these
+// queue pairs are in qp/states.cpp.
 #include "qp/rc.hpp"
 
 #include "qp/bring_up.hpp"
@@ -7,8 +8,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// Owns the number of a new queue pair. The destructor releases the number unless keep() was
-/// called.
+/// Owns the number of a new queue pair until the core has created that queue pair. The destructor
+/// releases the number unless keep() was called.
 class Number {
  public:
   explicit Number(BringUp& from) : from_(&from), value_(from.take_number()) {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posts a list of receives to a queue of the core, which accepts only one receive per call.
+// post_receives() posts a list of receives to a receive queue of the core. The core's own function
+// accepts only one receive per call.
 #pragma once
 
 #include <infiniband/verbs.h>

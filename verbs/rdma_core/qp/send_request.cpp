@@ -53,12 +53,11 @@ int make_send_immediate(SendWr& out, std::uint32_t imm_data) {
     out.immediate = encode_of_send(imm_data);
     return 0;
   }
-  out.opcode = WrOpcode::kImmediate;  // any peer with RFC 7306 accepts this message
+  out.opcode = WrOpcode::kImmediate;  // any peer that supports RFC 7306 accepts this message
   out.sgl = {};
   out.immediate = encode({.imm_data = imm_data, .with_send = true});
-  take_away(out.flags,
-            // The message has no payload that would have to be copied.
-            SendFlags::kInline);
+  // A message without payload has nothing to copy inline.
+  take_away(out.flags, SendFlags::kInline);
   return 0;
 }
 
@@ -72,7 +71,7 @@ int make_write_immediate(SendWr& out, std::uint32_t imm_data) {
 
 int make_atomic(SendWr& out, verbs::Sge& word) {
   if (word.length < kAtomicWord) return EINVAL;
-  word.length = kAtomicWord;  // If the buffer is longer, the result is placed at its beginning.
+  word.length = kAtomicWord;  // The result fills the first 8 bytes of a longer buffer.
   out.sgl = std::span(&word, 1);
   return 0;
 }

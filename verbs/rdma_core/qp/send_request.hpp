@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts an ibv_send_wr to the core's request. Used for lists of requests and for requests that
-// are built call by call.
+// Converts an ibv_send_wr to a request of the core. ibv_post_send() and the builders of ibv_qp_ex
+// both use these functions.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -14,7 +14,7 @@ namespace iwarp::rdma_core {
 verbs::Sge to_sge(const ibv_sge& sge);
 verbs::SendFlags to_flags(unsigned send_flags);
 
-/// Fills the fields that all requests have, and returns `out`.
+/// Fills those fields of `out` that do not depend on the opcode, and returns `out`.
 template <typename Wr>
 Wr& begin_request(Wr& out, const ibv_send_wr& wr, std::span<const verbs::Sge> sges) {
   out.wr_id = wr.wr_id;
@@ -23,18 +23,18 @@ Wr& begin_request(Wr& out, const ibv_send_wr& wr, std::span<const verbs::Sge> sg
   return out;
 }
 
-/// Fills the fields that depend on the opcode, for a queue pair of type RC or UC. `sges` are the
-/// buffers of `out`; make_request() may shorten them. Returns 0 or an errno. Logs the first use of
-/// each feature that iWARP lacks.
+/// Fills those fields of `out` that depend on the opcode, for a queue pair of type RC or UC. `sges`
+/// are the buffers of `out`; the function may shorten a buffer in place. Returns 0 or an errno.
+/// Logs the first use of each feature that iWARP lacks.
 int make_request(ibv_qp_type type, verbs::SendWr& out, const ibv_send_wr& wr,
                  std::span<verbs::Sge> sges);
-/// Fills a request that binds a window of either type. Returns 0 or an errno.
+/// Fills `out` as a request that binds a window of type 1 or 2. Returns 0 or an errno.
 int make_bind(verbs::SendWr& out, const ibv_mw& mw, std::uint32_t rkey,
               const ibv_mw_bind_info& info);
 /// Sets ibv_mw::rkey to the R_Key that the window will have. Call after the request that binds the
 /// window was posted.
 void bind_posted(ibv_mw& mw, std::uint32_t rkey);
-/// Call after the core has accepted the request.
+/// Call after the core has accepted the request `wr`. Updates ibv_mw::rkey if `wr` binds a window.
 inline void was_posted(const ibv_send_wr& wr) {
   if (wr.opcode == IBV_WR_BIND_MW) bind_posted(*wr.bind_mw.mw, wr.bind_mw.rkey);
 }

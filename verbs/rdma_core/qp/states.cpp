@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states through which programs that were written for InfiniBand take a queue pair. On the wire
-// a queue pair is either connected or not. So the functions here only store INIT, RTR and RTS. The
-// CM makes the connection, or BringUp does if the program names a peer in the step to RTR.
+// ibv_modify_qp() and ibv_query_qp() for queue pairs of types RC and UC. A program that was written
+// for InfiniBand moves its queue pair through INIT, RTR and RTS. In iWARP a queue pair is only
+// connected or not, so the functions in this file just store these states. The CM makes the
+// connection, unless the program names a peer in the step to RTR. In that case BringUp makes it.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -29,8 +30,8 @@ void set_state(RcQp& qp, ibv_qp_state state) {
   if (state != IBV_QPS_ERR) qp.last_wqe_told = false;
 }
 
-/// Sets the state like set_state(), and ibv_qp::state too. Call only in a thread of the program,
-/// because the program may read that field at any time.
+/// Sets both Qp::state and ibv_qp::state. Call only in a thread of the program, because the program
+/// may read ibv_qp::state at any time without a lock.
 void set_shown_state(RcQp& qp, ibv_qp_state state) {
   set_state(qp, state);
   qp.abi.qp_base.state = state;
@@ -50,9 +51,10 @@ bool is_drain(const ibv_qp_attr& attr, int mask) {
   return (mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_SQD;
 }
 
-/// Returns the state that the program set last. Returns ERR as soon as the core's connection has
-/// ended, because the program may know that from a completion before the dispatcher stores ERR.
-/// Call with the queue pair's mutex locked.
+/// Returns the stored state, with two exceptions. Returns ERR as soon as the core's connection has
+/// ended, because a completion may tell the program of the end before the dispatcher stores ERR.
+/// For an RNIC, returns SQD while the core closes a connection of the CM. Call with the queue
+/// pair's mutex locked.
 ibv_qp_state state_of(const RcQp& qp) {
   const ibv_qp_state stored = qp.state.load();
   if (stored == IBV_QPS_ERR) return stored;
@@ -75,15 +77,15 @@ ibv_qp_state state_of(const RcQp& qp) {
   return closes && qp.context.persona == Persona::kIwarp ? IBV_QPS_SQD : stored;
 }
 
-/// Returns the state that ibv_query_qp() reports. The queue pair of an RNIC reports INIT instead of
-/// RESET, because a new queue pair accepts receives at once.
+/// Returns the state that ibv_query_qp() reports. For the queue pair of an RNIC, this is INIT
+/// instead of RESET, because a new queue pair of an RNIC accepts receives at once.
 ibv_qp_state reported(const RcQp& qp, ibv_qp_state state) {
   const bool is_rnic = qp.context.persona == Persona::kIwarp;
   return is_rnic && state == IBV_QPS_RESET ? IBV_QPS_INIT : state;
 }
 
-/// Returns whether `attr` names a peer to which BringUp connects the queue pair. Returns false if
-/// it names the peer of a connection of the CM (kQpOfTheCm).
+/// Returns whether `attr` names a peer to which BringUp must connect the queue pair. Returns false
+/// if the number of the peer's queue pair is kQpOfTheCm, because the CM then makes the connection.
 bool names_peer(const RcQp& qp, const ibv_qp_attr& attr, int mask) {
   const bool is_of_cm = qp.context.persona == Persona::kRoce && attr.dest_qp_num == kQpOfTheCm;
   return (mask & (IBV_QP_AV | IBV_QP_DEST_QPN)) != 0 && !is_of_cm;
@@ -97,7 +99,7 @@ QpRules rules_of(const RcQp& qp, const ibv_qp_attr& attr, int mask) {
                                                                    : QpRules::kRnic;
 }
 
-/// Returns the state before `state` on the way from RESET to RTS.
+/// Returns the state that precedes `state` in the sequence RESET, INIT, RTR, RTS.
 ibv_qp_state before(ibv_qp_state state) {
   switch (state) {
     case IBV_QPS_INIT:
@@ -120,8 +122,8 @@ int check_step(RcQp& qp, const ibv_qp_attr& attr, int mask) {
     return is_there && is_step(from, to, rules, mask);
   };
   if (allows(state_of(qp))) return 0;
-  // The CM may have connected the queue pair, and thus moved it to RTS, before the program itself
-  // takes the steps to RTS.
+  // If the CM has already connected the queue pair, and so moved it to RTS, the program may still
+  // call ibv_modify_qp() for the steps to INIT, RTR and RTS.
   const bool by_cm = qp.link == LinkState::kByCm && (mask & IBV_QP_STATE) != 0;
   return by_cm && allows(before(attr.qp_state)) ? 0 : EINVAL;
 }
@@ -155,8 +157,8 @@ void remember(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   qp.sender().set_peer_timeouts(agreed);
 }
 
-// Removes the limits on the peer's access, so that each region's own rights apply, and the limits
-// on Reads and on waiting.
+// Removes the limits that the program has set for the peer's access, for outstanding Reads, and for
+// waiting. The peer's access then depends only on the rights of each region.
 void forget_limits(RcQp& qp) {
   qp.inbound = verbs::QpInit().inbound;
   qp.core->set_inbound(qp.inbound);
@@ -181,8 +183,8 @@ void give_up(RcQp& qp) {
   qp.link_step(LinkEvent::kOver);
 }
 
-// Aborts the connection, and returns when no thread drives it any more. Requests that are posted
-// afterwards are not sent.
+// Aborts the connection, and returns after the last thread has stopped driving it. Requests that
+// are posted later are not sent.
 void abort(RcQp& qp) {
   for (verbs::QueuePair* const end : qp.ends()) {
     (void)end->abort();
@@ -195,8 +197,8 @@ int reset(RcQp& qp) {
   abort(qp);
   give_up(qp);
   qp.to_itself.reset();
-  // Waits until the dispatcher has reported the end of this connection. Otherwise that event could
-  // be mistaken for the end of the next connection.
+  // Waits until the dispatcher has reported the end of this connection. Otherwise the dispatcher
+  // could later take that report for the end of the next connection.
   {
     std::unique_lock lock(qp.mutex);
     if (!qp.unlinked.wait_until(lock, until, [&] { return !qp.is_connected(); })) return EBUSY;
@@ -204,7 +206,7 @@ int reset(RcQp& qp) {
   qp.bring_up.end_wait(qp.core->num());
   Core& core = qp.context.core;
   core.await_dispatcher();
-  if (qp.core->reset()) return EBUSY;  // abort() has ended the connection, if there was one.
+  if (qp.core->reset()) return EBUSY;  // abort() has ended any connection.
   for (const auto& service : core.services()) service->qp_reset(qp.num());
   if (Hooks* const hooks = qp.context.hooks) hooks->reset(qp);
   const std::lock_guard lock(qp.mutex);
@@ -216,8 +218,9 @@ int reset(RcQp& qp) {
   return 0;
 }
 
-// Sets the maximum number of outstanding Reads for the current connection, or for the next one.
-// Ignores the error that set_ord() returns if the peer has agreed to fewer.
+// Sets the maximum number of outstanding Reads for the current connection, or else for the next
+// one. If the peer has agreed to fewer Reads, set_ord() fails, and this function ignores that
+// error.
 void limit_reads(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) (void)qp.sender().set_ord(attr.max_rd_atomic);
 }
@@ -257,14 +260,14 @@ int RcQp::to_error() {
     const std::lock_guard lock(mutex);
     set_state(*this, IBV_QPS_ERR);
   }
-  // Completions must not wait for the events of the connection any more, because a program that
-  // moves its queue pair to ERR may not read them.
+  // Announces also the completions that are held back until the program reads an event of the
+  // connection. A program that moves its queue pair to ERR may never read that event.
   core->announce(verbs::Announce::kAll);
   bring_up.end_wait(core->num());
   abort(*this);
   if (!rdma_core::is_connected(*this)) give_up(*this);
-  // If the queue pair is connected, qp_disconnected() or qp_announce() calls tell_last_wqe() when
-  // the connection ends.
+  // Calls tell_last_wqe() unless the queue pair is still connected. If it is, qp_disconnected() or
+  // qp_announce() calls tell_last_wqe() when the connection has ended.
   if (!rdma_core::is_connected(*this)) tell_last_wqe(*this);
   return 0;
 }
@@ -272,8 +275,8 @@ int RcQp::to_error() {
 int RcQp::modify(const ibv_qp_attr& attr, int mask) {
   if (const int code = check(attr, mask)) return code;
   if (const int code = check_step(*this, attr, mask)) return code;
-  // Sets the peer's rights before the state, because a peer may connect as soon as the state is
-  // RTR.
+  // Sets the peer's access rights before the state, because the peer may connect as soon as the
+  // state is RTR.
   const bool access = (mask & IBV_QP_ACCESS_FLAGS) != 0;
   if (access) core->set_inbound(remote_access(attr.qp_access_flags));
   if ((mask & IBV_QP_STATE) == 0) {
@@ -311,7 +314,8 @@ bool close_connection(RcQp& qp, bool flush) {
   if (flush) {
     abort(qp);
   } else if (is_rnic) {
-    // An error means that the connection is closing already. Its event is queued or will be.
+    // disconnect() fails only if the connection is already closing. The event of its end is then
+    // queued already, or will be.
     (void)qp.core->disconnect();
   } else {
     return qp.core->depart();
@@ -325,26 +329,27 @@ void qp_connected(RcQp& qp) {
     qp.link_step(LinkEvent::kEstablished);
     qp.end_told = false;
     if (qp.state.load() != IBV_QPS_ERR) {
-      // Without the CM only the program changes the state.
+      // If the CM did not make the connection, only the program moves the queue pair to RTS.
       if (qp.link == LinkState::kByCm) set_state(qp, IBV_QPS_RTS);
       return;
     }
   }
-  abort(qp);  // The program has moved the queue pair to ERR while it connected.
+  abort(qp);  // The program moved the queue pair to ERR while the connection was being set up.
 }
 
 void show_connected(RcQp& qp) {
   const std::lock_guard lock(qp.mutex);
   const auto state = qp.state.load();
   ibv_qp_state& shown = qp.abi.qp_base.state;
-  // When the program reads the event, the connection may be over already (ERR), or the program may
-  // have moved the queue pair to ERR or RESET. After RESET it must not see RTS.
+  // By the time the program reads the event, the connection may already be over (ERR), or the
+  // program may have moved the queue pair to ERR or RESET itself. After a move to RESET, the
+  // program must not see RTS.
   const bool was_connected = state == IBV_QPS_RTS || state == IBV_QPS_ERR;
   if (was_connected && shown != IBV_QPS_ERR) shown = IBV_QPS_RTS;
 }
 
-// Does not change ibv_qp::state. As with adapters, only calls of the program change that field: UCX
-// posts only while it is RTS.
+// Does not change ibv_qp::state. As with hardware adapters, only calls of the program change that
+// field. UCX depends on this: it posts only while ibv_qp::state is RTS.
 void qp_disconnected(RcQp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
@@ -365,9 +370,9 @@ void qp_retry_exceeded(RcQp& qp) {
   qp.core->announce_unanswered();
 }
 
-// No completion stays unannounced if to_error() runs at the same time: it stores ERR before it
-// announces all completions. So if qp_announce() reads a state other than ERR, to_error() announces
-// them afterwards.
+// If to_error() runs at the same time, all completions are announced in any case. to_error() first
+// stores ERR and then announces them. So if qp_announce() reads a state other than ERR, to_error()
+// has not announced them yet and will do so.
 void qp_announce(RcQp& qp, verbs::Announce which) {
   qp.core->announce(which);
   if (qp.state.load() != IBV_QPS_ERR) return;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// This file has the state transitions ("steps") of the InfiniBand specification (volume 1, section
-// 11.2.5.2), as the kernel checks them in ib_modify_qp_is_ok(). Programs cannot request SQD.
+// The state transitions ("steps") of a queue pair from the InfiniBand specification (volume 1,
+// section 11.2.5.2). For each step a table has the attributes that the kernel requires and allows
+// in ib_modify_qp_is_ok(). The table has no step to SQD, because programs cannot request that
+// state.
 #include "qp/steps.hpp"
 
 #include <algorithm>
@@ -14,9 +16,10 @@ namespace {
 
 struct Attributes {
   int required = 0;
-  int allowed = 0;  ///< in addition to `required` and IBV_QP_STATE
+  int allowed = 0;  ///< allowed in addition to `required` and IBV_QP_STATE
 };
-using Column = std::optional<Attributes>;  ///< nullopt: this type of queue pair has no such step
+/// nullopt if this type of queue pair may not take the step
+using Column = std::optional<Attributes>;
 
 struct Step {
   ibv_qp_state from;
@@ -42,8 +45,8 @@ constexpr Attributes kInit{kPortAndKey | IBV_QP_ACCESS_FLAGS, 0};
 constexpr Attributes kInitAgain{0, kPortAndKey | IBV_QP_ACCESS_FLAGS};
 constexpr int kReceivesToo = IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX;
 
-/// Returns a step that allows no attribute except the state. For the queue pair of an RNIC it
-/// allows all attributes.
+/// Returns a step in which the program may set no attribute other than the state. With the queue
+/// pair of an RNIC, the program may set any attribute.
 constexpr Step plain(ibv_qp_state from, ibv_qp_state to) {
   return {from, to, kNothing, kNothing, kNothing, kAnything};
 }
@@ -52,7 +55,8 @@ constexpr std::array kSteps{
     plain(IBV_QPS_RESET, IBV_QPS_RESET),
     Step{IBV_QPS_RESET, IBV_QPS_INIT, kInit, kInit, Attributes{kPortAndKey | IBV_QP_QKEY, 0},
          Attributes{IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, kAny}},
-    // The new queue pair of an RNIC behaves as if it were in INIT, so it may go to ERR at once.
+    // A new queue pair of an RNIC is in RESET but behaves as in INIT, so this step to ERR is
+    // allowed.
     Step{IBV_QPS_RESET, IBV_QPS_ERR, {}, {}, {}, kAnything},
     plain(IBV_QPS_INIT, IBV_QPS_RESET),
     plain(IBV_QPS_INIT, IBV_QPS_ERR),

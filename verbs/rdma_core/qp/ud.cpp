@@ -44,15 +44,16 @@ std::error_code put_in_state(UdQp& qp, DatagramState in_core, ibv_qp_state state
 int change_datagram_state(UdQp& qp, const ibv_qp_attr& attr) {
   const auto row = std::ranges::find(kStates, attr.qp_state, &DatagramStep::to);
   if (row == kStates.end() || put_in_state(qp, row->state, attr.qp_state)) return EINVAL;
-  qp.abi.qp_base.state =
-      attr.qp_state;  // The program may read the field at any time, but this is its own thread.
+  // The program may read ibv_qp::state at any time without a lock. Only its own threads change that
+  // field, and this function runs in one of them.
+  qp.abi.qp_base.state = attr.qp_state;
   if (attr.qp_state == IBV_QPS_RESET) qp.attributes = {};
   return 0;
 }
 
-// Reports to the hooks that the queue pair was reset, or recovered from a failed send. Call without
-// the queue pair's mutex: another thread may wait for that mutex while it holds a lock of the
-// hooks.
+// Reports to the hooks that the program has reset the queue pair, or has moved it from SQE back to
+// RTS. Call without the queue pair's mutex locked, because another thread may hold a lock of the
+// hooks while it waits for that mutex.
 void tell_begun_anew(UdQp& qp, ibv_qp_state from, ibv_qp_state to) {
   Hooks* const hooks = qp.context.hooks;
   if (hooks == nullptr) return;
@@ -67,9 +68,8 @@ int change(UdQp& qp, const ibv_qp_attr& attr, int mask) {
   const bool is_there = (mask & IBV_QP_CUR_STATE) == 0 || attr.cur_qp_state == from;
   if (!is_there || !is_step(from, to, QpRules::kUd, mask)) return EINVAL;
   const bool has_key = (mask & IBV_QP_QKEY) != 0;
-  if (has_key)
-    // Sets the Q_Key before the step to RTR, after which datagrams can arrive.
-    qp.core->set_q_key(attr.qkey);
+  // Sets the Q_Key before the state, because datagrams can arrive as soon as the state is RTR.
+  if (has_key) qp.core->set_q_key(attr.qkey);
   if ((mask & IBV_QP_STATE) != 0) {
     if (const int code = change_datagram_state(qp, attr)) return code;
   }
@@ -117,8 +117,8 @@ int UdQp::modify(const ibv_qp_attr& attr, int mask) {
 
 int UdQp::to_error() {
   const std::lock_guard lock(mutex);
-  (void)put_in_state(*this, DatagramState::kError,
-                     IBV_QPS_ERR);  // allowed in every state, so there is no error
+  // Ignores the result, because the core allows this step in every state.
+  (void)put_in_state(*this, DatagramState::kError, IBV_QPS_ERR);
   return 0;
 }
 

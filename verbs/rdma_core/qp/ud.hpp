@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs of type UD, which exist as RoCE only.
+// Queue pairs of type UD, which exist only with IWARP_AS=roce.
 #pragma once
 
 #include "iwarp/net/datagram_qp.hpp"
@@ -27,12 +27,14 @@ struct UdQp final : Qp {
   void abandon() noexcept override;
 };
 
-/// Fills those fields of `out` that begin_request() has not filled. Returns 0 or an errno.
+/// Fills those fields of `out` that begin_request() does not fill: the destination and the
+/// immediate data. Returns 0 or an errno.
 int make_request(verbs::DatagramWr& out, const ibv_send_wr& wr);
-/// Posts requests that were built call by call: all of them, or none. Returns 0 or an errno.
+/// Posts requests that the program built with the builders of ibv_qp_ex: all of them, or none.
+/// Returns 0 or an errno.
 int post_built(UdQp& qp, std::span<const verbs::DatagramWr> wrs);
 
-/// Returns the maximum payload of a datagram in octets.
+/// Returns the maximum length of a datagram's payload, in octets.
 std::size_t max_datagram();
 
 }  // namespace iwarp::rdma_core
