@@ -35,7 +35,7 @@ struct CmId;
 
 /// An event that was made for the program and that the program has not acknowledged yet.
 struct CmEventRecord {
-  rdma_cm_event abi{};  ///< must be the first member, see of()
+  rdma_cm_event abi{};  ///< must be the first member, as the cast in of() requires
   /// The id that cannot be destroyed before the event is acknowledged. For a request it is the
   /// listening id.
   CmId* owner;
@@ -56,7 +56,7 @@ struct CmEventRecord {
 };
 
 struct EventChannel {
-  rdma_event_channel abi{};  ///< must be the first member, see of()
+  rdma_event_channel abi{};  ///< must be the first member, as the cast in of() requires
   EventQueue<CmEventRecord*> events;
 
   EventChannel() { abi.fd = events.fd(); }
@@ -80,7 +80,7 @@ struct CmId {
   /// Returns whether the id has a channel of its own, so that its calls wait for their events.
   bool synchronous() const { return own_channel != nullptr; }
 
-  rdma_cm_id abi{};        ///< must be the first member, see of()
+  rdma_cm_id abi{};        ///< must be the first member, as the cast in of() requires
   ibv_sa_path_rec path{};  ///< set only as RoCE
   Core* core = nullptr;    ///< null while the id uses no device
   std::unique_ptr<EventChannel> own_channel;

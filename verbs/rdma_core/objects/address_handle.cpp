@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address handles. An RNIC supports no address handles. As RoCE, attributes are checked as in the
-// kernel, and each handle contains the addresses of both ends of a datagram.
+// Address handles. They exist only with IWARP_AS=roce; an RNIC refuses to create one. The
+// attributes are checked as in the kernel. Each handle contains the addresses of both ends of a
+// datagram.
 #include "objects/address_handle.hpp"
 
 #include <arpa/inet.h>
@@ -39,7 +40,7 @@ int refuse_on_rnic(const char* what) {
 }
 
 /// Returns the path to the peer that `attr` names. Throws std::system_error with EINVAL if `attr`
-/// has no global route, because RoCE has no LIDs.
+/// has no global route: RoCE has no LIDs, so a peer can only be named by its GID.
 verbs::DatagramPath path_of(const ibv_ah_attr& attr) {
   if (attr.port_num != kAhPort || attr.is_global == 0) fail(EINVAL);
   const auto route = route_of(attr, look_at_port(), OutOfBandPeers::kOn);
@@ -66,8 +67,8 @@ std::uint16_t checksum(const std::uint8_t* header) {
   return static_cast<std::uint16_t>(~sum);
 }
 
-/// Returns the addresses in a GRH. If the last 20 octets of the GRH are an IPv4 header, which its
-/// checksum proves, returns the addresses in that header.
+/// Returns the addresses and the traffic class of a datagram from its GRH. If the last 20 octets of
+/// the GRH are an IPv4 header with a valid checksum, takes them from that header.
 Ends ends_of(const ibv_grh& grh) {
   std::uint8_t octets[sizeof grh];
   std::memcpy(octets, &grh, sizeof octets);
@@ -91,7 +92,8 @@ int attr_of(std::uint8_t port, const ibv_wc& wc, const ibv_grh* grh, ibv_ah_attr
   const Port own = look_at_port();
   const auto found =
       std::ranges::find_if(own.gids, [&](const ibv_gid& gid) { return same_ip(gid, ends.own); });
-  // The destination is no address of this host, for example a multicast group.
+  // Fails if the destination of the datagram is not an address of this host, for example if it is a
+  // multicast group.
   if (found == own.gids.end()) return EINVAL;
   out = {};
   out.is_global = 1;

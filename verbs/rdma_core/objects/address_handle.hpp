@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address handles: the path to a peer, resolved when the handle is created.
+// Address handles. A handle contains the path to a peer, which is resolved when the handle is
+// created.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -9,7 +10,7 @@
 namespace iwarp::rdma_core {
 
 struct Ah {
-  ibv_ah abi{};  ///< must be the first member, see of()
+  ibv_ah abi{};  ///< must be the first member, as the cast in of() requires
   verbs::DatagramPath path;
 
   static Ah& of(ibv_ah* ah) { return *reinterpret_cast<Ah*>(ah); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion channels. The descriptor belongs to the core. The core may make it readable when one
-// of its sockets is, so that the sockets themselves wake a thread that waits on the descriptor.
-// Blocking, O_NONBLOCK and signals work as with the kernel's channels.
+// Completion channels. The file descriptor of a channel belongs to the core. The core may make the
+// descriptor readable as soon as a TCP socket of a queue pair is readable, so that incoming data
+// wakes the thread that waits on the channel directly. Blocking, O_NONBLOCK and signals have the
+// same effect as with the kernel's channels.
 #include <fcntl.h>
 #include <signal.h>
 
@@ -22,7 +23,8 @@ bool is_blocking(int fd) {
   return flags < 0 || (flags & O_NONBLOCK) == 0;
 }
 
-// Returns the queue of the next event, or an errno.
+// Waits for the next event of the channel, unless its descriptor is set to O_NONBLOCK. Returns the
+// completion queue of the event, or an errno.
 std::expected<verbs::CompletionQueue*, int> next(CompChannel& channel) {
   if (!is_blocking(channel.abi.fd)) {
     if (const auto cq = channel.events.poll()) return *cq;
@@ -82,7 +84,8 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) 
   while (found == nullptr) {
     const auto core = next(self);
     if (!core) return minus_one(core.error());
-    // Ignores the event if its completion queue is being destroyed.
+    // Does not call the function below, and so waits for another event, if the completion queue is
+    // being destroyed.
     self.context.core.with_object(*core, [&](void* object) {
       found = static_cast<Cq*>(object);
       found->comp_events.fetch_add(1);

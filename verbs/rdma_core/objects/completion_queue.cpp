@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion queues. When a program polls, the core also drives the sockets of the queue pairs. To
-// keep polls fast, the code here takes no lock of its own and allocates nothing.
+// Completion queues. When a program polls an empty queue, the core also sends and receives on the
+// sockets of the queue pairs. To keep polls fast, the functions in this file take no lock of their
+// own and allocate no memory when the program polls.
 #include "objects/completion_queue.hpp"
 
 #include <sched.h>
@@ -39,8 +40,9 @@ int poll_batches(Cq& cq, int count, ibv_wc* wc) {
   return done;
 }
 
-// Removes the events of the queue that the program has not read, and waits until the program has
-// acknowledged those that it has read. Returns false if the wait timed out.
+// Removes the asynchronous events of the queue that the program has not read yet, and waits until
+// the program has acknowledged all events that it has read. Returns false if the wait timed out. A
+// thread of the program may then still acknowledge an event.
 bool settle_events(Cq& cq) {
   const auto untold = cq.context.async.remove([&cq](const ibv_async_event& event) {
     return event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == cq.handle();
@@ -51,9 +53,10 @@ bool settle_events(Cq& cq) {
          wait_for_acks(abi.mutex, abi.cond, abi.async_events_completed, async_events);
 }
 
-// Returns the capacity for a queue of `cqe` entries. As in rdma-core's providers it is the next
-// power of two, so that a program with slightly more completions than it requested does not
-// overflow the queue. Throws std::system_error with EINVAL if `cqe` is out of range.
+// Returns the capacity for a queue of which the program has requested `cqe` entries: the smallest
+// power of two that is at least `cqe`, as in rdma-core's providers. A program that causes slightly
+// more completions than it has requested entries then does not overflow the queue. Throws
+// std::system_error with EINVAL if `cqe` is out of range.
 std::uint32_t capacity_for(std::uint32_t cqe) {
   if (cqe == 0 || cqe > kMaxCqe) throw std::system_error(EINVAL, std::generic_category());
   return std::bit_ceil(cqe);
@@ -87,8 +90,8 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   return cq.release();
 }
 
-// Each thread has its own policy, instead of each queue, because a thread may poll several queues
-// in turn.
+// The YieldPolicy belongs to the thread and not to the queue, because a thread may poll several
+// queues in turn.
 void yield_after_poll(bool found) {
   thread_local YieldPolicy mine;
   if (!mine.polled(found)) return;
@@ -162,7 +165,8 @@ int ibv_destroy_cq(ibv_cq* cq) {
       settled = settle_events(self);
       self.core.reset();
     } else {
-      (void)self.core.release();  // The core's queue belongs to the parent process.
+      // Does not destroy the core's queue, which belongs to the parent process.
+      (void)self.core.release();
     }
     if (self.abi.channel != nullptr) release(*self.abi.channel);
     if (settled) delete &self;

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that are shared by the completion queues of ibv_create_cq() and of ibv_create_cq_ex().
+// Functions that ibv_create_cq() and ibv_create_cq_ex(), and the two kinds of completion queue that
+// they create, have in common.
 #pragma once
 
 #include "objects/objects.hpp"
 
 namespace iwarp::rdma_core {
 
-/// Creates a completion queue of at least `cqe` entries. Throws std::system_error if it cannot.
+/// Creates a completion queue of at least `cqe` entries. Throws std::system_error if that fails.
 Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
               std::uint32_t comp_vector);
-/// Call after each poll. Yields the processor if the thread's polls keep finding nothing, see
-/// yield_policy.hpp.
+/// Call after each poll of a completion queue. If the recent polls of this thread have found no
+/// completion, yields the processor as yield_policy.hpp describes.
 void yield_after_poll(bool found);
-/// Call after a poll if Cq::is_watched. Notifies the service that waits for the poll.
+/// Call after a poll if Cq::is_watched is set. Clears is_watched, and notifies the dispatcher
+/// thread that waits for this poll.
 void tell_watcher(Cq& cq);
 
 }  // namespace iwarp::rdma_core

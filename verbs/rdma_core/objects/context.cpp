@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts: opening and closing the device.
+// Contexts, which ibv_open_device() creates and ibv_close_device() destroys.
 #include <cerrno>
 
 #include "device/device.hpp"
@@ -33,8 +33,8 @@ Context::~Context() {
 }
 
 ibv_context* default_context() {
-  // Each process has one default context. The child of a fork opens its own, because it cannot use
-  // that of its parent.
+  // Each process has one default context. The child of a fork opens its own context, because it
+  // cannot use the context of its parent.
   static std::mutex mutex;
   static Context* context = nullptr;
   Core& core = Core::get();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extended completion queues: the program reads one completion at a time, field by field through
-// calls. Only the fields of IBV_WC_STANDARD_FLAGS are supported, without time stamps, VLANs and
-// tags.
+// Extended completion queues. The program polls one completion at a time, and reads each field of
+// it with a function such as ibv_wc_read_byte_len(). Only the fields of IBV_WC_STANDARD_FLAGS are
+// supported. Time stamps, VLANs and tags are not supported.
 #include "objects/calls.hpp"
 #include "objects/completion_queue.hpp"
 #include "objects/work_completion.hpp"
@@ -60,8 +60,8 @@ int next_poll(ibv_cq_ex* handle) {
   return 0;
 }
 
-// Locks out other threads until ibv_end_poll(), because the queue has room for only one completion
-// that is being read.
+// Locks out other threads until ibv_end_poll(), because the object has room for only one completion
+// (Cq::wc) from which the program reads fields.
 int start_poll(ibv_cq_ex* handle, ibv_poll_cq_attr* attr) {
   if (attr != nullptr && attr->comp_mask != 0) return EINVAL;
   Cq& cq = Cq::of(handle);

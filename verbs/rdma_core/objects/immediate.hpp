@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// In InfiniBand, immediate data is 4 octets that belong to a Send or a Write. In RFC 7306 it is 8
-// octets, which are a separate message. The first 4 of these octets are the program's. The other 4
-// say to which request they belong: to a Send, or to a Write and with which length. In a Send with
-// payload and immediate data, which the core implements, they are 0. Other implementations may send
-// any 8 octets.
+// Encodes the 4 octets of immediate data that a program passes with a Send or a Write. RFC 7306
+// transports immediate data as a separate message of 8 octets. The first 4 of the 8 octets are
+// those of the program. The last 4 octets name the request to which they belong: kImmediateWithSend
+// for a Send without payload, or the length of the Write. In a Send with both payload and immediate
+// data, which only the core implements, the last 4 octets are 0. Other implementations of RFC 7306
+// may send any 8 octets.
 #pragma once
 
 #include <endian.h>
@@ -14,15 +15,16 @@
 namespace iwarp::rdma_core {
 
 struct Immediate {
-  std::uint32_t imm_data = 0;  ///< in network order, as programs see it
-  bool with_send = false;      ///< whether the data belongs to a Send; otherwise it follows a Write
-  std::uint32_t length = 0;    ///< length of the Write; at most 2^31
+  std::uint32_t imm_data = 0;  ///< the program's immediate data, in network byte order
+  /// True if the immediate data belongs to a Send, and false if it belongs to a Write.
+  bool with_send = false;
+  std::uint32_t length = 0;  ///< length of the Write in octets; at most 2^31
 };
 
 inline constexpr std::uint32_t kImmediateWithSend = 1U << 31;
 
-/// The length of the longest Write has the same value as kImmediateWithSend, so
-/// kImmediateOfLongestWrite stands for it on the wire.
+/// The length of the longest Write has the same value as kImmediateWithSend. On the wire,
+/// kImmediateOfLongestWrite therefore replaces that length.
 inline constexpr std::uint32_t kLongestWrite = 1U << 31;
 inline constexpr std::uint32_t kImmediateOfLongestWrite = kImmediateWithSend | 1;
 
@@ -44,8 +46,8 @@ inline Immediate decode_immediate(std::uint64_t octets) {
   return {.imm_data = imm_data, .with_send = with_send, .length = with_send ? 0 : kind};
 }
 
-/// Returns the length of the Write that the program sees in the completion. It is the length in the
-/// immediate data, but not more than the number of octets that the peer has `written`.
+/// Returns the length of the Write for ibv_wc::byte_len. This is the length that the immediate data
+/// contains, but at most `written`, the number of octets that the peer has written.
 inline std::uint32_t length_of_write(std::uint64_t immediate, std::uint32_t written) {
   return std::min(decode_immediate(immediate).length, written);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protection domains, memory regions and windows. A region has one STag, which is both its lkey and
-// its rkey; its access flags determine what the peer may do with it.
+// Protection domains, memory regions and memory windows. A region has one STag, which is both its
+// lkey and its rkey. The access flags of the region determine what a peer may do with it.
 #include <array>
 #include <cerrno>
 
@@ -33,7 +33,7 @@ constexpr std::array kRights{Right{IBV_ACCESS_LOCAL_WRITE, Access::kLocalWrite},
 
 /// Returns 0 if a region may have these access flags, otherwise an errno.
 int check_access(unsigned flags) {
-  // The verbs interface lets a device ignore these optional flags.
+  // Removes the optional flags, which the verbs interface permits a device to ignore.
   flags &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
   if ((flags & IBV_ACCESS_ON_DEMAND) != 0) {
     return refused("IBV_ACCESS_ON_DEMAND", "there is no hardware that would fault; leave it out");
@@ -44,8 +44,8 @@ int check_access(unsigned flags) {
 }
 
 Access to_access(unsigned flags) {
-  // Never grants the right to invalidate. A peer may invalidate only windows, which belong to one
-  // stream, and not regions. [RDMAP-113]
+  // Never grants the peer the right to invalidate the region. A peer may invalidate only a window,
+  // because a window belongs to one stream and a region does not. [RDMAP-113]
   auto out = Access::kNone;
   for (const Right& right : kRights) {
     if ((flags & right.flag) != 0) out = out | right.access;
@@ -59,8 +59,8 @@ void check_alive(const Context& context) {
   if (!context.alive()) fail(EIO);
 }
 
-/// Returns the errno for a region that the core has refused: EFAULT, as in the kernel, if the range
-/// is valid but not mapped or not writable.
+/// Returns the errno for a region that the core has refused with `error`. As in the kernel, the
+/// errno is EFAULT if the address range is valid but is not mapped or not writable.
 int why_not_registered(const std::error_code& error, const void* address, std::size_t length,
                        std::uint64_t iova) {
   const auto wraps = [length](std::uint64_t from) { return from + length - 1 < from; };
@@ -104,7 +104,8 @@ ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::
   });
 }
 
-/// Changes the rights or the domain of a region. Its address and its key stay the same.
+/// Changes the access rights or the protection domain of a region. The address and the STag of the
+/// region stay the same.
 void change_region(Mr& mr, Pd& pd, unsigned access) {
   check_alive(pd.context);
   if (Hooks* const hooks = pd.context.hooks) hooks->registering();
@@ -112,17 +113,17 @@ void change_region(Mr& mr, Pd& pd, unsigned access) {
   if (error) fail(why_not_registered(error, mr.abi.addr, mr.abi.length, mr.iova));
 }
 
-/// Call before a region is deregistered or changed. Waits until each queue pair with posted
-/// requests has connected or failed, at the latest one second after its step to RTS. An adapter
-/// would have read the memory of these requests by now, but here they may still wait for the
-/// connection.
+/// Call before a region is deregistered or changed. Waits for queue pairs that have posted requests
+/// but are still connecting: until each of them has connected or failed, but at most until one
+/// second after its step to RTS. An adapter would already have read the memory of these requests.
+/// In this library the requests have not been sent yet, and still need that memory.
 void await_posted(const Context& context) {
   for (const auto& service : context.core.services()) service->await_posted();
 }
 
-/// Moves the region to other memory, possibly with another domain and other rights. Registers the
-/// new memory before it ends the old registration, so that the latter stays valid if the former
-/// fails.
+/// Moves the region to other memory, possibly with another protection domain and other access
+/// rights. Registers the new memory before it deregisters the old memory. If the new registration
+/// fails, the old one stays valid.
 int move_region(Mr& mr, Pd& pd, void* address, std::size_t length, std::uint64_t iova,
                 unsigned access) {
   auto memory = register_region(pd, address, length, iova, access);
@@ -132,7 +133,8 @@ int move_region(Mr& mr, Pd& pd, void* address, std::size_t length, std::uint64_t
   return 0;
 }
 
-/// Returns the address at which the region begins in the requests of peers and of the program.
+/// Returns the address that requests use for the first byte of the region: 0 with
+/// IBV_ACCESS_ZERO_BASED, and otherwise `address`.
 std::uint64_t default_iova(const void* address, unsigned access) {
   return (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : reinterpret_cast<std::uintptr_t>(address);
 }
@@ -253,7 +255,8 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const auto bits = static_cast<unsigned>(access);
   const std::uint64_t iova = moves ? default_iova(at, bits) : mr.iova;
   const int code = guarded([&] {
-    if (flags == 0) return EINVAL;  // as in the kernel; libibverbs itself does not check the flags
+    // The kernel refuses 0 as well. libibverbs itself does not check this.
+    if (flags == 0) return EINVAL;
     if (const int bad = check_access(bits)) return bad;
     await_posted(pd.context);
     if (moves) return move_region(mr, pd, at, octets, iova, bits);

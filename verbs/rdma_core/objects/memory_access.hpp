@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the access flags of memory windows and queue pairs to the rights of the peer.
+// Converts the IBV_ACCESS_* flags of memory windows and queue pairs to the peer's access rights.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -10,7 +10,7 @@
 
 namespace iwarp::rdma_core {
 
-/// Returns the peer's rights for the flags of remote access. Ignores all other flags.
+/// Returns the peer's access rights for the IBV_ACCESS_REMOTE_* flags. Ignores all other flags.
 inline verbs::Access remote_access(unsigned flags) {
   using verbs::Access;
   auto out = Access::kNone;
@@ -20,9 +20,11 @@ inline verbs::Access remote_access(unsigned flags) {
   return out;
 }
 
-/// Returns the peer's rights to a window, or nullopt if `flags` has one that a window cannot grant.
+/// Returns the peer's access rights to a window, or nullopt if `flags` contains a flag that is not
+/// allowed for a window.
 inline std::optional<verbs::Access> window_access(unsigned flags) {
-  // Some programs pass the region's flags, so IBV_ACCESS_LOCAL_WRITE is accepted and ignored.
+  // Accepts and ignores IBV_ACCESS_LOCAL_WRITE, because some programs pass the flags of the region
+  // here.
   constexpr unsigned kKnown = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                               IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
                               IBV_ACCESS_ZERO_BASED;

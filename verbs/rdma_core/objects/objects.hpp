@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects behind the handles of the C interface, except queue pairs. Each object begins with
-// the C struct to which programs hold a pointer, and of() converts such a pointer to the object. As
-// with rdma-core and the kernel, an object with `users` other than 0 cannot be destroyed (EBUSY).
+// The objects behind the pointers of the C interface, except queue pairs. Each object begins with
+// the C struct to which the program has a pointer, and of() converts such a pointer to the object.
+// As with rdma-core and the kernel, an object cannot be destroyed (EBUSY) while its member `users`
+// is not 0.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -26,8 +27,8 @@
 namespace iwarp::rdma_core {
 
 /// An open device. All contexts of a process share one Core, so an object of one context may be
-/// used with objects of another. Objects use the Core, the RNIC, the hooks and the persona through
-/// their context.
+/// used with objects of another context. An object reaches the Core, the RNIC, the hooks and the
+/// persona through its context.
 struct Context {
   explicit Context(Core& core_of_process);
   ~Context();
@@ -42,19 +43,20 @@ struct Context {
   /// if the context was opened by the parent.
   bool alive() const { return core.alive(); }
 
-  verbs_context abi{};  ///< must be the first member, see of()
+  verbs_context abi{};  ///< must be the first member, as the cast in of() requires
   Core& core;
-  net::Rnic& rnic;        ///< RNIC of the Core
-  Hooks* const hooks;     ///< hooks of the Core; null if no hooks observe or intercept calls
+  net::Rnic& rnic;     ///< the RNIC of the Core
+  Hooks* const hooks;  ///< the hooks of the Core; null if careful mode and fault injection are off
   const Persona persona;  ///< whether the program sees an RNIC or a RoCE adapter
   EventQueue<ibv_async_event> async;
-  std::atomic<int> users{0};  ///< number of domains, channels and completion queues
-  Visits visits;              ///< threads that wait for events of the context
+  /// Number of protection domains, completion channels and completion queues of the context.
+  std::atomic<int> users{0};
+  Visits visits;  ///< counts the program, and its threads that wait for asynchronous events
 };
 
-/// Counts the object that contains it as a user of the context, so that the context is not
-/// destroyed before the object. Programs close devices while objects are alive, and these objects
-/// may still have events.
+/// A member of type ContextUse counts its object as a user of the context, so that the context is
+/// not destroyed before the object. This is necessary because some programs close a device while
+/// they still have objects of it, and these objects may still report events.
 struct ContextUse {
   explicit ContextUse(Context& context) : of(context) { ++of.users; }
   ~ContextUse() { --of.users; }
@@ -64,17 +66,19 @@ struct ContextUse {
 };
 
 struct Pd {
-  ibv_pd abi{};  ///< must be the first member, see of()
+  ibv_pd abi{};  ///< must be the first member, as the cast in of() requires
   Context& context;
   ContextUse use{context};
   std::unique_ptr<net::ProtectionDomain> core;
-  std::atomic<int> users{0};  ///< number of regions, windows, queue pairs and shared receive queues
+  /// Number of regions, windows, queue pairs, shared receive queues and address handles of the
+  /// domain.
+  std::atomic<int> users{0};
 
   static Pd& of(ibv_pd* pd) { return *reinterpret_cast<Pd*>(pd); }
 };
 
 struct Mr {
-  ibv_mr abi{};  ///< must be the first member, see of()
+  ibv_mr abi{};  ///< must be the first member, as the cast in of() requires
   Pd* pd;
   int access;
   std::uint64_t iova;
@@ -84,25 +88,26 @@ struct Mr {
 };
 
 struct Mw {
-  ibv_mw abi{};  ///< must be the first member, see of()
+  ibv_mw abi{};  ///< must be the first member, as the cast in of() requires
   Pd& pd;
   net::Memory core;
 
   static Mw& of(ibv_mw* mw) { return *reinterpret_cast<Mw*>(mw); }
 };
 
-/// Zeros behind a struct of the C interface that has no size field. A program that was built with
-/// later headers, in which the struct has more function pointers, reads null for each of these.
+/// Zeros that follow a struct of the C interface which has no size field. If a program was built
+/// with newer headers, in which the struct has more function pointers, the program reads a null
+/// pointer for each additional one.
 using LaterFields = std::array<void*, 16>;
 
 struct Cq;
 
 struct CompChannel {
-  ibv_comp_channel abi{};  ///< must be the first member, see of()
+  ibv_comp_channel abi{};  ///< must be the first member, as the cast in of() requires
   Context& context;
   ContextUse use{context};
   net::CompletionChannel events;
-  Visits visits{};  ///< threads that wait for events of the channel
+  Visits visits{};  ///< counts the program, and its threads that wait for completion events
 
   static CompChannel& of(ibv_comp_channel* channel) {
     return *reinterpret_cast<CompChannel*>(channel);
@@ -112,23 +117,24 @@ struct CompChannel {
 struct Cq {
   explicit Cq(Context& its_context) : context(its_context) {}
 
-  ibv_cq_ex abi{};  ///< must be the first member, see of(); begins with the ibv_cq
+  ibv_cq_ex abi{};  ///< must be the first member, as the casts in of() require
   LaterFields later{};
   Context& context;
   ContextUse use{context};
   net::CqHandle core;
-  std::atomic<int> users{0};  ///< number of queue pairs that use this queue
-  /// Count the events that the program has read from the channel, and the asynchronous events that
-  /// were queued. Destroying the completion queue waits until the program has acknowledged all of
-  /// them.
+  std::atomic<int> users{0};  ///< number of queue pairs that use the queue
+  /// The number of events that the program has read from the channel, and the number of
+  /// asynchronous events that were queued. ibv_destroy_cq() waits until the program has
+  /// acknowledged all of them, except asynchronous events that it has not read.
   std::atomic<std::uint32_t> comp_events{0};
   std::atomic<std::uint32_t> async_events{0};
-  /// Set while the dispatcher waits for a poll of this queue. The next poll then calls
-  /// Service::look_again().
+  /// Set while the dispatcher thread waits for the program to poll this queue. The next poll clears
+  /// it and calls Service::look_again().
   std::atomic<bool> is_watched{false};
-  /// The completion that the program reads between ibv_start_poll() and ibv_end_poll().
+  /// The completion from which the program reads fields between ibv_start_poll() and
+  /// ibv_end_poll().
   verbs::WorkCompletion wc{};
-  Turn poller;  ///< admits one thread at a time between these two calls
+  Turn poller;  ///< held by the thread that polls, from ibv_start_poll() to ibv_end_poll()
 
   static Cq& of(ibv_cq* cq) { return *reinterpret_cast<Cq*>(cq); }
   static Cq& of(ibv_cq_ex* cq) { return *reinterpret_cast<Cq*>(cq); }
@@ -138,19 +144,19 @@ struct Cq {
 struct Srq {
   explicit Srq(Pd& its_pd) : pd(its_pd) {}
 
-  ibv_srq abi{};  ///< must be the first member, see of()
+  ibv_srq abi{};  ///< must be the first member, as the cast in of() requires
   Pd& pd;
   net::SrqHandle core;
-  std::atomic<int> users{0};  ///< number of queue pairs that use this queue
+  std::atomic<int> users{0};  ///< number of queue pairs that use the queue
   std::atomic<std::uint32_t> async_events{0};
 
   static Srq& of(ibv_srq* srq) { return *reinterpret_cast<Srq*>(srq); }
 };
 
-/// Sets the function pointers of a new context. Defined in assembly.cpp.
+/// Sets the function pointers of a new context. This function is defined in assembly.cpp.
 void fill_calls(Context& context);
-/// Returns the context for rdma_cm ids, which the program has not opened itself. Throws
-/// std::system_error if the device cannot be opened.
+/// Returns the context that rdma_cm ids use, because a program that uses rdma_cm does not open the
+/// device itself. Throws std::system_error if the device cannot be opened.
 ibv_context* default_context();
 
 }  // namespace iwarp::rdma_core

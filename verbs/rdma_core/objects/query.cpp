@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries of the device: attributes, port, GIDs, P_Keys. The calls fill each struct only up to the
-// size that it has in the program's headers, which may be older or newer than the headers used
-// here.
+// Queries of the device: its attributes, its port, its GIDs and its P_Keys. A query fills only as
+// many bytes of a struct as the struct has in the headers with which the program was built. These
+// may be older or newer than the headers with which the library is built.
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -27,16 +27,16 @@ namespace {
 
 constexpr std::uint8_t kPortNumber = 1;
 constexpr std::uint16_t kDefaultPkey = 0xFFFF;
-constexpr std::uint8_t kLinkUp = 5;  // the value of phys_state for LinkUp
-// Stands for "no OUI", as in the kernel's software devices.
+constexpr std::uint8_t kLinkUp = 5;  // LinkUp, as a value of ibv_port_attr::phys_state
+// The vendor id that means "no OUI". The kernel's software devices also report it.
 constexpr std::uint32_t kNoVendor = 0xFFFFFF;
 constexpr std::uint64_t kAllPageSizes = ~std::uint64_t{0xFFF};
 
-// The size of ibv_port_attr in old headers, where it ends before port_cap_flags2.
+// The size of ibv_port_attr in old headers, in which the struct has no port_cap_flags2.
 constexpr std::size_t kOldPortAttr = offsetof(ibv_port_attr, port_cap_flags2);
 
-/// Copies as much of `from` as fits into the program's struct of size `room`, and fills the
-/// remaining bytes with zeros.
+/// Copies as much of `from` as fits into the program's struct `to`, which has `room` bytes. Fills
+/// the remaining bytes of that struct with zeros.
 template <typename T>
 void give(const T& from, void* to, std::size_t room) {
   std::memset(to, 0, room);
@@ -87,8 +87,8 @@ ibv_device_attr device_attributes() {
   out.max_res_rd_atom = kMaxReads * kMaxQp;
   out.max_qp_init_rd_atom = kMaxReads;
   // Atomic operations (RFC 7306) are atomic among all queue pairs of this device. They are also
-  // atomic with the program's own accesses to the memory, but IBV_ATOMIC_GLOB would not help:
-  // programs check only for IBV_ATOMIC_HCA.
+  // atomic with respect to the program's own accesses to the memory. The level for that is
+  // IBV_ATOMIC_GLOB, but programs check only for IBV_ATOMIC_HCA.
   out.atomic_cap = settings().connection.startup.extensions ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
   out.max_mw = kMaxMr;
   out.max_srq = kMaxSrq;
@@ -107,15 +107,15 @@ ibv_gid_entry entry_of(const Port& port, std::uint32_t index) {
   out.gid_index = index;
   out.port_num = kPortNumber;
   out.gid_type = persona.gid_type;
-  // Only the GIDs of a RoCE adapter belong to a network interface. Those of an RNIC belong to the
-  // device.
+  // Sets the interface index only for a RoCE adapter, whose GIDs belong to network interfaces. The
+  // GIDs of an RNIC belong to the device.
   if (port.persona == Persona::kRoce) out.ndev_ifindex = port.interfaces[index];
   return out;
 }
 
 int get_gid(std::uint32_t port_number, std::uint32_t index, ibv_gid_entry& out) {
-  // Programs skip unused entries (ENODATA) and stop at the first EINVAL, so only an index outside
-  // of the table may return EINVAL.
+  // A program that lists the table skips an entry with ENODATA (unused) and stops at the first
+  // EINVAL. So only an index beyond the end of the table may return EINVAL.
   if (port_number != kPortNumber || index >= kMaxGids) return EINVAL;
   const Port port = look_at_port();
   if (index >= port.gids.size() || is_free(port.gids[index])) return ENODATA;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared receive queues. The types for XRC and for tag matching are refused.
+// Shared receive queues. ibv_create_srq_ex() refuses the types IBV_SRQT_XRC and IBV_SRQT_TM.
 #include <algorithm>
 
 #include "device/limits.hpp"
@@ -34,9 +34,9 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
   return srq.release();
 }
 
-// Removes the events of the queue that the program has not read, and waits until the program has
-// acknowledged those that it has read. Returns false if the wait timed out: a thread of the program
-// may then still acknowledge an event.
+// Removes the asynchronous events of the queue that the program has not read yet, and waits until
+// the program has acknowledged all events that it has read. Returns false if the wait timed out. A
+// thread of the program may then still acknowledge an event.
 bool settle_events(Srq& srq) {
   const auto untold = srq.pd.context.async.remove([&srq](const ibv_async_event& event) {
     return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == &srq.abi;
@@ -85,7 +85,8 @@ int ibv_destroy_srq(ibv_srq* srq) {
       settled = settle_events(self);
       self.core.reset();
     } else {
-      (void)self.core.release();  // The core's queue belongs to the parent process.
+      // Does not destroy the core's queue, which belongs to the parent process.
+      (void)self.core.release();
     }
     self.pd.users.fetch_sub(1);
     if (settled) delete &self;

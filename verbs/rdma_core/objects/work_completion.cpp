@@ -70,7 +70,7 @@ ibv_wc_opcode wc_opcode(const verbs::WorkCompletion& wc) {
       return IBV_WC_RDMA_READ;
     case WcOpcode::kLocalInvalidate:
       return IBV_WC_LOCAL_INV;
-    case WcOpcode::kFastRegister:  // The C interface has no call that posts kFastRegister.
+    case WcOpcode::kFastRegister:  // The C interface has no call that posts a fast registration.
     case WcOpcode::kBindWindow:
       return IBV_WC_BIND_MW;
     case WcOpcode::kRecv:
@@ -125,7 +125,7 @@ std::uint32_t wc_vendor_err(Core& core, const verbs::WorkCompletion& wc) {
 
 void tell_failure(Core& core, const verbs::WorkCompletion& wc) {
   if (wc.status == WcStatus::kSuccess || wc.status == WcStatus::kWrFlush) return;
-  // Ignores errors: a poll must not fail because there is no memory for a log line.
+  // Ignores the result, because a poll must not fail for lack of memory for a log line.
   (void)guarded([&] {
     for (const auto& service : core.services()) service->completion_failed(wc.qp_num);
     return 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acknowledges events, with the counters, mutexes and condition variables of the C structs. When an
-// object is destroyed, rdma-core waits without limit until the number of acknowledged events equals
-// the number of events read. Some programs acknowledge more events than they read, or none. So here
-// the wait also ends if the number is larger, and it is bounded.
+// Counts acknowledged events, with the counters, mutexes and condition variables of the C structs.
+// When a program destroys an object, rdma-core waits without limit until the number of acknowledged
+// events equals the number of events that the program has read. Some programs acknowledge more
+// events than they read, or none. So wait_for_acks() also returns if the number is larger, and
+// after one second at the latest.
 #pragma once
 
 #include <pthread.h>
@@ -12,7 +13,8 @@
 
 namespace iwarp::rdma_core {
 
-/// Initializes the mutex and the condition variable, which uses the monotonic clock.
+/// Initializes the mutex and the condition variable. The condition variable uses the monotonic
+/// clock.
 inline void init_acks(pthread_mutex_t& mutex, pthread_cond_t& cond) {
   pthread_mutex_init(&mutex, nullptr);
   pthread_condattr_t attributes;
@@ -30,9 +32,9 @@ inline void acknowledge(pthread_mutex_t& mutex, pthread_cond_t& cond, std::uint3
   pthread_mutex_unlock(&mutex);
 }
 
-/// Waits until `expected` events were acknowledged, but for one second at most. Returns false if
-/// the time was not sufficient. The struct must then not be freed, because a thread may still
-/// acknowledge the events later.
+/// Waits until at least `expected` events have been acknowledged, or until one second has passed.
+/// Returns false if fewer events have been acknowledged by then. The caller must then not free the
+/// C struct, because a thread may still acknowledge an event later.
 inline bool wait_for_acks(pthread_mutex_t& mutex, pthread_cond_t& cond,
                           const std::uint32_t& completed, std::uint32_t expected) {
   timespec until{};

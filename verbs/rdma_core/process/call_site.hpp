@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// CallSite: records where the program called the C interface, so that hooks can report the place.
-// It costs one store per call. The stack is unwound only if a report also needs the callers.
+// CallSite: records from which address the program called the C interface, so that hooks can report
+// the place. A CallSite only stores this address. The stack is unwound only if a report also needs
+// the callers of the function that made the call.
 #pragma once
 
 namespace iwarp::rdma_core {
 
-/// Declare it first in a function of the C interface: `const CallSite
-/// here(__builtin_return_address(0))`. If a function of the C interface calls another one, only the
-/// outer call is recorded.
+/// Declare one at the beginning of a function of the C interface: `const CallSite
+/// here(__builtin_return_address(0))`. If a function of the C interface calls another such
+/// function, only the outer call is recorded.
 class CallSite {
  public:
   explicit CallSite(const void* return_address) : is_outermost_(current_ == nullptr) {
@@ -21,11 +22,11 @@ class CallSite {
   CallSite(const CallSite&) = delete;
   CallSite& operator=(const CallSite&) = delete;
 
-  /// Returns the return address of the call that this thread is executing, or null if it executes
-  /// none.
+  /// Returns the return address of the call of the C interface that this thread is executing, or
+  /// null if the thread is not executing such a call.
   static const void* current() { return current_; }
-  /// Returns how many calls of this thread have ended. As long as this number does not change, the
-  /// thread is in the same call.
+  /// Returns how many calls of the C interface this thread has completed. If two results are equal,
+  /// no call has ended between them.
   static unsigned long calls() { return calls_; }
 
  private:

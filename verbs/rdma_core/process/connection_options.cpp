@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Also opens the file of IWARP_TRACE. It is opened for the first connection or datagram queue pair,
-// and all later ones write to the same file.
+// Makes the options of connections and listeners from the settings of the process. It also opens
+// the file that IWARP_TRACE names. The first connection or datagram queue pair opens that file, and
+// all later ones write to it, too.
 #include "process/connection_options.hpp"
 
 #include <unistd.h>
@@ -28,7 +29,7 @@ const trace::TraceFile* open_trace() {
     std::fputs(("iwarp: no trace: " + created.error() + "\n").c_str(), stderr);
     return nullptr;
   }
-  // The file is never destroyed, because the Core uses it and is never destroyed either.
+  // The object is never destroyed, because the Core, which is never destroyed, uses it.
   static const auto* const kFile = new trace::TraceFile(*created);
   std::atexit([] {
     if (const auto error = kFile->error(); !error.empty()) {

@@ -8,18 +8,19 @@
 
 namespace iwarp::rdma_core {
 
-/// Returns options for a connect. With them, a connect that is refused or reset is repeated for a
-/// moment: rdma_cm servers close one listener before they open the next, and with real devices
-/// their clients are too slow to connect in between.
+/// Returns the options for a connect. They include a short time in which a connect that is refused
+/// or reset is retried. Servers that use rdma_cm close one listener before they open the next one.
+/// With hardware adapters, clients are too slow to connect while no listener is open; with this
+/// library they are not.
 net::ConnectOptions connect_options();
-/// Returns options for a listener. Logs the reason and throws std::system_error if TLS is requested
-/// and the certificate or the key that a listener needs is missing.
+/// Returns the options for a listener. If TLS is requested but the certificate or the key that a
+/// listener needs is missing, logs the reason and throws std::system_error.
 net::ListenOptions listen_options();
-/// Returns an observer that writes the datagrams of one queue pair to the trace, or null if there
-/// is no trace.
+/// Returns an observer that writes the datagrams of one queue pair to the trace file, or null if
+/// IWARP_TRACE is not set.
 std::shared_ptr<verbs::DatagramTap> datagram_tap();
-/// Returns the range (IWARP_PORT_RANGE) from which a port is chosen when the program binds to port
-/// 0.
+/// Returns the range of ports (IWARP_PORT_RANGE) from which the library chooses a port when the
+/// program binds to port 0.
 net::PortRange port_range();
 
 }  // namespace iwarp::rdma_core

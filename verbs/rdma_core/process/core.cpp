@@ -25,14 +25,14 @@ namespace iwarp::rdma_core {
 namespace {
 
 std::atomic<Core*> current{nullptr};
-/// Set before the first attempt to make a Core. When the process exits, note_no_device() in
-/// cm/id.cpp distinguishes with it a process that failed to open its device from one that never
-/// tried.
+/// Whether the process has tried to make a Core. At exit, note_no_device() in cm/id.cpp reads this
+/// flag, to distinguish a process that never opened a device from a process that failed to open
+/// one.
 std::atomic<bool> tried{false};
 std::mutex making;
 
-// The limits of the RNIC. Middleware commonly registers this many regions. The tables grow only
-// with use, so large limits cost nothing.
+// The limits of the RNIC, which are large because middleware commonly registers that many regions.
+// Unused entries cost no memory, because the tables grow only with use.
 constexpr net::RnicOptions kOptions{.max_regions = 1U << 20, .max_cqe = 1U << 22};
 
 void abandon_in_child() {
@@ -49,7 +49,8 @@ void tell_ends_at_exit() {
 }
 
 void watch_forks() {
-  // fork() waits while a Core is being made, so a child never finds `making` locked.
+  // Locks `making` during a fork(), so that no other thread is making a Core, and the child of the
+  // fork never finds `making` locked.
   static const int kRegistered = pthread_atfork([] { making.lock(); }, [] { making.unlock(); },
                                                 [] {
                                                   making.unlock();
@@ -58,7 +59,7 @@ void watch_forks() {
   if (kRegistered != 0) throw std::bad_alloc();
 }
 
-// Returns the timeout for poll(2) until `end`, rounded up.
+// Returns the time from now until `end` as a timeout for poll(2), in milliseconds, rounded up.
 int milliseconds_until(Service::TimePoint end) {
   if (end == Service::TimePoint::max()) return -1;
   const auto left =
@@ -81,8 +82,8 @@ Core& Core::get() {
   return *core;
 }
 
-// Logs why the Core cannot be made, because programs report only that they cannot open their
-// device.
+// If the Core cannot be made, logs the reason, because a program itself reports only that it cannot
+// open its device.
 Core* Core::make(TlsCarriers carriers, const Parts& parts) {
   try {
     return new Core(std::move(carriers), parts);
@@ -117,13 +118,14 @@ Core::Core(TlsCarriers carriers, const Parts& parts)
   for (const auto& service : services_) {
     watched.push_back({.fd = service->fd(), .events = POLLIN, .revents = 0});
   }
-  // Blocks all signals in the dispatcher: the program expects them to interrupt its own threads.
+  // Blocks all signals in the dispatcher thread, because the program expects its own threads to
+  // handle signals.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    // Allocates `watched` before the thread starts, because the thread could not report a lack of
+    // Passes a complete `watched` to the thread. The thread itself could not report a lack of
     // memory.
     std::thread([this, all_of = std::move(watched)]() mutable { dispatch(all_of); }).detach();
   } catch (...) {
@@ -133,7 +135,8 @@ Core::Core(TlsCarriers carriers, const Parts& parts)
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// Starts to serve statistics. Only logs a failure, because the program works without statistics.
+// Starts to serve statistics at the address `where`. If that fails, only logs the reason, because
+// the program works without statistics.
 void Core::start_metrics(const std::string& where) {
   if (where.empty()) return;
   const auto address = net::parse_metrics_address(where);
@@ -141,8 +144,9 @@ void Core::start_metrics(const std::string& where) {
   auto server = net::MetricsServer::open(*address);
   if (!server) return log_refusal("IWARP_METRICS=" + where + ": " + server.error().message());
   metrics_ = std::move(*server);
-  // Removes the socket at exit, because the Core is never destroyed. The child of a fork does not
-  // remove its parent's socket, because `current` is not the parent's Core there.
+  // Removes the file of a Unix socket at exit, because the Core is never destroyed. The child of a
+  // fork does not remove the socket of its parent, because in the child `current` is not the
+  // parent's Core.
   [[maybe_unused]] static const int kAtExit = std::atexit([] {
     const Core* const core = current.load();
     if (core != nullptr && core->metrics_ != nullptr) core->metrics_->unlink();
@@ -151,8 +155,8 @@ void Core::start_metrics(const std::string& where) {
   log_connection("metrics", "metrics at " + to_string(metrics_->address()));
 }
 
-// The dispatcher's loop. `watched` has the descriptors of the two event channels, then one for each
-// service.
+// The loop of the dispatcher thread. `watched` contains the descriptors of the two event channels,
+// followed by one descriptor for each service.
 void Core::dispatch(std::span<pollfd> watched) {
   auto& async = rnic_->async_events();
   const auto of_services = watched.last(services_.size());
@@ -167,7 +171,7 @@ void Core::dispatch(std::span<pollfd> watched) {
     until = Service::TimePoint::max();
     for (std::size_t i = 0; i < services_.size(); ++i) {
       Service& service = *services_[i];
-      // If check() fails, the descriptor stays readable and poll() reports it again.
+      // If check() fails, its descriptor stays readable, so the next poll() reports it again.
       if (of_services[i].revents != 0) {
         (void)guarded([&] {
           service.check();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Core: holds the only software RNIC of the process; the dispatcher, which is the thread that
-// delivers the RNIC's events to the program's objects; and the services. It is made when the
-// program opens its first device. It is never destroyed, because programs exit without destroying
-// their objects, and their exit must not wait for anything.
+// Core: owns the only software RNIC of the process, the services, and the dispatcher thread, which
+// passes the RNIC's events to the objects of the program. The Core is made when the program opens
+// its first device. The Core is never destroyed, because programs exit without destroying their
+// objects, and a destructor could delay the exit.
 //
-// fork(2): threads do not survive into the child. The child closes the descriptors of the parent's
-// Core and does not use this Core any more. It makes a new Core when it opens a device. Calls on
-// objects of the parent fail or do nothing in the child, see alive().
+// After fork(2), the child has none of the parent's other threads. So the child closes the
+// descriptors of the parent's Core, and does not use that Core any more. The child makes a new Core
+// when it opens a device. In the child, a call on an object of the parent fails or does nothing;
+// see alive().
 #pragma once
 
 #include <poll.h>
@@ -34,34 +35,36 @@ struct UdQp;
 
 class Core {
  public:
-  /// The services, hooks and settings that assembly.cpp passes to a new Core. The Core makes them
-  /// in the order of the fields.
+  /// What assembly.cpp passes to a new Core: the functions that make the services and the hooks,
+  /// and a setting. The Core calls `services` before `hooks`.
   struct Parts {
     std::function<std::vector<std::unique_ptr<Service>>(Core&)> services;
-    /// May return null: neither faults nor careful mode.
+    /// Returns null if neither fault injection nor careful mode is on.
     std::function<std::unique_ptr<Hooks>(Core&)> hooks;
-    std::string metrics;  ///< address at which statistics are served; empty: no statistics
+    /// Address at which statistics are served; if it is empty, there are no statistics.
+    std::string metrics;
   };
 
-  /// Returns the Core of this process, and makes it at the first call. Throws std::system_error if
-  /// it cannot be made.
+  /// Returns the Core of this process. The first call makes the Core. Throws std::system_error if
+  /// the Core cannot be made.
   static Core& get();
-  /// Returns the Core of this process, or null if none has been made.
+  /// Returns the Core of this process, or null if no Core has been made.
   static Core* existing();
   /// Returns whether get() has tried to make the Core, successfully or not.
   static bool was_tried();
 
-  /// Returns whether this Core may be used. Returns false in the child of a fork if this is the
-  /// parent's Core.
+  /// Returns whether this Core may be used. Returns false in the child of a fork if this Core is
+  /// the parent's.
   bool alive() const;
   net::Rnic& rnic() { return *rnic_; }
   const TlsCarriers& carriers() const { return carriers_; }
-  /// Returns the channel of all queue pairs' connection events, which the dispatcher reads.
+  /// Returns the channel from which the dispatcher reads the connection events of all queue pairs.
   net::CmChannel& cm_channel() { return cm_channel_; }
 
-  /// Returns the first hooks of the chain, or null if neither faults nor careful mode are on.
+  /// Returns the first element of the chain of Hooks, or null if neither fault injection nor
+  /// careful mode is on.
   Hooks* hooks() const { return hooks_.get(); }
-  /// Returns the service of type T. assembly.cpp must have made one.
+  /// Returns the service of type T. Call only for a type of which assembly.cpp makes a service.
   template <typename T>
   T& service() {
     for (const auto& service : services_) {
@@ -70,21 +73,21 @@ class Core {
     std::terminate();
   }
   const std::vector<std::unique_ptr<Service>>& services() const { return services_; }
-  /// Calls look_again() of all services.
+  /// Calls Service::look_again() of all services.
   void look_again() const {
     for (const auto& service : services_) service->look_again();
   }
 
   UntoldEnds& untold_ends() { return untold_ends_; }
 
-  // The functions below add and remove queue pairs, and find them by number. Events and
-  // rdma_conn_param::qp_num contain only the number.
+  // The functions below add and remove queue pairs, and find a queue pair by its number. Events and
+  // rdma_conn_param contain only the number of a queue pair.
   void add(verbs::QpNum num, RcQp& qp);
   void add(verbs::QpNum num, UdQp& qp);
   void remove_connection(verbs::QpNum num);
   void remove_datagrams(verbs::QpNum num);
-  /// Calls `use` with the RcQp that has the number `num`. The queue pair cannot be destroyed during
-  /// the call. Returns false if there is no such RcQp.
+  /// Calls `use` with the RcQp whose number is `num`. The queue pair cannot be destroyed while
+  /// `use` runs. Returns false if there is no RcQp with this number.
   template <typename Function>
   bool with_qp(verbs::QpNum num, Function use) {
     const std::lock_guard lock(qps_mutex_);
@@ -97,21 +100,21 @@ class Core {
     return use_of(connections_, num, use) || use_of(datagrams_, num, use);
   }
 
-  /// Does the same as with_any_qp(), but no event is dispatched during the call, so that `use` may
-  /// call await_dispatcher().
+  /// Does the same as with_any_qp(), but the dispatcher dispatches no event while `use` runs. So
+  /// `use` may call await_dispatcher().
   template <typename Function>
   void with_any_qp_undispatched(verbs::QpNum num, Function use) {
     const std::lock_guard still(dispatching_);
     (void)with_any_qp(num, use);
   }
 
-  // The functions below add and remove completion queues and shared receive queues, and find them
-  // by the address of the core's object, which events contain.
+  // The functions below add and remove completion queues and shared receive queues, and find a
+  // queue by the address of the core's object. Events contain only this address.
   void add(const void* core_object, void* object);
-  /// Removes the object, so that later events do not find it, and waits as await_dispatcher() does.
+  /// Removes the object, so that later events do not find it, and then calls await_dispatcher().
   void remove(const void* core_object);
   /// Calls `use` with the object that was added for `core_object`. The object cannot be removed
-  /// during the call. Returns false if there is no such object.
+  /// while `use` runs. Returns false if no object was added for `core_object`.
   template <typename Function>
   bool with_object(const void* core_object, Function use) {
     const std::lock_guard lock(objects_mutex_);
@@ -121,8 +124,8 @@ class Core {
     return true;
   }
 
-  /// Waits until the dispatcher has finished with the events that it has read. The number or
-  /// address of an object that was removed before the call may then be used again.
+  /// Waits until the dispatcher has handled all events that it has read. After that, the number or
+  /// the address of an object that was removed before the call may be used for a new object.
   void await_dispatcher() { const std::lock_guard lock(dispatching_); }
 
   Core(const Core&) = delete;
@@ -142,7 +145,7 @@ class Core {
 
   Core(TlsCarriers carriers, const Parts& parts);
   ~Core();
-  /// Makes the Core with all services and hooks. Defined in assembly.cpp.
+  /// Makes the Core with all services and hooks. This function is defined in assembly.cpp.
   static Core* make();
   /// Makes the Core. If that fails, logs the reason and throws std::system_error.
   static Core* make(TlsCarriers carriers, const Parts& parts);
@@ -156,8 +159,9 @@ class Core {
   std::unique_ptr<net::MetricsServer> metrics_;
   std::optional<net::MetricsServer::Watch> watch_;
   net::CmChannel cm_channel_;
-  /// Held while events are dispatched. A thread that needs other locks, too, takes this one first.
-  /// The mutex is recursive, so that a thread that holds it may call await_dispatcher().
+  /// Locked while the dispatcher handles events. A thread that needs other locks, too, takes this
+  /// one first. The mutex is recursive, so that a thread that has locked it may call
+  /// await_dispatcher().
   std::recursive_mutex dispatching_;
   std::mutex qps_mutex_;  ///< locked before the locks of the CM and of event queues
   ByNumber<RcQp> connections_;

@@ -15,7 +15,8 @@ struct Row {
   int code;
 };
 
-// The errno values are those that rdma-core's providers and the kernel return for the same errors.
+// The errno in each row is the one that rdma-core's providers and the kernel return for the same
+// error.
 constexpr std::array kRows{
     Row{Errc::kInvalidArgument, EINVAL},
     Row{Errc::kQueueFull, ENOMEM},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the errors of the verbs interface to errno. Layers below this library do not use errno.
+// Converts the error codes of the layers below (verbs::Errc and others) to errno values. Those
+// layers do not use errno.
 #pragma once
 
 #include <cerrno>
@@ -8,8 +9,7 @@
 
 namespace iwarp::rdma_core {
 
-/// Returns the errno that stands for `error`: 0 if there is no error, EIO if the table has no row
-/// for it.
+/// Returns the errno for `error`: 0 if `error` is empty, and EIO if the table has no row for it.
 int to_errno(const std::error_code& error);
 
 /// Sets errno to `code` and returns -1.
@@ -18,8 +18,8 @@ inline int minus_one(int code) {
   return -1;
 }
 
-/// Calls `function` and returns its result, or the errno of the exception that it throws. No
-/// exception may pass the C interface.
+/// Calls `function` and returns its result. If `function` throws an exception, returns the errno
+/// for that exception, because no exception may leave the C interface.
 template <typename Function>
 int guarded(Function function) noexcept {
   try {
@@ -33,8 +33,8 @@ int guarded(Function function) noexcept {
   }
 }
 
-/// Does the same as guarded(), and also sets errno if the result is not 0. For functions of the C
-/// interface that return an errno.
+/// Does the same as guarded(), and also sets errno if the result is not 0. Used in functions of the
+/// C interface that return an errno.
 template <typename Function>
 int guarded_call(Function function) noexcept {
   const int code = guarded(function);
@@ -42,8 +42,9 @@ int guarded_call(Function function) noexcept {
   return code;
 }
 
-/// Calls `function` and returns the pointer that it returns. If it throws, sets errno and returns
-/// null. For functions of the C interface that return an object.
+/// Calls `function` and returns the pointer that it returns. If `function` throws an exception,
+/// sets errno and returns null. Used in functions of the C interface that return a pointer to an
+/// object.
 template <typename Pointer, typename Function>
 Pointer* guarded_pointer(Function function) noexcept {
   Pointer* out = nullptr;

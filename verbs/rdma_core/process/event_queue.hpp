@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventQueue: a queue of events with a descriptor that is readable exactly while events are queued.
-// The program may use the descriptor like that of a kernel channel: pass it to poll(2), make it
-// non-blocking, or block in the call that reads an event.
+// EventQueue: a queue of events with a file descriptor that is readable only while events are
+// queued. The program may use the descriptor like the descriptor of a kernel channel: pass it to
+// poll(2), make it non-blocking, or block in the call that reads an event.
 #pragma once
 
 #include <poll.h>
@@ -23,7 +23,7 @@ namespace iwarp::rdma_core {
 template <typename T>
 class EventQueue {
  public:
-  /// Throws std::system_error if no descriptor can be opened.
+  /// Opens the file descriptor. Throws std::system_error if that fails.
   EventQueue() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)) {
     if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
   }
@@ -33,7 +33,8 @@ class EventQueue {
 
   int fd() const { return fd_; }
 
-  /// A list of one event. It is the memory that queueing the event needs.
+  /// A list of one event. The list node is the only memory that queueing the event needs, so it can
+  /// be allocated in advance.
   using Made = std::list<T>;
 
   void push(T event) {
@@ -42,26 +43,28 @@ class EventQueue {
     push_made(made);
   }
 
-  /// Queues `made`. Does not allocate, so it cannot fail.
+  /// Queues the event in `made`. Does not allocate memory, so it cannot fail.
   void push_made(Made& made) noexcept {
     const std::lock_guard lock(mutex_);
     events_.splice(events_.end(), made, made.begin());
     const std::uint64_t one = 1;
-    // Repeats the write after EINTR. It can otherwise fail only if the count has reached 2^64 - 1.
+    // Repeats the write after EINTR. A write can fail for another reason only if the count has
+    // reached 2^64 - 1.
     while (::write(fd_, &one, sizeof one) < 0 && errno == EINTR) {
     }
   }
 
-  /// Removes and returns the oldest event. If there is no event, waits for one, or fails with
-  /// EAGAIN if the program made the descriptor non-blocking. Fails with EINTR if the wait is
-  /// interrupted by a signal whose handler was installed without SA_RESTART.
+  /// Removes and returns the oldest event. If no event is queued, waits for one, or fails with
+  /// EAGAIN if the program has made the descriptor non-blocking. Fails with EINTR if a signal
+  /// interrupts the wait, and the handler of this signal was installed without SA_RESTART.
   std::expected<T, int> get() {
     const Reader reader(readers_);
     for (;;) {
       std::uint64_t count = 0;
       if (::read(fd_, &count, sizeof count) < 0) return std::unexpected(errno);
       const std::lock_guard lock(mutex_);
-      // remove() or move_to() has removed the event of this count before this thread got the lock.
+      // If owed_counts_ is not 0, remove() or move_to() has removed an event after this thread read
+      // its count and before it got the lock. So the thread must not take an event for this count.
       if (owed_counts_ > 0) {
         --owed_counts_;
         continue;
@@ -72,13 +75,13 @@ class EventQueue {
     }
   }
 
-  /// Returns whether a thread is in get(). A program may close a descriptor of the kernel on which
-  /// another thread blocks, and that thread then blocks until the process ends. To behave in the
-  /// same way, do not destroy a queue with a thread in get().
+  /// Returns whether a thread is in get(). The caller must then not destroy the queue. If a program
+  /// closes a kernel descriptor on which one of its threads blocks, that thread blocks until the
+  /// process ends, and it must do the same here.
   bool is_awaited() const { return readers_.load() != 0; }
 
-  /// Removes the events for which `gone` returns true, and their counts. Returns how many events it
-  /// removed.
+  /// Removes the events for which `gone` returns true, and subtracts them from the count of the
+  /// descriptor. Returns the number of events that were removed.
   template <typename Predicate>
   std::size_t remove(Predicate gone) {
     const std::lock_guard lock(mutex_);
@@ -87,8 +90,8 @@ class EventQueue {
     return removed;
   }
 
-  /// Moves the events for which `wanted` returns true to the end of another queue. Returns how many
-  /// events it moved.
+  /// Moves the events for which `wanted` returns true to the end of the queue `other`. Returns the
+  /// number of events that were moved.
   template <typename Predicate>
   std::size_t move_to(EventQueue& other, Predicate wanted) {
     Made moved;
@@ -106,7 +109,8 @@ class EventQueue {
   }
 
  private:
-  /// Counts a thread in get(). Its destructor also runs if the thread is cancelled.
+  /// Counts a thread as a reader while it is in get(). The destructor also runs if the thread is
+  /// cancelled.
   struct Reader {
     explicit Reader(std::atomic<int>& readers) : count(readers) { ++count; }
     ~Reader() { --count; }
@@ -115,21 +119,23 @@ class EventQueue {
     std::atomic<int>& count;
   };
 
-  /// Reads the count of one event that is removed from the queue. A thread in get() may have read
-  /// that count already and wait for the lock. owed_counts_ then tells this thread that the event
-  /// of its count is gone, so that it does not take another one. Call with mutex_ held.
+  /// Subtracts one event, which was removed from the queue, from the count of the descriptor. If a
+  /// thread in get() has already subtracted it and is waiting for the lock, increments owed_counts_
+  /// instead. That thread then knows that it must not take another event for its count. Call with
+  /// mutex_ locked.
   void take_count() {
     if (!read_count()) ++owed_counts_;
   }
 
-  /// Reads one count from the descriptor. Returns false if there is none. Does not block.
+  /// Reads the descriptor once, which subtracts 1 from its count. Returns false if the count is 0.
+  /// Does not block.
   bool read_count() {
     std::uint64_t count = 0;
     const iovec into{.iov_base = &count, .iov_len = sizeof count};
     if (::preadv2(fd_, &into, 1, -1, RWF_NOWAIT) >= 0) return true;
     if (errno != EOPNOTSUPP) return false;
-    // The kernel does not support RWF_NOWAIT for this descriptor. If a get() reads between these
-    // two calls, this read blocks until the next event.
+    // The kernel does not support RWF_NOWAIT for this descriptor. If a get() reads the last count
+    // between the poll() and the read() below, this read() blocks until the next event.
     pollfd readable{.fd = fd_, .events = POLLIN, .revents = 0};
     return ::poll(&readable, 1, 0) > 0 && ::read(fd_, &count, sizeof count) >= 0;
   }
@@ -137,8 +143,9 @@ class EventQueue {
   const int fd_;
   std::atomic<int> readers_{0};
   std::mutex mutex_;
-  // Invariant while mutex_ is held: the count of the descriptor, plus the number of threads in
-  // get() that have read a count and wait for the lock, equals events_.size() + owed_counts_.
+  // Invariant while mutex_ is locked: the count of the descriptor, plus the number of threads in
+  // get() that have read a count and are waiting for the lock, equals events_.size() +
+  // owed_counts_.
   std::list<T> events_;
   std::size_t owed_counts_ = 0;
 };

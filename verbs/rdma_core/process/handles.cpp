@@ -18,9 +18,9 @@ struct Handles {
   std::uint32_t last = 0;
 };
 
-// Returns the table of the process. The handlers of pthread_atfork(3) ensure that the child of a
-// fork finds the mutex unlocked. The table is never destroyed, because programs destroy their
-// objects while they exit.
+// Returns the only table of the process. Handlers of pthread_atfork(3) lock its mutex during a
+// fork, so that the child finds the mutex unlocked. The table is never destroyed, because some
+// programs destroy their objects while the process exits.
 Handles& handles() {
   static Handles* const kHandles = [] {
     static auto* made = new Handles;
@@ -31,9 +31,10 @@ Handles& handles() {
   return *kHandles;
 }
 
-// Registers the handlers when the library is loaded, before those of all other mutexes. The
-// handlers that run before a fork run in reverse order of registration, so the mutex of Handles is
-// locked last. That must be so because it is a leaf of the lock order.
+// Registers the fork handlers when the library is loaded, before the fork handlers of all other
+// mutexes. The handlers that run before a fork run in reverse order of their registration, so the
+// mutex of Handles is locked last. This is necessary because it is the last mutex in the lock
+// order.
 [[maybe_unused]] const Handles& kAtLoad = handles();
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of valid objects, to which programs hold pointers. Each has a number, as in the kernel.
-// Calls that create, change or destroy objects check with this table whether their arguments are
-// valid. As in every provider, calls that post or poll do not check their arguments.
+// The table of the objects to which the program has pointers. As in the kernel, each object has a
+// number. Calls that create, change or destroy objects look up their arguments in this table to
+// check that they are valid. As in every provider of rdma-core, calls that post or poll do not
+// check their arguments.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -10,17 +11,17 @@
 
 namespace iwarp::rdma_core {
 
-/// Adds a new object of the C interface that was made through `context`. Returns its number, which
-/// is not 0.
+/// Adds a new object that the program has created through `context`. Returns the number of the
+/// object, which is not 0.
 std::uint32_t add_handle(const void* object, const ibv_context* context);
 void remove_handle(const void* object);
 
-/// The number and context that the C struct of a valid object contains.
+/// The number and the context that the C struct of a valid object must contain.
 struct Handle {
-  std::uint32_t number = 0;  ///< 0: there is no such object
+  std::uint32_t number = 0;  ///< 0 if the table does not contain the object
   const ibv_context* context = nullptr;
 };
-/// Looks an object up by its address. Does not dereference the pointer.
+/// Looks up an object by its address, without dereferencing the pointer.
 Handle handle_of(const void* object);
 [[noreturn]] void fail_unknown_handle();
 

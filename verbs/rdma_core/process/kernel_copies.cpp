@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts between the structures of verbs.h and those of the kernel. Only other libraries of
-// rdma-core call these functions; this library does not.
+// Converts structures of the kernel to structures of verbs.h, and back. This library does not call
+// these functions itself; only other libraries of rdma-core do.
 #include <infiniband/sa.h>
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_sa.h>
@@ -32,7 +32,7 @@ void ibv_copy_ah_attr_from_kern(ibv_ah_attr* dst, const ib_uverbs_ah_attr* src) 
 }
 
 void ibv_copy_qp_attr_from_kern(ibv_qp_attr* dst, const ib_uverbs_qp_attr* src) {
-  // Does not copy qp_state: the caller knows which state it requested.
+  // Does not copy qp_state, because the caller knows which state it has requested.
   dst->cur_qp_state = static_cast<ibv_qp_state>(src->cur_qp_state);
   dst->path_mtu = static_cast<ibv_mtu>(src->path_mtu);
   dst->path_mig_state = static_cast<ibv_mig_state>(src->path_mig_state);

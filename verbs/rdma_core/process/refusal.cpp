@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log. Writes each line to standard error with one write(2), so that lines of different threads
-// and processes do not mix.
+// The log. Each line is written to standard error with a single write(2), so that lines of
+// different threads and processes do not mix.
 #include "process/refusal.hpp"
 
 #include <unistd.h>
@@ -22,7 +22,7 @@ void say(const verbs::LogRecord& record) {
 }
 
 bool first_time(const char* what) {
-  // Never destroyed, because it may be used after main() returns.
+  // The mutex and the set are never destroyed, because a thread may log after main() has returned.
   static auto& mutex = *new std::mutex;
   static auto& said = *new std::set<std::string_view>;
   const std::lock_guard lock(mutex);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Service: a part of the library that works in the background, in the dispatcher's thread. Core
-// owns the services and uses them only through this interface. assembly.cpp makes them.
+// Service: a part of the library that works in the dispatcher thread, in the background. Core owns
+// the services, which assembly.cpp makes, and uses them only through this interface.
 #pragma once
 
 #include <chrono>
@@ -22,31 +22,36 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // Only the dispatcher's thread calls the functions below.
-  /// Returns a descriptor that is readable while check() has work to do, or -1 if it never has.
+  // Only the dispatcher thread calls the functions below.
+  /// Returns a descriptor that is readable while check() has work to do. Returns -1 if check()
+  /// never has work to do.
   virtual int fd() const { return -1; }
   virtual void check() {}
-  /// Handles the event if it is for this service. Returns whether it was for this service.
+  /// Handles the event if it is meant for this service. Returns whether it is; if not, the
+  /// dispatcher passes it to the next service.
   virtual bool takes(net::CmEvent& /*event*/) { return false; }
   virtual bool takes(const verbs::AsyncEvent& /*event*/) { return false; }
-  /// Called after all available events were dispatched. Returns the time at which the dispatcher
-  /// must call it again at the latest.
+  /// The dispatcher calls this function after it has dispatched all available events. Returns the
+  /// latest time at which the dispatcher must call this function again.
   virtual TimePoint finish_turn() { return TimePoint::max(); }
 
   // Threads of the program call the functions below.
-  /// Called when the condition for which finish_turn() waits may have become true: the program has
-  /// polled a queue whose Cq::is_watched finish_turn() had set, or has destroyed an object.
+  /// Called when finish_turn() should check its conditions again: when the program has polled a
+  /// completion queue with Cq::is_watched set, or has destroyed an object.
   virtual void look_again() {}
-  /// Called before a region is deregistered or changed. Waits until posted requests no longer wait
-  /// for a connection.
+  /// Called before a region is deregistered or changed. Waits until no posted request waits for its
+  /// queue pair to be connected.
   virtual void await_posted() {}
-  /// Called when the queue pair with this number goes to RESET. Its last connection is over.
+  /// Called when the program resets the queue pair with this number, after the connection of the
+  /// queue pair is over.
   virtual void qp_reset(verbs::QpNum /*num*/) {}
   /// Called before the queue pair with this number is destroyed.
   virtual void qp_destroyed(verbs::QpNum /*num*/) {}
-  /// Called when the program polls a failed completion of that queue pair that was not flushed.
+  /// Called when the program polls a completion of this queue pair that has failed and was not
+  /// flushed.
   virtual void completion_failed(verbs::QpNum /*num*/) {}
-  /// Returns the value for wc_vendor_err(), or 0 if the service has none for that queue pair.
+  /// Returns the value of wc_vendor_err() for a failed request of this queue pair, or 0 if this
+  /// service has no value for it.
   virtual std::uint32_t vendor_error(verbs::QpNum /*num*/) { return 0; }
 };
 

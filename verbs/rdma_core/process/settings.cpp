@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the settings from the environment, puts the process id into paths, and reports invalid
-// values on standard error.
+// Reads the settings from the environment, replaces %p in paths with the process id, and reports
+// invalid values on standard error.
 #include "process/settings.hpp"
 
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of this process, which it reads once from its IWARP_* variables. If a value is
-// invalid, this is reported on standard error, and the default applies. `iwarp run` sets these
-// variables; verbs/options defines them and their values.
+// The settings of this process, which the library reads once from the IWARP_* environment
+// variables. If a value is invalid, the library reports it on standard error and uses the default.
+// `iwarp run` sets these variables. verbs/options defines the variables and their values.
 #pragma once
 
 #include <functional>
@@ -18,14 +18,14 @@ using options::Persona;
 using options::Settings;
 using options::TlsSettings;
 
-/// Returns options::from_environment(). In the paths of the trace and of the fault socket, %p is
-/// replaced with the process id.
+/// Returns options::from_environment(), with %p replaced by the process id in the paths of the
+/// trace file and of the fault socket.
 Settings read_settings(const Environment& environment,
                        const std::function<void(const std::string&)>& complain);
-/// Returns the line that this process logs for a record, with a line feed.
+/// Returns the log line for a record, including the line feed.
 std::string line_of(const verbs::LogRecord& record, verbs::LogFormat format);
 /// Returns the settings of this process. The first call reads them with secure_getenv(3), so that a
-/// set-user-ID program writes no file that its caller names.
+/// set-user-ID program does not write to a file that the user who started it chooses.
 const Settings& settings();
 
 }  // namespace iwarp::rdma_core

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts and numbers that programs print for the enumerators of verbs.h and rdma_cma.h. They are
-// the same as in rdma-core, because users search for them and scripts compare them.
+// Functions that return the texts and numbers which programs print for the enumerators of verbs.h
+// and rdma_cma.h. The texts are the same as in rdma-core, because users search for them and scripts
+// compare them.
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
@@ -10,8 +11,8 @@
 
 namespace {
 
-/// Returns the text of the enumerator `value`, or `unknown` if there is none. The enumeration must
-/// begin with 0.
+/// Returns the text of the enumerator `value`, or `unknown` if `texts` has no text for it. The
+/// first enumerator must have the value 0.
 template <std::size_t kCount>
 const char* text_of(const std::array<const char*, kCount>& texts, int value, const char* unknown) {
   const auto index = static_cast<std::size_t>(value);
@@ -96,9 +97,11 @@ constexpr std::array kCmEvent{
 static_assert(kCmEvent.size() == RDMA_CM_EVENT_TIMEWAIT_EXIT + 1);
 
 struct Rate {
-  int rate;  ///< an ibv_rate; an int, because programs also pass other numbers
+  /// An ibv_rate; the type is int because programs also pass numbers that are no ibv_rate.
+  int rate;
   int mbps;
-  int mult;  ///< multiple of 2500 Mbit/s, nominally as in InfiniBand; kNone: no multiple
+  /// Multiple of 2500 Mbit/s, by InfiniBand's nominal rates; kNone if the rate is not a multiple.
+  int mult;
 };
 constexpr int kNone = -1;
 

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxRefusals = 256;
 
 bool is_on(const std::string& demand) { return demand.empty() || demand == "on" || demand == "1"; }
 
-/// The refusals of peers that have already been logged as warnings: host and reason.
+/// The host and the reason of each refusal of a peer that was already logged as a warning.
 struct Refusals {
   std::mutex mutex;
   std::set<std::pair<std::string, std::string>> said;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS for unmodified programs: makes carriers (decision 0029) from IWARP_TLS*. If TLS is requested
-// and the settings are invalid, the device cannot be opened. The library never falls back to plain
-// TCP.
+// TLS for unmodified programs. The IWARP_TLS* variables determine the carriers (transports between
+// MPA and TCP, see decision 0029). If TLS is requested and these settings are invalid, the device
+// cannot be opened. The library never falls back to plain TCP.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,16 @@ namespace iwarp::rdma_core {
 class TlsCarriers {
  public:
   using Factory = std::shared_ptr<const net::CarrierFactory>;
-  /// Logs the reason and throws std::system_error with EINVAL if the settings are invalid. A
-  /// missing certificate is no error here, because only listeners need one.
+  /// If the settings are invalid, logs the reason and throws std::system_error with EINVAL. Does
+  /// not fail if the certificate is missing, because only listeners need one.
   explicit TlsCarriers(const TlsSettings& settings);
 
   /// Returns the factory of carriers for connections that this process initiates, or null for plain
   /// TCP.
   const Factory& connecting() const { return connecting_; }
-  /// Returns the factory of carriers for listeners, or null for plain TCP. Logs the reason and
-  /// throws std::system_error with EINVAL if the settings suffice to connect but not to listen.
+  /// Returns the factory of carriers for listeners, or null for plain TCP. If the settings are
+  /// sufficient to connect but not to listen, logs the reason and throws std::system_error with
+  /// EINVAL.
   const Factory& listening() const;
 
  private:
@@ -34,8 +35,9 @@ class TlsCarriers {
   std::string why_none_listens_;
 };
 
-/// Returns a function for ListenOptions::refused. It logs each reason as a warning once for each
-/// host and as information after that, so that strangers cannot flood the log.
+/// Returns a function for ListenOptions::refused, which logs why a peer was refused. The function
+/// logs each pair of host and reason as a warning only once, and at level information after that,
+/// so that unknown hosts cannot flood the log with warnings.
 std::function<void(const net::Address& peer, const std::string& why)> log_refused_peers();
 
 }  // namespace iwarp::rdma_core

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turn: admits one thread at a time between the two calls of a pair, such as ibv_wr_start() and
-// ibv_wr_complete(). No lock is held between the calls, so a program may omit the second call, for
-// example because of an exception. The same thread may then make the first call again at once, and
-// another thread takes over after kTimeout.
+// Turn: admits one thread at a time between two paired calls, such as ibv_wr_start() and
+// ibv_wr_complete(). The first call calls take(), and the second calls give(). No mutex stays
+// locked between the calls, so a program may omit the second call, for example because of an
+// exception. The same thread may then make the first call again at once. Another thread that makes
+// the first call waits at most kTimeout.
 #pragma once
 
 #include <chrono>
@@ -30,7 +31,7 @@ class Turn {
   }
 
  private:
-  // Longer than a thread is preempted between the two calls.
+  // This limit is longer than a thread is ever preempted between the two calls.
   static constexpr auto kTimeout = std::chrono::seconds(5);
 
   std::mutex mutex_;

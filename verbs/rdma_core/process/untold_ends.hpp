@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// UntoldEnds: connections whose end a program has seen in a failed completion before the dispatcher
-// has logged the reason. Many programs exit at once after such a completion. To get the reason into
-// the log, destroying the queue pair and exiting wait for the dispatcher.
+// UntoldEnds: the connections whose end the program has seen in a failed completion before the
+// dispatcher has logged the reason. Many programs exit at once after a failed completion. To log
+// the reason in any case, ibv_destroy_qp() and the exit of the process wait for the dispatcher.
 #pragma once
 
 #include <chrono>
@@ -15,26 +15,26 @@ namespace iwarp::rdma_core {
 
 class UntoldEnds {
  public:
-  /// Call when a completion of that queue pair has failed, and the dispatcher has not handled the
-  /// end of its connection yet.
+  /// Call when the program has polled a failed completion of this queue pair, and the dispatcher
+  /// has not handled the end of the connection yet.
   void seen(verbs::QpNum num) {
     const std::lock_guard lock(mutex_);
     untold_.insert(num);
   }
-  /// Call when the dispatcher has handled the end of that queue pair's connection.
+  /// Call when the dispatcher has handled the end of the connection of this queue pair.
   void told(verbs::QpNum num) {
     const std::lock_guard lock(mutex_);
     if (untold_.erase(num) != 0) told_.notify_all();
   }
-  /// Waits until the dispatcher has handled the end of that queue pair's connection, but for kLimit
-  /// at most. Call before the queue pair is destroyed.
+  /// Waits until the dispatcher has handled the end of the connection of this queue pair, but at
+  /// most for kLimit. Call before the queue pair is destroyed.
   void await(verbs::QpNum num) {
     std::unique_lock lock(mutex_);
     told_.wait_for(lock, kLimit, [&] { return !untold_.contains(num); });
     untold_.erase(num);
   }
-  /// Waits until the dispatcher has handled all ends, but for kLimit at most. Call when the process
-  /// is about to exit.
+  /// Waits until the dispatcher has handled the ends of all connections for which seen() was
+  /// called, but at most for kLimit. Call when the process is about to exit.
   void await_all() {
     std::unique_lock lock(mutex_);
     told_.wait_for(lock, kLimit, [&] { return untold_.empty(); });
@@ -43,7 +43,7 @@ class UntoldEnds {
  private:
   static constexpr std::chrono::milliseconds kLimit{200};
 
-  std::mutex mutex_;  ///< leaf: no other lock is taken while it is held
+  std::mutex mutex_;  ///< no other lock is taken while this mutex is locked
   std::condition_variable told_;
   std::unordered_set<verbs::QpNum> untold_;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Visit: defers the deletion of an object while threads block in it. Programs close a device, or
-// destroy a channel, while one of their threads waits for its events, and cancel that thread
-// afterwards or let it return. The last user of the object deletes it: the program, when it closes
-// or destroys the object, or the last thread that leaves it.
+// Visit: defers the deletion of an object while threads block in one of its functions. Some
+// programs close a device, or destroy a channel, while one of their threads waits for an event of
+// it. They cancel that thread later, or let it return. The last user deletes the object. This is
+// either the call that closes or destroys the object, or the last thread that stops waiting.
 #pragma once
 
 #include <pthread.h>
@@ -15,11 +15,11 @@ namespace iwarp::rdma_core {
 class Visits {
  public:
   void enter() { ++count_; }
-  /// Returns whether this was the last user.
+  /// Removes one user. Returns whether it was the last one.
   bool leave() { return --count_ == 0; }
 
  private:
-  std::atomic<int> count_{1};  ///< the program is the first user
+  std::atomic<int> count_{1};  ///< initially 1, because the program itself is a user
 };
 
 template <typename T>
