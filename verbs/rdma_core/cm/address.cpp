@@ -13,8 +13,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// Returns a copy of the address as type T. A cast would not be valid, because the program may have
-/// declared its buffer with another type.
+/// Returns a copy of the address, as a struct of type T. A cast instead of a copy would not be
+/// valid C++, because the program may have declared its buffer with another type.
 template <typename T>
 T as(const sockaddr& address) {
   T out{};
@@ -38,7 +38,7 @@ sockaddr_storage copy_of(const sockaddr& address) {
   return out;
 }
 
-// sin_port and sin6_port have the same offset.
+// The cast works for IPv6 as well, because sin_port and sin6_port have the same offset.
 std::uint16_t port_of(const sockaddr& address) {
   return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
@@ -101,8 +101,8 @@ sockaddr_storage from_net(const net::Address& address) {
   return unmapped(out);
 }
 
-// Finds the source address by connecting a UDP socket, which consults the routing table and sends
-// nothing.
+// Finds the source address by connecting a UDP socket. The connect() consults the routing table and
+// sends nothing.
 std::expected<sockaddr_storage, int> find_source(const sockaddr& to, const sockaddr* from) {
   const net::UniqueFd socket(::socket(to.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return std::unexpected(errno);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts socket addresses, as in <rdma/rdma_cma.h>, to and from net::Address. Supports only IPv4
-// and IPv6. An IPv4 address that is mapped into IPv6 becomes IPv4.
+// Functions for socket addresses as <rdma/rdma_cma.h> uses them, which also convert them to and
+// from net::Address. They support only IPv4 and IPv6, and convert an IPv4-mapped IPv6 address to
+// IPv4.
 #pragma once
 
 #include <netinet/in.h>
@@ -19,20 +20,21 @@ socklen_t size_of(const sockaddr& address);
 sockaddr_storage copy_of(const sockaddr& address);
 std::uint16_t port_of(const sockaddr& address);
 void set_port(sockaddr& address, std::uint16_t port);
-/// Returns the address. Converts an IPv4 address that is mapped into IPv6 to IPv4.
+/// Returns `address`, but an IPv4-mapped IPv6 address as an IPv4 address.
 sockaddr_storage unmapped(const sockaddr_storage& address);
-/// Returns whether the address is the wildcard of its family.
+/// Returns whether the address is the wildcard address of its family (0.0.0.0 or ::).
 bool is_any(const sockaddr& address);
-/// Returns whether the address is ::1 or in 127.0.0.0/8. The latter may be mapped into IPv6.
+/// Returns whether the address is ::1, an address in 127.0.0.0/8, or an IPv4-mapped form of such an
+/// address.
 bool is_loopback(const sockaddr& address);
 bool same_host(const sockaddr& a, const sockaddr& b);
 
 net::Address to_net(const sockaddr& address);
-/// Parses a numeric address. Returns family 0 if it is not numeric.
+/// Converts a numeric address. If `address` is not numeric, returns an address of family 0.
 sockaddr_storage from_net(const net::Address& address);
 
-/// Returns the address of this host, with port 0, from which packets to `to` are sent, or an errno.
-/// `from`, unless null, is the address that the program has chosen. Sends nothing.
+/// Returns the source address, with port 0, that this host uses for packets to `to`, or an errno.
+/// If `from` is not null, it is the source address that the program has chosen. Sends nothing.
 std::expected<sockaddr_storage, int> find_source(const sockaddr& to, const sockaddr* from);
 
 }  // namespace iwarp::rdma_core

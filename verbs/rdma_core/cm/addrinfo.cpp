@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma_getaddrinfo(): resolves names and hints to socket addresses. All parts of the result are
-// allocated with malloc(3), because some programs replace parts of it with memory of their own,
-// which rdma_freeaddrinfo() also has to free.
+// rdma_getaddrinfo(): resolves names and hints to socket addresses. Each part of the result is
+// allocated with malloc(3). Some programs replace a part with memory that they have allocated
+// themselves, and rdma_freeaddrinfo() must be able to free this memory, too.
 #include <netdb.h>
 #include <rdma/rdma_cma.h>
 
@@ -36,8 +36,8 @@ void set(sockaddr*& to, socklen_t& to_size, const sockaddr* from, socklen_t size
   to_size = size;
 }
 
-/// Sets queue pair type and port space. If the hints have only one of them, derives the other from
-/// it. The default is a reliable connection over TCP.
+/// Sets ai_qp_type and ai_port_space. If the hints contain only one of these, derives the other
+/// from it. If they contain neither, sets IBV_QPT_RC and RDMA_PS_TCP.
 void set_transport(rdma_addrinfo& info, const rdma_addrinfo& hints) {
   info.ai_qp_type = hints.ai_qp_type;
   info.ai_port_space = hints.ai_port_space;
@@ -46,7 +46,7 @@ void set_transport(rdma_addrinfo& info, const rdma_addrinfo& hints) {
   if (info.ai_port_space == 0) info.ai_port_space = datagrams ? RDMA_PS_UDP : RDMA_PS_TCP;
 }
 
-/// Resolves `node` and `service`. Returns 0 or an error of getaddrinfo(3).
+/// Resolves `node` and `service`. Returns 0 or an error code of getaddrinfo(3).
 int look_up(const char* node, const char* service, const rdma_addrinfo& hints,
             rdma_addrinfo& info) {
   addrinfo wanted{};
@@ -67,8 +67,8 @@ int look_up(const char* node, const char* service, const rdma_addrinfo& hints,
   return 0;
 }
 
-/// Sets those addresses that look_up() has not set to the addresses in the hints, because a program
-/// may pass hints without a name.
+/// Copies each address from the hints that look_up() has not set. A program may pass hints with
+/// addresses, and no name that look_up() could resolve.
 void set_from_hints(const rdma_addrinfo& hints, rdma_addrinfo& info) {
   set(info.ai_src_addr, info.ai_src_len, hints.ai_src_addr, hints.ai_src_len);
   set(info.ai_dst_addr, info.ai_dst_len, hints.ai_dst_addr, hints.ai_dst_len);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses of ids: binding, resolving, listening. An RDMA port is a TCP port (see cm/ports.hpp),
-// so binding an id binds a TCP socket and fails at once if the port is not available. Resolving
-// consults the routing table and sends nothing; its results are still events, because programs wait
-// for them.
+// Binds an rdma_cm_id to an address, resolves addresses, and listens. An RDMA port is a TCP port
+// (see cm/ports.hpp). So rdma_bind_addr() binds a TCP socket, and fails at once if the port is not
+// available. rdma_resolve_addr() consults the routing table and sends nothing. It still reports its
+// result in an event, because programs wait for that event.
 #include <algorithm>
 #include <cerrno>
 #include <optional>
@@ -17,7 +17,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
-// The maximum backlog in the kernel's CM, which also replaces a backlog of 0.
+// The maximum backlog, as in the kernel's CM. Both CMs also use this value if the program passes a
+// backlog of 0.
 constexpr int kMaxBacklog = 1024;
 
 void queue_outcome(CmId& id, rdma_cm_event_type type, int status = 0) {
@@ -25,9 +26,9 @@ void queue_outcome(CmId& id, rdma_cm_event_type type, int status = 0) {
   queue_event(make_event(id, type, status));
 }
 
-/// Sets the source address of the id. If the program passes an address, binds the id to it like
-/// rdma_bind_addr(). Otherwise uses the address that the routing table selects. Returns 0 or an
-/// errno.
+/// Sets the source address of the id. If the program passes the source address `from`, binds the id
+/// to it, as rdma_bind_addr() does. Otherwise uses the source address that the routing table
+/// selects for `to`. Returns 0 or an errno.
 int choose_source(CmId& id, const sockaddr* from, const sockaddr& to) {
   const bool chosen = is_ip(from) && (!is_any(*from) || port_of(*from) != 0);
   if (chosen && id.life.is(IdState::kIdle)) {
@@ -42,7 +43,8 @@ int choose_source(CmId& id, const sockaddr* from, const sockaddr& to) {
   return 0;
 }
 
-/// Returns the destination, with a wildcard replaced by the loopback address.
+/// Returns the destination for the address `to`: the loopback address if `to` is a wildcard, and
+/// otherwise `to` itself.
 sockaddr_storage destination_of(const sockaddr& to) {
   sockaddr_storage out = copy_of(to);
   if (!is_any(to)) return out;
@@ -54,8 +56,9 @@ sockaddr_storage destination_of(const sockaddr& to) {
   return out;
 }
 
-/// Returns the address. Converts an IPv4 address that is mapped into IPv6 to IPv4, because programs
-/// pass on addresses that accept(2) of a dual-stack socket has returned. Returns nullopt for null.
+/// Returns a copy of the address, or nullopt if `address` is null. Converts an IPv4-mapped IPv6
+/// address to IPv4, because some programs pass an address that they got from accept(2) on a
+/// dual-stack socket.
 std::optional<sockaddr_storage> plain(const sockaddr* address) {
   if (address == nullptr) return std::nullopt;
   return unmapped(copy_of(*address));
@@ -76,8 +79,8 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
   if (const int code = cm().ports.check(*to)) return code;
   id.abi.route.addr.dst_storage = destination_of(*to);
   if (const int code = choose_source(id, from, id.destination())) {
-    // An address that the program cannot use fails the call at once. Errors of the network are
-    // reported in an event.
+    // Fails at once if the program may not use the source address. Other errors are reported to the
+    // program in an event.
     if (code == EADDRINUSE || code == EADDRNOTAVAIL || code == EACCES) return code;
     queue_outcome(id, RDMA_CM_EVENT_ADDR_ERROR, -code);
     return wait_for_event(id);
@@ -96,7 +99,8 @@ int resolve_route(CmId& id) {
   return wait_for_event(id);
 }
 
-/// Binds an id to the IPv4 wildcard, as the kernel does for an id that listens without an address.
+/// Binds an id to the IPv4 wildcard address. As in the kernel, this happens if an unbound id starts
+/// to listen.
 int bind_anywhere(CmId& id) {
   const sockaddr_in any{.sin_family = AF_INET};
   return bind_to(id, reinterpret_cast<const sockaddr&>(any));
@@ -111,8 +115,8 @@ int listen(CmId& id, int backlog) {
   use_core(id);
   auto options = listen_options();
   options.backlog = backlog > 0 ? std::min(backlog, kMaxBacklog) : kMaxBacklog;
-  // Holds the lock from before the first request can arrive until the id is in Cm::listening, where
-  // the dispatcher looks for it.
+  // Locks the mutex before the first request can arrive, and until the id is in Cm::listening. The
+  // dispatcher looks there for the id of a request.
   const std::lock_guard lock(cm().mutex);
   auto listener = id.core->rnic().listen(std::move(*id.bound), options, id.core->cm_channel());
   if (!listener) return to_errno(listener.error());
@@ -134,11 +138,11 @@ int bind_to(CmId& id, const sockaddr& address) {
   if (is_datagram(id)) return bind_datagrams(id, address);
   const bool any = is_any(address);
   net::Address at = cm().ports.to_tcp(address);
-  // An empty host means IPv6 and IPv4.
+  // An empty host binds the socket to both IPv6 and IPv4.
   if (any && address.sa_family == AF_INET6 && !id.v6_only) at.host.clear();
-  // Opens the device now instead of in rdma_listen(). Some programs (qperf) send the port to their
-  // peer before they listen. If they opened the device after that, a peer whose device is already
-  // open could connect too early and be refused.
+  // Opens the device here and not only in rdma_listen(). Some programs (qperf) send the port to
+  // their peer before they listen. Opening the device takes time, so a peer whose device is already
+  // open could connect before this program listens, and be refused.
   if (any) Core::get();
   auto bound = cm().ports.bind(at, port_range());
   if (!bound) return to_errno(bound.error());
@@ -147,9 +151,9 @@ int bind_to(CmId& id, const sockaddr& address) {
   set_port(id.source(), port_of(reinterpret_cast<const sockaddr&>(local)));
   id.bound = std::move(*bound);
   (void)id.life.step(IdEvent::kBind);
-  // Sets id->verbs. If it is set after rdma_bind_addr(), programs (libfabric) conclude that the
-  // address supports RDMA and announce it to peers. As in the kernel, it stays null for a loopback
-  // address and for a wildcard.
+  // Sets id->verbs, unless the address is a loopback address or a wildcard. The kernel does the
+  // same. If rdma_bind_addr() sets id->verbs, some programs (libfabric) conclude that the address
+  // supports RDMA, and announce it to peers.
   if (!any && !is_loopback(address)) use_device(id);
   return 0;
 }
@@ -166,8 +170,8 @@ int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
     if (!is_ip(address)) return address == nullptr ? EINVAL : EAFNOSUPPORT;
     CmId& self = CmId::of(id);
     const auto at = plain(address);
-    // An IPv6 address that is a mapped IPv4 address would bind the id to IPv4, which
-    // RDMA_OPTION_ID_AFONLY forbids.
+    // Fails for an IPv4-mapped IPv6 address if RDMA_OPTION_ID_AFONLY is set. The address would bind
+    // the id to IPv4, which that option forbids.
     if (self.v6_only && address->sa_family != at->ss_family) return EADDRNOTAVAIL;
     return bind_to(self, *pointer_to(at));
   });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connects ids, accepts and rejects requests, and ends connections. An event reports the outcome of
-// each (cm/events.cpp). A call that the program must not make fails at once.
+// Connects an rdma_cm_id, accepts and rejects requests, and ends connections. The outcome of each
+// operation is reported in an event (cm/events.cpp). A call that is not allowed in the current
+// state of the id fails at once.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -20,16 +21,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The time for which end_connection() waits for the peer. It is long because the peer's thread may
-// have to wait for a processor.
+// How long end_connection() waits for outstanding requests. The limit is generous, because the
+// peer's thread may have to wait for a processor.
 constexpr auto kGrace = 200ms;
 constexpr auto kPause = 500us;
 
 using PrivateData = std::vector<std::byte>;
 
-/// Returns the number of outstanding Reads that the field `number` of `param` requests. If the
-/// field is RDMA_MAX_RESP_RES (which equals RDMA_MAX_INIT_DEPTH), or `param` is null, returns
-/// `most`, limited to what the device supports.
+/// Returns the number of outstanding Reads that the program requests in the field `number` of
+/// `param`. If the field has the value RDMA_MAX_RESP_RES (which equals RDMA_MAX_INIT_DEPTH), or if
+/// `param` is null, returns the smaller of `most` and the maximum of the device.
 std::uint16_t reads(const rdma_conn_param* param, std::uint8_t rdma_conn_param::* number,
                     std::uint16_t most = kMaxReads) {
   static_assert(RDMA_MAX_RESP_RES > kMaxReads && RDMA_MAX_RESP_RES == RDMA_MAX_INIT_DEPTH);
@@ -48,16 +49,16 @@ PrivateData private_data(const rdma_conn_param* param) {
   return private_data(param->private_data, param->private_data_len);
 }
 
-/// Returns the number of the queue pair that rdma_create_qp() made for the id. If there is none,
-/// returns the number that the program passes in `param`, or 0.
+/// Returns the number of the queue pair that rdma_create_qp() has made for the id. If there is
+/// none, returns the number that the program passes in `param`, or 0 if `param` is null.
 verbs::QpNum queue_pair(const CmId& id, const rdma_conn_param* param) {
   if (id.abi.qp != nullptr) return id.abi.qp->qp_num;
   return param != nullptr ? param->qp_num : 0;
 }
 
-/// Registers the id to get the events of the queue pair `num`, and takes the step `how`. Returns
-/// false if the state of the id does not allow this step, if `num` is 0, or if another id gets the
-/// events of that queue pair.
+/// Registers the id to get the events of the queue pair `num`, and changes the state of the id by
+/// the event `how`. Returns false if the state of the id does not allow `how`, if `num` is 0, or if
+/// another id already gets the events of the queue pair.
 bool start(CmId& id, verbs::QpNum num, IdEvent how) {
   const std::lock_guard lock(cm().mutex);
   const bool may = id.life.allows(how) && num != 0;
@@ -74,10 +75,10 @@ void undo(CmId& id, IdEvent how) {
   cm().by_qp.erase(id.qp_num);
 }
 
-/// Sets how long the connection waits for its peer. If rnr_retry_count is 7, or there are no
-/// parameters, a Send of the peer waits for a receive without limit. If it is less,
-/// IWARP_RECEIVE_HOLD limits that wait. A client's retry_count limits, together with
-/// RDMA_OPTION_ID_ACK_TIMEOUT, the wait for a silent peer. The retry_count of a server is ignored.
+/// Sets how long the connection waits for its peer. If rnr_retry_count is 7, or `param` is null, a
+/// Send of the peer waits for a receive without limit. If rnr_retry_count is smaller,
+/// IWARP_RECEIVE_HOLD limits this wait. On a client, retry_count and RDMA_OPTION_ID_ACK_TIMEOUT
+/// together limit the wait for a peer that does not respond. On a server, retry_count is ignored.
 void set_timeouts(RcQp& qp, const CmId& id, const rdma_conn_param* param) {
   const auto retries = param == nullptr ? kRnrForEver : param->rnr_retry_count;
   const bool holds = retries >= kRnrForEver;
@@ -97,9 +98,9 @@ void set_timeouts(RcQp& qp, const CmId& id, const rdma_conn_param* param) {
   qp.core->set_peer_timeouts(peer_timeouts(qp.attributes, qp.said));
 }
 
-/// Calls `connect` with the queue pair, and returns its result: 0 or an errno. Holds completions
-/// back until the event that reports the outcome announces them, so that the program can read that
-/// event first.
+/// Calls `connect` with the queue pair, and returns its result: 0 or an errno. Defers the
+/// announcement of completions until the event that reports the outcome is queued, so that the
+/// program can read that event first.
 template <typename Connect>
 int begin(CmId& id, verbs::QpNum num, const rdma_conn_param* param, Connect connect) {
   int code = EINVAL;
@@ -169,7 +170,7 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
   }
   log_connection("rejected", "rejected " + cm().ports.describe(request->peer()),
                  {{"peer", cm().ports.describe(request->peer())}});
-  // Ignores the error if the peer has departed.
+  // Ignores the error that reject() returns if the peer has disconnected.
   (void)request->reject(data != nullptr ? private_data(data, length) : PrivateData{});
   return 0;
 }
@@ -211,16 +212,18 @@ int establish(CmId& id) {
 
 }  // namespace
 
-// When a connection is to end, the kernel's drivers flush the outstanding requests, because the
-// peer may have no receives for them and must still see the end. An adapter would have finished
-// most requests by then. To compensate, this function waits up to kGrace until they are finished.
+// When a program disconnects, the kernel's drivers flush the outstanding requests. The peer may
+// have no receives for these requests, but must still see the end of the connection. An adapter
+// would already have finished most of the requests. To compensate for that, this function first
+// waits up to kGrace for outstanding requests to finish.
 void end_connection(Core& core, verbs::QpNum num) {
   const auto until = std::chrono::steady_clock::now() + kGrace;
   const auto end = [&](RcQp& qp) {
     const bool under_way = qp.core->query().send_outstanding != 0;
     if (under_way && std::chrono::steady_clock::now() < until) return false;
     if (!close_connection(qp, under_way)) return false;
-    // The program may read this field at any time, but this is its own thread.
+    // The program may read ibv_qp::state at any time without a lock. This function runs in one of
+    // the program's own threads.
     if (qp.state.load() == IBV_QPS_ERR) qp.abi.qp_base.state = IBV_QPS_ERR;
     return true;
   };
@@ -251,7 +254,8 @@ int rdma_reject(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
   return cm_result([&] { return reject(CmId::of(id), private_data, length); });
 }
 
-/// Does the same as rdma_reject(): iWARP has no vendor options (ECE) that could be the reason.
+/// Does the same as rdma_reject(), because iWARP has no vendor options (ECE) that could be the
+/// reason for a rejection.
 int rdma_reject_ece(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
   return rdma_reject(id, private_data, length);
 }
@@ -262,7 +266,8 @@ int rdma_get_remote_ece(rdma_cm_id* id, ibv_ece* ece) {
   return 0;
 }
 
-/// Succeeds only with the options that ibv_query_ece() returns, which are none: `vendor_id` 0.
+/// Succeeds only if `ece` contains no options (`vendor_id` 0), because ibv_query_ece() returns
+/// none.
 int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
   const bool is_own = id != nullptr && id->qp == nullptr;
   if (!is_own || ece == nullptr || ece->comp_mask != 0) return minus_one(EINVAL);
@@ -277,15 +282,15 @@ int rdma_disconnect(rdma_cm_id* id) {
   return cm_result([&] { return disconnect(CmId::of(id)); });
 }
 
-/// Only checks the state of the id, and sends nothing, because in iWARP the MPA Reply has already
-/// established the connection. As RoCE, programs that created their queue pair themselves call it
-/// after RDMA_CM_EVENT_CONNECT_RESPONSE.
+/// Checks the state of the id. Sends nothing, because in iWARP the MPA Reply has already
+/// established the connection. With IWARP_AS=roce, a program that has created its queue pair itself
+/// calls this function after RDMA_CM_EVENT_CONNECT_RESPONSE.
 int rdma_establish(rdma_cm_id* id) {
   return cm_result([&] { return establish(CmId::of(id)); });
 }
 
-/// Does nothing. InfiniBand programs report with it that data arrived before the last message of
-/// the handshake, which cannot happen over TCP.
+/// Has no effect. With InfiniBand, a program calls this function to report that data arrived before
+/// the last message of the handshake. This cannot happen over TCP.
 int rdma_notify(rdma_cm_id* id, ibv_event_type /*event*/) {
   return id->verbs != nullptr ? 0 : minus_one(EINVAL);
 }

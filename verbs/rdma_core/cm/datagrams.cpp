@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datagram ids, which have no connection. A client's id requests the number and the Q_Key of a
-// queue pair from a port of the server. The program that listens there accepts or rejects the
-// request.
+// Datagram ids: ids of RDMA_PS_UDP and RDMA_PS_IPOIB, which have no connection. A client asks a UDP
+// port of the server for the number and the Q_Key of a queue pair. The program that listens at this
+// port accepts or rejects the request.
 #include "cm/datagrams.hpp"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace {
 constexpr std::uint8_t kHopLimit = 64;
 constexpr int kMaxRequests = 1024;
 
-// Returns the number that identifies a request. It must be unpredictable, so that no third party
-// can forge an answer.
+// Returns a number that identifies a request. The number must be unpredictable, so that no third
+// party can forge an answer to the request.
 std::uint32_t random_id() {
   std::random_device device;
   return device();
@@ -52,7 +52,7 @@ void put_private_data(CmEventRecord& event, std::vector<std::byte> data) {
   ud.private_data_len = static_cast<std::uint8_t>(event.private_data.size());
 }
 
-/// Opens a port for an id that has none yet. Returns 0 or an errno.
+/// Opens a UDP port for the id unless it already has one. Returns 0 or an errno.
 int open_any(CmId& id) {
   if (id.sidr != nullptr) return 0;
   auto socket = net::DatagramSocket::open(0, port_range());
@@ -245,8 +245,8 @@ int init_attr_of_datagrams(const CmId& id, ibv_qp_attr& attr, int& mask) {
 
 void forget_datagrams(CmId& id) {
   if (id.sidr == nullptr) return;
-  // The id was made for a request. If the program has not answered it, forgets the request, so that
-  // the peer's next copy of it is treated as a new request.
+  // If the id was made for a request that the program has not answered, forgets the request. If the
+  // peer retransmits it, the retransmission is treated as a new request.
   if (id.asked_by) {
     std::erase_if(id.sidr->answers, [&](const SidrEnd::Answer& answer) {
       return !answer.octets && answer.to.is(*id.asked_by);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device of CM ids, and their default protection domain. There is only one device, which stays
-// open until the process exits.
+// rdma_get_devices(), and the default protection domain of ids. There is only one device, which
+// stays open until the process exits.
 #include <cerrno>
 #include <cstdlib>
 
@@ -11,8 +11,8 @@
 namespace iwarp::rdma_core {
 
 ibv_pd* default_pd(ibv_context* verbs) {
-  // Each process has one default domain, as it has one default context. The child of a fork makes
-  // its own.
+  // Each process has one default protection domain, just as it has one default context. The child
+  // of a fork makes a domain of its own.
   static std::mutex mutex;
   static ibv_pd* pd = nullptr;
   const std::lock_guard lock(mutex);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoints: one call creates a synchronous id, resolves or binds it, and creates its queue pair.
+// Endpoints: rdma_create_ep() creates a synchronous id, resolves or binds it, and creates its queue
+// pair, all in one call.
 #include <rdma/rdma_verbs.h>
 
 #include <cerrno>
@@ -10,12 +11,14 @@
 namespace iwarp::rdma_core {
 namespace {
 
-// The timeout for resolving the address and the route. Here, both take much less time.
+// The timeout that is passed to rdma_resolve_addr() and rdma_resolve_route(). In this library both
+// calls take much less time.
 constexpr int kTimeoutMs = 2000;
 
 int last_error(int result) { return result == 0 ? 0 : errno; }
 
-/// Prepares an id that will listen. The new id of each request gets a queue pair with `attr`.
+/// Prepares an id that will listen. Stores `attr` for the queue pairs of the ids that
+/// rdma_get_request() will return.
 int prepare_passive(CmId& id, const rdma_addrinfo& info, ibv_pd* pd, const ibv_qp_init_attr* attr) {
   if (rdma_bind_addr(&id.abi, info.ai_src_addr) != 0) return errno;
   if (pd != nullptr) id.abi.pd = pd;

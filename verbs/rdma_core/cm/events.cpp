@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts events of connections to events of ids, and implements the calls that read the latter.
+// Converts the core's events of connections to events of an rdma_cm_id, and implements the calls
+// with which a program reads events of an rdma_cm_id.
 //
-// Requests to all listening ids arrive through one channel. The dispatcher looks up the listening
-// id by the request's destination address, so it never uses an id that has been destroyed. A
-// listener that is closed and opened again on the same port (perftest does that) may thus get a
-// request for its predecessor: that is correct, because a peer connects to a port, not to a
-// listener. If no id listens, the dispatcher drops the request instead of rejecting it, so that the
-// peer may try again.
+// Connection requests for all listening ids arrive through one channel. The dispatcher looks up the
+// listening id by the destination address of the request, so it never uses an id that has been
+// destroyed. If a program closes a listener and opens another one on the same port (as perftest
+// does), the second listener may therefore get a request that arrived for the first one. This is
+// correct, because a peer connects to a port and not to a listener. If no id listens on the port,
+// the dispatcher drops the request and does not reject it, so that the peer may try again.
 //
-// The code here also decides when the completions of a queue pair are announced. Completions are
-// held back until the program can read ESTABLISHED. Those that were flushed at the end of the
-// connection are held back until the program can read the event that reports the end or the
-// failure.
+// This file also decides when the completions of a queue pair are announced. No completion is
+// announced before the program can read ESTABLISHED. Completions that were flushed at the end of
+// the connection are not announced before the program can read the event that reports this end.
 #include "cm/events.hpp"
 
 #include <fmt/format.h>
@@ -42,11 +42,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kTimeout = std::chrono::milliseconds(200);
 
-/// Limits the number of Reads that both ends agreed on to the device's maximum, because programs
-/// pass this number on to calls that refuse more.
+/// Returns the number of Reads `agreed`, limited to the maximum of the device. Programs pass this
+/// number to other calls, which refuse a number that exceeds the maximum.
 std::uint8_t reads_of(int agreed) { return static_cast<std::uint8_t>(std::min(agreed, kMaxReads)); }
 
-/// Sets the private data of the event. The program sees at most UINT8_MAX bytes of it.
+/// Sets the private data of the event. The program sees at most the first UINT8_MAX bytes.
 void set_private_data(CmEventRecord& event, std::vector<std::byte> data) {
   event.private_data = std::move(data);
   auto& conn = event.abi.param.conn;
@@ -83,7 +83,7 @@ std::unique_ptr<CmId> make_child(CmId& listener, std::unique_ptr<net::ConnectReq
 }
 
 /// Queues a connection request. If the end of an earlier connection to the same port has not been
-/// reported yet, holds the request back until then.
+/// reported yet, defers the request until that end has been reported.
 void queue_request(std::unique_ptr<CmEventRecord> event, std::uint16_t port) {
   auto& endings = cm().endings;
   if (std::ranges::any_of(endings, [port](const auto& end) { return end.own_port == port; })) {
@@ -93,8 +93,8 @@ void queue_request(std::unique_ptr<CmEventRecord> event, std::uint16_t port) {
   }
 }
 
-/// Drops a connection request and logs this. `text` has placeholders for the addresses of the
-/// listener and the peer.
+/// Drops a connection request, and logs `text` as the reason. `text` must have placeholders for the
+/// addresses of the listener and of the peer, in this order.
 void drop(net::ConnectRequest& request, const char* event,
           fmt::format_string<const std::string&, const std::string&> text) {
   const std::string at = cm().ports.describe(request.local());
@@ -118,15 +118,15 @@ void requested(net::CmEvent& event) {
   }
   auto record = make_event(*listener, RDMA_CM_EVENT_CONNECT_REQUEST);
   set_private_data(*record, std::move(event.private_data));
-  // Reports the Reads that the peer offers, as seen from this side: its ORD becomes
-  // responder_resources, its IRD initiator_depth. A peer that offers no numbers is assumed to
-  // support the device's maximum.
+  // Reports the numbers of Reads that the peer offers, from the point of view of this end: the
+  // peer's ORD becomes responder_resources, and its IRD becomes initiator_depth. If the peer offers
+  // no numbers, reports the maximum of the device.
   const auto& offer = *event.offer;
   auto& conn = record->abi.param.conn;
   conn.responder_resources = reads_of(offer.enhanced ? offer.ord : kMaxReads);
   conn.initiator_depth = reads_of(offer.enhanced ? offer.ird : kMaxReads);
-  // An MPA Request does not contain retry counts, so the event has the values of a client that
-  // connects without parameters.
+  // Reports the retry counts of a client that connects without parameters, because an MPA Request
+  // does not contain the client's real retry counts.
   if (cm().persona == Persona::kRoce) conn.retry_count = conn.rnr_retry_count = kRnrForEver;
   record->child = make_child(*listener, std::move(event.request));
   record->abi.id = &record->child->abi;
@@ -135,12 +135,13 @@ void requested(net::CmEvent& event) {
   ++listener->waiting_requests;
 }
 
-/// Reports DISCONNECTED. Queues the event at once and returns true if the program has polled all
-/// receives that succeeded. Otherwise puts it into Cm::endings and returns false:
-/// dispatch_endings() queues it when the program has polled them, at the latest after kTimeout.
-/// Adapters report the end milliseconds after the last message, and programs rely on that: programs
-/// on libfabric destroy the queue pair when they read the event, and lose the completions that they
-/// have not polled.
+/// Reports DISCONNECTED. If the program has polled the completions of all receives that succeeded,
+/// queues the event at once and returns true. Otherwise puts the event into Cm::endings and returns
+/// false. dispatch_endings() then queues the event when the program has polled these completions,
+/// and at the latest after kTimeout. Programs expect this order, because an adapter reports the end
+/// of a connection only milliseconds after the last message. For example, libfabric programs
+/// destroy the queue pair when they read DISCONNECTED, and lose the completions that they have not
+/// polled.
 bool tell_end(const CmId& id, const RcQp& qp, std::list<CmEnding>& made) noexcept {
   CmEnding& end = made.front();
   const auto num = qp.core->num();
@@ -155,7 +156,8 @@ bool tell_end(const CmId& id, const RcQp& qp, std::list<CmEnding>& made) noexcep
   return true;
 }
 
-/// Allocates the events that the id will get, in the order in which the program must read them.
+/// Allocates the rdma_cm events that the id will get for `event`, in the order in which the program
+/// must read them.
 std::list<CmEnding> make_telling(CmId& id, const net::CmEvent& event) {
   std::list<CmEnding> out;
   if (ended_before_rtr(id, event)) {
@@ -172,14 +174,14 @@ void describe_connection(CmId& id, const RcQp& qp, const net::CmEvent& event,
   const auto now = qp.core->query();
   record.abi.param.conn.responder_resources = reads_of(now.ird);
   record.abi.param.conn.initiator_depth = reads_of(now.ord);
-  if (event.local.port == 0) return;  // The core had not enough memory to report the addresses.
+  if (event.local.port == 0) return;  // The core had too little memory to report the addresses.
   record.connected = event.qp_num;
   record.source = cm().ports.from_tcp(event.local);
   id.own_port = port_of(reinterpret_cast<const sockaddr&>(*record.source));
 }
 
-/// Queues the events of the id. Returns false if the last of them, DISCONNECTED, has to wait until
-/// the program has polled its completions.
+/// Queues the events in `made` for the id. Returns false if the last one, DISCONNECTED, must wait
+/// until the program has polled its completions.
 bool tell(CmId& id, const RcQp& qp, net::CmEvent& event, std::list<CmEnding>& made) noexcept {
   const bool established = event.type == Type::kEstablished;
   (void)id.life.step(established ? IdEvent::kEstablished : IdEvent::kOver);
@@ -196,8 +198,9 @@ bool tell(CmId& id, const RcQp& qp, net::CmEvent& event, std::list<CmEnding>& ma
   return true;
 }
 
-/// Returns which completions to announce when the event has been queued. After ESTABLISHED those
-/// that were flushed still wait for the event that reports the end of the connection.
+/// Returns which completions are announced after the event has been queued. After ESTABLISHED,
+/// these are all completions that were not flushed. Flushed completions are announced only after
+/// the event that reports the end of the connection.
 verbs::Announce announced_after(bool established) {
   return established ? verbs::Announce::kUnflushed : verbs::Announce::kAll;
 }
@@ -214,11 +217,12 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
     return;
   }
   CmId* const id = it->second;
-  // Allocates the events before it changes anything, because the caller repeats the call if there
-  // is not enough memory.
+  // Allocates the events before any state changes, because the caller repeats the whole call if
+  // memory is insufficient.
   std::list<CmEnding> made;
   if (id != nullptr) made = make_telling(*id, event);
-  // The state of the queue pair changes before the program can read the event.
+  // Changes the state of the queue pair before queueing the event, so that a program that reads the
+  // event sees the new state.
   if (established) {
     qp_connected(qp);
   } else {
@@ -239,10 +243,10 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
   if (unwanted && !close_connection(qp, false)) (void)qp.core->abort();
 }
 
-// Frees a channel that the program has destroyed, but not at once. rping destroys its channel and
-// exits while one of its threads is in rdma_get_cm_event(), or about to call it again. With the
-// kernel such a thread blocks until the process ends. So the last kKept channels are kept, and a
-// channel on which a thread waits is never freed.
+// Frees a channel some time after the program has destroyed it. rping destroys its channel and
+// exits while one of its threads is in rdma_get_cm_event(), or is about to call that function
+// again. With the kernel, this thread blocks until the process ends. To behave in the same way,
+// retire() keeps the last kKept channels, and never frees a channel on which a thread waits.
 void retire(EventChannel& channel) {
   constexpr std::size_t kKept = 8;
   const std::lock_guard lock(cm().mutex);
@@ -265,7 +269,7 @@ void dispatch(Core& core, net::CmEvent& event) {
     return 0;
   });
   if (code == 0) return;
-  // Drops the request instead of rejecting it, so that the peer may try again.
+  // Drops the connection request and does not reject it, so that the peer may try again.
   if (event.request != nullptr) event.request->drop();
   (void)guarded([&] {
     log_event({.level = verbs::LogLevel::kError,
@@ -275,9 +279,9 @@ void dispatch(Core& core, net::CmEvent& event) {
   });
 }
 
-/// Queues those events in Cm::endings that no longer have to wait, and returns the earliest
-/// deadline of the events that remain. Only the dispatcher calls this function. Other threads
-/// remove an event from Cm::endings only when they destroy its id.
+/// Queues those events in Cm::endings that no longer need to wait. Returns the earliest deadline of
+/// the events that remain there. Only the dispatcher calls this function. Another thread removes an
+/// event from Cm::endings only when it destroys the id of that event.
 Clock::time_point dispatch_endings(Core& core) {
   std::vector<verbs::QpNum> waiting;
   {
@@ -287,7 +291,8 @@ Clock::time_point dispatch_endings(Core& core) {
   const auto unpolled = [&](verbs::QpNum num) {
     bool out = false;
     core.with_qp(num, [&](RcQp& qp) {
-      // Sets is_watched first, so that each poll after has_success() calls look_again().
+      // Sets is_watched before it calls has_success(), so that a poll after has_success() calls
+      // look_again().
       qp.recv_cq->is_watched.store(true);
       out = qp.recv_cq->core->has_success(num);
     });
@@ -298,7 +303,8 @@ Clock::time_point dispatch_endings(Core& core) {
   auto next = Clock::time_point::max();
   {
     const std::lock_guard lock(cm().mutex);
-    std::vector<std::uint16_t> held;  // ports at which an end of a connection still waits
+    // Local ports of connections whose end is still waiting in Cm::endings.
+    std::vector<std::uint16_t> held;
     held.reserve(cm().endings.size());
     told.reserve(cm().endings.size());
     std::erase_if(cm().endings, [&](CmEnding& end) {
@@ -320,16 +326,16 @@ Clock::time_point dispatch_endings(Core& core) {
   return next;
 }
 
-/// Logs why the connection ended. Called before the program sees a failed completion, because it
-/// may exit as soon as it does. Call with Core's queue pairs locked.
+/// Logs why the connection ended. Called before the program gets a failed completion, because the
+/// program may exit as soon as it sees the failure. Call with Core's queue pairs locked.
 void tell_end_early(Core& core, RcQp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
     if (qp.end_told || !qp.is_connected()) return;
   }
   const auto event = core.rnic().stream_ended(qp.sender());
-  // If there is no event, the core has already queued it for the dispatcher, which will log it.
-  // untold_ends() delays the exit of the process until then.
+  // If the core returns no event, it has already queued the event for the dispatcher, which will
+  // log the reason. untold_ends() delays the exit of the process until the dispatcher has done so.
   if (!event) return core.untold_ends().seen(qp.num());
   const std::lock_guard lock(cm().mutex);
   const auto it = cm().by_qp.find(qp.num());
@@ -368,7 +374,7 @@ class CmEvents final : public Service {
 
  private:
   Core& core_;
-  net::EventFd changed_;  ///< signalled when an event in Cm::endings may no longer have to wait
+  net::EventFd changed_;  ///< signalled when an event in Cm::endings may be ready to be queued
 };
 
 }  // namespace
@@ -405,15 +411,15 @@ extern "C" {
 
 rdma_event_channel* rdma_create_event_channel() {
   return guarded_pointer<rdma_event_channel>([] {
-    (void)cm();  // makes Cm now, because destroying a channel needs it and must not fail
+    (void)cm();  // makes the Cm now, because rdma_destroy_event_channel() uses it and must not fail
     return &(new EventChannel)->abi;
   });
 }
 
 void rdma_destroy_event_channel(rdma_event_channel* channel) { retire(EventChannel::of(channel)); }
 
-// Changes those fields of ids and queue pairs that the program may read or write at any time: this
-// is the program's own thread.
+// Also updates fields of rdma_cm_id and ibv_qp that the program may access at any time without a
+// lock. This is allowed here, because this function runs in a thread of the program.
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   if (channel == nullptr || event == nullptr) return minus_one(EINVAL);
   const auto record = EventChannel::of(channel).events.get();
@@ -421,8 +427,8 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   CmId& owner = *(*record)->owner;
   if (auto child = std::move((*record)->child)) {
     --owner.waiting_requests;
-    // The program owns the child now. The listener may have moved to another channel since the
-    // request arrived, so the child gets the channel of this call.
+    // From here on, the program owns the child. The child gets the channel of this call, because
+    // the listener may have moved to another channel since the request arrived.
     child->abi.channel = channel;
     child->abi.context = owner.abi.context;
     if (owner.abi.pd != nullptr) child->abi.pd = owner.abi.pd;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service that delivers connection events of the device to ids, or to OutOfBand, which connects
-// queue pairs without the CM. OutOfBand gets each connection request first and decides whether the
-// request is for one of its queue pairs. It also gets the events of queue pairs that have no id.
+// The service that passes connection events of the device either to an rdma_cm_id, or to OutOfBand,
+// which connects queue pairs without the CM. OutOfBand gets each connection request first, and
+// decides whether the request is for one of its queue pairs. It also gets the events of all queue
+// pairs that have no rdma_cm_id.
 #pragma once
 
 #include <memory>

@@ -19,11 +19,12 @@ namespace iwarp::rdma_core {
 namespace {
 
 constexpr std::uint8_t kHops = 64;
-constexpr std::uint8_t kAckTimeout = 18;  // encodes 4.096 us * 2^18, which is about a second
+constexpr std::uint8_t kAckTimeout = 18;  // encodes 4.096 us * 2^18, which is about one second
 constexpr std::uint8_t kRetries = 7;
 constexpr std::uint8_t kMinRnrTimer = 12;  // encodes 0.64 ms
 constexpr std::uint16_t kOnlyPkey = 0xFFFF;
-constexpr std::uint8_t kExactly = 2;  // IB_SA_EQ: mtu and packet_life_time are exact values
+// IB_SA_EQ: the fields mtu and packet_life_time are exact values.
+constexpr std::uint8_t kExactly = 2;
 
 ibv_mtu path_mtu(const Port& port) {
   ibv_port_attr about{};
@@ -48,8 +49,8 @@ void ready_to_receive(const CmId& id, ibv_qp_attr& attr) {
       shown_gid(reinterpret_cast<const sockaddr&>(id.abi.route.addr.src_storage), port), port);
 }
 
-/// Returns half of the acknowledgement timeout. The encoding is logarithmic, so subtracting 1
-/// halves it.
+/// Returns the packet life time, which is half of the acknowledgement timeout. The encoding is
+/// logarithmic, so subtracting 1 halves the time.
 std::uint8_t packet_life_time(const CmId& id) {
   const std::uint8_t timeout = id.ack_timeout.value_or(kAckTimeout);
   return timeout == 0 ? 0 : static_cast<std::uint8_t>(timeout - 1);

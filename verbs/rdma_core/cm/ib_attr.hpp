@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdma_init_qp_attr() as the kernel's CM for InfiniBand and RoCE implements it: it returns all
-// attributes that ibv_modify_qp(3) requires. A program that creates queue pairs itself passes these
-// attributes on without reading them. The other functions set the GIDs and paths that ids of
-// InfiniBand and RoCE devices contain.
+// rdma_init_qp_attr() for IWARP_AS=roce. As in the kernel's CM for InfiniBand and RoCE, the
+// function returns all attributes that ibv_modify_qp(3) requires. A program that creates its queue
+// pairs itself passes these attributes to ibv_modify_qp() without reading them. The other functions
+// in this header set the GIDs and paths that the ids of InfiniBand and RoCE devices contain.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -14,18 +14,18 @@
 
 namespace iwarp::rdma_core {
 
-/// Returns the GID that an id shows for one of its addresses. A loopback address may not be in the
-/// GID table. As in the kernel, the GID of another address of the device, which also reaches this
-/// host, then stands for it.
+/// Returns the GID that an id contains for one of its addresses. A loopback address may not be in
+/// the GID table. In that case, as in the kernel, returns the GID of another address of the device,
+/// which also reaches this host.
 ibv_gid shown_gid(const sockaddr& address, const Port& port);
-/// Returns the index of a GID in the port's table, or 0 if it is not there.
+/// Returns the index of a GID in the port's GID table, or 0 if the table does not contain it.
 std::uint8_t index_of(const ibv_gid& gid, const Port& port);
-/// Sets the GIDs in `route.addr.addr.ibaddr`: that of the source and that of the destination, as
-/// far as the id has these addresses.
+/// Sets the source GID and the destination GID in `route.addr.addr.ibaddr`, if the id has a source
+/// address and a destination address.
 void show_addresses_as_ib(CmId& id);
 /// Fills `route.path_rec` with the path to the peer.
 void show_path_as_ib(CmId& id);
-/// Implements rdma_init_qp_attr() for the step to `attr.qp_state`. Returns 0 or an errno.
+/// Implements rdma_init_qp_attr() for the step to the state `attr.qp_state`. Returns 0 or an errno.
 int init_attr_as_ib(const CmId& id, ibv_qp_attr& attr, int& mask);
 
 }  // namespace iwarp::rdma_core

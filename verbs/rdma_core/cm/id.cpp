@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates and destroys ids, and moves them between channels.
+// Creates and destroys objects of type rdma_cm_id, and moves them between event channels.
 #include "cm/id.hpp"
 
 #include <pthread.h>
@@ -21,13 +21,14 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// The parts of a destroyed id that must be closed or destroyed without Cm::mutex held.
+/// The parts of a destroyed id that must be closed or destroyed while Cm::mutex is not locked.
 struct Leftovers {
   std::unique_ptr<net::Listener> listener;
   std::unique_ptr<net::ConnectRequest> request;
   std::vector<std::unique_ptr<CmEventRecord>> events;
   std::optional<verbs::QpNum> connected;
-  std::optional<verbs::QpNum> ended;  ///< connection whose end was not reported yet
+  /// Queue pair of the connection whose end was not reported yet.
+  std::optional<verbs::QpNum> ended;
 };
 
 /// Removes the id from all tables, so that it gets no more events.
@@ -36,7 +37,7 @@ Leftovers detach(CmId& id) {
   const std::lock_guard lock(cm().mutex);
   std::erase(cm().listening, &id);
   forget_datagrams(id);
-  // Connection requests in Cm::endings, which are not queued yet.
+  // The id's connection requests in Cm::endings, which have not been queued yet.
   std::vector<std::unique_ptr<CmEventRecord>> requests;
   std::erase_if(cm().endings, [&](CmEnding& end) {
     if (end.event->owner != &id) return false;
@@ -69,8 +70,8 @@ Leftovers detach(CmId& id) {
 
 void end(CmId& id, Leftovers& left) {
   left.listener.reset();
-  // Drops the requests instead of rejecting them: the program has not seen them, and the peers may
-  // find another listener when they retry.
+  // Drops the requests that the program has not seen, and does not reject them, because the peers
+  // may find another listener when they retry.
   for (const auto& event : left.events) {
     if (event->child != nullptr && event->child->request != nullptr) event->child->request->drop();
   }
@@ -87,9 +88,9 @@ void end(CmId& id, Leftovers& left) {
   }
 }
 
-/// Some programs bind an id only to see whether it gets a device: libfabric for each address of the
-/// host, librpma for one address. If such a program found no device at a loopback address, and
-/// exits without having tried to open a device, logs the reason.
+/// Some programs bind an id only to check whether it gets a device: libfabric does this for each
+/// address of the host, and librpma for one address. At a loopback address the id gets no device.
+/// If the program then exits without having tried to open a device, logs that this is the reason.
 void note_no_device(CmId& id) {
   {
     const std::lock_guard lock(cm().mutex);
@@ -139,7 +140,7 @@ int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_po
 }
 
 /// Implements rdma_migrate_id(). Moves the queued events of the id to the new channel, and waits
-/// until the program has acknowledged the events that it has read.
+/// until the program has acknowledged the events of the id that it has already read.
 int migrate(CmId& id, rdma_event_channel* channel) {
   if (channel == nullptr && id.synchronous()) return EINVAL;
   acknowledge_last(id);
@@ -161,8 +162,8 @@ int migrate(CmId& id, rdma_event_channel* channel) {
 CmId::CmId() = default;
 CmId::~CmId() = default;
 
-// The handlers of pthread_atfork(3) ensure that in the child the mutex is unlocked and the tables
-// have none of the parent's ids and connections.
+// Returns the only Cm of the process. Handlers of pthread_atfork(3) ensure that in the child of a
+// fork, the mutex is unlocked and the tables contain no ids and connections of the parent.
 Cm& cm() {
   static Cm* const kCm = [] {
     static Cm* made = new Cm(settings());
@@ -170,8 +171,9 @@ Cm& cm() {
                                       [] {
                                         made->listening.clear();
                                         made->by_qp.clear();
-                                        // Leaks the events on purpose: the destructor would reject
-                                        // the parent's request.
+                                        // Leaks the events on purpose, because the destructor of an
+                                        // event rejects its request, and this request belongs to
+                                        // the parent.
                                         for (auto& end : made->endings) (void)end.event.release();
                                         made->endings.clear();
                                         made->mutex.unlock();
@@ -213,8 +215,8 @@ bool settle_ending(verbs::QpNum num) {
   return any;
 }
 
-// As with the kernel and rdma-core, a program that destroys a queue pair also gets the event
-// RDMA_CM_EVENT_DISCONNECTED.
+// As with the kernel and rdma-core, a program gets RDMA_CM_EVENT_DISCONNECTED even if it has
+// destroyed the queue pair of the connection itself.
 bool forget_qp(verbs::QpNum num) {
   const bool any = settle_ending(num);
   const std::lock_guard lock(cm().mutex);

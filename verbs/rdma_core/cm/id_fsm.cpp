@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Returns the names of states and events, with which a test compares the table in rfc-notes/fsm.
+// The names of the states and events of an id. A test uses them to compare the table of transitions
+// with rfc-notes/fsm.
 #include "cm/id_fsm.hpp"
 
 namespace iwarp::rdma_core {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The states of an rdma_cm_id. A table lists the calls and events that are allowed in each state,
-// and the state to which each leads. A call that has no row for the current state fails with
-// EINVAL. The table also applies to datagram ids.
+// and the new state after each of them. If the table has no row for a call in the current state,
+// the call fails with EINVAL. The table also applies to datagram ids.
 #pragma once
 
 #include <array>
@@ -34,12 +34,12 @@ enum class IdEvent : std::uint8_t {
   kResolveAddress,
   kResolveRoute,
   kListen,
-  kRequest,        ///< this id was made for a connection request
+  kRequest,        ///< the id was made for a connection request
   kConnect,        ///< rdma_connect()
   kConnectFailed,  ///< rdma_connect() returns an error
   kAccept,         ///< rdma_accept()
   kAcceptFailed,   ///< rdma_accept() returns an error
-  kAnswer,         ///< rdma_accept() of a datagram id: sends the answer, without a connection
+  kAnswer,  ///< rdma_accept() of a datagram id, which sends an answer and makes no connection
   kReject,
   kEstablished,
   kOver,  ///< the connection ended or could not be established
@@ -86,7 +86,8 @@ class IdLife {
   bool is(IdState state) const { return state_ == state; }
   IdState state() const { return state_; }
   bool allows(IdEvent event) const { return bytes::step(kIdEdges, state_, event).has_value(); }
-  /// Changes the state. Returns false, and does not change it, if the table has no such step.
+  /// Changes the state as the table says. If the table has no row for `event` in the current state,
+  /// does not change the state and returns false.
   bool step(IdEvent event) {
     const auto next = bytes::step(kIdEdges, state_, event);
     if (next) state_ = *next;

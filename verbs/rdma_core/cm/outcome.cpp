@@ -15,7 +15,7 @@ namespace {
 using Type = net::CmEvent::Type;
 using verbs::Errc;
 
-// The status of a rejection in InfiniBand (IB_CM_REJ_*).
+// The values of rdma_cm_event::status for a rejected request in InfiniBand (IB_CM_REJ_*).
 constexpr int kInvalidServiceId = 8;
 constexpr int kConsumerDefined = 28;
 
@@ -79,16 +79,16 @@ void log_outcome(CmId& id, const RcQp& qp, const net::CmEvent& event) {
   std::vector<verbs::LogField> fields{{"peer", peer}, {"qp", std::to_string(qp.core->num())}};
   if (event.type != Type::kEstablished) {
     const bool by_carrier = event.error == Errc::kCarrierFailed;
-    // Prefixes the message with the peer if a carrier (TLS) made the message, because then it does
-    // not name the peer. Other messages name the peer with its TCP port, so the prefix is needed
-    // only if that differs from the program's port.
+    // Adds the address of the peer in front of the message in two cases. A message that comes from
+    // a carrier (TLS) does not name the peer at all. Any other message contains the peer's TCP
+    // port, which may differ from the port that the program uses.
     const bool has_carrier = id.core->carriers().connecting() != nullptr;
     const bool says_peer = !(by_carrier && has_carrier) && cm().ports.is_plain();
     const std::string message = says_peer ? event.why : fmt::format("{}: {}", peer, event.why);
     if (event.end) {
-      // When the peer of an rsocket closes, a message with credit for that peer may still be in
-      // flight. Its loss is no reason for a warning. If data of the program is lost, the program's
-      // own calls fail.
+      // Does not log a warning if the peer of an rsocket closes the connection. A message that
+      // grants this peer credit may still be in flight then, and its loss does not matter. If data
+      // of the program is lost, the program's own calls fail.
       if (qp.end_told) return log_figures(id, qp, peer);
       if (id.is_rsocket && event.end->cause == verbs::StreamEnd::Cause::kPeerClosed) {
         log_connection(name_of(event.type), message, std::move(fields));

@@ -14,7 +14,7 @@ namespace iwarp::rdma_core {
 namespace {
 
 constexpr std::uint16_t kLastPort = UINT16_MAX;
-// Only root may bind to ports below this one.
+// The lowest port to which a process without root privileges may bind.
 constexpr std::uint16_t kFirstUnprivileged = 1024;
 static_assert(kMaxPortOffset + kFirstUnprivileged == kLastPort);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs, completion queues and shared receive queues of ids, and options of ids.
+// The queue pair, completion queues and shared receive queue of an rdma_cm_id, and its options.
 #include <rdma/rdma_verbs.h>
 
 #include <algorithm>
@@ -18,8 +18,9 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// Creates a completion queue with its own channel, for rdma_get_send_comp() and
-/// rdma_get_recv_comp(). Returns null and sets errno if either cannot be created.
+/// Creates a completion channel and a completion queue for rdma_get_send_comp() or
+/// rdma_get_recv_comp(). If the channel or the queue cannot be created, returns null and sets
+/// errno.
 ibv_cq* make_cq(CmId& id, ibv_comp_channel*& channel, std::uint32_t requests) {
   channel = ibv_create_comp_channel(id.abi.verbs);
   if (channel == nullptr) return nullptr;
@@ -29,9 +30,9 @@ ibv_cq* make_cq(CmId& id, ibv_comp_channel*& channel, std::uint32_t requests) {
   return cq;
 }
 
-/// Destroys the completion queues and channels in the id. Either rdma_create_qp() made them, or the
-/// program stored its own there. The program may have stored the same object for sends and
-/// receives.
+/// Destroys the completion queues and completion channels that the id contains. Either
+/// rdma_create_qp() has made them, or the program has stored its own in the id. In the latter case,
+/// the same object may be stored for both sends and receives.
 void destroy_cqs(rdma_cm_id& id) {
   if (id.send_cq == id.recv_cq) id.send_cq = nullptr;
   if (id.send_cq_channel == id.recv_cq_channel) id.send_cq_channel = nullptr;
@@ -67,8 +68,8 @@ int change_state(rdma_cm_id* id, ibv_qp* qp, ibv_qp_state to) {
   return ibv_modify_qp(qp, &attr, mask);
 }
 
-/// Moves a new queue pair to INIT, in which it accepts receives, as programs expect after
-/// rdma_create_qp(). Moves a queue pair for datagrams on to RTS. Returns 0 or an errno.
+/// Moves a new queue pair to INIT, because programs expect to be able to post receives after
+/// rdma_create_qp(). Moves a queue pair of type UD further, to RTS. Returns 0 or an errno.
 int initialize(rdma_cm_id* id, ibv_qp* qp) {
   int code = change_state(id, qp, IBV_QPS_INIT);
   if (qp->qp_type != IBV_QPT_UD) return code;
@@ -136,9 +137,9 @@ int create_srq(CmId& id, ibv_srq_init_attr_ex& attr) {
   return 0;
 }
 
-/// Sets the attributes that the kernel's iWARP CM returns. Those for INIT grant the peer access.
-/// Those for RTS change nothing but the state, because connecting the queue pair makes it RTS.
-/// Returns 0 or an errno.
+/// Implements rdma_init_qp_attr(): sets the attributes that the kernel's iWARP CM returns. For INIT
+/// and RTR, these grant the peer access. For RTS, they contain only the state and the port, because
+/// a queue pair of an RNIC goes to RTS when it is connected. Returns 0 or an errno.
 int init_attr(const CmId& id, ibv_qp_attr& attr, int& mask) {
   if (id.abi.verbs == nullptr) return EINVAL;
   mask = 0;
@@ -158,7 +159,8 @@ int init_attr(const CmId& id, ibv_qp_attr& attr, int& mask) {
   }
 }
 
-/// As in the kernel, fails for datagram ids and for values of more than five bits.
+/// Sets RDMA_OPTION_ID_ACK_TIMEOUT. As in the kernel, fails for datagram ids, and for values of
+/// more than five bits.
 int set_ack_timeout(CmId& id, const void* value) {
   std::uint8_t timeout = 0;
   std::memcpy(&timeout, value, sizeof timeout);
@@ -167,7 +169,8 @@ int set_ack_timeout(CmId& id, const void* value) {
   return 0;
 }
 
-/// Accepts TOS and REUSEADDR, which have no effect.
+/// Implements rdma_set_option(). RDMA_OPTION_ID_TOS and RDMA_OPTION_ID_REUSEADDR are accepted but
+/// have no effect.
 int set_option(CmId& id, int level, int name, const void* value, std::size_t size) {
   if (level != RDMA_OPTION_ID) return ENOSYS;
   switch (name) {

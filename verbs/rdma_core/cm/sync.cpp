@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synchronous ids, for which the program passes no channel: each call waits for its event, and
-// id->event holds the event until the next such call.
+// Synchronous ids, which the program creates without an event channel. Each call for such an id
+// waits for its event, and stores the event in rdma_cm_id::event until the next call that waits.
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -10,14 +10,14 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// Returns 0, or the event's status as an errno.
+/// Returns 0 if the event reports success, or an errno for its status.
 int status_of(const rdma_cm_event& event) {
   if (event.event == RDMA_CM_EVENT_REJECTED) return ECONNREFUSED;
   return std::abs(event.status);
 }
 
-/// Makes the child the owner of the request's event, so that the listener can be destroyed before
-/// it.
+/// Makes the child the owner of the event of its request, so that the program can destroy the
+/// listener before the child.
 void adopt(CmId& child, rdma_cm_event* event) {
   auto& record = CmEventRecord::of(event);
   const std::lock_guard lock(cm().mutex);
@@ -45,7 +45,7 @@ int request_of(CmId& listener, rdma_cm_id** out) {
     return rdma_create_qp(&child.abi, listener.abi.pd, &attr) == 0 ? 0 : errno;
   });
   if (code != 0) {
-    rdma_destroy_id(&child.abi);  // rdma_destroy_id() also rejects the request
+    rdma_destroy_id(&child.abi);  // rdma_destroy_id() also rejects the connection request
     return code;
   }
   *out = &child.abi;

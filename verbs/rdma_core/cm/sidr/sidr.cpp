@@ -19,8 +19,10 @@ using namespace std::chrono_literals;
 
 constexpr auto kFirstWait = 50ms;
 constexpr auto kLongestWait = 2s;
-constexpr unsigned kRequests = 9;  // transmissions of one request, within about seven seconds
-// Batches of messages received from one port before the next port is served.
+// Number of times that a request is sent, within about seven seconds.
+constexpr unsigned kRequests = 9;
+// The maximum number of batches of messages that are received from one port before the next port is
+// served.
 constexpr int kTurn = 16;
 
 net::UniqueFd opened(int fd) {
@@ -36,11 +38,11 @@ bool watch(int epoll, int fd) {
 }  // namespace
 
 void SidrEnd::send(const SidrOctets& octets, const Peer& to) const {
-  // sendmmsg() only reads through the pointer.
+  // The const_cast is safe because sendmmsg() only reads through the pointer.
   std::array<iovec, 1> piece{
       {{.iov_base = const_cast<std::byte*>(octets.data()), .iov_len = octets.size()}}};
   const net::DatagramSocket::Sending one{.path = to.path, .port = to.port, .pieces = piece};
-  (void)socket.send({&one, 1});  // A lost message is retransmitted.
+  (void)socket.send({&one, 1});  // Ignores errors, because requests are retransmitted.
 }
 
 void SidrEnd::log_dropped() const {
@@ -105,7 +107,8 @@ void Sidr::check() {
   for (const epoll_event& event : std::span(events).first(ready)) {
     const auto it = ends_.find(event.data.fd);
     if (it == ends_.end()) continue;
-    const auto end = it->second;  // keeps the port alive if its id removes it during receive()
+    // A shared pointer, so that the port stays valid if its id removes it during receive().
+    const auto end = it->second;
     receive(*end);
   }
   look_at_clock();
@@ -184,7 +187,7 @@ void Sidr::look_at_clock() {
     }
     next = std::min(next, asking.due);
   }
-  itimerspec at{};  // zero disarms the timer
+  itimerspec at{};  // the value 0 disarms the timer
   if (next != SidrEnd::Clock::time_point::max()) {
     const auto left = std::max<std::chrono::nanoseconds>(next - now, 1us);
     at.it_value = {.tv_sec = left / 1s, .tv_nsec = (left % 1s).count()};

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sidr: has the UDP ports of datagram ids. It retransmits each request until it is answered, and
-// stores the answers that were sent, so that a repeated request gets the same answer. Sidr does not
-// look into an id: it passes a pointer to the id back to the CM through Sidr::Calls. The mutex of
-// the ids guards all of Sidr. The dispatcher receives the messages. Sidr answers only requests to
-// an id that listens, and no answer is larger than its request, so that the port cannot be used to
-// amplify an attack.
+// Sidr (service id resolution): sends and receives the requests and answers of datagram ids on
+// their UDP ports. It retransmits each request until an answer arrives. It stores the answers that
+// it has sent, so that a repeated request gets the same answer. Sidr does not access the members of
+// an id; it only passes a pointer to the id to the functions of the CM in Sidr::Calls. Cm::mutex
+// guards all of Sidr. The dispatcher thread receives the messages. Sidr answers only requests for
+// an id that listens, and an answer is never larger than its request, so that an attacker cannot
+// use the port for amplification.
 #pragma once
 
 #include <chrono>
@@ -23,10 +24,10 @@ namespace iwarp::rdma_core {
 
 struct CmId;
 
-/// The UDP port of an id that listens or sends a request.
+/// The UDP port of a datagram id that listens or sends a request.
 struct SidrEnd {
   using Clock = std::chrono::steady_clock;
-  /// The peer of one exchange, and the number of the request.
+  /// Identifies one request: the peer that sends or answers it, and its number.
   struct Peer {
     verbs::DatagramPath path;
     std::uint16_t port = 0;
@@ -40,18 +41,19 @@ struct SidrEnd {
     SidrOctets octets;
     Clock::time_point due;
     Clock::duration wait;
-    unsigned left = 0;  ///< number of transmissions that remain
+    unsigned left = 0;  ///< number of times that the request may still be sent
   };
   struct Answer {
     Peer to;
-    std::optional<SidrOctets> octets;  ///< nullopt: the program has not answered the request yet
+    std::optional<SidrOctets> octets;  ///< nullopt while the program has not answered the request
   };
   /// Counts the messages that were dropped.
   struct Dropped {
-    std::uint64_t malformed = 0;  ///< messages that were malformed or sent to a multicast group
-    std::uint64_t unasked = 0;    ///< replies that match no request of this end
+    /// Messages that were malformed, or that were sent to a multicast group.
+    std::uint64_t malformed = 0;
+    std::uint64_t unasked = 0;    ///< replies that match no outstanding request
     std::uint64_t unheard = 0;    ///< requests to an id that does not listen
-    std::uint64_t undecided = 0;  ///< requests repeated before the program has answered
+    std::uint64_t undecided = 0;  ///< repeated requests that the program had not answered yet
     std::uint64_t crowded = 0;    ///< requests that arrived while the backlog was full
   };
   static constexpr std::size_t kMaxAnswers = 1024;
@@ -71,15 +73,15 @@ class Sidr final : public Service {
  public:
   /// Says whether an id can accept one more request.
   enum class Backlog : std::uint8_t { kHasRoom, kFull, kNotListening };
-  /// Functions of the CM that query an id and report the outcome of an exchange. Sidr calls them
-  /// with the mutex locked.
+  /// Functions of the CM. They query an id, or report a request, an answer or a timeout to it. Sidr
+  /// calls them with the mutex locked.
   struct Calls {
     Backlog (*backlog)(const CmId& id);
     void (*requested)(CmId& listener, const SidrEnd::Peer& from, SidrMessage message);
     void (*answered)(CmId& asker, const SidrMessage& message);
     void (*unanswered)(CmId& asker);
   };
-  /// `mutex` is the mutex of the ids. Throws std::system_error if no descriptor can be opened.
+  /// `mutex` must be Cm::mutex. Throws std::system_error if no file descriptor can be opened.
   Sidr(const Calls& calls, std::mutex& mutex);
 
   /// Returns a descriptor that is readable while check() has work to do.
@@ -87,11 +89,11 @@ class Sidr final : public Service {
   void check() override;
 
   // Call the functions below with the mutex locked.
-  /// Starts to receive messages for `end`. Throws std::system_error if it cannot.
+  /// Starts to receive messages for `end`. Throws std::system_error if that fails.
   void add(std::shared_ptr<SidrEnd> end, CmId& owner);
   void remove(SidrEnd& end);
   void ask(SidrEnd& end, const SidrEnd::Peer& to, const SidrMessage& message);
-  /// Sends and stores the answer to a request. Returns false if the request is no longer known.
+  /// Sends and stores the answer to a request. Returns false if `end` has forgotten the request.
   static bool answer(SidrEnd& end, const SidrEnd::Peer& to, const SidrMessage& message);
 
  private:
@@ -104,7 +106,8 @@ class Sidr final : public Service {
   std::mutex& mutex_;
   net::UniqueFd epoll_;
   net::UniqueFd timer_;
-  std::map<int, std::shared_ptr<SidrEnd>> ends_;  ///< ports by the descriptor of their socket
+  /// The ports, by the file descriptor of their socket.
+  std::map<int, std::shared_ptr<SidrEnd>> ends_;
 };
 
 }  // namespace iwarp::rdma_core
