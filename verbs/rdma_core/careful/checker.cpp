@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kMaxReports = 1000;
 constexpr int kEndAttempts = 100000;
 
-/// The Checker of the process. end_of_present() finds it here when the process ends.
+/// The Checker of the process, which end_of_present() needs when the process ends.
 std::atomic<Checker*> present{nullptr};
 
 constexpr const char* kUnseen =
@@ -38,16 +38,17 @@ constexpr const char* kUnwatched =
     "careful mode: not all memory is watched for being freed: the program has too many regions";
 constexpr const char* kLost = "careful mode: more regions were freed at a time than can be told of";
 
-// Memory that these libraries register is not watched. They cache registrations for reuse and
-// detect by themselves when the pages of a region go away, so the program may free registered
-// memory.
+// Memory that these libraries register is not watched. They cache registrations for reuse, and
+// detect themselves that the pages of a region are unmapped. So with these libraries, a program may
+// free registered memory.
 constexpr std::array<std::string_view, 3> kCaches{"libuct_ib.", "libfabric.", "mca_btl_openib."};
 
-// Usage in these libraries is not reported: what rsockets do with memory is not the program's
-// fault.
+// Usage in these libraries is not reported, because the program is not responsible for what
+// rsockets do with memory.
 constexpr std::array<std::string_view, 2> kOwn{"libibverbs.", "librdmacm."};
 
-/// Returns whether the call is in a file whose name begins with one of `files`.
+/// Returns whether the call was made from a file (program or library) whose name begins with one of
+/// `files`.
 bool is_in(Site site, std::span<const std::string_view> files) {
   if (site == nullptr) return false;
   const std::string file = module_of(site->frames[0]);
@@ -58,8 +59,8 @@ constexpr const char* kUncounted =
     "careful mode: a report could not be counted for --careful=fail: IWARP_CAREFUL_REPORTS cannot "
     "be written";
 
-/// Appends the name of the check to the file `path`, which `iwarp run --careful=fail` reads when
-/// the program has ended. Returns false if it cannot write to the file.
+/// Appends the name of the check to the file `path`, which `iwarp run --careful=fail` reads after
+/// the program has ended. Returns false if the file cannot be written.
 bool count(Check check, const std::string& path) {
   if (path.empty()) return true;
   const net::UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
@@ -185,10 +186,10 @@ void Checker::end_of_present() {
   if (Checker* const checker = present.load()) checker->end();
 }
 
-// Makes the Checker stop when the process exits: exit() frees memory everywhere, and no report of
-// that would be useful. The first step of exit() is to destroy the thread-local objects of the main
-// thread, so one of them stops the Checker. If the main thread never registers memory, an exit
-// handler stops the Checker later.
+// Makes the Checker stop when the process exits, because exit() frees much memory, and reports of
+// that would not be useful. First of all, exit() destroys the thread-local objects of the main
+// thread. So the destructor of such an object stops the Checker. If the main thread never registers
+// memory, there is no such object, and an exit handler stops the Checker later.
 void Checker::end_with_main_thread() {
   struct End {
     bool is_armed = false;
@@ -213,8 +214,8 @@ void Checker::tell_freed() {
   if (freed_.take_lost()) say(kLost);
 }
 
-// Does not wait for the lock without limit: the thread that called exit(), or a thread that no
-// longer runs, may hold it.
+// Waits for the lock only for a limited time, because the thread that called exit(), or a thread
+// that no longer runs, may hold it.
 void Checker::end() {
   std::unique_lock lock(mutex_, std::try_to_lock);
   for (int i = 0; !lock && i < kEndAttempts; ++i) {
@@ -248,8 +249,8 @@ void Checker::report(const Finding& finding) {
   if (is_in(finding.begun != nullptr ? finding.begun : finding.site, kOwn)) return;
   if (said_.size() == kMaxReports || !said_.emplace(finding.check, finding.site).second) return;
   const Description at = describe(finding.site);
-  // An inline function of a header has a different Site for each of its callers. Several of these
-  // Sites may be on the same line, so the text is compared, too.
+  // Compares the text of the place as well as the Site. An inline function of a header has a
+  // different Site for each of its callers, and several of these Sites may be on the same line.
   if (!places_.emplace(finding.check, at.place).second) return;
   if (!count(finding.check, reports_)) say(kUncounted);
   const std::string begun =

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checker: careful mode (`iwarp run --careful`). hooks.cpp reports the program's calls to it. The
-// Checker records in a Ledger which memory the program lends to the device. It logs usage that
-// works here but fails on hardware or in another run, each kind once for each place in the program.
-// A process has a Checker only in careful mode. Otherwise no call is intercepted.
+// Checker: implements careful mode (`iwarp run --careful`). hooks.cpp reports the program's calls
+// to the Checker. The Checker records in a Ledger which memory the device may access. It logs usage
+// that works with this library, but fails on hardware or in another run. It logs each kind of usage
+// once for each place in the program. A process has a Checker only in careful mode. Otherwise no
+// call is intercepted.
 //
-// One lock guards the Checker. It is also held during each post, so that requests are entered into
-// the Ledger in the order in which the queues contain them. A thread that holds it takes only the
-// locks of Core and of the queues.
+// One lock guards the Checker. The lock is also held during each post, so that the Ledger contains
+// requests in the same order as the queues. A thread that holds the lock takes no other locks than
+// those of Core and of the queues.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -36,8 +37,8 @@ namespace careful {
 
 class Checker {
  public:
-  /// A function that posts the requests, which the Checker calls between its own steps. Returns 0
-  /// or an errno.
+  /// A function that posts the requests or receives, and returns 0 or an errno. The Checker calls
+  /// it after it has recorded the requests.
   using Post = std::function<int()>;
 
   Checker(Core& core, const Settings& settings);
@@ -45,8 +46,8 @@ class Checker {
   int post_send(Qp& qp, ibv_send_wr* wr, ibv_send_wr** bad_wr, const Post& post);
   int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, const Post& post);
   int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, const Post& post);
-  /// Does the same as post_send() for requests that were built call by call. `post` posts all of
-  /// them, or none.
+  /// Does the same as post_send(), for requests that the program has built with the builders of
+  /// ibv_qp_ex. `post` must post all of them, or none.
   template <typename Wr>
   int post_all(Qp& qp, std::span<const Wr> wrs, const Post& post) {
     const auto lock = enter();
@@ -58,7 +59,7 @@ class Checker {
   void polled(const Cq& cq, std::span<const ibv_wc> completions);
   void polled(const Cq& cq, const Completed& completion);
 
-  /// Calls `use` with the Ledger, and holds the lock meanwhile.
+  /// Calls `use` with the Ledger, while the lock is held.
   template <typename Use>
   void with_ledger(Use use) {
     const auto lock = enter();
@@ -66,11 +67,12 @@ class Checker {
   }
   void registered(std::uint32_t key, const RegionFacts& facts);
   void deregistered(std::uint32_t key);
-  /// Called in the child of a fork. No other function is called there after it.
+  /// Call in the child of a fork. The child must call no other function of the Checker after that.
   void abandon() noexcept;
 
  private:
-  /// Takes the lock, and reports registered memory that was freed since the last call.
+  /// Takes the lock, and reports registered memory that was freed since the previous call of
+  /// enter().
   std::unique_lock<std::mutex> enter();
   void tell_freed();
   /// Reports registered memory that was freed, and stops watching for more.
@@ -81,21 +83,23 @@ class Checker {
   void sends(Qp& qp, std::span<const verbs::DatagramWr> wrs);
   void sends(Qp& qp, std::span<const SendRequest> requests);
   void not_sent(Qp& qp, std::size_t count);
-  /// Called before a receive is posted. Reports the receive if a message has waited for it longer
-  /// than an adapter would let it wait.
+  /// Call before the receive `wr` is posted. If a message has already waited for a receive longer
+  /// than it could have waited with an adapter, reports this receive.
   void tell_late(std::uint32_t qp, const ibv_recv_wr& wr);
   /// Records and posts receives. Call with the lock held.
   int receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
               const Post& post);
   void report(const Finding& finding);
-  /// Logs a line that is not a finding. Logs each line only once.
+  /// Logs a line that is not a Finding, for example a warning about the Checker itself. Logs each
+  /// line only once.
   void say(const char* line);
 
   Core& core_;
-  const std::string reports_;  ///< path of the file to which each report is written; empty: no file
+  /// Path of the file to which each report is written, or empty if there is no file.
+  const std::string reports_;
   std::mutex mutex_;
   std::set<std::pair<Check, Site>> said_;
-  std::set<std::pair<Check, std::string>> places_;  ///< the same places as text
+  std::set<std::pair<Check, std::string>> places_;  ///< the places in `said_`, as text
   std::set<const char*> lines_;
   Ledger ledger_;
   FreedWatch freed_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The free(), realloc() and reallocarray() that the program calls instead of those of its
-// allocator. If a freed block contains a registered range, they record this for the Checker, which
-// reports it later. The C++ library's operator delete also calls this free(). It does so as a tail
-// call, so the return address of free() is in the program.
+// Replacements of free(), realloc() and reallocarray(), which the program calls instead of the
+// functions of its allocator. If a freed block contains a registered range, they record this, and
+// the Checker reports it later. The operator delete of the C++ library also calls the free() in
+// this file. It does so with a tail call, so the return address of free() is in the program.
 //
-// The functions here do not allocate, print or lock, because the thread that calls free() may hold
-// any lock.
+// The functions in this file do not allocate memory, print, or take a lock, because the thread that
+// calls free() may hold any lock.
 #include <dlfcn.h>
 #include <malloc.h>
 
@@ -23,17 +23,18 @@ namespace {
 
 constinit FreedMemory memory;
 
-/// The allocator's own functions. `free` is stored last, so if it is not null, the others are set.
+/// The functions of the allocator itself. `free` is set last: if it is not null, the other members
+/// have been set.
 struct Allocator {
   std::atomic<void (*)(void*)> free;
   std::atomic<void* (*)(void*, std::size_t)> realloc;
-  /// null: the allocator has no such function of its own
+  /// Null if the allocator has no malloc_usable_size() of its own.
   std::atomic<std::size_t (*)(void*)> usable_size;
 };
 constinit Allocator behind{};
 
-/// Set while this thread is in dlsym(), which may call the functions in this file. With this TLS
-/// model, access to the variable never allocates memory.
+/// Set while this thread is in dlsym(), because dlsym() may itself call the functions in this file.
+/// With the TLS model "initial-exec", access to the variable never allocates memory.
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool is_looking = false;
 
 template <typename Function>
@@ -51,8 +52,8 @@ bool are_of_one_library(One* one, Other* other) {
          first.dli_fbase == second.dli_fbase;
 }
 
-/// Looks up the allocator's functions. May be called before any constructor of this library has
-/// run. Returns false if this thread is already looking them up.
+/// Looks up the functions of the allocator. This function may be called before any constructor of
+/// this library has run. Returns false if this thread is already looking them up.
 bool is_ready() {
   if (behind.free.load(std::memory_order_acquire) != nullptr) return true;
   if (is_looking) return false;
@@ -60,8 +61,8 @@ bool is_ready() {
   auto* const free_of = next<void(void*)>("free");
   auto* const size_of = next<std::size_t(void*)>("malloc_usable_size");
   behind.realloc.store(next<void*(void*, std::size_t)>("realloc"), std::memory_order_relaxed);
-  // Uses malloc_usable_size() only if it belongs to the same allocator: that of another one would
-  // read memory outside of the block.
+  // Uses malloc_usable_size() only if it belongs to the same allocator as free(). The
+  // malloc_usable_size() of another allocator would read memory outside of the block.
   if (are_of_one_library(free_of, size_of)) {
     behind.usable_size.store(size_of, std::memory_order_relaxed);
   }
@@ -70,7 +71,7 @@ bool is_ready() {
   return true;
 }
 
-/// A snapshot of a watched range.
+/// A snapshot of a WatchedRange.
 struct Range {
   std::uint32_t index;
   std::uint32_t version;
@@ -79,7 +80,8 @@ struct Range {
   std::uintptr_t end;
 };
 
-/// The registered ranges in one block, at most kMost of them. Further ranges are not recorded.
+/// The registered ranges that one block contains, but at most kMost of them. Further ranges are not
+/// recorded.
 class Held {
  public:
   void add(const Range& range) {
@@ -94,7 +96,8 @@ class Held {
   std::size_t count_ = 0;
 };
 
-/// Reads the range at `index`. Returns false if there is none, or if another thread is changing it.
+/// Reads the range at `index`. Returns false if the entry is not in use, or if another thread is
+/// changing it.
 bool read(std::uint32_t index, Range& out) {
   const WatchedRange& range = memory.ranges[index];
   out.index = index;
@@ -106,8 +109,8 @@ bool read(std::uint32_t index, Range& out) {
          range.version.load(std::memory_order_relaxed) == out.version;
 }
 
-// Finds the registered ranges in the block. Ignores a range that lies only partly in the block:
-// programs register whole pages, which also contain other blocks, and these may be freed.
+// Finds the registered ranges that the block contains. Ignores a range that lies only partly in the
+// block: a program may register whole pages, and free other blocks that are on these pages.
 void find(void* block, Held& out) {
   const auto used = memory.used.load(std::memory_order_acquire);
   const auto size_of = behind.usable_size.load(std::memory_order_relaxed);
@@ -144,8 +147,8 @@ void* resize(void* block, std::size_t size, const void* site) {
     errno = ENOMEM;
     return nullptr;
   }
-  // Looks for ranges before it calls the allocator. After that call, another thread may already own
-  // the block and may have registered it again.
+  // Looks for ranges before it calls the allocator. After the allocator has freed the block,
+  // another thread may already own it and may have registered it again.
   Held held;
   find(block, held);
   const auto before = reinterpret_cast<std::uintptr_t>(block);
@@ -176,7 +179,7 @@ FreedMemory* iwarp_careful_freed_memory(std::size_t size) {
 }
 
 void free(void* block) noexcept {
-  if (!is_ready()) return;  // leaks the few bytes that dlsym() frees during the first call
+  if (!is_ready()) return;  // the few bytes that dlsym() frees during the first call are leaked
   Held held;
   find(block, held);
   for (const Range& range : held.all()) note(range, Freed::kWhole, __builtin_return_address(0));

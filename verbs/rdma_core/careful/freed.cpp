@@ -9,7 +9,7 @@
 namespace iwarp::rdma_core::careful {
 namespace {
 
-constexpr std::uint32_t kNoVersion = 1;  // an odd version means that the range is not valid
+constexpr std::uint32_t kNoVersion = 1;  // an odd version, which means that the range is not valid
 
 FreedMemory* shared_memory() {
   auto* const function =
@@ -22,8 +22,8 @@ bool is_empty(const WatchedRange& range) {
 }
 
 void write(WatchedRange& range, std::uint32_t key, std::uintptr_t begin, std::uintptr_t end) {
-  // Makes the version odd before it stores the values. So a reader that sees one of the new values
-  // also sees an odd or a later version, and ignores the range.
+  // Makes the version odd before it stores the new values. So a reader that sees one of the new
+  // values also sees an odd version or a later version, and ignores the range.
   const auto version = range.version.load(std::memory_order_relaxed) | 1;
   range.version.store(version, std::memory_order_relaxed);
   range.key.store(key, std::memory_order_release);
@@ -39,7 +39,7 @@ FreedWatch::FreedWatch() : shared_(shared_memory()) {}
 bool FreedWatch::works() {
   constexpr std::uint32_t kProbe = 0;
   constexpr std::size_t kOctets = 64;
-  // volatile, so that the compiler does not remove malloc() and free()
+  // `volatile` prevents the compiler from removing malloc() and free()
   void* volatile const block = std::malloc(kOctets);
   if (block == nullptr) return false;
   watch(kProbe, std::span(static_cast<const std::byte*>(block), kOctets));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FreedWatch: the Checker's access to the memory that it shares with libiwarp_careful.so.1. The
-// Checker writes there which ranges are watched, and reads which of them were freed. Nothing is
-// watched if that library is not loaded, or if the program calls a free() other than the library's.
+// Checker writes into this memory which ranges are watched, and reads from it which ranges were
+// freed. Nothing is watched if that library is not loaded, or if the program does not call the
+// free() of that library.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +13,26 @@
 
 namespace iwarp::rdma_core::careful {
 
-/// Not thread-safe, but the library may use the shared memory in other threads at any time.
+/// Not thread-safe. However, other threads may use the shared memory at any time, through the
+/// functions of libiwarp_careful.so.1.
 class FreedWatch {
  public:
-  /// Looks the library up. It may not be loaded.
+  /// Looks up the library, which may not be loaded.
   FreedWatch();
   bool is_loaded() const { return shared_ != nullptr; }
-  /// Frees a block and returns whether the library has noticed this. Call before any range is
-  /// watched.
+  /// Tests the library: frees a block of memory, and returns whether the library has recorded this.
+  /// Call before any range is watched.
   bool works();
 
-  /// Starts to watch the memory of a region. Returns false if too many ranges are watched already.
+  /// Starts to watch the memory of a region. Returns false if too many ranges are already watched.
   bool watch(std::uint32_t key, std::span<const std::byte> memory);
   void forget(std::uint32_t key);
-  /// Stops watching all ranges, even if another thread was about to change one. Call in the child
-  /// of a fork, and when the process ends.
+  /// Stops watching all ranges, even if another thread has not finished changing one. Call in the
+  /// child of a fork, and when the process ends.
   void stop();
 
-  /// Calls `use` with the key, the Freed and the site of each new record, and removes the record.
+  /// For each new record, calls `use` with the key of the region, how it was freed, and where.
+  /// Removes the record.
   template <typename Use>
   void take(Use use) {
     if (shared_ == nullptr || shared_->written.load(std::memory_order_acquire) == 0) return;
@@ -43,7 +46,7 @@ class FreedWatch {
       use(key, how, site);
     }
   }
-  /// Returns whether a record was lost since the last call because there was no room for it.
+  /// Returns whether a record was lost for lack of room since the previous call.
   bool take_lost() {
     return shared_ != nullptr && shared_->is_lost.load(std::memory_order_relaxed) &&
            shared_->is_lost.exchange(false);

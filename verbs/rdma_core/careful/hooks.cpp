@@ -49,8 +49,9 @@ class CarefulHooks final : public Hooks {
   }
   int next_poll(ibv_cq_ex* cq) override { return found(cq, behind().next_poll(cq)); }
 
-  // Does nothing with the Ledger, but thereby reports memory that was freed so far. This must be
-  // done before the state changes, because a report depends on the state at the time of the free.
+  // Reports registered memory that was freed so far, which each call of the Checker does first.
+  // This must happen before the state of a queue pair changes, because a report depends on the
+  // state at the time when the memory was freed.
   void changing_state() override {
     tell([](Ledger&) {});
   }

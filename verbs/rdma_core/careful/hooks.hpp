@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CarefulHooks: hooks that report the program's calls to the Checker.
+// CarefulHooks: the Hooks that report the program's calls to the Checker.
 #pragma once
 
 #include <memory>

@@ -13,10 +13,10 @@
 namespace iwarp::rdma_core::careful {
 namespace {
 
-// Number of bytes that are compared as one block in small buffers.
+// The number of bytes that are compared as one block in a small buffer.
 constexpr std::size_t kBlock = 64;
 constexpr std::size_t kBlocks = 256;    // approximate number of blocks in a large buffer
-constexpr std::size_t kMaxDead = 4096;  // number of deregistered keys that are remembered
+constexpr std::size_t kMaxDead = 4096;  // number of keys of deregistered regions that are stored
 
 constexpr std::array kNames{"send-changed",
                             "send-reused",
@@ -38,7 +38,7 @@ constexpr std::array kNames{"send-changed",
                             "atomic-misaligned",
                             "destroyed-in-use"};
 
-// How a region was freed, for the report. The index is a Freed.
+// Texts for reports that say how a region was freed. The index is a value of Freed.
 constexpr std::array kFreedBy{"was given to free()", "was moved by realloc()",
                               "was cut short by realloc()"};
 
@@ -51,7 +51,7 @@ bool any_overlap(const Buffers& buffers, std::span<const std::byte> memory) {
   return std::ranges::any_of(buffers, [&](const auto& b) { return overlap(b.memory, memory); });
 }
 
-/// Returns how many bytes are compared as one block in a buffer with `size` bytes.
+/// Returns how many bytes of a buffer with `size` bytes are compared as one block.
 std::size_t block_of(std::size_t size) {
   return std::max(kBlock, (size / kBlocks + kBlock - 1) / kBlock * kBlock);
 }
@@ -135,8 +135,8 @@ Ledger::View Ledger::Buffer::block(std::size_t index) const {
   return at < memory.size() ? memory.subspan(at, std::min(size, memory.size() - at)) : View();
 }
 
-/// Beginning with block `from`, returns the index of the first block that has changed, or the
-/// number of blocks if none has.
+/// Returns the index of the first block, from index `from` on, that has changed. If none of these
+/// blocks has changed, returns the number of blocks.
 std::size_t Ledger::first_changed(const Buffer& buffer, std::size_t from) const {
   for (; from < buffer.sums.size(); ++from) {
     std::uint32_t now = 0;
@@ -160,7 +160,8 @@ void Ledger::sum(Buffer& buffer, Site site) {
   }
 }
 
-// Omits pieces outside of their region, because the core rejects requests with such pieces.
+// Returns the buffers for the pieces of a request. Omits a piece that is outside of its region,
+// because the core rejects a request with such a piece.
 std::vector<Ledger::Buffer> Ledger::buffers_of(std::span<const Piece> pieces, Site site) {
   std::vector<Buffer> out;
   for (const Piece& piece : pieces) {
@@ -250,10 +251,11 @@ std::size_t Ledger::receives_at(View memory, const Receive** first) const {
   return out;
 }
 
-// Reports a request that sends the buffer of an outstanding receive or Read. Three uses of a
-// receive's buffer are allowed: a buffer with several receives at once is for data that the program
-// ignores; a queue pair may send a request from the buffer that will receive its answer; and the
-// program may send data that it has written there after it posted the receive.
+// Reports a request that sends from the buffer of an outstanding receive or Read. Three uses of the
+// buffer of a receive are not reported. First, if several receives share the buffer, the program
+// ignores the data in it. Second, a queue pair may send a request from the buffer in which it will
+// receive the answer. Third, the program may send data that it has written into the buffer after it
+// posted the receive.
 void Ledger::check_source(std::uint32_t num, const SendRequest& request,
                           std::span<const Buffer> buffers, Site site) {
   for (const Buffer& buffer : buffers) {
@@ -299,8 +301,8 @@ void Ledger::check_sink(std::span<const Buffer> buffers, Site site, const void* 
   }
 }
 
-// Reports a Read whose sink lacks the right of remote writes. The data of the Read arrives in
-// tagged segments to the sink's STag, like that of a Write. [RDMAP-13]
+// Reports a Read whose sink does not permit remote writes. The data of a Read arrives in tagged
+// segments that are addressed to the STag of the sink, like the data of a Write. [RDMAP-13]
 void Ledger::check_sink_rights(std::span<const Buffer> buffers, Site site) {
   for (const Buffer& buffer : buffers) {
     const Region& region = regions_[buffer.key];
@@ -319,8 +321,8 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
            "a request is posted to a queue pair of which a completion with an error was polled");
     qp.has_failed = false;
   }
-  // Returns whether no outstanding Read or receive may still change the memory. Otherwise its
-  // contents cannot be compared.
+  // Returns whether the contents of `memory` can be compared, because no outstanding Read or
+  // receive may still change it.
   const auto is_settled = [&](View memory) {
     const auto awaited = [&](const Under& under) {
       return brings(under.request.kind) && any_overlap(under.buffers, memory);
@@ -406,7 +408,8 @@ void Ledger::finish(const Under& under, Site site) {
 void Ledger::compare_rest(const Receive& receive, std::uint32_t length, Site site) {
   std::size_t before = 0;
   for (const Buffer& buffer : receive.buffers) {
-    // The message may have changed the blocks up to `taken`, so only those behind it are compared.
+    // Compares only the blocks after the first `taken` bytes, because the message may have changed
+    // the blocks before.
     const auto taken = length > before ? length - before : 0;
     const auto size = block_of(buffer.memory.size());
     const auto changed = first_changed(buffer, (taken + size - 1) / size);
@@ -437,7 +440,8 @@ void Ledger::completed(const Completed& of, Site site) {
     if (of.is_success) compare_rest(done, of.length, site);
     return;
   }
-  // The completion also completes every request that was posted before this one.
+  // Finds the request of the completion. The completion also completes every request that was
+  // posted before that one.
   const auto is_it = [&](const Under& under) {
     return under.request.wr_id == of.wr_id && (under.request.is_signalled || !of.is_success);
   };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ledger: records what a program has lent to its device: which memory is registered, which requests
-// are outstanding, and what their buffers contained. Finds usage that works here but fails on
-// hardware or in another run. Uses no device, and reads only registered buffers.
+// Ledger: records which memory of a program the device may access: which memory is registered,
+// which requests are outstanding, and what their buffers contained when they were posted. From
+// this, the Ledger finds usage that works with this library, but fails on hardware or in another
+// run. The Ledger does not access the device, and reads only registered buffers.
 #pragma once
 
 #include <cstddef>
@@ -45,12 +46,14 @@ const char* name_of(Check check);
 
 struct Finding {
   Check check;
-  Site site;             ///< the call during which the finding was made
-  Site begun = nullptr;  ///< the earlier call that posted or registered the object; null: none
-  std::string what;      ///< the message
+  Site site;  ///< the call during which the problem was found
+  /// The earlier call that posted the request or registered the memory; null if there is none.
+  Site begun = nullptr;
+  std::string what;  ///< the text of the report
 };
 
-/// A piece of a buffer. `address` is relative to the region's iova, as in the request.
+/// A piece of a buffer. `address` is the address in the request, in which the first byte of the
+/// region has the address RegionFacts::iova.
 struct Piece {
   std::uint64_t address;
   std::uint32_t length;
@@ -65,7 +68,7 @@ struct SendRequest {
   bool is_signalled = false;
   bool is_inline = false;
   bool is_fenced = false;
-  std::uint64_t remote = 0;  ///< the remote address, if the kind is kAtomic
+  std::uint64_t remote = 0;  ///< the remote address, if `kind` is kAtomic
   std::vector<Piece> pieces;
 };
 
@@ -82,7 +85,7 @@ struct Completed {
   std::uint64_t wr_id;
   bool is_receive;
   bool is_success;
-  std::uint32_t length;  ///< length of the message, for a receive
+  std::uint32_t length;  ///< for a receive: the length of the message
 };
 
 struct RegionFacts {
@@ -95,15 +98,16 @@ struct RegionFacts {
 class Ledger {
  public:
   using Report = std::function<void(const Finding&)>;
-  /// A function that returns whether requests of that queue pair can still be executed.
+  /// A function that returns whether requests of the queue pair `qp` can still be executed.
   using IsReady = std::function<bool(std::uint32_t qp)>;
-  /// `is_rnic` says whether the program sees an iWARP adapter.
+  /// `is_rnic` is true if the program sees an iWARP adapter, and false if it sees a RoCE adapter.
   Ledger(Report report, IsReady is_ready, bool is_rnic);
 
   void registered(std::uint32_t key, const RegionFacts& facts, Site site);
   void deregistered(std::uint32_t key, Site site);
-  /// Call when the memory of a region was returned to the allocator. Reports this if a peer or a
-  /// request can still access the region. Later changes of its contents are then not reported.
+  /// Call when the program has freed the memory of a region that is still registered. Reports this
+  /// if a peer or a request can still access the region. Later changes of the contents of the
+  /// region are not reported.
   void freed(std::uint32_t key, Freed how, Site site);
 
   void made_cq(const void* cq, const void* channel, std::size_t capacity);
@@ -114,10 +118,11 @@ class Ledger {
   void gone_cq(const void* cq, std::uint32_t unacknowledged, Site site);
 
   void made_qp(std::uint32_t qp, const QpFacts& facts);
-  /// Call when the queue pair is in error or reset. None of its requests is outstanding any more.
+  /// Call when the queue pair goes to the error state or is reset. After that, none of its requests
+  /// is outstanding.
   void stopped_qp(std::uint32_t qp);
-  /// Call when the program has handled a failure. If outstanding requests fail, it is the same
-  /// failure.
+  /// Call when the program has handled the failure of a request. If requests that are outstanding
+  /// now fail later, their failures count as part of the same one.
   void recovered_qp(std::uint32_t qp);
   /// Call when the program disconnects the queue pair and expects no more completions.
   void ending_qp(std::uint32_t qp);
@@ -127,17 +132,19 @@ class Ledger {
   void sends(std::uint32_t qp, std::span<const SendRequest> requests, Site site);
   /// Removes the last `count` recorded requests, because they could not be posted.
   void not_sent(std::uint32_t qp, std::size_t count);
-  /// Records a receive to be posted. `queue` is queue_of(qp) or the shared receive queue.
+  /// Records a receive that is about to be posted. `queue` is queue_of(qp) or the shared receive
+  /// queue.
   void receives(const void* queue, std::uint32_t qp, std::uint64_t wr_id,
                 std::span<const Piece> pieces, Site site);
   void not_received(const void* queue, std::uint32_t qp, std::size_t count);
   void gone_queue(const void* queue);
-  /// Returns the numbers of the queue pairs that use this shared receive queue.
+  /// Returns the numbers of the queue pairs that use the shared receive queue `srq`.
   std::vector<std::uint32_t> queue_pairs_of(const void* srq) const;
   void completed(const Completed& of, Site site);
-  /// Returns the key in receives_ for a queue pair without a shared receive queue.
+  /// Returns the key in receives_ for the receive queue of a queue pair that has no shared receive
+  /// queue.
   static const void* queue_of(std::uint32_t qp) {
-    // Makes an odd value, because no object has an odd address.
+    // The value is odd, so that it differs from the address of every shared receive queue.
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     return reinterpret_cast<const void*>(std::uintptr_t{qp} << 1 | 1);
   }
@@ -151,16 +158,18 @@ class Ledger {
   struct Buffer {
     std::uint32_t key;
     View memory;
-    /// Checksums of the blocks when the request was posted. Empty if the buffer is not compared.
+    /// Checksums of the blocks at the time when the request was posted. Empty if the contents of
+    /// the buffer are not compared.
     std::vector<std::uint32_t> sums;
     View block(std::size_t index) const;
   };
-  /// An outstanding request.
+  /// An outstanding request in the send queue.
   struct Under {
     SendRequest request;
     std::vector<Buffer> buffers;
     Site site;
-    bool is_made_good = false;  ///< if it fails, the program has handled that failure already
+    /// Whether the program has already handled the failure of this request, should it fail.
+    bool is_made_good = false;
   };
   struct Receive {
     std::uint64_t wr_id;
@@ -176,10 +185,11 @@ class Ledger {
   struct Queue {
     const void* channel;
     std::size_t capacity;
-    std::size_t owed = 0;  ///< number of completions that outstanding requests will need
+    std::size_t owed = 0;  ///< number of completions that outstanding requests may still produce
     bool had_event = false;
-    bool is_armed = false;  ///< armed after an event, and not polled since then
-    bool is_told = false;   ///< an overflow was reported
+    /// Whether the program armed the queue after an event, and has not polled it since then.
+    bool is_armed = false;
+    bool is_told = false;  ///< whether an overflow of the queue was reported
   };
 
   std::vector<Buffer> buffers_of(std::span<const Piece> pieces, Site site);
@@ -207,7 +217,7 @@ class Ledger {
   const IsReady is_ready_;
   const bool is_rnic_;
   std::unordered_map<std::uint32_t, Region> regions_;
-  /// Keys of deregistered regions, and the calls that deregistered them.
+  /// The keys of deregistered regions, and the calls that deregistered them.
   std::deque<std::pair<std::uint32_t, Site>> dead_;
   std::unordered_map<const void*, Queue> queues_;
   std::unordered_map<std::uint32_t, QueuePair> qps_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of Ledger about completion queues. They check how many completions each queue may
-// still get, and whether the program polls it after an event.
+// The functions of class Ledger for completion queues. They check how many completions each queue
+// may still get, and whether the program polls a queue after an event.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of Checker about receives. They report receives that the program posts later than
-// the arrival of the message that needs them. This stack lets such a message wait
+// The functions of class Checker for receives. They report a receive that the program posts after
+// the message that needs it has arrived. This library lets such a message wait
 // (ConnectionOptions::receive_hold). An iWARP adapter would end the connection. With a RoCE adapter
 // the sender repeats the message, but only as often as rnr_retry allows.
 #include <fmt/format.h>
@@ -18,14 +18,16 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// How long the adapter that the program sees would let a message wait for a receive.
+/// How long a message could wait for a receive if the adapter that the program sees were hardware.
 struct Patience {
-  const char* retries = nullptr;  ///< attribute with the sender's retry count; null: no retry
-  nanoseconds limit{0};           ///< time until the sender gives up
+  /// Name of the attribute that contains the sender's retry count; null if the sender does not
+  /// retry.
+  const char* retries = nullptr;
+  nanoseconds limit{0};  ///< the time after which the sender gives up
 };
 
-// With an iWARP adapter all queue pairs are connected by rdma_cm. So a program with any other queue
-// pair is meant for RoCE, whatever the persona is.
+// An iWARP adapter can connect queue pairs only through rdma_cm. So if a queue pair is connected
+// without rdma_cm, the program is meant for RoCE, even if the persona is iWARP.
 Patience patience_of(RcQp& qp) {
   constexpr int kBoth = IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER;
   const std::lock_guard lock(qp.mutex);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers of the Checker that read lists of requests.
+// Helper functions of the Checker that read lists of requests.
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxPlaces = 1 << 16;
 constexpr unsigned kMaxOwnFrames = 64;
 
-/// The result of the last call_site() in this thread. It is valid as long as the thread is in the
+/// The result of the last call_site() in this thread. It stays valid while the thread is in the
 /// same call of the C interface, so that the stack is unwound at most once per call.
 struct LastAsked {
   unsigned long call = 0;
@@ -25,11 +25,11 @@ struct LastAsked {
 };
 thread_local LastAsked last;
 
-/// All places. They are never destroyed, because threads may outlive main().
+/// All stored places. They are never destroyed, because threads may run after main() has returned.
 struct Places {
   std::mutex mutex;
   std::set<Place> all;
-  /// Places of return addresses whose callers need not be known.
+  /// The places that consist only of one return address, without callers.
   std::map<const void*, Site> alone;
 };
 Places& places() {
@@ -37,8 +37,8 @@ Places& places() {
   return kPlaces;
 }
 
-/// Returns the stored copy of the place. If kMaxPlaces are stored already, stores the place without
-/// its callers. Call with the lock held.
+/// Returns the stored copy of the place. If kMaxPlaces places are already stored, stores a new
+/// place without its callers. Call with the mutex locked.
 Site kept(Places& of, const Place& place) {
   if (of.all.size() < kMaxPlaces) return &*of.all.insert(place).first;
   if (const auto it = of.all.find(place); it != of.all.end()) return &*it;
@@ -46,7 +46,7 @@ Site kept(Places& of, const Place& place) {
 }
 
 /// Returns whether the address is in an inline function of a header that the compiler has not
-/// inlined. Only the callers of this function then tell where the program made the call.
+/// inlined. In this case, only the callers of that function show where the program made the call.
 bool is_in_header(const void* return_address) {
   const char* const call = static_cast<const char*>(return_address) - 1;
   const auto module = find_module(call);
@@ -56,9 +56,10 @@ bool is_in_header(const void* return_address) {
 
 struct Walk {
   Place place;
-  /// Number of valid addresses in `place`; 0 until frames[0] is found on the stack.
+  /// Number of valid addresses in `place`. It is 0 until the address in frames[0] has been found on
+  /// the stack.
   std::size_t found = 0;
-  unsigned own = 0;  ///< frames of this library that were skipped
+  unsigned own = 0;  ///< number of stack frames of this library that were skipped
 };
 
 _Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
@@ -82,8 +83,8 @@ Site site_at(const void* address) {
   return kept(of, {.frames = {address}});
 }
 
-// Unwinds the stack only if the call came from a header function that was not inlined. This takes
-// microseconds, which an optimized program need not spend.
+// Unwinds the stack only if the call came from a header function that was not inlined. Unwinding
+// takes microseconds, which programs that were built with optimization do not need to spend.
 Site call_site() {
   const void* const return_address = CallSite::current();
   if (return_address == nullptr) return nullptr;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Site: a place at which a program called the C interface. It is the return address of the call and
-// those of a few callers. Functions of rdma-core's headers are inline. In programs that were built
-// without optimization they are not inlined, so the first address of each post is in
-// ibv_post_send(), and the callers are needed to distinguish the places.
+// Site: a place in the program at which it called the C interface. A Site consists of the return
+// address of the call and the return addresses of a few callers. The callers are needed because
+// rdma-core's headers contain inline functions. If a program was built without optimization, these
+// functions are not inlined. So the first address for each post is in ibv_post_send(), and only the
+// callers distinguish the places.
 #pragma once
 
 #include <array>
@@ -10,21 +11,22 @@
 
 namespace iwarp::rdma_core::careful {
 
-/// Return addresses in the program, innermost first; null after the last known one.
+/// Return addresses in the program, the innermost one first. The entries after the last known
+/// address are null.
 struct Place {
-  // Room for header functions such as rdma_post_send(), and two callers.
+  // This is enough for header functions such as rdma_post_send(), and two callers.
   static constexpr std::size_t kFrames = 5;
   std::array<const void*, kFrames> frames{};
   bool operator<(const Place& other) const { return frames < other.frames; }
 };
 
-/// Places are stored once and never freed.
+/// A pointer to a place. Each place is stored once and never freed.
 using Site = const Place*;
 
-/// Returns a place that has only this address, without callers. All functions here are thread-safe.
+/// Returns a place that consists of this address only, without callers. Thread-safe.
 Site site_at(const void* address);
-/// Returns the place of the call to the C interface that this thread is executing, or null if it
-/// executes none.
+/// Returns the place of the call of the C interface that this thread is executing, or null if the
+/// thread is not executing such a call. Thread-safe.
 Site call_site();
 
 }  // namespace iwarp::rdma_core::careful

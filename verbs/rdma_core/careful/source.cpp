@@ -15,10 +15,11 @@
 namespace iwarp::rdma_core::careful {
 namespace {
 
-/// One function at a place. A function that was inlined into another one comes before that one.
+/// One function at a place. If a function was inlined into another function, the inlined one comes
+/// first in a list.
 struct Source {
-  std::string function;  ///< empty: unknown
-  std::string line;      ///< "FILE:LINE"; empty: unknown
+  std::string function;  ///< empty if the function is not known
+  std::string line;      ///< "FILE:LINE"; empty if it is not known
 };
 
 /// Returns an address in the call instruction before the return address.
@@ -28,7 +29,7 @@ const char* call_before(const void* return_address) {
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Formats the place as "MODULE+OFFSET (FUNCTION)". The offset is the one that addr2line expects.
+/// Formats the place as "MODULE+OFFSET (FUNCTION)". OFFSET is the address that addr2line expects.
 std::string without_source(const void* return_address, const std::string& function = {}) {
   const char* const call = call_before(return_address);
   const auto module = find_module(call);
@@ -54,14 +55,15 @@ std::string short_name(std::string name) {
 
 std::string known(const std::string& text) { return text.starts_with("??") ? std::string() : text; }
 
-/// Returns "FILE:LINE" without the text that tools append.
+/// Returns "FILE:LINE", without the text that the tools may append. Returns an empty string if the
+/// line is not known.
 std::string known_line(std::string text) {
   text = text.substr(0, text.find(" ("));
   return text.ends_with(":?") || text.ends_with(":0") ? std::string() : known(text);
 }
 
-/// Parses the output of the tools: for each address a line with the address, then two lines for
-/// each function.
+/// Parses the output of the tools. For each address, the output has one line with the address, and
+/// then two lines for each function.
 std::vector<std::vector<Source>> parse(const std::string& text) {
   std::vector<std::vector<Source>> out;
   std::vector<std::string> lines;
@@ -81,8 +83,8 @@ std::vector<std::vector<Source>> parse(const std::string& text) {
   return out;
 }
 
-/// Returns the functions at the addresses of the place. Stops at the first address in another
-/// module than that of the first address.
+/// Returns the functions at the addresses of the place, up to the first address that is not in the
+/// same module as the first one.
 std::vector<std::vector<Source>> sources_of(const Place& place) {
   const auto module = find_module(call_before(place.frames[0]));
   if (!module || module->path.empty()) return {};
@@ -94,8 +96,9 @@ std::vector<std::vector<Source>> sources_of(const Place& place) {
     const auto call = reinterpret_cast<std::uintptr_t>(call_before(frame));
     addresses.push_back(fmt::format("{:#x}", call - module->bias));
   }
-  // Tries the faster tool first, because the program waits. This tool may report lines of a header
-  // as lines of the file that includes it; comes_from_header() takes that into account.
+  // Tries addr2line first, which is faster, because the program waits for the result. addr2line may
+  // report lines of a header as lines of the file that includes the header; comes_from_header()
+  // takes that into account.
   std::array<Words, 2> commands{Words{"addr2line"}, Words{"llvm-symbolizer", "--output-style=GNU"}};
   for (Words& words : commands) {
     words.insert(words.end(), {"-a", "-f", "-i", "-C", "-e", module->path});
@@ -104,8 +107,9 @@ std::vector<std::vector<Source>> sources_of(const Place& place) {
   return parse(output_of(commands));
 }
 
-/// Returns whether the function is from a header of rdma-core. Also checks the name of the
-/// function, because tools may report lines of the header as lines of the file that includes it.
+/// Returns whether the function is from a header of rdma-core. Checks not only the file but also
+/// the name of the function, because tools may report lines of a header as lines of the file that
+/// includes the header.
 bool comes_from_header(const Source& source) {
   constexpr std::array<std::string_view, 2> kHeaders{"/infiniband/verbs.h:", "/rdma/rdma_verbs.h:"};
   return is_of_header(source.function) ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes a place in the program as text: as file and line if the program has debug information
-// and a tool that reads it is installed (addr2line of binutils, or llvm-symbolizer), otherwise as
-// module and offset.
+// Describes a place in the program as text. If the program has debug information, and a tool that
+// reads it is installed (addr2line of binutils, or llvm-symbolizer), the text contains the file and
+// the line. Otherwise it contains the module and the offset.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace iwarp::rdma_core::careful {
 
 struct Description {
   std::string place;   ///< "FILE:LINE (FUNCTION)", or "MODULE+OFFSET (FUNCTION)"
-  std::string caller;  ///< the place of the caller in the same form; empty: unknown
+  std::string caller;  ///< the place of the caller, in the same form; empty if it is not known
 };
 
-/// Describes the place. Starts a tool and waits for its output for at most ten seconds. Returns "an
-/// unknown place" if `site` is null.
+/// Describes the place. Starts a tool, and waits at most ten seconds for its output. If `site` is
+/// null, the description is "an unknown place".
 Description describe(Site site);
 
-/// Returns the name, without folders, of the program or library that contains the address. Returns
-/// an empty string if none does.
+/// Returns the file name, without folders, of the program or library that contains the address.
+/// Returns an empty string if no file contains it.
 std::string module_of(const void* address);
 
 }  // namespace iwarp::rdma_core::careful

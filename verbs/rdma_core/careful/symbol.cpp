@@ -14,7 +14,8 @@
 namespace iwarp::rdma_core::careful {
 namespace {
 
-constexpr std::uint64_t kMaxTable = std::uint64_t{1} << 28;  // largest table to read, in bytes
+// Maximum size of a table that is read, in bytes.
+constexpr std::uint64_t kMaxTable = std::uint64_t{1} << 28;
 constexpr std::size_t kMaxName = 128;
 
 std::string executable() {
@@ -40,7 +41,7 @@ std::optional<Module> find_module(const void* address) {
   void* extra = nullptr;
   if (::dladdr1(address, &found, &extra, RTLD_DL_LINKMAP) == 0) return std::nullopt;
   const auto& map = *static_cast<const link_map*>(extra);
-  // The link map has no name for the program itself.
+  // The name in the link map of the program itself is empty.
   const bool is_named = map.l_name != nullptr && *map.l_name != '\0';
   return Module{is_named ? map.l_name : executable(), map.l_addr};
 }
@@ -70,7 +71,7 @@ bool is_of_header(std::string_view function) {
       "ibv_",      "__ibv_", "___ibv_", "rdma_post_", "rdma_get_send_comp", "rdma_get_recv_comp",
       "rdma_reg_",
   };
-  // "_ZL" begins the name of a static C++ function; its length follows
+  // The mangled name of a static C++ function begins with "_ZL" and the length of the name.
   if (function.starts_with("_ZL")) {
     function.remove_prefix(3);
     function.remove_prefix(std::min(function.find_first_not_of("0123456789"), function.size()));

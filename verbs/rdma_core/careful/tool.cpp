@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool is a grandchild of the program, so that its end is reported to the init process. The
-// child between them has no exit signal, so that only wait(2) with __WALL sees its end. If this
-// child executed the tool itself, it would get an exit signal. A program that is the init process
-// of a container, or a subreaper, gets SIGCHLD nevertheless.
+// The tool runs as a grandchild of the program, so that the kernel reports its end to the init
+// process. The child between the two has no exit signal, so that only wait(2) with __WALL sees the
+// end of the child. The child does not execute the tool itself, because an execve() would give it
+// an exit signal. If the program is the init process of a container, or a subreaper, it gets
+// SIGCHLD in spite of this.
 #include "careful/tool.hpp"
 
 #include <fcntl.h>
@@ -35,7 +36,8 @@ using Stack = std::vector<std::max_align_t>;
 Stack make_stack() { return Stack(kStack / sizeof(std::max_align_t)); }
 
 struct Child {
-  std::vector<std::vector<char*>> commands;  ///< the argument vectors, each with a null at its end
+  /// The argument vectors, each with a null pointer at its end.
+  std::vector<std::vector<char*>> commands;
   std::array<char*, 2> environment{};
   int output = -1;
   pid_t tool = -1;
@@ -44,16 +46,16 @@ struct Child {
 
 constexpr int kFailed = 127;
 
-// Both children run in the memory of the program, each on its own stack, while the reporting thread
-// waits. All signals are blocked, because a handler of the program must not run in the children.
-// They remain blocked in the tool.
+// Starts the child or the grandchild. Both run in the memory of the program, each on a stack of its
+// own, while the thread that called this function waits. All signals are blocked in them, because a
+// signal handler of the program must not run in a child. The signals remain blocked in the tool.
 pid_t start(int (*function)(void*), Stack& stack, int exit_signal, Child& child) {
   constexpr int kFlags = CLONE_VM | CLONE_VFORK;
   return ::clone(function, stack.data() + stack.size(), kFlags | exit_signal, &child);
 }
 
-// Sanitizers are off in these functions: they do not know the stacks of the children, and would
-// report an error when a child exits.
+// Sanitizers are switched off in execute() and start_tool(), because they do not know the stacks of
+// the two children, and would report an error when a child exits.
 __attribute__((no_sanitize("address", "thread"))) int execute(void* argument) {
   const Child& child = *static_cast<Child*>(argument);
   const int nothing = ::open("/dev/null", O_RDWR);
@@ -61,7 +63,8 @@ __attribute__((no_sanitize("address", "thread"))) int execute(void* argument) {
       ::dup2(nothing, 2) < 0) {
     ::_exit(kFailed);
   }
-  // Closes descriptors of the program, which another process may wait to see closed.
+  // Closes the descriptors of the program, because another process may wait until all copies of a
+  // descriptor are closed.
   (void)::syscall(SYS_close_range, 3U, ~0U, 0U);
   for (const auto& words : child.commands) {
     ::execvpe(words.front(), words.data(), child.environment.data());
@@ -75,7 +78,8 @@ __attribute__((no_sanitize("address", "thread"))) int start_tool(void* argument)
   ::_exit(0);
 }
 
-/// Starts the tool. Returns as soon as the tool runs, or could not be started.
+/// Starts the tool. Returns as soon as the tool is running, or when it is known that it could not
+/// be started.
 void start(Child& child) {
   Stack stack = make_stack();
   sigset_t all;
@@ -89,7 +93,7 @@ void start(Child& child) {
 }
 
 /// Reads the output of the tool. Returns nullopt if the output is not complete at the time `until`,
-/// or exceeds kMaxOutput.
+/// or if it exceeds kMaxOutput.
 std::optional<std::string> read_all(int from, Clock::time_point until) {
   std::string out;
   std::array<char, 4096> piece{};
@@ -126,7 +130,8 @@ std::string output_of(std::span<const Words> commands) {
   start(child);
   to.reset();
   auto out = child.tool > 0 ? read_all(from.get(), Clock::now() + kLimit) : std::nullopt;
-  // The tool can be killed by its process id: its output is still open, so it still runs.
+  // The process id still belongs to the tool, because the tool's output is still open and so the
+  // tool is still running.
   if (!out && child.tool > 0) ::kill(child.tool, SIGKILL);
   errno = error;
   return std::move(out).value_or("");

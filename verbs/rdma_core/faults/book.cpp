@@ -10,15 +10,15 @@ namespace {
 
 constexpr std::uint64_t kMillion = 1'000'000;
 
-/// Mixes the bits with the last step of SplitMix64, so that every bit of the result depends on
-/// every bit of `x`.
+/// Returns a hash of `x`, in which every bit depends on every bit of `x`. The function is the last
+/// step of SplitMix64.
 constexpr std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
   return x ^ (x >> 31);
 }
 
-/// Returns a pseudorandom number below a million that depends only on `of`.
+/// Returns a pseudorandom number from 0 to 999,999, which depends only on the numbers in `of`.
 std::uint64_t draw(const std::array<std::uint64_t, 4>& of) {
   constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15;
   std::uint64_t x = 0;
@@ -28,8 +28,8 @@ std::uint64_t draw(const std::array<std::uint64_t, 4>& of) {
 
 bool is_timed(Event event) { return event == Event::kNow || event == Event::kTime; }
 
-/// Returns whether the event belongs to a queue pair, so that each queue pair can be counted
-/// separately.
+/// Returns whether each event of this type belongs to one queue pair, so that the events of each
+/// queue pair can be counted separately.
 bool is_of_queue_pairs(Event event) {
   return event == Event::kCompletions || event == Event::kSends || event == Event::kReceives ||
          event == Event::kDatagrams;
@@ -80,7 +80,8 @@ Hits Book::count(Event event, std::uint32_t subject) {
   return out;
 }
 
-// Returns how many octets may pass until the rule is due, or the largest number if it never is.
+// Returns how many more octets may pass before the rule is due, or the largest number if it is
+// never due.
 std::uint64_t Book::left(const Entry& entry, std::uint32_t subject) {
   constexpr auto kNever = std::numeric_limits<std::uint64_t>::max();
   if (!entry.is_about(Event::kOctets, subject)) return kNever;
@@ -114,7 +115,8 @@ Hits Book::due(Time now) {
     if (!entry.at || *entry.at > now) continue;
     out.push_back({entry.rule, 0, 0});
     const bool again = entry.rule->when == When::kEvery;
-    // Skips periods that were missed, so that a rule does not fire several times in a row.
+    // If a timed rule with `every` is late by several periods, skips the missed ones, so that the
+    // rule does not fire several times in a row.
     const Time from = std::max(*entry.at, now - Time(entry.rule->count));
     entry.at = again ? std::optional(from + Time(entry.rule->count)) : std::nullopt;
   }
@@ -122,8 +124,8 @@ Hits Book::due(Time now) {
   return out;
 }
 
-// Returns whether the rule can never be due again. A rule that counts each queue pair or connection
-// separately is never spent, because a new one may be made.
+// Returns whether the rule can never be due again. This is never so for a rule that counts each
+// queue pair or connection separately, because the program may make a new queue pair or connection.
 bool Book::is_spent(const Entry& entry) {
   if (is_timed(entry.rule->event)) return !entry.at;
   const auto it = entry.counts.find(0);

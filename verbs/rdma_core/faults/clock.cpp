@@ -27,8 +27,8 @@ namespace {
 constexpr std::size_t kMaxClients = 4;
 constexpr Book::Time kUntilNextAccept = std::chrono::milliseconds(100);
 
-/// Makes the process unlink the socket when it exits. The child of a fork does not unlink it,
-/// because the socket belongs to its parent.
+/// Arranges that the process unlinks the socket at exit. The child of a fork does not unlink the
+/// socket, because it belongs to the parent.
 void unlink_at_exit(const std::string& path) {
   static std::atomic<pid_t> owner{0};
   static std::atomic<const char*> name{nullptr};
@@ -84,8 +84,9 @@ void Clock::open_socket() {
   unlink_at_exit(socket_);
 }
 
-// The thread's loop. It cannot report a lack of memory, so it retries, and drops a client that it
-// cannot serve for this reason.
+// The loop of the Clock's thread. The thread cannot report a lack of memory to a caller. So it
+// repeats the work of the Injector until there is enough memory, and closes the connection of a
+// client that it cannot serve.
 void Clock::run() {
   for (;;) {
     auto next = net::insist([this] { return injector_.run(); });
@@ -127,8 +128,8 @@ std::vector<pollfd> Clock::descriptors(bool accepts) const {
 void Clock::accept() {
   net::UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!socket) {
-    // There is no free descriptor. Clients wait in the backlog, and this thread does its other work
-    // until it tries again.
+    // The process has no free descriptor. New clients wait in the backlog of the socket, and this
+    // thread tries again after kUntilNextAccept.
     accepts_from_ = injector_.now() + kUntilNextAccept;
     return;
   }
@@ -144,7 +145,7 @@ bool Clock::serve(Client& client) {
   client.read.append(buffer.data(), static_cast<std::size_t>(n));
   for (auto end = client.read.find('\n'); end != client.read.npos; end = client.read.find('\n')) {
     const std::string out = answer(std::string_view(client.read).substr(0, end));
-    // Drops a client that does not read its answers.
+    // Closes the connection of a client that does not read its answers.
     if (::send(client.socket.get(), out.data(), out.size(), MSG_NOSIGNAL) !=
         static_cast<ssize_t>(out.size())) {
       return false;

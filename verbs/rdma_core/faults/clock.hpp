@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clock: the thread of an Injector. It carries out timed rules and accepts rules over a socket at
-// the path IWARP_FAULT_SOCKET. Each line that a client sends is a rule as in a file, or `list`, and
-// is answered with "ok" or "error: ...". Only the same user may connect: the mode of the socket and
-// the credentials that the kernel reports for the peer ensure that. The socket has at most four
-// connections at a time, and a line at most 512 octets.
+// Clock: the thread of an Injector. It carries out timed rules, and accepts rules over a Unix
+// socket at the path IWARP_FAULT_SOCKET. Each line that a client sends is either a rule, in the
+// syntax of a plan, or `list`. The Clock answers each line with "ok" or "error: ...". Only the user
+// who runs the program may connect. The mode of the socket and the credentials that the kernel
+// reports for the client ensure that. At most four clients may be connected at a time, and a line
+// has at most 512 octets.
 #pragma once
 
 #include <poll.h>
@@ -22,25 +23,27 @@ class Injector;
 
 class Clock {
  public:
-  /// `socket` is the path at which the user can send rules; if it is empty, there is no socket.
+  /// `socket` is the path of the socket to which the user can send rules. If `socket` is empty,
+  /// there is no socket.
   Clock(Injector& injector, std::string socket) : injector_(injector), socket_(std::move(socket)) {}
-  /// Throws std::system_error if no thread can be started or no descriptor opened. If the socket
-  /// cannot be created, logs the reason and goes on without it.
+  /// Starts the thread. Throws std::system_error if the thread cannot be started, or if no
+  /// descriptor can be opened. If the socket cannot be created, logs the reason and continues
+  /// without a socket.
   void start();
-  /// Wakes the thread up. Call when a timed rule has become due, or the time of the next one has
-  /// changed.
+  /// Wakes up the thread. Call when a timed rule has become due, or when the time at which the next
+  /// one is due has changed.
   void wake();
 
  private:
   struct Client {
     net::UniqueFd socket;
-    std::string read;  ///< the beginning of an incomplete line
+    std::string read;  ///< the beginning of a line of which the end has not arrived yet
   };
   void run();
   std::vector<pollfd> descriptors(bool accepts) const;
   void open_socket();
   void accept();
-  /// Reads and answers lines of a client. Returns false if its connection is over.
+  /// Reads and answers lines of a client. Returns false if the client's connection is over.
   bool serve(Client& client);
   std::string answer(std::string_view line);
 
@@ -49,7 +52,8 @@ class Clock {
   net::UniqueFd wake_;
   net::UniqueFd listener_;
   std::vector<Client> clients_;
-  std::chrono::nanoseconds accepts_from_{0};  ///< when to accept again after a lack of descriptors
+  /// The time at which to call accept() again after a lack of descriptors.
+  std::chrono::nanoseconds accepts_from_{0};
 };
 
 }  // namespace iwarp::rdma_core::fault

@@ -21,8 +21,8 @@ std::vector<std::byte> copied(const void* from, std::size_t size) {
   return {first, first + size};
 }
 
-/// Copies the octets of the pieces into one vector. Returns an empty vector if memory of the
-/// program is not mapped. The datagram is then lost.
+/// Copies the octets of all pieces into one vector. If a piece points to memory of the program that
+/// is not mapped, returns an empty vector, and the datagram is lost.
 std::vector<std::byte> gathered(std::span<const iovec> pieces) {
   std::size_t size = 0;
   for (const iovec& piece : pieces) size += piece.iov_len;
@@ -44,10 +44,10 @@ std::vector<std::byte> gathered(std::span<const iovec> pieces) {
 
 std::uint32_t sender_of(const msghdr& message) {
   if (message.msg_iovlen == 0) return 0;
-  // The datagram's header, possibly followed by a short payload.
+  // The first piece is the header of the datagram, possibly followed by a short payload.
   const iovec& header = message.msg_iov[0];
   if (header.iov_len < verbs::kDatagramHeaderSize) return 0;
-  // Decodes the header as if there were no payload. The CRC is not checked.
+  // Decodes the header as if there were no payload, without checking the CRC.
   std::array<std::byte, verbs::kDatagramOverhead> octets{};
   std::memcpy(octets.data(), header.iov_base, verbs::kDatagramHeaderSize);
   const auto datagram = verbs::decode_datagram(octets);
@@ -94,12 +94,12 @@ std::optional<HeldDatagrams::Time> HeldDatagrams::release(Time now, bool lost) {
   return held_.empty() ? std::nullopt : std::optional(held_.begin()->first);
 }
 
-// Sends a held datagram. Returns false if the kernel has no room for it yet. Returns true if the
-// datagram is sent, or lost because the kernel refuses it for good.
+// Sends a delayed datagram. Returns false if the kernel has no room for it yet. Returns true if the
+// datagram was sent, or if it is lost because of an error that would occur again.
 bool HeldDatagrams::send(const Held& held) {
   const auto socket = same_socket(held.fd, held.cookie);
   if (!socket || held.octets.empty()) return true;
-  // sendmmsg() only reads through the pointers.
+  // The const_casts are safe because sendmmsg() only reads through these pointers.
   iovec piece{.iov_base = const_cast<std::byte*>(held.octets.data()),
               .iov_len = held.octets.size()};
   mmsghdr message{.msg_hdr = {.msg_name = const_cast<std::byte*>(held.to.data()),
@@ -115,7 +115,7 @@ bool HeldDatagrams::send(const Held& held) {
                                                    MSG_DONTWAIT | MSG_NOSIGNAL);
   };
   int n = send();
-  // The error is that of an earlier send, so sends again.
+  // The kernel reports ECONNREFUSED for an earlier datagram, so sends this one again.
   if (n != 1 && errno == ECONNREFUSED) n = send();
   return n == 1 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }

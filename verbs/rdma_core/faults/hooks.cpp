@@ -21,7 +21,8 @@ static_assert(IBV_EVENT_LID_CHANGE == 11 && IBV_EVENT_SM_CHANGE == 13 &&
 
 bool is_receive(ibv_wc_opcode opcode) { return (opcode & IBV_WC_RECV) != 0; }
 
-/// Posts those requests of a list that precede the first one for which `fails` returns an errno.
+/// Calls `fails` for each request of the list. Posts the requests up to the first one for which
+/// `fails` returns an errno. Returns this errno.
 template <typename Wr, typename Fails, typename Post>
 int post_until(Wr* wr, Wr** bad_wr, Fails fails, Post post) {
   Wr* last = nullptr;
@@ -43,7 +44,8 @@ int post_until(Wr* wr, Wr** bad_wr, Fails fails, Post post) {
   return code;
 }
 
-/// Posts receives, or holds them if a rule has taken all receives from the queue for a while.
+/// Posts receives. While a rule has withdrawn all receives from the queue, stores the new receives
+/// instead, and posts them later.
 template <typename Post>
 int post_or_keep(Injector& faults, const void* queue, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
                  Post post) {
@@ -101,8 +103,8 @@ class FaultHooks final : public Hooks {
     return got;
   }
 
-  // For extended completion queues: after each call that found a completion, the rules are applied
-  // to the completion.
+  // start_poll() and next_poll() belong to extended completion queues. If one of them finds a
+  // completion, the rules are applied to this completion.
   int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attr) override {
     return judged(cq, behind().start_poll(cq, attr));
   }
@@ -154,8 +156,8 @@ class FaultHooks final : public Hooks {
     return 0;
   }
 
-  /// Counts requests that were built call by call. Returns 0, or the errno with which all of them
-  /// fail.
+  /// Counts requests that the program has built with the builders of ibv_qp_ex. Returns 0, or the
+  /// errno with which all these requests fail.
   int count_sends(const Qp& qp, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       if (const int code = injector_.posted(Event::kSends, qp.num())) return code;

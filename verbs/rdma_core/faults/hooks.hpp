@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FaultHooks: hooks that count the program's calls and carry out the rules that are due.
+// FaultHooks: the Hooks that inject faults. They count the program's calls, and carry out the rules
+// that are due.
 #pragma once
 
 #include <memory>
@@ -14,12 +15,13 @@ namespace iwarp::rdma_core::fault {
 
 /// The faults that the settings request.
 struct Demand {
-  Plan plan;           ///< empty if there is no file
-  std::string file;    ///< path of the file with the plan; empty: no file
-  std::string socket;  ///< path of the socket at which clients may add rules; empty: no socket
+  Plan plan;         ///< the rules of the file; empty if there is no file
+  std::string file;  ///< path of the file with the plan, or empty if there is no file
+  /// Path of the socket over which clients may add rules, or empty if there is no socket.
+  std::string socket;
 };
-/// Returns the plan that the settings name, an empty plan if they only name a socket, or nullopt if
-/// they request no faults. If the plan is invalid, logs FILE:LINE with the error, and throws
+/// Returns the faults that the settings request, or nullopt if they name neither a file nor a
+/// socket. If the file cannot be read or its plan is invalid, logs the error, and throws
 /// std::system_error.
 std::optional<Demand> demand_of(const Settings& settings);
 

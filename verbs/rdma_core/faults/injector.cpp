@@ -33,7 +33,8 @@ std::string read_file(const std::string& path) {
   return out;
 }
 
-/// Describes for the log which event was counted, and in which queue pair or connection.
+/// Returns a text for the log that says which event was counted, and for which queue pair or
+/// connection.
 std::string described(const Hit& hit) {
   const auto of_queue_pair = [&](const char* what) {
     return fmt::format(" ({} {}, queue pair {})", what, hit.count, hit.subject);
@@ -167,8 +168,8 @@ ibv_wc_status Injector::polled(std::uint32_t qp_num, bool is_receive, ibv_wc_sta
     hits = book_.count(Event::kCompletions, it != known_.end() ? it->second.ordinal : 0);
     if (it != known_.end()) {
       bool& failed = is_receive ? it->second.receives_failed : it->second.sends_failed;
-      // After a failed completion, later ones do not succeed but are flushed, as in a queue pair in
-      // Error.
+      // After an injected failure, reports later successful completions as flushed, as if the queue
+      // pair had been in the error state.
       if (failed && status == IBV_WC_SUCCESS) status = IBV_WC_WR_FLUSH_ERR;
       for (const Hit& hit : hits) {
         if (hit.rule->act != Act::kStatus) continue;
@@ -254,8 +255,9 @@ void Injector::log_full(std::uint32_t ordinal) {
                                     ordinal, HeldDatagrams::kMax)});
 }
 
-/// Returns the numbers of the queue pairs to which the act applies: the one whose event was
-/// counted, or for a timed rule those that the rule names.
+/// Returns the numbers of the queue pairs to which the act of the rule applies. This is the queue
+/// pair whose event was counted. For a timed rule, it is the queue pair that the rule names, or all
+/// of them.
 std::vector<std::uint32_t> Injector::queue_pairs(const Hit& hit) {
   const auto ordinal = hit.subject != 0 ? hit.subject : hit.rule->subject.number;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
@@ -305,7 +307,7 @@ void Injector::carry_out(const Hit& hit) {
     case Act::kFail:
     case Act::kLose:
     case Act::kDelay:
-      return;  // The caller that counted the event carries these acts out.
+      return;  // Does nothing for these acts, which the caller that counted the event carries out.
   }
 }
 
@@ -328,8 +330,9 @@ void Injector::tell(int event) {
   }
 }
 
-// Removes the device in the order in which programs see a removal with the kernel: posted requests
-// are flushed, then the device raises its event, then the CM raises an event for each id.
+// Removes the device. The order is that of a removal with the kernel: first all posted requests are
+// flushed, then the device raises its asynchronous event, and then the CM raises an event for each
+// id.
 void Injector::remove_device() {
   if (removed_.exchange(true)) return;
   for (const auto num : queue_pairs({std::make_shared<const Rule>(), 0, 0})) {
@@ -339,7 +342,7 @@ void Injector::remove_device() {
   tell_device_removed();
 }
 
-// Called by the clock's thread.
+// The Clock's thread calls the functions below.
 
 std::optional<Book::Time> Injector::run() {
   Hits due;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Injector: carries a plan out on the device of the process. It counts the application's calls. The
-// calling thread carries out the acts that are due; the Injector's own thread (faults/clock.hpp)
-// carries out those of timed rules. An Injector exists only under `iwarp run --fault` or
-// `--fault-socket`. Otherwise no call is intercepted.
+// Injector: carries out a plan on the device of the process. It counts the application's calls. If
+// a call triggers a rule, the calling thread carries out the act (the fault) of the rule. The acts
+// of timed rules are carried out by the Injector's own thread (faults/clock.hpp). An Injector
+// exists only under `iwarp run --fault` or `--fault-socket`. Otherwise no call is intercepted.
 //
-// Lock order: the locks of the core and the CM, then that of receives_, then the leaves: mutex_ and
-// the lock of datagrams_. No act is carried out while one of the Injector's locks is held. The
-// replaced system calls carry no acts out either, because their thread drives a connection: they
-// leave the acts to the clock's thread.
+// Lock order: first the locks of the core and the CM, then the lock of receives_, then mutex_ or
+// the lock of datagrams_. No act is carried out while one of the Injector's locks is held. A thread
+// in a replaced system call (see Wire) drives a connection, so it passes its acts to the Clock's
+// thread.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -36,7 +36,7 @@ namespace iwarp::rdma_core::fault {
 
 class Injector {
  public:
-  /// `core` must live as long as the Injector. Both live until the process ends.
+  /// `core` must outlive the Injector. Both live until the process ends.
   Injector(Core& core, Demand demand);
   Injector(const Injector&) = delete;
   Injector& operator=(const Injector&) = delete;
@@ -47,48 +47,55 @@ class Injector {
   void opened(Context& context);
   void closed(Context& context);
   void made(const Qp& qp);
-  /// Call when the queue pair is in RESET. Forgets its failed completions and its held receives.
+  /// Call when the queue pair is in RESET. Forgets that completions of the queue pair have failed,
+  /// and forgets its receives in receives().
   void reset(const Qp& qp);
   void gone(const Qp& qp);
   void gone(const Srq& srq) { receives_.forget(&srq); }
 
   // Events of the application.
-  /// Counts a registration or creation. Throws std::system_error if it is to fail.
+  /// Counts the registration of memory or the creation of an object. Throws std::system_error if a
+  /// rule makes the call fail.
   void call(Event event);
-  /// Counts a request. Returns 0, or the errno with which it is to fail.
+  /// Counts a posted request or receive. Returns 0, or the errno with which a rule makes the post
+  /// fail.
   int posted(Event event, std::uint32_t qp_num);
-  /// Counts a completion that the application polls. Returns the status to report.
+  /// Counts a completion that the application polls. Returns the status that the application gets.
   ibv_wc_status polled(std::uint32_t qp_num, bool is_receive, ibv_wc_status status);
-  /// Returns whether the device was removed. Posts then fail with EIO.
+  /// Returns whether a rule has removed the device. After that, all posts fail with EIO.
   bool is_removed() const { return removed_.load(); }
   bool is_port_down() const { return port_down_.load(std::memory_order_relaxed); }
   HeldReceives& receives() { return receives_; }
 
   // The clock's thread calls the functions below.
   Book::Time now() const { return std::chrono::steady_clock::now() - opened_at_; }
-  /// Carries out the acts that are due. Returns when the next act is due.
+  /// Carries out the acts that are due. Returns the time at which the next act is due.
   std::optional<Book::Time> run();
-  /// Adds a rule from the socket. Returns an error message; empty on success.
+  /// Adds a rule that came over the socket. Returns an error message, or an empty string on
+  /// success.
   std::string add(Rule rule);
   std::vector<std::string> list();
 
-  // Wire calls the functions below.
+  // The class Wire calls the functions below.
   std::uint64_t room(std::uint32_t connection, std::uint64_t wanted);
-  /// Returns whether the connection is to be reset.
+  /// Counts octets that the connection has sent. Returns whether the caller must reset the
+  /// connection.
   bool passed(std::uint32_t connection, std::uint64_t octets);
-  /// Counts a datagram to be sent. Returns whether it is lost or delayed, so that the caller must
-  /// not send it.
+  /// Counts a datagram that the driver wants to send. Returns true if a rule loses or delays the
+  /// datagram; the caller must then not send it.
   bool takes_over(int fd, const msghdr& datagram);
-  /// Call if the kernel has not accepted a datagram of that queue pair and the driver will send it
-  /// again, so that it is not counted again.
+  /// Call if the kernel has not accepted a datagram of this queue pair, and the driver will send it
+  /// again. The datagram is then not counted a second time.
   void comes_again(std::uint32_t qp_num);
 
  private:
   struct Known {
     std::uint32_t ordinal = 0;
-    bool sends_failed = false;  ///< a completion of a request has failed, so later ones are flushed
+    /// A rule has made a completion of a request fail, so later ones are flushed.
+    bool sends_failed = false;
     bool receives_failed = false;
-    bool datagram_counted = false;  ///< the next datagram, which is sent again, was already counted
+    /// The next datagram was already counted, because it is sent again.
+    bool datagram_counted = false;
   };
   std::uint32_t ordinal(std::uint32_t qp_num) const;
   Hits count(Event event, std::uint32_t qp_num);
@@ -101,7 +108,7 @@ class Injector {
   void remove_device();
 
   Core& core_;
-  const std::string file_;  ///< name of the file with the plan; empty: no file
+  const std::string file_;  ///< name of the file with the plan, or empty if there is no file
   const std::chrono::steady_clock::time_point opened_at_ = std::chrono::steady_clock::now();
   std::atomic<bool> removed_{false};
   std::atomic<bool> port_down_{false};
@@ -110,7 +117,8 @@ class Injector {
   Wire wire_{*this};
   std::mutex mutex_;
   Book book_;
-  std::unordered_map<std::uint32_t, Known> known_;  ///< by queue pair number
+  /// The queue pairs of the program, by their numbers.
+  std::unordered_map<std::uint32_t, Known> known_;
   std::uint32_t made_ = 0;
   std::set<Context*> contexts_;
   std::vector<Hit> for_clock_;

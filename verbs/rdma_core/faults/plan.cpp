@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses plans. Tables define the grammar: the words, and which acts may follow which events. A
-// word that is in no table is an error, and the error message quotes it as printable ASCII.
+// Parses plans. The tables in this file define the grammar: the words, and which acts may follow
+// which events. If a word is in no table, the error message quotes this word as printable ASCII.
 #include "faults/plan.hpp"
 
 #include <algorithm>
@@ -46,9 +46,9 @@ constexpr std::array kEvents{
     Named<Event>{"datagrams", Event::kDatagrams},
 };
 
-// The statuses that a plan may contain, with the numbers of IBV_WC_* in <infiniband/verbs.h>.
-// faults/hooks.cpp asserts that the numbers are right. The statuses of reliable datagram domains
-// and contexts are missing, because no reliable connection has them.
+// The statuses that a plan may contain, with their numbers from <infiniband/verbs.h> (IBV_WC_*).
+// faults/hooks.cpp asserts that the numbers are correct. The statuses of reliable datagram domains
+// and contexts are omitted, because the requests of a reliable connection cannot have them.
 constexpr std::array kStatuses{
     Named<int>{"LOC_LEN_ERR", 1},       Named<int>{"LOC_QP_OP_ERR", 2},
     Named<int>{"LOC_PROT_ERR", 4},      Named<int>{"WR_FLUSH_ERR", 5},
@@ -69,8 +69,8 @@ constexpr std::array kErrors{
     Named<int>{"ENODEV", ENODEV}, Named<int>{"EOPNOTSUPP", EOPNOTSUPP},
 };
 
-// The events IBV_EVENT_* of the port or the device that a plan may raise. The library does not
-// count their acknowledgements.
+// The asynchronous events (IBV_EVENT_*) of the port or the device that a plan may raise. The
+// library does not count the acknowledgements of these events.
 constexpr std::array kTold{
     Named<int>{"LID_CHANGE", 11},        Named<int>{"PKEY_CHANGE", 12}, Named<int>{"SM_CHANGE", 13},
     Named<int>{"CLIENT_REREGISTER", 17}, Named<int>{"GID_CHANGE", 18},
@@ -83,15 +83,15 @@ constexpr unsigned kRequests =
     bit(Event::kCompletions) | bit(Event::kSends) | bit(Event::kReceives);
 constexpr unsigned kOfQueuePairs = kRequests | bit(Event::kDatagrams);
 
-/// The subject that a timed rule may name.
+/// The kind of subject that a timed rule may name.
 enum class About : std::uint8_t { kNothing, kQp, kConnection };
 
 struct Words {
   std::string_view first;
-  std::string_view second;  ///< second word of the act; empty: the act has only one word
+  std::string_view second;  ///< second word of the act, or empty if the act has only one word
   Act act;
-  unsigned after;  ///< set of the events that the act may follow
-  About about;     ///< what the act applies to in timed rules
+  unsigned after;  ///< the set of events that the act may follow
+  About about;     ///< the kind of subject to which the act applies in a timed rule
   std::string_view where;
 };
 constexpr std::array kActs{
@@ -114,7 +114,7 @@ constexpr std::array kActs{
     Words{"remove", "device", Act::kRemove, kAnyEvent, About::kNothing, ""},
 };
 
-/// The words of a line, and the first error found in them.
+/// The words of a line, of which the parser takes one after the other.
 class Line {
  public:
   explicit Line(std::string_view text) {
@@ -128,7 +128,7 @@ class Line {
   }
   bool empty() const { return words_.empty(); }
   bool done() const { return at_ == words_.size(); }
-  /// Returns the next word; empty at the end of the line.
+  /// Returns the next word, or an empty string at the end of the line.
   std::string_view peek() const { return done() ? std::string_view() : words_[at_]; }
   std::string_view take() { return done() ? std::string_view() : words_[at_++]; }
   bool take(std::string_view word) {
@@ -163,7 +163,7 @@ bool number(std::string_view text, T& out) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-/// Parses a duration: a number from 1 on with a unit. The maximum is an hour.
+/// Parses a duration such as "20ms": a number of at least 1, and a unit. The maximum is one hour.
 bool duration(std::string_view text, nanoseconds& out) {
   constexpr std::array kUnits{Named<std::int64_t>{"us", 1'000},
                               Named<std::int64_t>{"ms", 1'000'000},

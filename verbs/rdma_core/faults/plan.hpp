@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plan: the faults that `iwarp run --fault FILE` injects, and when. A plan has one rule per line;
-// rfc-notes/faults.md has the grammar. The code here only parses text and uses no device, clock or
-// file.
+// Plan: says which faults `iwarp run --fault FILE` injects, and when. A plan has one rule per line;
+// rfc-notes/faults.md has the grammar. The parser uses no device, clock or file; its input is a
+// text.
 #pragma once
 
 #include <chrono>
@@ -17,13 +17,13 @@ namespace iwarp::rdma_core::fault {
 /// The event that a rule counts.
 enum class Event : std::uint8_t {
   kNow,
-  kTime,           ///< time after the first device was opened
+  kTime,           ///< the time since the first device was opened
   kCompletions,    ///< completions that the program polls
   kSends,          ///< requests posted by ibv_post_send() and ibv_wr_complete()
   kReceives,       ///< receives posted by ibv_post_recv() and ibv_post_srq_recv()
   kRegistrations,  ///< calls of ibv_reg_mr() and its variants
-  kCreations,      ///< creations of domains, queues, queue pairs and windows
-  kOctets,         ///< octets that were passed to TCP
+  kCreations,      ///< creations of protection domains, queues, queue pairs and windows
+  kOctets,         ///< octets that were passed to TCP in send calls
   kDatagrams,      ///< datagrams sent by queue pairs of type UD
 };
 
@@ -33,37 +33,41 @@ enum class When : std::uint8_t { kAfter, kEvery, kRange, kChance };
 enum class Act : std::uint8_t {
   kStatus,    ///< the completion has this status, and its queue pair fails
   kFail,      ///< the call fails with this errno
-  kError,     ///< the queue pair goes to Error
-  kRnr,       ///< the queue pair has no receives for a while
+  kError,     ///< the queue pair goes to the error state
+  kRnr,       ///< the queue pair has no posted receives for `duration`
   kReset,     ///< the network resets the connection
-  kPortDown,  ///< nothing passes in either direction
+  kPortDown,  ///< no data passes in either direction
   kPortUp,
-  kTell,    ///< only raises an asynchronous event of the port or device
+  kTell,    ///< raises an asynchronous event of the port or device, without another effect
   kRemove,  ///< removes the device
   kLose,    ///< the datagram never arrives
-  kDelay,   ///< the datagram is sent later, after others
+  kDelay,   ///< the datagram is sent later, possibly after datagrams that were posted later
 };
 
-/// The queue pairs or connections to which a rule applies. They are numbered in the order in which
-/// they were made, from 1 on.
+/// The queue pairs or connections to which a rule applies. Queue pairs and connections are numbered
+/// from 1, in the order in which they were made.
 struct Subject {
-  std::uint32_t number = 0;  ///< number of the queue pair or connection; 0: any
-  bool each = false;         ///< applies to any, and counts each separately
+  std::uint32_t number = 0;  ///< ordinal of the queue pair or connection, or 0 for any
+  /// The rule applies to all of them, and counts the events of each one separately.
+  bool each = false;
 };
 
 struct Rule {
-  unsigned line = 0;  ///< line number in the file; 0: the rule came through the control socket
-  std::string text;   ///< the rule as written, with blanks collapsed
+  unsigned line = 0;  ///< line number in the file, or 0 if the rule came over the fault socket
+  /// The rule as written, but with each sequence of blanks replaced by one blank.
+  std::string text;
   When when = When::kAfter;
   Event event = Event::kNow;
-  /// Number of events; nanoseconds for kTime; parts per million for kChance.
+  /// The number after which the rule is due: a number of events, of nanoseconds for kTime, or of
+  /// parts per million for kChance.
   std::uint64_t count = 0;
-  std::uint64_t last = 0;  ///< end of a kRange that begins at `count`
+  std::uint64_t last = 0;  ///< for kRange, the last number of the range, which begins at `count`
   Subject subject;
   Act act = Act::kError;
-  /// Number of the status, errno or event in the C headers.
+  /// The argument of `act`: the number of a status, errno or event in the C headers.
   int value = 0;
-  std::chrono::nanoseconds duration{0};  ///< duration of kRnr, kPortDown or kDelay; 0: forever
+  /// Duration of kRnr, kPortDown or kDelay; 0 means no limit.
+  std::chrono::nanoseconds duration{0};
 };
 
 struct Plan {
@@ -71,7 +75,7 @@ struct Plan {
   std::vector<Rule> rules;
 };
 
-/// An error message, and the number of the line with the error, counted from 1.
+/// An error message, and the number of the line that contains the error, counted from 1.
 struct PlanError {
   unsigned line = 0;
   std::string why;
@@ -82,7 +86,8 @@ inline constexpr std::size_t kMaxPlan = 1 << 20;  ///< maximum size of a plan in
 inline constexpr std::size_t kMaxLine = 512;
 
 std::expected<Plan, PlanError> parse_plan(std::string_view text);
-/// Parses one line; "seed" is not allowed. Returns nullopt for a blank line or a comment.
+/// Parses one line of a plan, except a line with "seed", for which it returns an error. Returns
+/// nullopt for a blank line or a comment.
 std::expected<std::optional<Rule>, std::string> parse_rule(std::string_view line);
 /// Returns the name of the status, such as "WR_FLUSH_ERR", or an empty string if a plan cannot
 /// contain that status.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeldReceives: makes queues have no receives for a while. It withdraws the posted receives from
-// the core, and holds receives that are posted meanwhile. When the time is over, it posts all of
-// them in order.
+// HeldReceives: takes away the receives of a queue for some time. It withdraws the posted receives
+// from the core, and stores the receives that the program posts in the meantime. When the time is
+// over, it posts all of them to the core, in the original order.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -25,16 +25,16 @@ class HeldReceives {
  public:
   using Time = std::chrono::nanoseconds;
 
-  /// Withdraws the receives of the queue pair, or of its shared receive queue, and holds them until
-  /// the time `until`.
+  /// Withdraws the receives of the queue pair, or of its shared receive queue, and stores them
+  /// until the time `until`.
   void hold(RcQp& qp, Time until);
-  /// Holds a receive that the program posts to a queue whose receives are held. Returns 0 or an
-  /// errno, or nullopt if the receives of this queue are not held.
+  /// If the receives of this queue are withdrawn, stores the receive `wr`, which the program posts,
+  /// and returns 0 or an errno. Otherwise returns nullopt.
   std::optional<int> keep(const void* queue, const ibv_recv_wr& wr);
-  /// Call before the queue is destroyed. No held receive is posted to the queue after this function
-  /// has returned.
+  /// Call before the queue is destroyed. No stored receive is posted to the queue after this
+  /// function has returned.
   void forget(const void* queue);
-  /// Posts the held receives that are due. Returns when the next ones are due.
+  /// Posts the stored receives that are due. Returns the time at which the next ones are due.
   std::optional<Time> release(Time now);
 
  private:

@@ -17,17 +17,17 @@ namespace iwarp::rdma_core::fault {
 namespace {
 
 /// The Wire that the replaced system calls use. It is a global variable, because the table of
-/// system calls has no room for a context pointer.
+/// system calls contains only function pointers and no context pointer.
 std::atomic<Wire*> attached{nullptr};
 
-/// Makes TCP send a RST, which ends the connection at both ends.
+/// Makes TCP send a RST, which ends the connection for both ends.
 void break_off(int fd) {
   const sockaddr none{.sa_family = AF_UNSPEC, .sa_data = {}};
   (void)::connect(fd, &none, sizeof none);
 }
 
-/// Fails with EAGAIN, like a socket when no packet passes. The pause slows down callers that retry
-/// at once.
+/// Fails with EAGAIN, as a send or receive on a socket does while no packet passes. The pause slows
+/// down a caller that retries at once.
 ssize_t nothing_passes() {
   constexpr int kPauseMs = 1;
   ::poll(nullptr, 0, kPauseMs);
@@ -94,8 +94,8 @@ ssize_t Wire::receive(int fd, msghdr* message, int flags) {
   return n;
 }
 
-// Sends datagrams one by one. If a rule loses or delays a datagram, reports it to the driver as
-// sent.
+// Sends the datagrams one by one. If a rule loses or delays a datagram, counts it as sent in the
+// result for the driver.
 int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
   Injector& injector = attached.load()->injector_;
   unsigned done = 0;
@@ -105,9 +105,10 @@ int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
       continue;
     }
     if (net::kernel_socket_ops().send_datagrams(fd, &message, 1, flags) != 1) {
-      // The driver sends this datagram again, so its next attempt must not be counted, in these
-      // cases: after other datagrams were sent, because only the number of these is returned; on a
-      // connected socket, because the driver then uses another socket; and after a temporary error.
+      // The driver tries again to send this datagram in three cases, and the second attempt must
+      // not be counted. First, if other datagrams were sent before it, because this function then
+      // returns only their number. Second, on a connected socket, because the driver then uses
+      // another socket. Third, after a temporary error.
       const int error = errno;
       const bool is_connected = message.msg_hdr.msg_name == nullptr;
       const bool comes_again =
@@ -121,9 +122,10 @@ int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
   return done != 0 ? static_cast<int>(done) : -1;
 }
 
-// While the port is down, reads and drops the datagrams that arrive.
+// Receives datagrams. While the port is down, reads the datagrams that arrive and drops them.
 int Wire::receive_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
-  constexpr int kRounds = 1024;  // number of calls; enough to empty a full socket buffer
+  // Maximum number of calls, which is sufficient to empty a full socket buffer.
+  constexpr int kRounds = 1024;
   const auto receive = net::kernel_socket_ops().receive_datagrams;
   const int n = receive(fd, messages, count, flags);
   if (!attached.load()->injector_.is_port_down()) return n;
@@ -133,8 +135,8 @@ int Wire::receive_datagrams(int fd, mmsghdr* messages, unsigned count, int flags
   return static_cast<int>(nothing_passes());
 }
 
-// Sends only up to the octet that triggers a rule, so that the connection is reset after exactly
-// this octet.
+// Sends the message, but at most up to the octet that triggers a rule, so that the connection is
+// reset after exactly this octet.
 ssize_t Wire::send_some(int fd, const msghdr& message, int flags) {
   const std::span pieces(message.msg_iov, message.msg_iovlen);
   std::uint64_t wanted = 0;
@@ -158,8 +160,8 @@ ssize_t Wire::send_some(int fd, const msghdr& message, int flags) {
   return n;
 }
 
-// Uses the cookies because a descriptor may have been reused for another socket, which must not be
-// reset.
+// Compares the cookies of the sockets, because a descriptor may have been reused for another
+// socket, which must not be reset.
 void Wire::reset(std::uint32_t connection) {
   const std::lock_guard lock(mutex_);
   for (const auto& [fd, known] : connections_) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wire: replaces the system calls between the driver and the kernel. It counts the octets that
-// connections send, resets a connection after an exact number of octets, loses and delays
-// datagrams, and lets nothing pass while the port is down. Connections are numbered in the order in
-// which the first octet of each passed.
+// Wire: replaces the system calls with which the driver sends and receives. It counts the octets
+// that connections send, resets a connection after an exact number of octets, loses and delays
+// datagrams, and lets no data pass while the port is down. Connections are numbered in the order in
+// which they send or receive their first octet.
 #pragma once
 
 #include <sys/socket.h>
@@ -22,7 +22,7 @@ class Wire {
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
-  /// Makes all system calls for connections and datagrams of the process pass through this object.
+  /// Redirects all system calls for connections and datagrams of the process to this object.
   void attach();
   /// Resets the connection with this ordinal, or all connections if `connection` is 0.
   void reset(std::uint32_t connection);
@@ -30,7 +30,8 @@ class Wire {
  private:
   struct Connection {
     std::uint32_t ordinal;
-    std::uint64_t cookie;  ///< identifies the socket, because its descriptor may be reused
+    /// Identifies the socket, whose descriptor may be reused for another socket.
+    std::uint64_t cookie;
   };
   static int connect(int fd, const sockaddr* address, socklen_t length);
   static int accept(int fd, sockaddr* address, socklen_t* length, int flags);
@@ -43,7 +44,7 @@ class Wire {
   ssize_t send_some(int fd, const msghdr& message, int flags);
 
   Injector& injector_;
-  std::mutex mutex_;  ///< leaf lock
+  std::mutex mutex_;  ///< no other lock is taken while this mutex is locked
   std::unordered_map<int, Connection> connections_;
   std::uint32_t begun_ = 0;
 };
