@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assembly: the only file that includes headers of all folders. It makes the services and hooks of
-// a Core, and sets the function pointers of a context to functions from these folders.
+// This file connects the parts of the library, and is the only one that includes headers of all
+// folders. It makes the services and hooks of a Core, and sets the function pointers of a context
+// to functions from these folders.
 #include <cerrno>
 
 #include "bring_up/out_of_band.hpp"
@@ -51,13 +52,14 @@ void fill_slots(verbs_context& context) {
   context.create_qp_ex = create_qp_ex;
   context.create_srq_ex = create_srq_ex;
   context.get_srq_num = get_srq_num;
-  // Set only to log the reason: if this pointer were null, the inline function in the header would
-  // fail without calling the library.
+  // Sets open_xrcd only to log the reason. If this pointer were null, the inline function in the
+  // header would fail without calling the library.
   context.open_xrcd = [](ibv_context*, ibv_xrcd_init_attr*) -> ibv_xrcd* {
     errno = refused("ibv_open_xrcd", kNoXrc);
     return nullptr;
   };
-  // Must be set, because the inline function in the header calls it without a check for null.
+  // close_xrcd must be set, because the inline function in the header calls it without a check for
+  // null.
   context.close_xrcd = [](ibv_xrcd*) { return refused("ibv_close_xrcd", kNoXrc); };
 }
 
@@ -74,7 +76,8 @@ void fill_slots(ibv_context_ops& ops) {
 
 }  // namespace
 
-// Parses the fault plan first, so that an invalid one is reported before the device is opened.
+// Parses the fault plan first, so that an error in the plan is reported before the device is
+// opened.
 Core* Core::make() {
   const Settings& chosen = settings();
   auto faults = fault::demand_of(chosen);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Reads exports.def and writes, into DIR: ibverbs.map and rdmacm.map (version scripts), refused.cpp
-# (the functions that are refused), private_nodes.hpp (private names under the node of every
-# release) and exports.txt ("NAME NODE HOW" per line, for the ABI test). An invalid line in
-# exports.def stops the configuration.
+# Reads exports.def, and writes these files into DIR: ibverbs.map and rdmacm.map (version scripts),
+# refused.cpp (the functions that only refuse the call), private_nodes.hpp (private names with the
+# version node of each release), and exports.txt (one line "NAME NODE HOW" for each name, for the
+# ABI test). An invalid line in exports.def stops the configuration.
 
 # rdma_core_exports(DEF DIR)
 function(rdma_core_exports def dir)
@@ -29,7 +29,8 @@ endfunction()
 
 # rdma_core_exports() calls the macros below, which read and set its variables.
 
-# Adds a name to the version script. If `how` is not impl, also adds the code of its function.
+# Adds a name to the version script. If `how` is not impl, also adds the code of a function with
+# this name to refused.cpp.
 macro(rdma_core_name node how name why)
   list(APPEND nodes ${node})
   string(APPEND names_${node} "    ${name};\n")
@@ -37,8 +38,9 @@ macro(rdma_core_name node how name why)
   rdma_core_code(${how} ${name} "${why}")
 endmacro()
 
-# Adds a private name to the nodes of all releases, as aliases of private_NAME. If the name contains
-# NODE, adds one name for each release, with the release's number, to that release's node.
+# Adds a private name to the version nodes of all releases, as an alias of private_NAME. If the
+# name ends with NODE, adds one name for each release to the node of this release. The number of
+# the release then replaces NODE in the name.
 macro(rdma_core_private_name how name)
   if("${name}" MATCHES "NODE$")
     foreach(number IN LISTS numbers)
@@ -60,7 +62,7 @@ macro(rdma_core_code how name why)
   if("${how}" STREQUAL "errno")
     string(APPEND code "int ${name}() { return refused(\"${name}\", \"${why}\"); }\n")
   elseif("${how}" STREQUAL "minus1")
-    # Programs read the result as int or ssize_t. A long has the right value for both.
+    # A program reads the result as an int or as an ssize_t. The long -1 reads as -1 in both cases.
     string(APPEND code "long ${name}() { return refused_minus_1(\"${name}\", \"${why}\"); }\n")
   elseif("${how}" STREQUAL "null")
     string(APPEND code "void* ${name}() { return refused_null(\"${name}\", \"${why}\"); }\n")
@@ -81,7 +83,7 @@ macro(rdma_core_write_scripts dir)
   list(REMOVE_DUPLICATES nodes)
   set(script "")
   set(script_cm "")
-  set(rest "  local: *;\n")  # goes into the first node; hides all symbols that no node lists
+  set(rest "  local: *;\n")  # part of the first node; hides all symbols that no node lists
   foreach(node IN LISTS nodes)
     string(APPEND script "${node} {\n  global:\n${names_${node}}${rest}};\n")
     set(rest "")

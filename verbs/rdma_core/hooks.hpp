@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks: the single interface through which injected faults and careful mode observe and intercept
-// what a program does. If neither is on, the process has no Hooks, and the program's calls go
-// straight to the function that does the work.
+// Hooks: the only interface through which fault injection and careful mode observe and intercept
+// the calls of a program. If neither of them is on, the process has no Hooks, and a call of the
+// program directly calls the function that implements it.
 //
-// Hooks form a chain. Each function forwards the call to the next hooks in the chain unless a class
-// overrides it. The last hooks in the chain are LibraryHooks (qp/library_hooks.hpp), which call the
-// library's own functions.
+// Objects of this class form a chain. By default, each function calls the same function of the next
+// object in the chain; derived classes override some functions. The last object in the chain is
+// LibraryHooks (qp/library_hooks.hpp), which calls the library's own functions.
 //
 // Thread-safe: any threads of the program may call any functions at the same time.
 #pragma once
@@ -33,15 +33,15 @@ struct Srq;
 
 class Hooks {
  public:
-  /// `behind` are the next hooks in the chain. They are null for the last hooks, which must
+  /// `behind` is the next object in the chain. It is null for the last object, whose class must
   /// override all functions under "Calls".
   explicit Hooks(std::unique_ptr<Hooks> behind) : behind_(std::move(behind)) {}
   virtual ~Hooks() = default;
   Hooks(const Hooks&) = delete;
   Hooks& operator=(const Hooks&) = delete;
 
-  // Calls that programs make through function pointers. Each function has the arguments and the
-  // result of the call.
+  // Calls: each function below implements a call that programs make through a function pointer, and
+  // has the arguments and the result of this call.
   virtual int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
     return behind_->post_send(qp, wr, bad_wr);
   }
@@ -60,8 +60,8 @@ class Hooks {
   }
   virtual int next_poll(ibv_cq_ex* cq) { return behind_->next_poll(cq); }
   virtual std::uint32_t read_vendor_err(ibv_cq_ex* cq) { return behind_->read_vendor_err(cq); }
-  /// Called by ibv_wr_complete(). Posts all requests that were built call by call, or none if any
-  /// of them is invalid. Returns 0 or an errno.
+  /// Called by ibv_wr_complete(). Posts all requests that the program has built with the builders
+  /// of ibv_qp_ex, or none if any of them is invalid. Returns 0 or an errno.
   virtual int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs) {
     return behind_->post_built(qp, wrs);
   }
@@ -70,11 +70,11 @@ class Hooks {
   }
 
   // The library calls the following functions before it carries out a call of the program.
-  /// Throws std::system_error if a registration of memory is to fail.
+  /// Throws std::system_error if an injected fault makes the registration of memory fail.
   virtual void registering() {
     on([](Hooks& hooks) { hooks.registering(); });
   }
-  /// Throws std::system_error if the creation of an object is to fail.
+  /// Throws std::system_error if an injected fault makes the creation of an object fail.
   virtual void creating() {
     on([](Hooks& hooks) { hooks.creating(); });
   }
@@ -91,8 +91,8 @@ class Hooks {
     on([&](Hooks& hooks) { hooks.sleeping(channel); });
   }
 
-  // The library calls the following functions after the event that the name states. If the name
-  // ends in -ing, it calls them before.
+  // The library calls each of the following functions after the event that its name states, or
+  // before the event if the name ends in -ing.
   virtual void opened(Context& context) {
     on([&](Hooks& hooks) { hooks.opened(context); });
   }
@@ -129,18 +129,19 @@ class Hooks {
   virtual void reset(Qp& qp) {
     on([&](Hooks& hooks) { hooks.reset(qp); });
   }
-  /// Called when the queue pair went from SQE to RTS. Its failed requests no longer matter.
+  /// Called when the program has moved the queue pair from SQE to RTS, and so has handled its
+  /// failed requests.
   virtual void recovered(Qp& qp) {
     on([&](Hooks& hooks) { hooks.recovered(qp); });
   }
   virtual void destroying(Qp& qp) {
     on([&](Hooks& hooks) { hooks.destroying(qp); });
   }
-  /// Called when the queue pair will send nothing any more.
+  /// Called when the queue pair will send no more data.
   virtual void silenced(Qp& qp) {
     on([&](Hooks& hooks) { hooks.silenced(qp); });
   }
-  /// Called in the child of a fork. The library calls no other function of these hooks after it.
+  /// Called in the child of a fork. After that, the child calls no other function of this object.
   virtual void abandon() noexcept {
     if (behind_) behind_->abandon();
   }

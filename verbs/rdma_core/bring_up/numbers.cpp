@@ -10,8 +10,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
-// The number of ports to try. Few tries are needed, because a port that is free on one address is
-// rarely in use on another.
+// The maximum number of ports that are tried. Few tries are sufficient, because a port that is free
+// on one address is rarely in use on another address.
 constexpr std::size_t kTries = 64;
 
 std::size_t counter_of(std::uint32_t number) { return number >> 16; }
@@ -21,8 +21,8 @@ std::expected<net::BoundSocket, std::error_code> bind_at(const OobAddress& at, s
   return net::bind_tcp({.host = to_text(at), .port = port}, range);
 }
 
-/// Returns whether this host no longer has the address or, for IPv6, the address is not ready yet.
-/// Both can happen at any time.
+/// Returns whether this host no longer has the address, or, for IPv6, does not have it yet. Both
+/// can happen at any time.
 bool is_absent(const std::error_code& error) {
   return error == std::errc::address_not_available || error == verbs::Errc::kAddressInvalid;
 }
@@ -56,7 +56,7 @@ const QpNumbers::Port* QpNumbers::find(std::uint16_t port) const {
 
 QpNumbers::Port& QpNumbers::open(const std::vector<OobAddress>& at) {
   std::error_code last = std::make_error_code(std::errc::address_not_available);
-  // Sockets of earlier tries; bound so that each try gets another port.
+  // The sockets of earlier tries, which stay bound so that each try gets another port.
   std::vector<Place> taken_elsewhere;
   for (std::size_t i = 0; i < kTries; ++i) {
     Port port;
@@ -90,7 +90,7 @@ std::error_code QpNumbers::listen(std::uint32_t number, const OobAddress& at,
   auto place =
       std::ranges::find_if(places, [&at](const Place& p) { return same_place(p.address, at); });
   if (place != places.end() && place->listener != nullptr) return {};
-  if (place == places.end()) {  // The host has got this address after the port was bound.
+  if (place == places.end()) {  // The host got this address after the port was bound.
     auto bound = bind_at(at, port->number);
     if (!bound) return bound.error();
     places.push_back({.address = at, .bound = std::move(*bound), .listener = {}});

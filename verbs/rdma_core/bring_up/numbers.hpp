@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// QpNumbers: assigns queue pair numbers that contain the TCP port at which peers connect without
-// the CM:
+// QpNumbers: assigns queue pair numbers. Each number contains the TCP port to which a peer connects
+// without the CM:
 //
 //   QPN = counter (8 bits, the first 0) . TCP port (16 bits)
 //
-// When the first number of a port is assigned, the port is bound on all addresses that peers may
-// use. It listens on an address as soon as a queue pair with that address waits for a peer, so a
-// program whose queue pairs never do has no open port. Numbers are reused as late as possible.
+// When the first number of a port is assigned, a socket is bound to that port on each address that
+// peers may use. The socket starts to listen as soon as a queue pair with this address waits for a
+// peer. So if no queue pair of a program waits for a peer, the program has no open port. Numbers
+// are reused as late as possible.
 #pragma once
 
 #include <bitset>
@@ -27,13 +28,13 @@ class QpNumbers {
  public:
   using Listen = std::function<std::expected<std::unique_ptr<net::Listener>, std::error_code>(
       net::BoundSocket&&)>;
-  /// Returns a free number and marks it as taken. If a new port is needed, calls `at` for the
-  /// addresses on which to bind it. Throws std::system_error if no port is free.
+  /// Returns a free number and marks it as taken. If a new port is needed, calls `at`, which
+  /// returns the addresses on which the port is bound. Throws std::system_error if no port is free.
   std::uint32_t take(const std::function<std::vector<OobAddress>()>& at);
   void release(std::uint32_t number);
   bool is_taken(std::uint32_t number) const;
   bool is_ours(std::uint16_t port) const { return find(port) != nullptr; }
-  /// Makes the port of `number` listen on the address `at`, unless it already does.
+  /// Listens at the address `at` on the port of `number`, unless that port already listens there.
   std::error_code listen(std::uint32_t number, const OobAddress& at, const Listen& listen);
 
   static std::uint16_t port_of(std::uint32_t number) {
@@ -44,7 +45,7 @@ class QpNumbers {
   static constexpr std::size_t kPerPort = 128;
   struct Place {
     OobAddress address;
-    /// The bound socket; empty when the place has a listener.
+    /// The bound socket, or empty once `listener` has been made from it.
     std::optional<net::BoundSocket> bound;
     std::unique_ptr<net::Listener> listener;
   };

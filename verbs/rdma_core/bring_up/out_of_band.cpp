@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides which side connects, and which request belongs to which queue pair.
+// Implements OutOfBand: decides which end connects, and which request belongs to which queue pair.
 #include "bring_up/out_of_band.hpp"
 
 #include <fmt/format.h>
@@ -23,15 +23,16 @@ using verbs::Errc;
 
 constexpr const char* kBringUp = "a queue pair brought up without rdma_cm";
 constexpr std::uint32_t kPsnMask = 0xFFFFFF;
-// Stands for any PSN until the step to RTS, in which the program sets this end's sq_psn.
+// A value of rq_psn that accepts any PSN. It applies until the step to RTS, in which the program
+// sets the sq_psn of this end.
 constexpr std::uint32_t kAnyPsn = UINT32_MAX;
-// A peer that is not ready resets the connection or holds the request. The core repeats the connect
-// for this long before it reports a failure.
+// How long the core repeats a connect before it reports a failure. A peer that is not ready resets
+// the connection, or does not answer the request yet.
 constexpr auto kTryFor = std::chrono::seconds(10);
-// If a connect fails in less time, the reason is not that the peer is not ready.
+// If a connect fails in less time than this, the cause is not a peer that is not ready.
 constexpr auto kShortest = std::chrono::seconds(1);
-// How long after the step to RTS a deregistration waits until a queue pair with posted requests is
-// connected.
+// A deregistration waits for queue pairs that have posted requests to be connected. This is the
+// maximum time after a queue pair's step to RTS for which it waits.
 constexpr auto kComesUpIn = std::chrono::seconds(1);
 
 std::uint32_t number_of(const RcQp& qp) { return qp.abi.qp_base.qp_num; }
@@ -40,14 +41,15 @@ bool is_psn(std::uint32_t said, std::uint32_t awaited) {
   return awaited == kAnyPsn || said == awaited;
 }
 
-/// Returns whether a request contains the numbers and PSNs that the program set for the peer of its
-/// queue pair.
+/// Returns whether the request `said` contains the numbers and PSNs in `awaited`, which the program
+/// has set for the peer of its queue pair.
 bool says(const OobRequest& said, const OobRequest& awaited) {
   return said.from == awaited.from && said.to == awaited.to && said.sq_psn == awaited.sq_psn &&
          is_psn(said.rq_psn, awaited.rq_psn);
 }
 
-/// Returns whether the source and the destination of the request are the addresses in `route`.
+/// Returns whether the request comes from the peer's address in `route`, and goes to this end's
+/// address in `route`.
 bool goes(const net::ConnectRequest& request, const OobRoute& route) {
   const auto from = ip_of(request.peer().host);
   const auto to = ip_of(request.local().host);
@@ -59,8 +61,8 @@ std::string numbers_of(const OobRequest& says) {
                      says.sq_psn, says.to, says.rq_psn);
 }
 
-/// Returns whether this is an RC queue pair whose peer disconnected without an error at either end.
-/// The connection may have been established or only accepted.
+/// Returns whether this is an RC queue pair whose peer disconnected without an error at either end,
+/// after the connection was established or at least accepted.
 bool has_only_left(RcQp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
@@ -74,7 +76,8 @@ void log_not_found(const RcQp& qp, const std::string& why) {
   log_refusal(fmt::format("queue pair {:#08x} does not find its peer: {}", number_of(qp), why));
 }
 
-/// Returns whether the reason for a failed connect may be that the peer is not ready yet.
+/// Returns whether a connect that failed with `error` may have failed because the peer is not ready
+/// yet.
 bool may_come(const std::error_code& error) {
   return error == Errc::kTimedOut || error == Errc::kConnectionRefused ||
          error == Errc::kConnectionReset;
@@ -160,7 +163,8 @@ int OutOfBand::listen(std::uint32_t number, const OobAddress& at) {
 int OutOfBand::ready_to_send(RcQp& qp, std::uint32_t sq_psn) {
   const std::lock_guard lock(mutex_);
   Wanting* const wanting = find(number_of(qp));
-  if (wanting == nullptr) return 0;  // The queue pair was connected, and the connection is over.
+  // Succeeds, because the queue pair was connected and the connection is already over.
+  if (wanting == nullptr) return 0;
   wanting->sends_since = Clock::now();
   wanting->of_peer.rq_psn = sq_psn & kPsnMask;
   if (!wanting->accepted) take_waiting(qp, *wanting);
@@ -202,8 +206,9 @@ void OutOfBand::forget(std::uint32_t number) {
 void OutOfBand::give_up(RcQp& qp) {
   forget(number_of(qp));
   unanswered_.forget(number_of(qp));
-  // The dispatcher may still handle a request for the queue pair. When that is done and the
-  // connection is cancelled, it may still handle an event of the connection, so this waits twice.
+  // Waits for the dispatcher twice. Before the connection is cancelled, the dispatcher may still be
+  // handling a request for the queue pair. After that, it may still be handling an event of the
+  // connection.
   core_.await_dispatcher();
   for (verbs::QueuePair* const end : qp.ends() | std::views::reverse) core_.rnic().cancel(*end);
   core_.await_dispatcher();
@@ -225,8 +230,8 @@ int OutOfBand::connect(RcQp& qp, Wanting& wanting) {
   return to_errno(error);
 }
 
-// If the connect failed because the peer was not ready, and the queue pair has nothing to send,
-// starts to connect again. Returns whether it did.
+// Starts to connect again, if the connect failed because the peer was not ready, and the queue pair
+// has no requests. Returns whether it has done so.
 bool OutOfBand::connect_again(RcQp& qp, Wanting& wanting, const net::CmEvent& event) {
   wanting.connecting = false;
   const bool wait = event.type == Type::kConnectFailed && may_come(event.error) &&
@@ -235,7 +240,7 @@ bool OutOfBand::connect_again(RcQp& qp, Wanting& wanting, const net::CmEvent& ev
   return wait && connect(qp, wanting) == 0;
 }
 
-// If one of the held requests is from the peer of this queue pair, accepts it.
+// If one of the requests in waiting_ is from the peer of this queue pair, accepts it.
 void OutOfBand::take_waiting(RcQp& qp, Wanting& wanting) {
   for (auto it = waiting_.begin(); it != waiting_.end() && !wanting.accepted;) {
     if (!says(it->says, wanting.of_peer) || !goes(*it->request, wanting.route)) {
@@ -247,8 +252,9 @@ void OutOfBand::take_waiting(RcQp& qp, Wanting& wanting) {
   }
 }
 
-// Accepts a request for the queue pair, or drops it if the request of this end wins. Returns false
-// if the request was dropped or its initiator has disconnected.
+// Accepts a request for the queue pair. If both ends have sent a request, and the request of this
+// end wins, drops the peer's request. Returns false if the request was dropped, or if its initiator
+// has disconnected.
 bool OutOfBand::take(RcQp& qp, Wanting& wanting, net::ConnectRequest& request) {
   const bool crosses = wanting.connecting && !qp.is_to_itself();
   const auto& [peer, own, sq_psn, rq_psn] = wanting.of_peer;
@@ -270,8 +276,8 @@ bool OutOfBand::take(RcQp& qp, Wanting& wanting, net::ConnectRequest& request) {
   return wanting.accepted;
 }
 
-// Accepts the request. Returns false if the initiator has disconnected. After another error, moves
-// the queue pair to ERR and returns true.
+// Accepts the request. Returns false if its initiator has disconnected. If another error occurs,
+// moves the queue pair to ERR and returns true.
 bool OutOfBand::accept(RcQp& qp, net::ConnectRequest& request) {
   request.set_recognized();
   const auto error = request.accept(*qp.core, kMaxReads, kMaxReads);
@@ -306,8 +312,8 @@ bool OutOfBand::takes_request(net::CmEvent& event) {
 
 void OutOfBand::offer(RcQp& qp, Waiting&& waiting) {
   Wanting* const wanting = find(number_of(qp));
-  // Holds the request, because the queue pair is not ready. If it never becomes ready, the time
-  // limit of the MPA startup ends the request.
+  // Stores the request, because the queue pair is not ready for it. If the queue pair never becomes
+  // ready, the time limit of the MPA startup ends the request.
   if (wanting == nullptr || wanting->accepted) return keep(std::move(waiting));
   if (says(waiting.says, wanting->of_peer) && goes(*waiting.request, wanting->route)) {
     (void)take(qp, *wanting, *waiting.request);
@@ -323,7 +329,7 @@ void OutOfBand::offer(RcQp& qp, Waiting&& waiting) {
 
 void OutOfBand::keep(Waiting&& waiting) {
   if (waiting_.size() == kMaxWaiting) {
-    waiting_.front().request->drop();  // Drops the oldest request; its initiator retries.
+    waiting_.front().request->drop();  // Drops the oldest request, whose initiator will retry.
     waiting_.pop_front();
   }
   waiting_.push_back(std::move(waiting));
@@ -360,8 +366,8 @@ verbs::Announce OutOfBand::happened(RcQp& qp, const net::CmEvent& event) {
     return verbs::Announce::kAnswered;
   }
   if (unconnected) {
-    // Does not report an error before the program has requests for the peer, because the peer may
-    // still connect until then.
+    // Does not report an error before the program has posted requests for the peer, because the
+    // peer may still connect.
     if (unanswered_.peer_unreachable(number_of(qp), event.why)) {
       return verbs::Announce::kAnswered;
     }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bring-up without the CM, for programs that exchange LID, GID and QPN themselves and then only
-// call ibv_modify_qp() (ibv_rc_pingpong, perftest without -R). iWARP does not define such a
-// bring-up. Between two programs that use this library it works, because the values that they
-// exchange contain the address and the port of the peer: see bring_up/numbers.hpp and
-// device/peer_address.hpp. IWARP_OOB sets which peers are allowed.
+// OutOfBand: connects queue pairs without the CM, for programs that exchange LID, GID and QPN
+// themselves and then only call ibv_modify_qp() (ibv_rc_pingpong, perftest without -R). iWARP does
+// not define how to connect such queue pairs. Between two programs that use this library it works,
+// because the values that they exchange contain the address and the port of the peer (see
+// bring_up/numbers.hpp and device/peer_address.hpp). IWARP_OOB sets which peers are allowed.
 //
-// As on InfiniBand, a queue pair can receive when it is in RTR, and send when it is in RTS. In RTR
-// it waits for the peer to connect, and in RTS it also connects to the peer. If both sides connect,
-// the request of the queue pair with the smaller number wins. A request is accepted only if it
-// comes from the address of the peer's GID, goes to the address of this end's GID, contains both
-// numbers and both PSNs (decision 0028), and its initiator still waits. An initiator that gets no
-// answer retries.
+// As with InfiniBand, a queue pair can receive when it is in RTR, and send when it is in RTS. In
+// RTR it waits for the peer to connect, and in RTS it also connects to the peer. If both ends
+// connect, the request of the queue pair with the smaller number wins. A request is accepted only
+// if it comes from the address of the peer's GID, goes to the address of this end's GID, and
+// contains the numbers and PSNs of both queue pairs (decision 0028). In addition, its initiator
+// must still be connected. An initiator that gets no answer retries.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -55,38 +55,41 @@ class OutOfBand final : public BringUp {
     unanswered_.await(num, limit);
   }
   void end_wait(verbs::QpNum num) override { unanswered_.forget(num); }
-  /// Waits until each queue pair with requests is connected or has failed, at the latest until one
-  /// second after its step to RTS.
+  /// Waits until each queue pair that has posted requests is connected or has failed. For each
+  /// queue pair, the wait ends one second after its step to RTS at the latest.
   void await_posted() override;
 
   int fd() const override { return unanswered_.fd(); }
   void check() override { unanswered_.check(); }
 
   // The dispatcher calls the functions below.
-  /// Returns whether the request is for a queue pair that is brought up without the CM. If so,
-  /// accepts the request, holds it for later or drops it.
+  /// Returns whether the request is for a queue pair that is connected without the CM. If it is,
+  /// accepts the request, stores it for later, or drops it.
   bool takes_request(net::CmEvent& event);
-  /// Handles an event of a queue pair without a CM id. Returns which completions its queues may
-  /// announce.
+  /// Handles an event of a queue pair that has no rdma_cm_id. Returns which completions its
+  /// completion queues may announce.
   verbs::Announce happened(RcQp& qp, const net::CmEvent& event);
-  /// Logs why the connection of a queue pair without a CM id ended, unless the log already has the
-  /// reason.
+  /// Logs why the connection of a queue pair without an rdma_cm_id ended, unless the reason was
+  /// already logged.
   void log_end(const RcQp& qp, const net::CmEvent& event) const;
-  /// Gives up a queue pair whose requests have waited too long, and notifies the program. `why` is
-  /// the reason if an attempt to connect failed, otherwise empty.
+  /// Call when requests of the queue pair have waited too long for the peer. Stops waiting, and
+  /// notifies the program. If an attempt to connect failed, `why` is the reason; otherwise it is
+  /// empty.
   void peer_never_came(RcQp& qp, const std::string& why);
 
  private:
   static constexpr std::size_t kMaxWaiting = 256;
 
   using Clock = std::chrono::steady_clock;
-  /// A queue pair that waits for its peer, or is connected to it.
+  /// The state of a queue pair that waits for its peer or is connected to it.
   struct Wanting {
-    OobRequest of_peer;  ///< what the peer's request must contain; rq_psn is set in the step to RTS
+    /// What the peer's request must contain; its rq_psn is set in the step to RTS.
+    OobRequest of_peer;
     OobRoute route;
-    std::optional<Clock::time_point> sends_since;  ///< when the queue pair went to RTS
+    std::optional<Clock::time_point> sends_since;  ///< the time of the queue pair's step to RTS
     bool connecting = false;
-    /// A request was accepted, or the connection is established; no other request is accepted.
+    /// Set when a request was accepted or the connection was established. No other request is
+    /// accepted then.
     bool accepted = false;
     bool established = false;
     Clock::time_point since;
@@ -108,8 +111,8 @@ class OutOfBand final : public BringUp {
   void keep(Waiting&& waiting);
   void drop_requests_to(std::uint32_t number);
   Wanting* find(std::uint32_t number);
-  /// Returns the numbers of those queue pairs that are in RTS and not connected, each with the time
-  /// of its step to RTS.
+  /// Returns the number of each queue pair that is in RTS and not connected, with the time of its
+  /// step to RTS.
   std::vector<std::pair<std::uint32_t, Clock::time_point>> coming_up();
 
   Core& core_;
@@ -117,10 +120,10 @@ class OutOfBand final : public BringUp {
   Unanswered unanswered_;
   std::mutex mutex_;  ///< locked after Core's locks
   QpNumbers numbers_;
-  std::unordered_map<std::uint32_t, Wanting> wanting_;  ///< by queue pair number
-  /// Notified when an entry of wanting_ is established or removed.
+  std::unordered_map<std::uint32_t, Wanting> wanting_;  ///< the queue pairs, by their numbers
+  /// Notified when a queue pair in wanting_ is connected, or is removed from wanting_.
   std::condition_variable settled_;
-  std::deque<Waiting> waiting_;  ///< held requests, whose queue pairs are not ready for them
+  std::deque<Waiting> waiting_;  ///< requests that wait until their queue pairs are ready
 };
 
 }  // namespace iwarp::rdma_core

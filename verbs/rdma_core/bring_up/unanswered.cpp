@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks periodically whether requests wait, so that posting costs nothing extra. If a queue pair
-// has requests at two checks, which are one limit apart, these requests have waited for more than
-// one limit and less than two.
+// Checks periodically whether requests are waiting, so that posting a request needs no extra work.
+// The time between two checks is the limit of the queue pair. If the queue pair has requests at two
+// consecutive checks, they fail. By then, a request has waited for less than two limits.
 #include "bring_up/unanswered.hpp"
 
 #include <sys/timerfd.h>
@@ -22,17 +22,17 @@ namespace {
 using namespace std::chrono_literals;
 
 // The minimum time for which requests wait for a peer that has not connected yet. It is long
-// because not an adapter but a thread of the peer's program answers, and that thread may have to
+// because a thread of the peer's program must answer, and not an adapter. That thread may have to
 // wait for a processor.
 constexpr auto kLeast = 2s;
 // The maximum time for which requests wait after the peer has disconnected. A longer wait would be
-// useless, because the peer does not come back.
+// useless, because the peer does not connect again.
 constexpr auto kMost = 2s;
 // The time between two checks for requests when the peer cannot be reached.
 constexpr auto kBetweenLooks = 100ms;
 
-/// Returns the time of the next check: `now` plus `limit`, rounded up so that one wake-up checks
-/// several queue pairs.
+/// Returns the time of the next check: `now` plus `limit`. The time is rounded up, so that several
+/// queue pairs are checked at one wake-up.
 std::chrono::steady_clock::time_point next_look(std::chrono::steady_clock::time_point now,
                                                 std::chrono::steady_clock::duration limit) {
   const auto since = (now + limit).time_since_epoch();
@@ -74,7 +74,7 @@ bool Unanswered::peer_unreachable(verbs::QpNum num, const std::string& why) {
 }
 
 bool Unanswered::peer_left(RcQp& qp) {
-  // Applies until the program sets `timeout` in the step to RTS.
+  // The limit if the program has not set `timeout`, which it does in the step to RTS.
   std::chrono::nanoseconds limit = kMost;
   {
     const std::lock_guard lock(qp.mutex);
@@ -126,7 +126,8 @@ void Unanswered::look_at_due(Clock::time_point now) {
     core_.with_qp(num, [&](RcQp& qp) { goes_on = look_at(qp, wait, now); });
     const std::lock_guard lock(mutex_);
     const auto it = waits_.find(num);
-    if (it == waits_.end() || it->second.due != was_due) continue;  // a new wait began meanwhile
+    // The queue pair has begun a new wait since.
+    if (it == waits_.end() || it->second.due != was_due) continue;
     if (goes_on) {
       it->second = std::move(wait);
     } else {
@@ -157,7 +158,7 @@ bool Unanswered::look_at(RcQp& qp, Wait& wait, Clock::time_point now) {
 void Unanswered::arm() {
   const auto first =
       std::ranges::min_element(waits_, {}, [](const auto& entry) { return entry.second.due; });
-  itimerspec at{};  // zero disarms the timer
+  itimerspec at{};  // the value 0 disarms the timer
   if (first != waits_.end() && first->second.due != Clock::time_point::max()) {
     const auto since = first->second.due.time_since_epoch();
     const auto seconds = std::chrono::floor<std::chrono::seconds>(since);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device list, which has one entry.
+// The list of devices, which has one entry.
 //
-// One device stands for all interfaces of the host. rdma_cm programs resolve addresses, and TCP
-// then selects the interface by its routes. With one device per interface, memory that was
-// registered on one device could not be used on a connection through another interface.
+// One device represents all network interfaces of the host. A program that uses rdma_cm resolves
+// addresses, and the routing table then selects the interface. If each interface had its own
+// device, memory that was registered on one device could not be used on a connection through
+// another interface.
 #include "device/device.hpp"
 
 #include <array>
@@ -17,8 +18,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
-/// The device, with zeros behind the public struct. Provider libraries (mlx5, efa) read fields
-/// there to check whether a device is their own.
+/// The device: an ibv_device that is followed by zeros. Provider libraries (mlx5, efa) read the
+/// bytes that follow an ibv_device, to check whether the device is their own.
 struct Device {
   ibv_device abi{};
   std::array<std::byte, 256> behind{};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GidTable: stores the indices of the GIDs that a process has seen. As in the kernel, a GID keeps
-// its index while other addresses come and go, because programs look an index up once and use it
-// later. For example, a link-local IPv6 address appears seconds after its interface, and would
-// otherwise be inserted in front of other GIDs, whose indices would change.
+// GidTable: stores the index of each GID that a process has seen. As in the kernel, a GID keeps its
+// index while other addresses of the host come and go, because programs look up an index once and
+// use it later. For example, a link-local IPv6 address appears seconds after its interface. Without
+// this table it would be inserted in front of other GIDs, and the indices of those would change.
 #pragma once
 
 #include <vector>
@@ -13,9 +13,9 @@ namespace iwarp::rdma_core {
 
 class GidTable {
  public:
-  /// Moves each GID of `port`, which look_at_port(persona) has listed, to its index in this table.
-  /// A GID that the host no longer has leaves an entry of zeros. A new GID takes the first such
-  /// entry, or is appended.
+  /// Moves each GID that look_at_port(persona) has listed in `port` to its index in this table. The
+  /// entry of a GID that the host no longer has is filled with zeros. A new GID gets the first
+  /// entry of zeros, or is appended.
   void arrange(Port& port);
 
  private:
@@ -28,7 +28,7 @@ class GidTable {
   std::vector<Row> rows_;
 };
 
-/// Returns whether an entry of the GID table is unused, which means that it is all zeros.
+/// Returns whether an entry of the GID table is unused. All bytes of an unused entry are 0.
 bool is_free(const ibv_gid& gid);
 
 }  // namespace iwarp::rdma_core

@@ -12,15 +12,15 @@ namespace iwarp::rdma_core {
 inline constexpr int kMaxQp = 16384;
 inline constexpr int kMaxWr = 32768;  ///< capacity of a send, receive or shared receive queue
 inline constexpr int kMaxSge = static_cast<int>(bytes::kMaxSge);
-inline constexpr int kMaxSgeRead = kMaxSge;  ///< each SGE becomes one Read Request
+inline constexpr int kMaxSgeRead = kMaxSge;  ///< each SGE of a Read becomes one Read Request
 inline constexpr int kMaxInline = 4096;
 inline constexpr int kMaxCq = 16384;
 inline constexpr int kMaxCqe = 1 << 22;
 inline constexpr int kMaxMr = 1 << 20;  ///< maximum number of regions and windows together
 inline constexpr int kMaxPd = 4096;
 inline constexpr int kMaxSrq = 4096;
-inline constexpr int kMaxReads = 128;  ///< maximum IRD and ORD
-/// Maximum length of a sent message; a receive may be larger.
+inline constexpr int kMaxReads = 128;  ///< maximum of both IRD and ORD
+/// The maximum length of a message. The buffers of a receive may be larger.
 inline constexpr std::uint32_t kMaxMessage = 1U << 31;
 inline constexpr int kCompVectors = 1;
 inline constexpr int kMaxAh = 32767;

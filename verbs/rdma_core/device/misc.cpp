@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small functions of the C interface that need no Core. They concern sysfs, fork, P_Keys and GIDs,
+// Small functions of the C interface that need no Core: functions for sysfs, fork, P_Keys, GIDs,
 // vendor options, and the order in which data is written.
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -27,8 +27,8 @@ std::string sysfs_path() {
   return path;
 }
 
-/// Reads at most `size` bytes of a small file into `buf`. Returns how many it has read. If it
-/// fails, sets errno and returns -1.
+/// Reads at most `size` bytes of a small file into `buf`. Returns the number of bytes that were
+/// read. If the file cannot be read, sets errno and returns -1.
 ssize_t read_start(const char* path, char* buf, std::size_t size) {
   const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;
@@ -43,8 +43,8 @@ ssize_t read_start(const char* path, char* buf, std::size_t size) {
 
 extern "C" {
 
-// Declares the functions here because no header declares them any more, but other libraries of
-// rdma-core call them.
+// These functions are declared here because no header declares them any more, although other
+// libraries of rdma-core still call them.
 const char* ibv_get_sysfs_path();
 int ibv_read_sysfs_file(const char* dir, const char* file, char* buf, std::size_t size);
 int ibv_dontfork_range(void* base, std::size_t size);
@@ -62,15 +62,15 @@ int ibv_read_sysfs_file(const char* dir, const char* file, char* buf, std::size_
   if (count < 0) return -1;
   const bool has_newline = count > 0 && buf[count - 1] == '\n';
   if (has_newline) --count;
-  // A line feed at the end of the file is replaced with the terminating zero. Without one, the text
-  // and the terminating zero must fit into the buffer.
+  // The terminating zero replaces a line feed at the end of the file. If the file does not end with
+  // a line feed, the buffer must have room for both the text and the terminating zero.
   if (!has_newline && static_cast<std::size_t>(count) == size) return minus_one(EOVERFLOW);
   buf[count] = '\0';
   return static_cast<int>(count);
 }
 
-// The functions about fork do nothing: registered memory is ordinary memory here, so a fork may
-// copy its pages.
+// The functions for fork(2) do nothing, because in this library registered memory is ordinary
+// memory whose pages a fork may copy.
 int ibv_fork_init() { return 0; }
 ibv_fork_status ibv_is_fork_initialized() { return IBV_FORK_UNNEEDED; }
 int ibv_dontfork_range(void* /*base*/, std::size_t /*size*/) { return 0; }
@@ -84,7 +84,8 @@ int ibv_get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pkey) {
   return -1;
 }
 
-// An RNIC has no GID type. This reports IB/RoCE v1, as the kernel does for its RNICs.
+// Returns the type of a GID. For an RNIC, whose GIDs have no type, returns IB/RoCE v1, as the
+// kernel does.
 int private_ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index, int* type) {
   ibv_gid gid{};
   if (index > INT_MAX) return minus_one(EINVAL);
@@ -94,13 +95,13 @@ int private_ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned
 }
 IWARP_IN_PRIVATE_NODES(ibv_query_gid_type)
 
-// Returns 0, which guarantees no order, because verified placement (decision 0003) copies the
-// payload with memcpy().
+// Returns 0, which means that the order in which payload is written is not guaranteed. The reason
+// is that verified placement (decision 0003) copies the payload with memcpy().
 int ibv_query_qp_data_in_order(ibv_qp* /*qp*/, ibv_wr_opcode /*op*/, std::uint32_t /*flags*/) {
   return 0;
 }
 
-// Enhanced connection establishment negotiates vendor options. This device has no such options:
+// Enhanced connection establishment (ECE) negotiates vendor options. This device has none, so
 // ibv_query_ece() returns none, and ibv_set_ece() accepts none.
 int ibv_query_ece(ibv_qp* /*qp*/, ibv_ece* ece) {
   *ece = {};

@@ -27,7 +27,7 @@ bool is_ipv4(const ibv_gid& ip) {
 
 std::optional<ibv_gid> peer_ip(const ibv_ah_attr& to, const Port& own) {
   if (to.is_global != 0) return address_of(to.grh.dgid);
-  if (own.lid() == 0) return std::nullopt;  // The port has no LID: a RoCE device has only GIDs.
+  if (own.lid() == 0) return std::nullopt;  // The port of a RoCE device has no LID.
   auto out = address_of(own.gids.front());
   if (!out) return std::nullopt;
   const std::uint16_t lid = htons(to.dlid);

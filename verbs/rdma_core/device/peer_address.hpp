@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses of the two ends of a queue pair that is brought up without the CM. The functions
-// convert the GIDs or the LID that a program passes to ibv_modify_qp() to IP addresses, and IP
-// addresses to and from text.
+// The IP addresses of the two ends of a connection that is made without the CM. The functions in
+// this header convert the GIDs or the LID that a program passes to ibv_modify_qp() to IP addresses.
+// They also convert IP addresses to and from text.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -16,8 +16,8 @@
 namespace iwarp::rdma_core {
 
 struct OobAddress {
-  ibv_gid ip{};            ///< IPv4 mapped into IPv6
-  unsigned interface = 0;  ///< index of the interface; used only if `ip` is link-local
+  ibv_gid ip{};            ///< the IP address, as an IPv6 or IPv4-mapped IPv6 address
+  unsigned interface = 0;  ///< index of the network interface; used only if `ip` is link-local
 };
 
 struct OobRoute {
@@ -26,22 +26,22 @@ struct OobRoute {
 };
 
 bool same_ip(const ibv_gid& a, const ibv_gid& b);
-/// Returns whether `a` sorts before `b`. Both ends of a connection use this order.
+/// Returns whether `a` is before `b` in an order that both ends of a connection use.
 bool precedes(const ibv_gid& a, const ibv_gid& b);
-/// Returns whether both are the same address. Compares the interfaces only if the address is
+/// Returns whether `a` and `b` are the same address. Compares the interfaces only if the address is
 /// link-local.
 bool same_place(const OobAddress& a, const OobAddress& b);
-/// Returns the address in numeric form. Adds the interface if the address is link-local.
+/// Returns the address as numeric text. Appends the interface if the address is link-local.
 std::string to_text(const OobAddress& address);
 /// Parses a numeric address, with or without an interface. Returns nullopt if `text` is not a
 /// numeric address.
 std::optional<ibv_gid> ip_of(const std::string& text);
 
-/// Returns the addresses of both ends. The peer's address is taken from its GID. If `to` has only a
-/// LID, it is the address in this port's /16 network whose low 16 bits are the LID. The address of
-/// this end is taken from the index of its GID. Returns nullopt if `to` names no address, or if one
-/// end is IPv4 and the other IPv6. With OutOfBandPeers::kLoopback every address of this host
-/// becomes 127.0.0.1.
+/// Returns the addresses of both ends. The peer's address is that of its GID in `to`. If `to` has
+/// only a LID, the peer's address is in the same /16 network as this port, and its low 16 bits are
+/// the LID. The address of this end is that of the GID at the index in `to`. Returns nullopt if
+/// `to` contains no address, or if one end has an IPv4 address and the other an IPv6 address. With
+/// OutOfBandPeers::kLoopback, 127.0.0.1 replaces every address of this host.
 std::optional<OobRoute> route_of(const ibv_ah_attr& to, const Port& own, OutOfBandPeers peers);
 bool is_on_this_host(const OobAddress& address, const Port& own);
 /// Returns the addresses of this host to which peers may connect.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attributes of the device. As RoCE, they are those that ibv_devinfo(1) and sysfs show for rxe
-// in Linux 6.1. The table in test/rdma_core/test_persona.py lists the intended differences from
-// rxe.
+// The attributes of the device. With IWARP_AS=roce, the device has the attributes that
+// ibv_devinfo(1) and sysfs show for rxe in Linux 6.1. The table in test/rdma_core/test_persona.py
+// lists the intended differences from rxe.
 #include "device/persona.hpp"
 
 #include "device/limits.hpp"
@@ -37,8 +37,9 @@ constexpr std::uint8_t kAckDelay = 15;
 constexpr std::uint16_t kMaxPkeys = 64;
 constexpr int kMaxGroups = 8192;
 constexpr int kMaxGroupMembers = 56;
-constexpr unsigned kHeaders = 80;  // RXE_MAX_HDR_LENGTH: headers of RoCE v2 in an Ethernet frame
-// The capabilities of rxe without SRQ_RESIZE.
+// RXE_MAX_HDR_LENGTH: octets of all RoCE v2 headers in an Ethernet frame.
+constexpr unsigned kHeaders = 80;
+// The capability flags of rxe, except SRQ_RESIZE.
 constexpr unsigned kCapabilities =
     IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_AUTO_PATH_MIG |
     IBV_DEVICE_CHANGE_PHY_PORT | IBV_DEVICE_UD_AV_PORT_ENFORCE | IBV_DEVICE_PORT_ACTIVE_EVENT |

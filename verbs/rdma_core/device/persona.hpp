@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Persona: whether the device is presented as an RNIC or as a RoCE device (IWARP_AS=roce). The
-// personas differ in node type, transport, GID types, and the attributes of the kernel's rxe. The
-// limits of queues and memory are the same in both personas. No frame changes: the peer sees iWARP.
+// Persona: the kind of adapter that the program sees, either an RNIC or a RoCE device
+// (IWARP_AS=roce). The personas differ in node type, transport and GID types, and a RoCE device has
+// the attributes of the kernel's rxe. The limits of queues and memory are the same in both
+// personas. The persona does not change any frame, so the peer always sees iWARP.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -15,16 +16,17 @@ struct PersonaFacts {
   ibv_node_type node_type;
   ibv_transport_type transport;
   ibv_gid_type gid_type;
-  int sysfs_gid_type;          ///< a value of rdma-core's private enumeration IBV_GID_TYPE_SYSFS_*
-  const char* node_type_text;  ///< this field and the next four are contents of sysfs files
+  int sysfs_gid_type;  ///< a value of IBV_GID_TYPE_SYSFS_*, a private enumeration of rdma-core
+  // The fields below are the contents of sysfs files.
+  const char* node_type_text;
   const char* gid_type_text;
   const char* hca_type;
   const char* node_description;
-  int uverbs_abi;  ///< the driver's ABI version
+  int uverbs_abi;  ///< ABI version of the driver
 };
 
 const PersonaFacts& facts(Persona persona);
-/// Returns the facts of this process's persona.
+/// Returns the facts of the persona of this process.
 const PersonaFacts& facts();
 
 /// Returns why this process does not support datagrams, or null if it does.
@@ -34,7 +36,8 @@ const char* why_no_datagrams();
 /// it.
 ibv_mtu mtu_value(unsigned octets);
 
-/// Overwrites those attributes that a RoCE adapter reports differently from an RNIC.
+/// Overwrite those attributes of `attr` that a RoCE adapter reports with another value than an
+/// RNIC.
 void show_as_roce(ibv_device_attr& attr);
 void show_as_roce(const Port& port, ibv_port_attr& attr);
 

@@ -26,16 +26,17 @@ namespace iwarp::rdma_core {
 namespace {
 
 constexpr unsigned kLoopbackMtu = 65536;
-constexpr unsigned kUnknownMbit = 1000;  // assumed if the speed is unknown, as in the kernel
+// Speed that is assumed if the real one is unknown, as in the kernel.
+constexpr unsigned kUnknownMbit = 1000;
 constexpr std::size_t kMacSize = 6;
-// Prefix of a locally administered MAC address. The IPv4 address is its other four octets.
+// Prefix of a locally administered MAC address, whose other four octets are the IPv4 address.
 constexpr std::array<std::uint8_t, 2> kMacPrefix{0x02, 0x00};
 constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 
 using Mac = std::array<std::uint8_t, kMacSize>;
 using Eui64 = std::array<std::uint8_t, 8>;
 
-/// An address of an interface that is up.
+/// An address of a network interface that is up.
 struct Found {
   ibv_gid gid;
   std::string interface;
@@ -47,7 +48,8 @@ struct Found {
 /// The addresses and interfaces of this host.
 struct Host {
   std::vector<Found> addresses;
-  /// By index of the interface; interfaces without a MAC address are absent.
+  /// The MAC addresses, by the indices of their interfaces. An interface without a MAC address has
+  /// no entry.
   std::map<unsigned, Mac> macs;
   std::vector<unsigned> multicast;
   int error = 0;  ///< errno of getifaddrs(3), or 0
@@ -82,7 +84,7 @@ Eui64 eui64(const Mac& mac) {
           mac[5]};
 }
 
-/// Returns the GID of an address, or nullopt if it is neither IPv4 nor IPv6.
+/// Returns the GID of an address, or nullopt if the address is neither IPv4 nor IPv6.
 std::optional<ibv_gid> gid_of(const sockaddr& address) {
   if (address.sa_family == AF_INET) {
     sockaddr_in in{};
@@ -159,8 +161,8 @@ void measure(Port& port) {
   ::close(fd);
 }
 
-/// Lists the GIDs of an RNIC: the one that contains the MAC address, that of the port's own
-/// address, then those of all other addresses.
+/// Lists the GIDs of an RNIC: first the GID that contains the MAC address, then the GID of the
+/// port's own address, then the GIDs of all other addresses.
 void list_as_rnic(Port& port, std::vector<Found> addresses) {
   const auto own = std::find_if(addresses.begin(), addresses.end(), [&](const Found& found) {
     return found.interface == port.interface && is_mapped(found.gid);
@@ -176,10 +178,10 @@ void list_as_rnic(Port& port, std::vector<Found> addresses) {
   }
 }
 
-/// Lists the GIDs as the kernel does for a RoCE device: for each interface the default GID, which
-/// is made of its MAC address, then IPv4, then IPv6. The port's own interface comes first, loopback
-/// last. Omits a default GID that is not an address of its interface, because no TCP connection to
-/// it is possible.
+/// Lists the GIDs as the kernel does for a RoCE device. The port's own interface comes first, and
+/// loopback last. For each interface, the list has the default GID, which is derived from the MAC
+/// address, then the IPv4 addresses, and then the IPv6 addresses. Omits a default GID that is not
+/// an address of its interface, because no TCP connection to it is possible.
 void list_as_roce(Port& port, const Host& host) {
   const auto is_default = [&](const Found& found) {
     const auto mac = host.macs.find(found.index);
@@ -233,9 +235,10 @@ Port look_at_port(Persona persona, bool list_loopback) {
   const bool any = own != host.addresses.end();
   port.interface = any ? own->interface : kLoopback;
   port.address = any ? ipv4_of(own->gid) : INADDR_LOOPBACK;
-  // As RoCE the port needs no IPv4 address, which the first GID of an RNIC needs. It omits loopback
-  // addresses if there are others, because programs choose among the GIDs by their own rules (IPv4
-  // before IPv6, or private networks last) and must not choose loopback.
+  // With IWARP_AS=roce, the port needs no IPv4 address, whereas the first GID of an RNIC contains
+  // one. The RoCE port omits loopback addresses if there are others. Programs choose among the GIDs
+  // by rules of their own (IPv4 before IPv6, or private networks last), and must not choose
+  // loopback.
   const auto first = std::ranges::find(host.addresses, false, &Found::loopback);
   if (persona == Persona::kRoce && first != host.addresses.end()) {
     if (!any) port.interface = first->interface;

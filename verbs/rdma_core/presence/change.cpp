@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces functions that would change the file system. In the made-up folders they fail as they do
-// for an ordinary user in sysfs. Elsewhere they call the system's function of the same name, so
-// that a seccomp filter sees the same calls as without this library.
+// Replaces functions of the C library that change the file system. In the simulated folders they
+// fail as they do for an ordinary user in sysfs. Elsewhere they call the C library's function of
+// the same name, so that a seccomp filter sees the same calls as without this library.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,8 +15,8 @@
 namespace iwarp::rdma_core::presence {
 namespace {
 
-/// Calls `system` with the directory and the path that lead to the place in the real file system.
-/// If the place is made up, fails with `refusal`.
+/// Calls `system`, the function of the C library, with the directory and the path of the file in
+/// the real file system. If the file is simulated, fails with the errno `refusal`.
 template <typename System>
 int change(int directory, const char* path, int refusal, System system) {
   const Place place = resolve(directory, path, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces the functions with which a process ends without running destructors: _exit(2), which
-// shells call, and exec. They call give_back() first.
+// Replaces the functions with which a program ends without running destructors: _exit(2), which
+// shells call, and the exec functions. The replacements call give_back() first.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -28,8 +28,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "/iwarp-";
 constexpr std::size_t kStateSize = 16;
-// The lowest number for the descriptor of the folder. It is high because some programs rely on
-// getting the lowest free numbers.
+// The lowest number for the descriptor of the folder. It is high because some programs expect to
+// get the lowest free descriptors themselves.
 constexpr int kLowestDescriptor = 200;
 
 class Descriptor {
@@ -47,7 +47,7 @@ class Descriptor {
   int fd_;
 };
 
-/// Returns the real names of the places where the folder may be.
+/// Returns the real paths of the directories in which the folder may be.
 const std::vector<std::string>& bases() {
   static const auto& kBases = *new std::vector<std::string>([] {
     const Inside guard;
@@ -63,8 +63,9 @@ const std::vector<std::string>& bases() {
   return kBases;
 }
 
-/// Returns whether `name`, which followed "iwarp-", is UID-STATE, possibly with a suffix of make()
-/// or remove_if_free(). Other names that begin with iwarp- do not belong to this library.
+/// Returns whether `name`, the part of a file name after "iwarp-", has the form UID-STATE, possibly
+/// with a suffix that make() or remove_if_free() has appended. Other files whose names begin with
+/// "iwarp-" do not belong to this library.
 bool is_folder_name(std::string_view name) {
   const auto dash = std::min(name.find_first_not_of("0123456789"), name.size());
   if (dash == 0 || !name.substr(dash).starts_with('-')) return false;
@@ -74,7 +75,7 @@ bool is_folder_name(std::string_view name) {
          (state.size() == kStateSize || state[kStateSize] == '.');
 }
 
-/// Returns the FNV-1a digest of the entries.
+/// Returns the FNV-1a digest of all entries.
 std::string digest(const std::vector<Entry>& all) {
   std::uint64_t hash = 0xCBF29CE484222325;
   const auto add = [&](std::string_view text) {
@@ -104,8 +105,8 @@ bool is_own(int fd) {
          (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/// Returns a descriptor of the folder with a shared lock on it, or -1 if this user has no such
-/// folder.
+/// Opens and locks the folder. Returns a descriptor that holds a shared lock on the folder, or -1
+/// if this user has no such folder.
 int hold(const std::string& path) {
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (fd.get() < 0 || !is_own(fd.get()) || ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) return -1;
@@ -122,8 +123,8 @@ void remove_tree(const std::string& path) {
   fs::remove_all(path, ignored);
 }
 
-/// Removes the folder unless a process holds a lock on it. Renames it first, so that no process
-/// uses a folder that is partly removed.
+/// Removes the folder, unless a process holds a lock on it. Renames the folder first, so that no
+/// process uses a partly removed folder.
 void remove_if_free(const std::string& path, int fd) {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_same(fd, path)) return;
   const std::string gone = path + ".gone" + std::to_string(::getpid());
@@ -147,8 +148,9 @@ void write_text(const std::string& path, const std::string& text) {
   if (fd.get() >= 0 && ::write(fd.get(), text.data(), text.size()) < 0) return;
 }
 
-/// Makes a device node, or a regular file if this is not allowed. The node has number 0:0, which
-/// needs no privileges since Linux 5.8. Neither is ever opened for I/O.
+/// Makes a device node, or a regular file if making a node is not permitted. The node has the
+/// number 0:0, which requires no privileges since Linux 5.8. Neither the node nor the file is ever
+/// opened for I/O.
 void make_device(const std::string& path) {
   if (::mknod(path.c_str(), S_IFCHR | 0666, makedev(0, 0)) != 0) write_text(path, "");
   ::chmod(path.c_str(), 0666);
@@ -179,15 +181,16 @@ void fill(const std::string& root, const std::vector<Entry>& all) {
   }
 }
 
-/// Makes the folder under a temporary name and then renames it, so that other processes only find a
-/// complete folder. Returns a descriptor of the folder, or -1 if it cannot be made.
+/// Makes the folder under a temporary name, and then renames it, so that other processes only find
+/// a complete folder. Returns a descriptor of the folder, or -1 if the folder cannot be made.
 int make(const std::string& path, const std::vector<Entry>& all) {
   std::string fresh = path + ".XXXXXX";
   if (::mkdtemp(fresh.data()) == nullptr) return -1;
   ::chmod(fresh.c_str(), 0755);
   Descriptor fd(::open(fresh.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() < 0 || ::flock(fd.get(), LOCK_SH) != 0) return -1;
-  if (!is_same(fd.get(), fresh)) return -1;  // another process removed it before it was locked
+  // Another process has removed the folder before it was locked.
+  if (!is_same(fd.get(), fresh)) return -1;
   fill(fresh, all);
   if (::rename(fresh.c_str(), path.c_str()) == 0) return fd.release();
   remove_tree(fresh);  // another process has made the folder in the meantime
@@ -200,7 +203,8 @@ struct Held {
 };
 
 Held acquire() {
-  constexpr int kAttempts = 16;  // other processes may remove or make the folder meanwhile
+  // Number of attempts; other processes may remove or make the folder at the same time.
+  constexpr int kAttempts = 16;
   const auto settings =
       read_settings([](const char* name) { return ::secure_getenv(name); }, [](const auto&) {});
   if (!settings.presence) return {};
@@ -237,8 +241,8 @@ bool started_inside() {
   return kInside;
 }
 
-/// Returns whether the working directory is in a made-up folder. Then exec must not remove the
-/// folder, because the new program would have no working directory.
+/// Returns whether the working directory is in a simulated folder. If it is, exec must not remove
+/// the folder, because the new program would have no working directory.
 bool works_inside() {
   std::array<char, PATH_MAX> cwd{};
   return ::getcwd(cwd.data(), cwd.size()) != nullptr && outside_name(cwd.data());
@@ -264,9 +268,9 @@ const std::string& folder() {
   return mine->path;
 }
 
-// The child of a fork shares the lock with its parent. The lock is released when both have closed
-// the descriptor. The child of a vfork also shares the memory of its parent, so this function does
-// not change `held`.
+// The child of a fork shares the lock with its parent, and the lock is released when both have
+// closed the descriptor. The child of a vfork also shares the memory of its parent, so this
+// function must not change `held`.
 void give_back(End end) {
   const Held* const mine = held.load();
   if (mine == nullptr || mine->fd < 0) return;

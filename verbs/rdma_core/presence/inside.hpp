@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside: marks a thread while this library itself opens and stats files in it. The functions of
-// this library then pass all calls of the thread on to the system unchanged.
+// Inside: marks a thread while the library itself opens or examines files in this thread. While a
+// thread is marked, the replaced functions pass its calls to the C library unchanged.
 #pragma once
 
 #include <cerrno>

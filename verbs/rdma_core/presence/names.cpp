@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces functions that return names of paths or the contents of folders. It opens folders at
-// their real location, so that the system itself reads them and resolves paths that are relative to
-// their descriptors.
+// Replaces functions of the C library that return the name of a path or the contents of a folder. A
+// folder is opened at its real location, so that the kernel itself reads the folder, and resolves
+// paths that are relative to its descriptor.
 #include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -31,16 +31,16 @@ using Scan64 = int(const char*, dirent64***, Select<dirent64>, Compare<dirent64>
 using ScanAt = int(int, const char*, dirent***, Select<dirent>, Compare<dirent>);
 using ScanAt64 = int(int, const char*, dirent64***, Select<dirent64>, Compare<dirent64>);
 
-/// Copies as much of the text as fits, without a terminating zero. Returns how many bytes it has
-/// copied.
+/// Copies as much of the text to `out` as fits, without a terminating zero. Returns the number of
+/// bytes that were copied.
 ssize_t give(const std::string& text, char* out, size_t size) {
   const size_t count = std::min(text.size(), size);
   std::copy_n(text.data(), count, out);
   return static_cast<ssize_t>(count);
 }
 
-/// Implements readlink(2). Translates the targets of links such as /proc/self/cwd, which are real
-/// locations, into the program's names.
+/// Implements readlink(2). If the target of a link such as /proc/self/cwd is the real location of a
+/// simulated file, returns the name that the program uses for this file.
 template <typename System>
 ssize_t read_link(int directory, const char* path, char* out, size_t size, System system) {
   const Place place = resolve(directory, path, false);
@@ -98,16 +98,16 @@ auto in_folder(int directory, const char* path, System system) {
   return place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
 }
 
-/// Makes glob(3) use the functions of this library to read folders. Call only if the program has
-/// not set its own functions.
+/// Makes glob(3) read folders with the functions of this library. Call only if the program has not
+/// set functions of its own.
 template <typename Glob>
 void look_with_ours(Glob& result) {
   result.gl_opendir = [](const char* path) -> void* { return ::opendir(path); };
   result.gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
 }
 
-/// Makes readdir(3) report a regular file that was made instead of a device node as a device:
-/// find(1) and other programs check only this type.
+/// If a regular file was made instead of a device node, makes readdir(3) report the file as a
+/// device, because find(1) and other programs check only this type.
 template <typename Entry>
 Entry* typed(DIR* folder, Entry* entry) {
   if (entry == nullptr || entry->d_type != DT_REG) return entry;

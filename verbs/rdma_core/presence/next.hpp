@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Next: the system's function that a function of this library replaces. It looks the function up at
-// the first call.
+// Next: calls the function of the C library that a function of this library replaces. The first
+// call looks it up.
 #pragma once
 
 #include <dlfcn.h>
@@ -9,9 +9,9 @@
 
 namespace iwarp::rdma_core::presence {
 
-/// Objects of this class must be static. Their constructor is constexpr and does not run when the
-/// library is loaded, because constructors of other libraries may call functions of this library
-/// before that.
+/// Objects of this class must be static. The constructor is constexpr, so that an object is valid
+/// before the constructors of this library run. Constructors of other libraries may call functions
+/// of this library that early.
 template <typename Function>
 class Next {
  public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces open(2), fopen(3) and similar functions. Programs can read made-up files. They can open
-// made-up devices, which accept no command: the call opens /dev/null instead, a character device
-// that every user may open.
+// Replaces open(2), fopen(3) and similar functions. A program can read simulated files. It can also
+// open a simulated device, but the device accepts no command: the call opens /dev/null instead, a
+// character device that every user may open.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kDevice = "/dev/null";
 
-/// The arguments for the system's open(2). If `error` is set, the call fails with this errno
+/// The arguments for open(2) of the C library. If `error` is set, the call fails with this errno
 /// instead.
 struct Opening {
   Place place;
@@ -32,10 +32,10 @@ struct Opening {
 
 bool writes(int flags) { return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0; }
 
-/// Returns the errno with which an open must fail, or 0. Like read-only files of sysfs, made-up
+/// Returns the errno with which an open must fail, or 0. Like read-only files of sysfs, simulated
 /// files can be neither created nor changed.
 int refusal(const struct stat* about, int flags) {
-  // A file that does not exist cannot be created. Without O_CREAT the kernel itself fails with
+  // The file does not exist and cannot be created. Without O_CREAT, the kernel itself fails with
   // ENOENT.
   if (about == nullptr) return (flags & O_CREAT) != 0 ? EACCES : 0;
   if ((flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) return EEXIST;
@@ -65,11 +65,12 @@ Opening opening(int directory, const char* path, int flags) {
     return out;
   }
   const bool is_node = is_there && is_device(out.place) && !S_ISDIR(about.st_mode);
-  // Treats the file as a device, because a regular file may have been made instead of the node.
+  // Treats the file as a device in any case, because a regular file may have been made instead of
+  // the device node.
   if (is_node) about.st_mode = S_IFCHR | 0666;
   out.error = refusal(is_there ? &about : nullptr, flags);
   out.flags &= ~(O_CREAT | O_EXCL);
-  // Opens the made-up node itself if the program can only examine it (O_PATH). Otherwise opens
+  // Opens the simulated node itself if the program can only examine it (O_PATH). Otherwise opens
   // kDevice.
   const bool used = (flags & (O_PATH | O_DIRECTORY)) == 0;
   if (is_node && used) out.path = kDevice;
@@ -144,7 +145,8 @@ IWARP_OPEN(open64)
 IWARP_OPENAT(openat)
 IWARP_OPENAT(openat64)
 
-// Programs that were compiled with _FORTIFY_SOURCE call these to open files without O_CREAT.
+// Programs that were compiled with _FORTIFY_SOURCE call these functions to open files without
+// O_CREAT.
 int __open_2(const char* path, int flags) { return open_at(AT_FDCWD, path, flags, 0); }
 int __open64_2(const char* path, int flags) { return open_at(AT_FDCWD, path, flags, 0); }
 int __openat_2(int directory, const char* path, int flags) {

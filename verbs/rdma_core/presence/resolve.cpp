@@ -19,7 +19,7 @@
 namespace iwarp::rdma_core::presence {
 namespace {
 
-constexpr int kMaxLinks = 40;  // maximum number of links in one path, as in the kernel
+constexpr int kMaxLinks = 40;  // maximum number of symbolic links in one path, as in the kernel
 
 bool names_one_of_ours(const char* path) {
   constexpr std::array kNames{"infiniband", "rdma_cm", "iwarp"};
@@ -33,7 +33,7 @@ std::optional<std::string> link_text(const std::string& path) {
   return std::string(text.data(), static_cast<std::size_t>(size));
 }
 
-/// Returns the real name of the folder at which relative paths start, or nullopt if it cannot be
+/// Returns the real path of the folder at which relative paths start, or nullopt if it cannot be
 /// determined.
 std::optional<std::string> start_of(int directory) {
   if (directory != AT_FDCWD) return link_text("/proc/self/fd/" + std::to_string(directory));
@@ -42,8 +42,8 @@ std::optional<std::string> start_of(int directory) {
   return cwd.data();
 }
 
-/// Appends the components of the path in reverse order, so that the next one to resolve is the
-/// last.
+/// Appends the components of the path in reverse order, so that the last element is the next
+/// component to resolve.
 void push(std::vector<std::string>& to, std::string_view path) {
   const auto before = static_cast<std::ptrdiff_t>(to.size());
   for (std::size_t at = 0; at < path.size();) {
@@ -62,7 +62,7 @@ class Walk {
     push(todo_, path);
   }
 
-  /// Resolves the path. Returns whether it leads through a made-up folder.
+  /// Resolves the path. Returns whether the path leads through a simulated folder.
   bool go() {
     while (!todo_.empty()) {
       const std::string part = std::move(todo_.back());
@@ -77,8 +77,8 @@ class Walk {
   }
 
   std::string name() const { return at_.empty() ? "/" : at_; }
-  /// Returns the components that were not resolved, because a component before them is missing or
-  /// not a folder.
+  /// Returns the components that were not resolved, because an earlier component does not exist or
+  /// is not a folder.
   std::string rest() const {
     std::string out;
     for (auto part = todo_.rbegin(); part != todo_.rend(); ++part) out += "/" + *part;
@@ -106,14 +106,14 @@ class Walk {
     return true;
   }
 
-  /// Stops at `next`. The kernel will stop at the same place and report the error.
+  /// Stops at `next`, where the kernel will also stop and report the error.
   bool fail(const std::string& next) {
     at_ = next;
     return false;
   }
 
   std::vector<std::string> todo_;
-  std::string at_;  ///< current location, as the program names it; empty: the root
+  std::string at_;  ///< the current location, by the name that the program uses; empty for the root
   const bool follow_;
   int links_ = 0;
   bool ours_ = false;

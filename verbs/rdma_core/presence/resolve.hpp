@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves paths of the program to files of the system or made-up files.
+// Determines whether a path of the program leads to a simulated file or to a file of the system.
 #pragma once
 
 #include <string>
@@ -7,24 +7,26 @@
 namespace iwarp::rdma_core::presence {
 
 struct Place {
-  /// The path to pass to the system instead of the program's directory and path. If it is empty,
-  /// these must be passed unchanged.
+  /// The path that the caller must pass to the C library instead of the program's directory and
+  /// path. If it is empty, the caller must pass the program's directory and path unchanged.
   std::string path;
-  /// The program's name for the file, without links, "." and "..".
+  /// The name that the program uses for the file, without links, "." and "..".
   std::string name;
-  bool made_up = false;  ///< the file is in a made-up folder, or would be if it existed
+  bool made_up = false;  ///< the file is in a simulated folder, or would be if it existed
 };
 
-/// Resolves the path as the kernel does, across real and made-up folders. If `follow` is set, also
-/// follows a link at the end. Fast for paths that cannot lead to a made-up file, because they
-/// contain none of the made-up names and do not start in a made-up folder.
+/// Resolves the path as the kernel does, across real and simulated folders. If `follow` is set,
+/// also follows a link at the end of the path. Returns quickly if the path contains no simulated
+/// name and does not start in a simulated folder, because it then cannot lead to a simulated file.
 Place resolve(int directory, const char* path, bool follow);
 
-/// Returns the name of the file behind an open descriptor, and whether it is made up, but no path
-/// to pass to the system. Fast for descriptors that cannot belong to a made-up file.
+/// Returns the name of the file to which an open descriptor refers, and whether the file is
+/// simulated. Place::path is empty. Returns quickly if the descriptor cannot belong to a simulated
+/// file.
 Place resolve_opened(int descriptor);
 
-/// Translates a path that the system has returned into the program's name for it.
+/// Translates a path that the C library has returned into the name that the program uses for this
+/// file.
 std::string told(const char* real);
 
 }  // namespace iwarp::rdma_core::presence

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces stat(2), access(2) and similar functions. For made-up files they report the owner, size
-// and device numbers that sysfs and devtmpfs would report. They do not change st_dev and st_ino,
-// because programs use these to compare a path with a file that they have opened.
+// Replaces stat(2), access(2) and similar functions. For simulated files they report the owner, the
+// size and the device numbers that sysfs and devtmpfs would report. They do not change st_dev and
+// st_ino, because programs use these fields to compare a path with a file that they have opened.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -61,8 +61,8 @@ int look(int descriptor, Stat* about, System system) {
   return code;
 }
 
-/// Reports the status of a path. A link that leads out of the made-up folders resolves to a place
-/// that is not made up, whose status is not changed.
+/// Reports the status of a path. If a link leads out of the simulated folders, the file is not
+/// simulated, and its status is reported unchanged.
 template <typename Stat, typename System>
 int look(int directory, const char* path, int flags, Stat* about, System system) {
   if (path != nullptr && *path == '\0' && (flags & AT_EMPTY_PATH) != 0) {
@@ -94,7 +94,8 @@ auto redirect(int directory, const char* path, bool follow, System system) {
   return place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
 }
 
-// The versions of struct stat that have the same layout as the kernel's on all 64-bit machines.
+// The versions of struct stat that have the same layout as the kernel's struct stat on all 64-bit
+// machines.
 constexpr int kOldest = 0;
 constexpr int kNewest = 1;
 
@@ -109,7 +110,8 @@ int stat_of(int descriptor, struct stat64* about) {
   return look(descriptor, about, [=](int of) { return next_fstat64(of, about); });
 }
 
-/// Implements the functions that programs linked to glibc 2.32 or older call instead of stat(2).
+/// Implements the functions that a program calls instead of stat(2) if it was linked to glibc 2.32
+/// or older.
 template <typename Stat>
 int versioned(int version, int directory, const char* path, Stat* about, int flags) {
   if (version == kOldest || version == kNewest) return stat_at(directory, path, about, flags);
@@ -153,7 +155,7 @@ int fstatat64(int directory, const char* path, struct stat64* about, int flags) 
   return stat_at(directory, path, about, flags);
 }
 
-// The names of these functions in the C library before version 2.33.
+// The functions below have the names that the C library used before version 2.33.
 int __xstat(int version, const char* path, struct stat* about) {
   return versioned(version, AT_FDCWD, path, about, 0);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the list of entries. The names are those of Linux 6.1 with rxe. In addition the device has
-// a parent, as a card does, because programs look there for the network interface, the NUMA node
-// and the processors.
+// Makes the list of simulated files. The names are those of Linux 6.1 with rxe. In addition, the
+// device has a parent, as a hardware adapter does, because programs look in the parent's folder for
+// the network interface, the NUMA node and the processors.
 #include "presence/tree.hpp"
 
 #include <arpa/inet.h>
@@ -52,7 +52,7 @@ std::string groups(const void* octets, std::size_t size) {
   return out;
 }
 
-/// Formats the rate like rate_show() of the kernel.
+/// Formats the rate of the port as rate_show() of the kernel does.
 std::string rate(const Port& port) {
   struct Speed {
     std::uint8_t value;

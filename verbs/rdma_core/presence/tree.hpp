@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the made-up files that programs find when they read below /sys and /dev themselves: the
-// names, links and texts that the kernel has for an RDMA device and for rdma_cm. The code here only
-// makes the list, from the facts that the port reports about itself, and reads and writes no files.
+// Lists the simulated files, which a program finds if it reads files below /sys and /dev itself:
+// the names, links and texts that the kernel has for an RDMA device and for rdma_cm. The list is
+// made from the attributes of the port. The functions in this header read and write no files.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace iwarp::rdma_core::presence {
 enum class Kind : std::uint8_t { kFolder, kText, kLink, kDevice };
 
 struct Entry {
-  std::string path;  ///< absolute path, as the program names it
+  std::string path;  ///< absolute path, by the name that the program uses
   Kind kind;
   std::string text;  ///< contents of a file, or target of a link
 };
@@ -23,10 +23,11 @@ struct Entry {
 /// Returns all entries, each folder before its contents.
 std::vector<Entry> entries(const Port& port);
 
-/// Returns whether the path is a made-up one, or would be below a made-up one.
+/// Returns whether the path is that of a simulated file or folder, or is below a simulated folder.
 bool is_region(std::string_view path);
 
-/// Returns whether the path is a folder above a made-up one. The system may not have this folder.
+/// Returns whether the path is a parent of a simulated folder. This parent may not exist on the
+/// system.
 bool leads_to_region(std::string_view path);
 
 /// The number of a character device below /dev/infiniband.
