@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Socket::await(): makes a thread wait for an event of a Socket. The thread busy-polls for a moment
-// and then sleeps.
+// Implements Socket::await(), in which a thread waits for an event of a Socket. The thread
+// busy-polls for a short time and then sleeps.
 #pragma once
 
 #include <cerrno>
@@ -10,13 +10,13 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-/// How long to busy-poll. An answer often arrives in less time than a thread needs to fall asleep
-/// and wake up.
+/// How long a thread busy-polls before it sleeps. An answer often arrives in less time than a
+/// thread needs to fall asleep and wake up.
 inline constexpr auto kLooking = std::chrono::microseconds(10);
 
-/// Sleeps until one of the descriptors is readable or the deadline passes. -1 stands for no
-/// descriptor. Returns 0, EINTR if a signal arrived and the program has a handler without
-/// SA_RESTART, or another errno.
+/// Sleeps until one of the descriptors `first` and `second` is readable, or the deadline passes. A
+/// descriptor may be -1, which means that there is none. Returns 0 or an errno. The errno is EINTR
+/// if a signal arrived and the program has a signal handler without SA_RESTART.
 int sleep_on(int first, int second, Socket::Deadline deadline);
 
 template <typename Ready>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes the number of mappings that a peer may make in the one octet that the rsockets greeting
-// has for it. A number up to 128 is stored unchanged, a larger number n as 128 + n / 256, but at
-// most 255.
+// Encodes the number of mappings that a peer may make in one octet of the rsockets greeting. A
+// number up to 128 is stored unchanged. A larger number n is stored as 128 + n / 256, but at most
+// as 255.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr std::uint32_t mappings_of(std::uint8_t scale) {
   return scale <= kExactMappings ? scale : (scale & (kExactMappings - 1)) << 8;
 }
 
-/// Returns the number that the peer decodes if `wanted` is encoded.
+/// Returns the number that the peer gets when it decodes the encoded `wanted`.
 constexpr std::uint32_t rounded_mappings(std::uint32_t wanted) {
   return mappings_of(scale_of(wanted));
 }

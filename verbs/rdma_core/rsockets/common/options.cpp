@@ -32,8 +32,8 @@ timeval timeval_of(std::chrono::microseconds limit) {
   return {.tv_sec = limit.count() / 1'000'000, .tv_usec = limit.count() % 1'000'000};
 }
 
-// Makes the ring twice as large as the value, as the kernel does. One half of the ring is filled
-// while the other is read.
+// Makes the ring twice as large as the value, as the kernel does for socket buffers. One half of
+// the ring is filled while the other half is read.
 void set_buffer(std::uint32_t& ring, int value) {
   constexpr int kMost = 1 << 28;
   ring = static_cast<std::uint32_t>(std::clamp(value, 2048, kMost)) * 2;

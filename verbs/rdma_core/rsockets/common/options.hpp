@@ -18,9 +18,9 @@ namespace iwarp::rdma_core::rsockets {
 struct Options {
   Sizes sizes;
   int family = 0;
-  int status_flags = 0;      ///< flags that F_SETFL has set
-  int descriptor_flags = 0;  ///< flags that F_SETFD has set
-  int error = 0;             ///< error that SO_ERROR returns and clears
+  int status_flags = 0;      ///< file status flags that F_SETFL has set
+  int descriptor_flags = 0;  ///< descriptor flags that F_SETFD has set
+  int error = 0;             ///< the error that SO_ERROR returns and clears
   int reuse_address = 0;
   int keep_alive = 0;
   int keep_alive_seconds = 7200;
@@ -28,9 +28,9 @@ struct Options {
   int no_delay = 0;
   int type_of_service = 0;
   int v6_only = 0;
-  linger linger_for{.l_onoff = 1, .l_linger = 0};  ///< the default value in rsockets
+  linger linger_for{.l_onoff = 1, .l_linger = 0};  ///< the default in the original rsockets
   bool linger_is_set = false;
-  std::chrono::microseconds receive_limit{0};  ///< time limit of receives; 0: no limit
+  std::chrono::microseconds receive_limit{0};  ///< time limit of receives; 0 means no limit
   std::chrono::microseconds send_limit{0};
 };
 
@@ -48,10 +48,10 @@ int write_value(const T& from, void* value, socklen_t* length) {
   return 0;
 }
 
-/// Sets the limit of SO_RCVTIMEO or SO_SNDTIMEO. Returns 0 or an errno.
+/// Sets `limit` from the value of the option SO_RCVTIMEO or SO_SNDTIMEO. Returns 0 or an errno.
 int set_limit(std::chrono::microseconds& limit, const void* value, socklen_t length);
 timeval timeval_of(std::chrono::microseconds limit);
-/// Sets the size of a ring from the value of SO_RCVBUF or SO_SNDBUF.
+/// Sets the size of a ring from the value of the option SO_RCVBUF or SO_SNDBUF.
 void set_buffer(std::uint32_t& ring, int value);
 /// Sets an option of the level SOL_RDMA. Returns 0 or an errno.
 int set_of_rdma(Sizes& sizes, int name, int value);

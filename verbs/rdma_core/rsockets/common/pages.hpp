@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages: anonymous memory that is mapped for one rsocket.
+// Pages: memory that is mapped with mmap(2) for one rsocket.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-/// The constructor maps the memory, which is filled with zeros, and the destructor unmaps it.
+/// Owns the mapped memory, which is initially filled with zeros. The destructor unmaps it.
 class Pages {
  public:
   /// Throws std::bad_alloc if the memory cannot be mapped.

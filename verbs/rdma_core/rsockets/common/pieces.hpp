@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces: the scatter/gather list of an application, and a Cursor in it.
+// Pieces: the scatter/gather list that an application passes to a call. A Cursor moves through such
+// a list.
 #pragma once
 
 #include <sys/uio.h>
@@ -17,7 +18,8 @@ inline std::size_t total(std::span<const iovec> pieces) {
   return out;
 }
 
-/// A position in the memory of a list. It begins at the beginning of the list and moves forward.
+/// A position in the memory that a list describes. It starts at the beginning of the list and only
+/// moves forward.
 class Cursor {
  public:
   explicit Cursor(std::span<const iovec> pieces) : pieces_(pieces) {}
@@ -34,7 +36,7 @@ class Cursor {
   }
   void advance(std::size_t count) { at_ += count; }
 
-  /// Copies `from` into the list. Drops the bytes that do not fit.
+  /// Copies `from` into the memory of the list. Drops the bytes that do not fit.
   void copy_from(std::span<const std::byte> from) {
     for (auto to = piece(); !to.empty() && !from.empty(); to = piece()) {
       const std::size_t count = std::min(from.size(), to.size());
@@ -44,7 +46,8 @@ class Cursor {
     }
   }
 
-  /// Copies bytes from the list to `to`. At least `to.size()` bytes must remain in the list.
+  /// Copies bytes from the memory of the list to `to`. At least `to.size()` bytes must remain in
+  /// the list.
   void copy_to(std::span<std::byte> to) {
     while (!to.empty()) {
       const auto from = piece();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReservedFd: an eventfd that reserves the descriptor number of an rsocket. As with a socket, the
-// child of a fork inherits it and closes it itself. A net::UniqueFd would be closed in the child at
-// once, and its number could be reused.
+// child of a fork inherits the descriptor and must close it itself. A net::UniqueFd would be closed
+// in the child immediately, and its number could then be reused.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -15,7 +15,7 @@ namespace iwarp::rdma_core::rsockets {
 
 class ReservedFd {
  public:
-  /// Reserves the lowest free number. Fails with an errno.
+  /// Reserves the lowest free descriptor number. Fails with an errno.
   static std::expected<ReservedFd, int> reserve() {
     const int fd = ::eventfd(0, EFD_CLOEXEC);
     if (fd < 0) return std::unexpected(errno);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes of an rsocket's rings and inline data, in bytes, and of its queues, in requests.
+// The sizes of an rsocket: its rings and inline data in bytes, and its queues in requests.
 #pragma once
 
 #include <cstdint>

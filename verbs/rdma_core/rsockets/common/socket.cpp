@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of Socket with which threads wait, and those operations that not every kind of
-// socket supports.
+// Functions of class Socket: those in which threads wait, and the default versions of operations
+// that not every kind of rsocket supports.
 #include "rsockets/common/socket.hpp"
 
 #include <fcntl.h>
@@ -68,8 +68,8 @@ int Socket::sleep(Lock& lock, Waiter& waiter, Deadline deadline) {
   lock.lock();
   std::erase(waiters_, &waiter);
   waiter.reset();
-  // If this thread consumed an event, the completion queue is no longer armed. Wakes up the other
-  // waiters, which must arm it again.
+  // If this thread has consumed an event, the completion queue is no longer armed. So wakes up the
+  // other waiting threads, which must arm the queue again.
   if (!closed_ && take_events()) wake();
   return code;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Socket: the base class of stream and datagram rsockets. It has the descriptor number, the options
-// and the waiting threads. Functions return an errno, or the same value as the C functions with
-// these names.
+// Socket: the base class of stream rsockets and datagram rsockets. It has the descriptor number,
+// the options, and the list of waiting threads. Its functions return an errno, or the same value as
+// the C functions with the same names.
 //
-// Lock order: the mutex of a Socket, then that of Service. A thread never holds the mutexes of two
-// Sockets. No lock is held while a thread sleeps.
+// Lock order: first the mutex of a Socket, then the mutex of Service. A thread never holds the
+// mutexes of two Sockets. A thread holds no lock while it sleeps.
 #pragma once
 
 #include <poll.h>
@@ -29,8 +29,8 @@ namespace iwarp::rdma_core::rsockets {
 
 /// Details of a received message.
 struct Arrival {
-  sockaddr_storage sender{};  ///< the sender's address; family 0: unknown
-  bool cut = false;           ///< the message was longer than the buffers and was cut
+  sockaddr_storage sender{};  ///< the sender's address; its family is 0 if the sender is unknown
+  bool cut = false;           ///< whether the message was longer than the buffers and was truncated
 };
 
 class Socket {
@@ -46,22 +46,24 @@ class Socket {
   Socket& operator=(const Socket&) = delete;
 
   /// Sets the descriptor number of the socket. Call once, before other threads can find the socket.
-  /// A connection that waits for raccept() has no number.
+  /// A connection has no number until raccept() returns it.
   void take(ReservedFd number) { number_ = std::move(number); }
   virtual int bind(const sockaddr* address, socklen_t length) = 0;
   virtual int listen(int backlog);
   virtual std::expected<std::shared_ptr<Socket>, int> accept();
   virtual int connect(const sockaddr* address, socklen_t length) = 0;
   virtual int shutdown(int how) = 0;
-  /// Closes the socket for all threads that use it. A second call fails with EBADF.
+  /// Closes the socket for all threads that use it. A second call of this function fails with
+  /// EBADF.
   virtual int close() = 0;
 
-  /// Receives a message or bytes of the stream. Sets the fields of `arrival` unless it is null.
+  /// Receives a message, or bytes of the stream. Sets the fields of `arrival` unless `arrival` is
+  /// null.
   virtual Result receive(Pieces into, int flags, Arrival* arrival) = 0;
-  /// Returns whether rsendto() may pass a destination.
+  /// Returns whether the application may pass a destination to rsendto().
   virtual bool names_peers() const { return false; }
-  /// Sends a message or bytes of the stream. `to` is the destination, or null if the application
-  /// passes none. Sockets for which names_peers() is false ignore it.
+  /// Sends a message, or bytes of the stream. `to` is the destination, or null if the application
+  /// passes none. If names_peers() is false, the socket ignores `to`.
   virtual Result send(Pieces from, int flags, const sockaddr* to, socklen_t length) = 0;
 
   virtual std::expected<std::uint64_t, int> map(void* memory, std::size_t length, int protection,
@@ -75,40 +77,41 @@ class Socket {
   virtual int get_option(int level, int name, void* value, socklen_t* length) = 0;
   std::expected<int, int> control(int command, int argument);
 
-  /// Returns the events that poll(2) would report now.
+  /// Returns the events in `wanted` that poll(2) would report now.
   short events(short wanted);
-  /// Registers `waiter`, which is woken up when another thread changes the socket. Returns a
-  /// descriptor on which the caller must sleep as well, or -1. Returns nullopt, without
-  /// registering, if the socket is closed or an event of `wanted` has already happened.
+  /// Registers `waiter`, which is woken up when another thread changes the socket. Returns a second
+  /// descriptor on which the caller must sleep, too, or -1 if there is none. If the socket is
+  /// closed, or an event in `wanted` has already happened, returns nullopt and does not register
+  /// the waiter.
   std::optional<int> begin_waiting(Waiter& waiter, short wanted);
   void end_waiting(Waiter& waiter);
 
-  /// Sends a keepalive if one is due. Returns when to call this function again, or nullopt if the
-  /// socket needs no more keepalives.
+  /// Sends a keepalive if one is due. Returns the time at which the caller must call this function
+  /// again, or nullopt if the socket needs no more keepalives.
   virtual Deadline keep_alive(Time now);
 
  protected:
   Socket() = default;
 
-  /// Processes completions and messages that have arrived. Call this function and all below with
-  /// the lock held.
+  /// Processes completions and messages that have arrived. Call this function and the functions
+  /// below with the mutex locked.
   virtual void progress() = 0;
-  /// Returns those events of `wanted` that have happened as far as the socket knows without another
-  /// progress().
+  /// Returns the events in `wanted` that have happened, without calling progress() to look for new
+  /// ones.
   virtual short state(short wanted) = 0;
   /// Makes fd() readable when the next event arrives.
   virtual void arm() = 0;
-  /// Returns the descriptor on which to wait for events, or -1 if there is none yet.
+  /// Returns the descriptor on which a thread must wait for events, or -1 if there is none yet.
   virtual int fd() const = 0;
-  /// Consumes the events that made fd() readable. Returns whether there were any. If so, the caller
-  /// must call arm() again.
+  /// Consumes the events that made fd() readable. Returns whether there were any events. If there
+  /// were, the caller must call arm() again.
   virtual bool take_events() = 0;
 
   bool is_nonblocking(int flags) const;
   static Deadline deadline(std::chrono::microseconds limit);
   void wake();
-  /// Waits until `ready` returns true. Returns 0, or an errno: EAGAIN if the call must not block or
-  /// the deadline has passed, EBADF if the socket was closed.
+  /// Waits until `ready` returns true. Returns 0 or an errno: EAGAIN if `nonblocking` is set or the
+  /// deadline has passed, and EBADF if the socket was closed.
   template <typename Ready>
   int await(Lock& lock, bool nonblocking, Deadline deadline, Ready ready);
   int sleep(Lock& lock, Waiter& waiter, Deadline deadline);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waiter: an eventfd on which a thread sleeps, and to which other threads write to wake it up. Make
-// a new one for each wait, because a descriptor that exists longer would be shared with the child
-// of a fork.
+// a new Waiter for each wait. If the descriptor existed longer, the child of a fork would share it
+// with its parent.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -15,7 +15,7 @@ namespace iwarp::rdma_core::rsockets {
 
 class Waiter {
  public:
-  /// Throws std::system_error if there is no free descriptor.
+  /// Throws std::system_error if no descriptor is free.
   Waiter() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes the wr_id of the work requests of endpoints.
+// Encodes the wr_id of the work requests that Endpoint and DatagramEndpoint post.
 #pragma once
 
 #include <arpa/inet.h>
@@ -9,9 +9,9 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-// The upper half of a wr_id is the kind of request. The lower half is the slot of a receive, the
-// number of bytes of the send ring that a send of a stream uses, or the slot of a datagram that is
-// sent.
+// The upper half of a wr_id is the kind of request. The lower half depends on the kind: for a
+// receive or for a datagram that is sent, it is the slot. For a send of a stream, it is the number
+// of bytes of the send ring that the request uses.
 inline constexpr std::uint64_t kReceive = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t kControlRequest = std::uint64_t{2} << 32;
 inline constexpr std::uint64_t kRingRequest = std::uint64_t{3} << 32;

@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::uint8_t kThePort = 1;
 constexpr std::uint8_t kHopsToGo = 64;
-// The maximum number of completions that one call handles. Without it, peers that never stop
-// sending could keep the caller in the loop forever.
+// The maximum number of completions that one call handles. Without this limit, peers that never
+// stop sending could keep the caller in the loop forever.
 constexpr int kMostAtOnce = 256;
 
 [[noreturn]] void no_endpoint() { throw std::system_error(errno, std::generic_category()); }
@@ -33,8 +33,8 @@ Pointer* made(Pointer* pointer) {
   return pointer;
 }
 
-// Sets the sizes of the queues. As in rsockets, a queue has at most as many requests as messages of
-// the maximum size fit into the buffer.
+// Sets the sizes of the queues and buffers. As in the original rsockets, the maximum number of
+// requests in a queue is the number of messages of maximum size that fit into the buffer.
 Sizes& for_datagrams(Sizes& sizes) {
   const auto requests = [](std::uint16_t wanted, std::uint32_t& ring) {
     constexpr std::uint32_t kLargest = kMaxDatagram;
@@ -198,8 +198,8 @@ bool DatagramEndpoint::take(std::vector<Received>& out) {
   return taken != 0;
 }
 
-// Handles the completion of a send. If it has failed, the message is lost, and the queue pair is
-// moved back to RTS so that the next message can be sent.
+// Handles the completion of a send. If the send has failed, its message is lost, and this function
+// moves the queue pair back to RTS, so that later messages can be sent.
 void DatagramEndpoint::sent(const ibv_wc& wc) {
   free_sends_.push_back(octets_of(wc.wr_id));
   if (wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_WR_FLUSH_ERR) return;

@@ -22,33 +22,35 @@ namespace iwarp::rdma_core::rsockets {
 
 class DatagramEndpoint {
  public:
-  /// Uses the first device. Sets `sizes` to the sizes that it has created. Throws std::system_error
-  /// or std::bad_alloc.
+  /// Creates a queue pair on the first device. Sets `sizes` to the sizes of the queues and buffers
+  /// that were created. Throws std::system_error or std::bad_alloc.
   explicit DatagramEndpoint(Sizes& sizes);
   ~DatagramEndpoint();
   DatagramEndpoint(const DatagramEndpoint&) = delete;
   DatagramEndpoint& operator=(const DatagramEndpoint&) = delete;
 
   std::uint32_t queue_pair() const { return qp_->qp_num; }
-  /// Returns the maximum size of a message with its header, in bytes.
+  /// Returns the maximum size of a message together with its header, in bytes.
   std::size_t max_message() const { return max_message_; }
   /// Returns an address handle for `peer`, or null if the peer cannot be reached from an address of
   /// the device.
   std::unique_ptr<ibv_ah, DestroyAh> address_handle(const Place& own, const Place& peer) const;
 
   struct Received {
-    std::uint32_t slot;  ///< slot of the message; pass it to post_receive() after use
-    Place from;          ///< the sender's address in the network header, without a port
+    /// Slot of the message, which the caller must pass to post_receive() after use.
+    std::uint32_t slot;
+    Place from;  ///< the sender's address from the network header, without a port
     std::span<const std::byte> octets;
   };
-  /// Appends the messages that have arrived to `out`. Returns whether there were any completions.
+  /// Appends the messages that have arrived to `out`. Returns whether any completion was polled.
   bool take(std::vector<Received>& out);
-  /// Posts the receive of `slot`. Returns 0 or an errno.
+  /// Posts the receive of the slot again. Returns 0 or an errno.
   int post_receive(std::uint32_t slot);
 
   bool can_send() const { return !free_sends_.empty(); }
   bool all_sent() const { return free_sends_.size() == sends_; }
-  /// Returns the memory of the next message to send. Call only if can_send().
+  /// Returns the memory for the next message that will be sent. Call only if can_send() returns
+  /// true.
   std::span<std::byte> send_memory() { return slot_of(send_memory_, free_sends_.back()); }
   /// Sends the first `length` bytes of send_memory(). Returns 0 or an errno.
   int send(std::size_t length, const Peer& to);
@@ -56,8 +58,8 @@ class DatagramEndpoint {
   // The functions below are for callers that wait for events.
   int fd() const { return channel_->fd; }
   void arm();
-  /// Consumes the events that made fd() readable. Returns whether there were any. If so, the caller
-  /// must call arm() again.
+  /// Consumes the events that made fd() readable. Returns whether there were any events. If there
+  /// were, the caller must call arm() again.
   bool take_events();
 
  private:
@@ -72,7 +74,7 @@ class DatagramEndpoint {
   const std::uint32_t sends_;
   Pages send_memory_;
   Pages receive_memory_;
-  Pages routes_;  ///< memory for the 40-octet GRH of each received message
+  Pages routes_;  ///< memory for the GRH of each received message, which has 40 octets
   std::vector<std::uint32_t> free_sends_;
   ibv_pd* pd_ = nullptr;
   ibv_comp_channel* channel_ = nullptr;

@@ -4,8 +4,8 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-// The minimum time between two answers to one peer, which may send more messages before the first
-// answer reaches it.
+// The minimum time between two answers to one peer. The peer may send more messages before the
+// first answer reaches it, and these need no further answers.
 constexpr auto kBetweenAnswers = std::chrono::milliseconds(5);
 
 void set_queue_pair(Peer& peer, const UdpHeader& header) {
@@ -20,8 +20,8 @@ Peer* Peers::find(const Place& place) {
   return it != known_.end() ? &it->second.peer : nullptr;
 }
 
-// Finds or adds the entry of a peer and makes it the most recent one. If the application has sent
-// to a peer once, the entry remains wanted.
+// Finds or adds the entry of a peer, and makes it the most recent one. Once the application has
+// sent to a peer, the entry of the peer remains `wanted`.
 Peers::Entry& Peers::enter(const Place& place, bool wanted) {
   if (const auto it = known_.find(place); it != known_.end()) {
     Entry& entry = it->second;
@@ -53,8 +53,8 @@ Peer& Peers::want(const Place& place, std::uint32_t scope, Version version) {
 Peer& Peers::learn(const Place& place, std::uint32_t scope, const UdpHeader& header) {
   Peer& peer = enter(place, false).peer;
   peer.scope = scope;
-  // If the header contradicts the cached queue pair, trusts neither until the peer answers, because
-  // any host can forge a header with the peer's address.
+  // If the header names another queue pair than the cache, trusts neither of the two until the peer
+  // answers, because any host can forge a header with the peer's address.
   const bool is_other = peer.queue_pair && *peer.queue_pair != header.queue_pair;
   peer.doubted = peer.doubted || is_other;
   if (is_other) peer.queue_pair.reset();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of DatagramRSocket that open and close it, and those for addresses and options.
+// Functions of class DatagramRSocket that open and close it, and functions for addresses and
+// options.
 #include "rsockets/datagrams/rsocket.hpp"
 
 #include <fcntl.h>
@@ -17,8 +18,8 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-// How long close() waits for the completion of sends. It is rarely needed, because the kernel
-// accepts a UDP datagram within a moment.
+// How long close() waits for the completion of sends. This wait is rarely needed, because the
+// kernel accepts a UDP datagram almost immediately.
 constexpr auto kEndTimeout = std::chrono::seconds(2);
 
 net::UniqueFd opened(int fd) {
@@ -37,8 +38,8 @@ DatagramRSocket::DatagramRSocket(int family)
 
 DatagramRSocket::~DatagramRSocket() { close(); }
 
-// Opens the endpoint on first use. Binds the UDP socket to a port if the application has not done
-// so, because the headers of messages contain the port.
+// Opens the endpoint on first use. If the application has not bound the rsocket, binds the UDP
+// socket to a port, because the headers of messages contain the port.
 int DatagramRSocket::open() {
   if (endpoint_ != nullptr) return 0;
   sockaddr_storage own{};
@@ -90,7 +91,8 @@ int DatagramRSocket::close() {
   closed_ = true;
   wake();
   log_dropped();
-  peers_ = {};  // destroys the address handles before the endpoint destroys their protection domain
+  // Destroys the address handles, before the endpoint destroys their protection domain.
+  peers_ = {};
   messages_.clear();
   endpoint_.reset();
   either_.reset();
@@ -123,7 +125,7 @@ int DatagramRSocket::peer_address(sockaddr* out, socklen_t* length) {
   return ::getpeername(udp_.get(), out, length) == 0 ? 0 : errno;
 }
 
-// Sets an option. Passes options that this library does not handle to the UDP socket.
+// Sets an option. An option that this library does not handle is set on the UDP socket.
 int DatagramRSocket::set_option(int level, int name, const void* value, socklen_t length) {
   const Lock lock(mutex_);
   if (closed_) return EBADF;

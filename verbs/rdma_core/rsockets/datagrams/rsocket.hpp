@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramRSocket: a datagram rsocket. It has a UDP socket, which is bound to its address. Messages
-// are sent over UDP until the peer's queue pair is known. Messages that are too long for a queue
-// pair are always sent over UDP. There is no thread: every call processes the messages that have
-// arrived on either path.
+// DatagramRSocket: a datagram rsocket. It has a queue pair of type UD, and a UDP socket that is
+// bound to the address of the rsocket. Messages are sent over UDP until the queue pair of the peer
+// is known. Messages that are too long for a queue pair are always sent over UDP. The rsocket has
+// no thread: each call of the application processes the messages that have arrived over UDP or at
+// the queue pair.
 #pragma once
 
 #include <cstdint>
@@ -46,15 +47,16 @@ class DatagramRSocket final : public Socket {
   struct Message {
     Place from;
     std::uint32_t scope;
-    std::optional<std::uint32_t> slot;  ///< nullopt: the message came over UDP and is in `copy`
+    std::optional<std::uint32_t> slot;  ///< nullopt if the message came over UDP and is in `copy`
     std::vector<std::byte> copy;
     std::span<const std::byte> octets;
   };
   struct Dropped {
     std::uint64_t malformed = 0;
-    std::uint64_t unasked = 0;  ///< control messages that answer no message of this rsocket
-    std::uint64_t forged = 0;   ///< messages whose header has a different sender address
-    /// Messages from another peer than the one to which the rsocket is connected.
+    std::uint64_t unasked = 0;  ///< control messages that do not answer a message of this rsocket
+    /// Messages whose header contains another sender address than the datagram.
+    std::uint64_t forged = 0;
+    /// Messages that come from another peer than the one to which the rsocket is connected.
     std::uint64_t strangers = 0;
   };
   struct Target {
@@ -67,7 +69,7 @@ class DatagramRSocket final : public Socket {
   std::expected<Target, int> target_of(const sockaddr* to, socklen_t length) const;
   bool take_udp();
   void take_udp_message(std::span<const std::byte> octets, const sockaddr& from);
-  /// Returns the header version to use for this peer.
+  /// Returns the version of the header for messages to this peer.
   Version spoken_to(const Peer& peer) const;
   void answer(Peer& peer, std::size_t received);
   bool take_queue_pair();
@@ -79,7 +81,7 @@ class DatagramRSocket final : public Socket {
   void log_dropped() const;
 
   net::UniqueFd udp_;
-  /// Epoll instance that is readable if udp_ or the queue pair has an event.
+  /// An epoll descriptor, which is readable if udp_ or the queue pair has an event.
   net::UniqueFd either_;
   Version own_version_;
   std::optional<Target> connected_;
@@ -87,7 +89,7 @@ class DatagramRSocket final : public Socket {
   Peers peers_;
   std::deque<Message> messages_;
   std::vector<DatagramEndpoint::Received> received_;
-  std::size_t by_udp_ = 0;  ///< number of messages in messages_ that came over UDP
+  std::size_t by_udp_ = 0;  ///< number of elements of messages_ that came over UDP
   bool watches_udp_ = false;
   Dropped dropped_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of DatagramRSocket that send and receive messages. Any host can forge messages, so
-// they are validated here and in Peers. Invalid messages are dropped and counted.
+// Functions of class DatagramRSocket that send and receive messages. Any host can forge a message,
+// so received messages are validated in this file and in Peers. Invalid messages are dropped and
+// counted.
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -19,8 +20,8 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-// The maximum number of messages from the UDP socket that this library stores. Further messages
-// wait in the kernel's socket buffer, which drops them when it is full.
+// The maximum number of messages from the UDP socket that the rsocket stores. Further messages wait
+// in the kernel's socket buffer, and the kernel drops messages when that buffer is full.
 constexpr std::size_t kMostByUdp = 64;
 constexpr int kUdpAtOnce = 64;
 
@@ -77,7 +78,8 @@ bool DatagramRSocket::take_udp() {
     socklen_t size = sizeof from;
     auto* const sender = reinterpret_cast<sockaddr*>(&from);
     const ssize_t count = ::recvfrom(udp_.get(), octets.data(), octets.size(), 0, sender, &size);
-    // Ignores an ICMP error: a peer that is gone is treated like a silent one.
+    // Ignores an ICMP error, because a peer that no longer exists is treated like a peer that does
+    // not send.
     if (count < 0 && errno == ECONNREFUSED) continue;
     if (count < 0) break;
     taken = true;
@@ -110,8 +112,9 @@ void DatagramRSocket::take_udp_message(std::span<const std::byte> octets, const 
   ++by_udp_;
 }
 
-// An AF_INET rsocket uses version 4 for all peers, because its addresses are IPv4. Otherwise uses
-// the version of the peer: one with an AF_INET6 socket may use version 6 over IPv4.
+// An AF_INET rsocket uses version 4 for all peers, because its addresses are IPv4 addresses. An
+// AF_INET6 rsocket uses the version that the peer uses. A peer with an AF_INET6 socket may use
+// version 6 even over IPv4.
 Version DatagramRSocket::spoken_to(const Peer& peer) const {
   return own_version_ == Version::kIpv4 ? Version::kIpv4 : peer.version;
 }
@@ -130,8 +133,8 @@ void DatagramRSocket::answer(Peer& peer, std::size_t received) {
   (void)::sendto(udp_.get(), octets.data(), length, 0, &address, size_of(address));
 }
 
-// Takes messages from the queue pair. Drops a message if the sender's address in its header is not
-// that of the datagram.
+// Takes messages from the queue pair. Drops a message if the sender's address in the header of the
+// message is not the source address of the datagram.
 bool DatagramRSocket::take_queue_pair() {
   received_.clear();
   const bool taken = endpoint_->take(received_);
@@ -187,8 +190,8 @@ Socket::Result DatagramRSocket::receive(Pieces into, int flags, Arrival* arrival
   return (flags & MSG_TRUNC) != 0 ? length : copied;
 }
 
-// Looks up the local address from which this host sends to the peer. Does so only once for each
-// peer.
+// Looks up the local address from which this host sends to the peer. The lookup is done only once
+// for each peer.
 void DatagramRSocket::find_own(Peer& peer) {
   if (std::exchange(peer.has_own, true)) return;
   sockaddr_storage own{};
@@ -254,7 +257,7 @@ Socket::Result DatagramRSocket::send_by_udp(Lock& lock, const Target& to, Pieces
   const auto address = address_of(to.place, options_.family, to.scope);
   const auto& name = reinterpret_cast<const sockaddr&>(address);
   while (::sendto(udp_.get(), all.data(), all.size(), MSG_NOSIGNAL, &name, size_of(name)) < 0) {
-    // The ICMP error is that of an earlier send, so sends again.
+    // The kernel reports an ICMP error for an earlier message, so sends this one again.
     if (errno == ECONNREFUSED) continue;
     if (errno != EAGAIN || is_nonblocking(flags)) return std::unexpected(errno);
     if (until && std::chrono::steady_clock::now() >= *until) return std::unexpected(EAGAIN);

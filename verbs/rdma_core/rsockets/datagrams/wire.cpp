@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kUdpTag = 0x55555555;
 constexpr std::uint32_t kQueuePairMask = 0xFFFFFF;
-// Lower numbers belong to the management of InfiniBand subnets.
+// The lowest valid queue pair number. InfiniBand uses lower numbers for subnet management.
 constexpr std::uint32_t kFirstQueuePair = 2;
 constexpr std::size_t kIpv4At = 12;
 constexpr std::array<std::uint8_t, kIpv4At> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
@@ -84,8 +84,8 @@ sockaddr_storage address_of(const Place& place, int family, std::uint32_t scope)
   return out;
 }
 
-// The sizes of the fields in octets: tag 4, version 1, kind 1, length 1, zero 1, queue pair 4, then
-// the address.
+// Writes the fields of the header: tag (4 octets), version (1), kind (1), length (1), zero (1),
+// queue pair (4), and the address.
 std::size_t encode(const UdpHeader& header, std::span<std::byte> out) {
   const std::size_t size = udp_header_size(header.version);
   put(out, 0, kUdpTag, 4);
@@ -98,8 +98,8 @@ std::size_t encode(const UdpHeader& header, std::span<std::byte> out) {
   return size;
 }
 
-// The sizes of the fields in octets: version 1, length 1, port 2, flow 4 (only IPv6), then the
-// address.
+// Writes the fields of the header: version (1 octet), length (1), port (2), flow (4, only for
+// IPv6), and the address.
 std::size_t encode(const QpHeader& header, std::span<std::byte> out) {
   const std::size_t size = qp_header_size(header.version);
   put(out, 0, static_cast<std::uint8_t>(header.version), 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wire format of datagram rsockets: the header of messages over UDP and that of messages
-// between queue pairs. Decoding checks what can be checked without further state. See
-// rfc-notes/rsockets.md.
+// The wire format of datagram rsockets: the header of messages over UDP, and the header of messages
+// between queue pairs. The decoders check everything that can be checked without knowing the state
+// of the rsocket. See rfc-notes/rsockets.md.
 #pragma once
 
 #include <sys/socket.h>
@@ -15,7 +15,7 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-/// A UDP address. IPv4 addresses are mapped into IPv6.
+/// An IP address and a UDP port. An IPv4 address is stored as an IPv4-mapped IPv6 address.
 struct Place {
   std::array<std::uint8_t, 16> ip{};
   std::uint16_t port = 0;
@@ -24,12 +24,14 @@ struct Place {
 };
 
 Place place_of(const sockaddr& address);
-/// Returns the address for a socket of `family`; `scope` is the scope ID of a link-local address.
+/// Returns the address in the form that a socket of `family` requires. `scope` is the scope ID of a
+/// link-local address.
 sockaddr_storage address_of(const Place& place, int family, std::uint32_t scope);
 
 enum class Version : std::uint8_t { kIpv4 = 4, kIpv6 = 6 };
 
-/// Maximum size of a message with its header, over UDP and between queue pairs, in octets.
+/// The maximum size in octets of a message together with its header, both over UDP and between
+/// queue pairs.
 inline constexpr std::size_t kMaxDatagram = 2048;
 
 enum class UdpKind : std::uint8_t { kData = 0, kControl = 7 };
@@ -56,10 +58,10 @@ struct Decoded {
   std::span<const std::byte> payload;
 };
 
-/// Writes the header to `out`, and returns the number of octets written.
+/// Writes the header to `out`. Returns the number of octets that were written.
 std::size_t encode(const UdpHeader& header, std::span<std::byte> out);
 std::size_t encode(const QpHeader& header, std::span<std::byte> out);
-/// Returns nullopt if the octets are not a valid message.
+/// Decodes the header of a message. Returns nullopt if the octets are not a valid message.
 std::optional<Decoded<UdpHeader>> decode_udp(std::span<const std::byte> octets);
 std::optional<Decoded<QpHeader>> decode_qp(std::span<const std::byte> octets);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the functions of <rdma/rsocket.h>, except rpoll() and rselect().
+// Implements the functions of <rdma/rsocket.h>, except rpoll() and rselect(), which are in
+// poll.cpp.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <rdma/rsocket.h>
@@ -38,8 +39,8 @@ int make(int family, int type, int protocol) {
   return code == 0 ? *made : minus_one(code);
 }
 
-/// Calls `use` with the rsocket that has this number. `use` returns 0 or an errno. Returns 0, or
-/// sets errno and returns -1.
+/// Calls `use` with the rsocket that has this number. `use` must return 0 or an errno. If the errno
+/// is 0, returns 0. Otherwise sets errno and returns -1.
 template <typename Use>
 int with(int number, Use use) {
   const int code = guarded([&] {
@@ -49,8 +50,8 @@ int with(int number, Use use) {
   return code == 0 ? 0 : minus_one(code);
 }
 
-/// Calls `use` with the rsocket that has this number. `use` returns a count or an errno. Returns
-/// the count, or sets errno and returns -1.
+/// Calls `use` with the rsocket that has this number. `use` must return a count or an errno.
+/// Returns the count, or sets errno and returns -1.
 template <typename Use>
 ssize_t counted(int number, Use use) {
   ssize_t out = 0;
@@ -72,8 +73,8 @@ ssize_t send(int number, std::span<const iovec> from, int flags, const sockaddr*
   return counted(number, [&](Socket& socket) { return socket.send(from, flags, to, length); });
 }
 
-/// Stores the address of the sender as recvfrom(2) does: truncates it to `*length`, and sets
-/// `*length` to its full size.
+/// Stores the address of the sender as recvfrom(2) does: truncates the address to `*length` bytes,
+/// and sets `*length` to the full size of the address.
 void copy_sender(const Arrival& arrival, sockaddr* out, socklen_t* length) {
   if (out == nullptr || length == nullptr) return;
   const auto& sender = reinterpret_cast<const sockaddr&>(arrival.sender);
@@ -84,7 +85,7 @@ iovec piece(const void* buffer, std::size_t length) {
   return {.iov_base = const_cast<void*>(buffer), .iov_len = length};
 }
 
-/// Returns the list as a span. If it is longer than the kernel allows, sets errno and returns
+/// Returns the list as a span. If the list is longer than the kernel allows, sets errno and returns
 /// nullopt.
 std::optional<std::span<const iovec>> list(const iovec* pieces, std::size_t count) {
   constexpr std::size_t kMost = 1024;
@@ -149,7 +150,7 @@ ssize_t rrecvfrom(int number, void* buffer, size_t length, int flags, sockaddr* 
   return count;
 }
 
-// Receives like recvmsg(2), but never returns ancillary data.
+// Does the same as recvmsg(2), but never returns ancillary data.
 ssize_t rrecvmsg(int number, msghdr* message, int flags) {
   const auto into = rsockets::list(message->msg_iov, message->msg_iovlen);
   if (!into) return -1;
@@ -213,8 +214,8 @@ int rgetsockname(int number, sockaddr* address, socklen_t* length) {
 int rsetsockopt(int number, int level, int name, const void* value, socklen_t length) {
   const int result = rsockets::with(
       number, [&](auto& socket) { return socket.set_option(level, name, value, length); });
-  // Wakes up the thread of the Service, because the option may change when the next keepalive is
-  // due.
+  // Wakes up the thread of the Service, because the option may have changed the time of the next
+  // keepalive.
   if (result == 0) rsockets::Service::get().look_again();
   return result;
 }

@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The rsocket of each polled descriptor. Null if the descriptor is not an rsocket.
+/// The rsocket of each polled descriptor, or null if the descriptor is not an rsocket.
 using Sockets = std::vector<std::shared_ptr<Socket>>;
 
 Sockets sockets_of(std::span<const pollfd> asked) {
@@ -32,7 +32,7 @@ Sockets sockets_of(std::span<const pollfd> asked) {
   return out;
 }
 
-/// Returns the list for poll(2), in which the entries of rsockets are disabled.
+/// Returns the list of descriptors for poll(2), in which the entries of rsockets are disabled.
 std::vector<pollfd> ordinary(std::span<const pollfd> asked, const Sockets& sockets) {
   std::vector<pollfd> out(asked.begin(), asked.end());
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -41,8 +41,8 @@ std::vector<pollfd> ordinary(std::span<const pollfd> asked, const Sockets& socke
   return out;
 }
 
-/// Polls without blocking. Returns how many descriptors have events. If it fails, sets errno and
-/// returns -1.
+/// Polls without blocking. Returns the number of descriptors that have events. If poll(2) fails,
+/// returns -1 with errno set.
 int look(std::span<pollfd> asked, const Sockets& sockets) {
   auto others = ordinary(asked, sockets);
   if (::poll(others.data(), others.size(), 0) < 0) return -1;
@@ -55,7 +55,7 @@ int look(std::span<pollfd> asked, const Sockets& sockets) {
   return out;
 }
 
-/// Registers a waiter with the rsockets. The destructor unregisters it.
+/// Registers a Waiter with the rsockets. The destructor unregisters the Waiter.
 class Waiting {
  public:
   explicit Waiting(const Sockets& sockets) : sockets_(sockets) {}
@@ -67,7 +67,7 @@ class Waiting {
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
 
-  /// Returns the list for poll(2), or nullopt if an event has already happened.
+  /// Returns the list of descriptors for poll(2), or nullopt if an event has already happened.
   std::optional<std::vector<pollfd>> begin(std::span<const pollfd> asked) {
     auto out = ordinary(asked, sockets_);
     for (; begun_ < out.size(); ++begun_) {
@@ -86,7 +86,7 @@ class Waiting {
   std::size_t begun_ = 0;
 };
 
-/// Sleeps until an event may have happened or the time `end` is reached. Returns 0 or an errno.
+/// Sleeps until an event may have happened, or until the time `end`. Returns 0 or an errno.
 int sleep_until(std::span<const pollfd> asked, const Sockets& sockets,
                 std::optional<Clock::time_point> end) {
   Waiting waiting(sockets);
@@ -100,7 +100,7 @@ int sleep_until(std::span<const pollfd> asked, const Sockets& sockets,
   return ::poll(all->data(), all->size(), timeout) < 0 ? errno : 0;
 }
 
-/// Returns how many descriptors have events, or a negative errno.
+/// Returns the number of descriptors that have events, or a negative errno.
 int poll(std::span<pollfd> asked, int timeout) {
   const auto begin = Clock::now();
   std::optional<Clock::time_point> end;
@@ -124,7 +124,8 @@ short events_of(int fd, const fd_set* read, const fd_set* write, const fd_set* e
   return static_cast<short>(out);
 }
 
-/// Reduces the set to the descriptors with an event in `happened`. Returns how many remain.
+/// Reduces `set` to the descriptors that have an event in `happened`. Returns the number of
+/// descriptors that remain.
 int keep(fd_set* set, std::span<const pollfd> polled, int wanted, int happened) {
   if (set == nullptr) return 0;
   FD_ZERO(set);
@@ -137,8 +138,8 @@ int keep(fd_set* set, std::span<const pollfd> polled, int wanted, int happened) 
   return out;
 }
 
-// Does the same as select(2), by means of poll(). Maps the events of poll(2) to sets as the kernel
-// does.
+// Implements select(2) with the function poll() above. As in the kernel, each of the three sets
+// corresponds to certain events of poll(2).
 int select(int limit, fd_set* read, fd_set* write, fd_set* except, const timeval* timeout) {
   std::vector<pollfd> asked;
   for (int fd = 0; fd < std::min(limit, FD_SETSIZE); ++fd) {
@@ -160,8 +161,8 @@ int select(int limit, fd_set* read, fd_set* write, fd_set* except, const timeval
          keep(write, asked, POLLOUT, POLLOUT | POLLERR) + keep(except, asked, POLLPRI, POLLPRI);
 }
 
-/// Calls `function`, which returns a count or a negative errno. Returns the count, or sets errno
-/// and returns -1.
+/// Calls `function`, which must return a count or a negative errno. Returns the count, or sets
+/// errno and returns -1.
 template <typename Function>
 int counted_or_errno(Function function) noexcept {
   int count = 0;

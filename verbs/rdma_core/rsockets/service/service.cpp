@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of Service: its thread, and the table that finds rsockets by number.
+// Functions of class Service: its thread, and the table that finds an rsocket by its descriptor
+// number.
 #include "rsockets/service/service.hpp"
 
 #include <fcntl.h>
@@ -31,13 +32,14 @@ Service* instance = nullptr;
 
 }  // namespace
 
-/// A copy of an rdma_cm event. The original is acknowledged before the event is handled, because
-/// handling it may call rdma_destroy_id(), which waits for the acknowledgement.
+/// A copy of an rdma_cm event. The original event is acknowledged before the copy is handled,
+/// because the handler may call rdma_destroy_id(), which waits for the acknowledgement.
 struct Service::Event {
   rdma_cm_event_type type;
   int status;
   rdma_cm_id* id;
-  const void* context;  ///< context of the listener for a connect request, otherwise that of the id
+  /// Context of the id, or of the listening id if the event is a connect request.
+  const void* context;
   rdma_conn_param param;
   std::vector<std::byte> data;
 };
@@ -61,8 +63,8 @@ Service& Service::get() {
   return *kService;
 }
 
-// Leaks the rsockets of the parent instead of destroying them: a thread that does not exist in the
-// child may hold their locks.
+// Leaks the rsockets of the parent and does not destroy them, because a thread of the parent, which
+// does not exist in the child, may hold their locks.
 void Service::abandon_in_child() {
   for (auto& [number, socket] : by_number_) (void)new std::shared_ptr<Socket>(std::move(socket));
   for (auto& socket : answered_) (void)new std::shared_ptr<RSocket>(std::move(socket));
@@ -72,8 +74,8 @@ void Service::abandon_in_child() {
   waiter_ = nullptr;
 }
 
-// Starts the thread of the Service, unless it runs. The thread blocks all signals, because the
-// application expects them in its own threads. Call with the lock held.
+// Starts the thread of the Service, unless it is already running. The thread blocks all signals,
+// because the application expects its own threads to handle signals. Call with the mutex locked.
 void Service::start() {
   if (channel_ != nullptr) return;
   auto waiter = std::make_unique<Waiter>();
@@ -150,8 +152,8 @@ void Service::handle(const Event& event) {
   if (!wanted) socket->linger_not();
 }
 
-// Handles a connect request. If the listener is gone or its queue is full, rejects the request by
-// destroying its id.
+// Handles a connect request. If the listener no longer exists or its queue is full, rejects the
+// request by destroying the id of the request.
 void Service::requested(const Event& event) {
   const auto listener = find_token(event.context);
   if (listener == nullptr || !listener->has_room()) {
@@ -207,9 +209,10 @@ std::expected<int, int> Service::make_datagrams(int family, int type_flags) {
   return adopt_new(std::make_shared<DatagramRSocket>(family), std::move(*number), type_flags);
 }
 
-// Reserves the number of the connection only now, not when the request arrives, so that it is
-// higher than the one that librspreload reserves before it calls raccept(). In librspreload before
-// rdma-core 63, select() reports the wrong descriptor if the number of the rsocket is lower.
+// Reserves the descriptor number of the connection here, and not when the request arrives. So the
+// number is higher than the one that librspreload reserves before it calls raccept(). If the number
+// of the rsocket were lower, select() in librspreload before rdma-core 63 would report the wrong
+// descriptor.
 std::expected<int, int> Service::accept(Socket& listener, sockaddr* address, socklen_t* length) {
   auto number = ReservedFd::reserve();
   if (!number) return std::unexpected(number.error());
@@ -262,8 +265,8 @@ void Service::look_again() {
   if (waiter_ != nullptr) waiter_->wake();
 }
 
-// Sends the keepalives that are due. Returns the number of milliseconds until the next one is due,
-// or -1 if no rsocket needs one.
+// Sends the keepalives that are due. Returns the number of milliseconds until the next keepalive is
+// due, or -1 if no rsocket needs keepalives.
 int Service::keep_alive() {
   std::vector<std::shared_ptr<Socket>> all;
   {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Service: finds the rsockets of the process by number. Its thread forwards rdma_cm events to
-// rsockets, answers connect requests to listeners and keeps idle connections alive. The Service is
-// never destroyed. The child of a fork can only close the rsockets of its parent; all other calls
-// on them fail.
+// Service: finds the rsockets of the process by their descriptor numbers. Its thread passes rdma_cm
+// events to rsockets, answers connect requests to listeners, and sends keepalives on idle
+// connections. The Service is never destroyed. The child of a fork can only close the rsockets of
+// its parent; all other calls on these rsockets fail.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -23,20 +23,21 @@ class Service {
  public:
   static Service& get();
 
-  /// Make an rsocket: make_stream() for a stream, make_datagrams() for datagrams. Return its
-  /// number, or an errno.
+  /// make_stream() makes a stream rsocket, and make_datagrams() makes a datagram rsocket. Both
+  /// return the descriptor number of the new rsocket, or an errno.
   std::expected<int, int> make_stream(int family, int type_flags);
   std::expected<int, int> make_datagrams(int family, int type_flags);
-  /// Returns the rsocket with that number. Returns null if there is none, or if this process is the
-  /// child of a fork and its parent made the rsocket.
+  /// Returns the rsocket with this descriptor number. Returns null if there is none, or if this
+  /// process is the child of a fork and its parent made the rsocket.
   std::shared_ptr<Socket> find(int number);
   bool has_any();
-  /// Accepts the next connection of `listener`. Returns the number of its rsocket, or an errno.
-  /// Stores the peer's address in `address` if `address` and `length` are not null.
+  /// Accepts the next connection of `listener`. Returns the descriptor number of the rsocket for
+  /// the connection, or an errno. Stores the peer's address in `address` if `address` and `length`
+  /// are not null.
   std::expected<int, int> accept(Socket& listener, sockaddr* address, socklen_t* length);
-  /// Closes the rsocket with that number. Returns 0 or an errno.
+  /// Closes the rsocket with this descriptor number. Returns 0 or an errno.
   int close(int number);
-  /// Makes the thread compute again when the next keepalive is due.
+  /// Wakes up the thread, so that it computes the time of the next keepalive again.
   void look_again();
 
   Service(const Service&) = delete;
@@ -57,15 +58,18 @@ class Service {
   void abandon_in_child();
   int keep_alive();
   int adopt_new(std::shared_ptr<Socket> socket, ReservedFd number, int type_flags);
-  /// Makes the rsocket known to find(). Returns its number.
+  /// Stores the rsocket, so that find() returns it. Returns its descriptor number.
   int adopt(std::shared_ptr<Socket> socket, ReservedFd number);
 
   std::mutex mutex_;
-  /// The rsockets by number. The pointer is null if the parent of a fork made the rsocket.
+  /// The rsockets, by their descriptor numbers. The pointer is null if this process is the child of
+  /// a fork, and its parent made the rsocket.
   std::unordered_map<int, std::shared_ptr<Socket>> by_number_;
-  /// The rsockets by the token that their id has as its context. Tokens are never reused.
+  /// The rsockets, by their tokens. The context of an rsocket's id is its token. Tokens are never
+  /// reused.
   std::unordered_map<std::uintptr_t, std::weak_ptr<RSocket>> by_token_;
-  /// Connections whose request was answered, and that are not in the queue of their listener yet.
+  /// The connections whose connect requests were answered, and that are not in the queue of their
+  /// listener yet.
   std::vector<std::shared_ptr<RSocket>> answered_;
   std::uintptr_t next_token_ = 1;
   rdma_event_channel* channel_ = nullptr;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines socket(2) for this library's own sockets. librspreload.so replaces the C library's
-// socket() to turn a program's sockets into rsockets. If this library called that one, the socket
-// of each rsocket would become another rsocket, without end.
+// Defines a socket(2) that this library calls for its own sockets. librspreload.so replaces the
+// socket() of the C library, in order to turn each socket of a program into an rsocket. If this
+// library called the socket() of librspreload.so, the UDP or TCP socket of each rsocket would
+// itself become an rsocket, in an endless recursion.
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of Endpoint that set it up, and those that send.
+// Functions of class Endpoint that set it up and that send.
 #include "rsockets/streams/endpoint.hpp"
 
 #include <fcntl.h>
@@ -24,8 +24,8 @@ constexpr std::uint32_t kMinRing = 4096;
 
 [[noreturn]] void fail_with(int code) { throw std::system_error(code, std::generic_category()); }
 
-/// Returns whether the connection supports Writes with immediate data: the device of `id` is not
-/// shown as an RNIC, and the peer agreed to RFC 7306. The connection must be established.
+/// Returns whether the connection supports Writes with immediate data. This is so if the program
+/// sees a RoCE adapter, and the peer has agreed to RFC 7306. The connection must be established.
 bool has_immediates(const rdma_cm_id& id) {
   return id.verbs->device->transport_type != IBV_TRANSPORT_IWARP &&
          static_cast<RcQp&>(Qp::of(id.qp)).core->query().extensions;
@@ -156,7 +156,8 @@ int Endpoint::post_message(Message message, std::uint64_t wr_id) {
   return post(wr);
 }
 
-// Posts a Write. If there is a `message`, it reaches the peer after the data has been placed.
+// Posts a Write. If `message` is not nullopt, the peer gets this message after the data of the
+// Write has been placed.
 int Endpoint::post_write(const ibv_sge& from, unsigned flags, std::uint64_t to, std::uint32_t key,
                          std::optional<Message> message, std::uint64_t wr_id) {
   ibv_sge sge = from;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Endpoint: the queue pair of a connected rsocket, and the memory into which its peer writes. It
 // converts completions to received messages, and messages to work requests. It uses the verbs API
-// as any application does, except that it queries the queue pair whether its peer agreed to RFC
-// 7306. If the peer did, and the device is shown as a RoCE adapter, messages are sent as the
-// immediate data of Writes, otherwise as Sends. Both forms are accepted. Endpoint does not handle
-// descriptors, waiting or the errnos of sockets.
+// as any application does, with one exception: it asks the core whether the peer has agreed to RFC
+// 7306. If the peer has agreed, and the program sees a RoCE adapter, messages are sent as the
+// immediate data of Writes. Otherwise they are sent as Sends. Received messages may have either
+// form. Endpoint does not handle descriptors, waiting or the errnos of sockets.
 //
 // Not thread-safe.
 #pragma once
@@ -29,15 +29,15 @@ namespace iwarp::rdma_core::rsockets {
 class Endpoint {
  public:
   /// Makes the queue pair of an id that has a device, and posts its receives. Sets `sizes` to the
-  /// sizes that it has created. Throws std::system_error or std::bad_alloc.
+  /// sizes of the queues and rings that were created. Throws std::system_error or std::bad_alloc.
   Endpoint(rdma_cm_id* id, Sizes& sizes);
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
   Greeting greeting() const;
-  /// Starts the stream with the greeting that the peer has sent. The connection must be
-  /// established. Before this call, the Endpoint neither sends nor receives.
+  /// Starts the stream, with the parameters in the greeting that the peer has sent. The connection
+  /// must be established. Before this call, the Endpoint neither sends nor receives.
   void start(const Greeting& peer);
   bool started() const { return outbound_.has_value(); }
 
@@ -45,29 +45,30 @@ class Endpoint {
     bool anything = false;
     bool shutdown = false;
     bool disconnect = false;
-    int error = 0;  ///< errno if the connection is over or the peer broke the protocol
+    int error = 0;  ///< errno if the connection is over, or if the peer has violated the protocol
   };
-  /// Handles the completions since the last call, and returns room and credits to the peer.
+  /// Handles the completions since the last call, and grants room and credits to the peer.
   Received listen();
 
   // The functions below are for callers that wait for events.
   int fd() const { return id_->recv_cq_channel->fd; }
   void arm();
-  /// Consumes the events that made fd() readable. Returns whether there were any. If so, the caller
-  /// must call arm() again.
+  /// Consumes the events that made fd() readable. Returns whether there were any events. If there
+  /// were, the caller must call arm() again.
   bool take_events();
 
   // The functions below read and write the stream.
   std::size_t readable() const { return inbound_.readable(); }
-  /// Skips `skip` received bytes, copies the following ones to `to`, and returns how many it has
-  /// copied. They remain readable until consume().
+  /// Skips the first `skip` received bytes, and copies the bytes that follow to `to`. Returns the
+  /// number of bytes that were copied. All received bytes remain readable until consume() removes
+  /// them.
   std::size_t copy_to(std::span<std::byte> to, std::size_t skip = 0) const;
-  /// Removes received bytes, and returns their room and credits to the peer when that is due.
-  /// Returns 0 or an errno.
+  /// Removes received bytes. When a sufficient number was removed, grants their room and credits to
+  /// the peer again. Returns 0 or an errno.
   int consume(std::size_t length);
   bool can_send() const { return outbound_ && outbound_->ready(); }
-  /// Sends up to `wanted` bytes, which `copy` writes into the ring. Returns how many bytes it has
-  /// sent, or 0 if it cannot send now.
+  /// Sends up to `wanted` bytes, which `copy` must write into the ring. Returns the number of bytes
+  /// that were sent, or 0 if nothing can be sent now.
   template <typename Copy>
   std::expected<std::size_t, int> send(std::size_t wanted, Copy copy) {
     const auto piece = outbound_->take(wanted);
@@ -77,8 +78,8 @@ class Endpoint {
     return piece->length;
   }
   /// Writes directly into the memory that the peer's application has mapped at `offset`. Returns
-  /// how many bytes it has sent, or 0 if it cannot send now. Fails with EINVAL if no memory is
-  /// mapped there.
+  /// the number of bytes that were sent, or 0 if nothing can be sent now. Fails with EINVAL if no
+  /// memory is mapped at `offset`.
   std::expected<std::size_t, int> send_direct(std::span<const std::byte> from,
                                               std::uint64_t offset);
   bool can_send_direct() const { return outbound_ && outbound_->ready_direct(); }
@@ -86,24 +87,25 @@ class Endpoint {
   bool all_sent() const { return outbound_->idle() && control_free_ == kControlRequests; }
 
   bool can_control() const { return control_free_ != 0; }
-  /// Sends a control message. Call only if can_control(). Returns 0 or an errno.
+  /// Sends a control message. Call only if can_control() returns true. Returns 0 or an errno.
   int control(Control what);
-  /// Posts an empty Write, which the peer's application does not notice. Does nothing if no request
-  /// is free. Returns 0 or an errno.
+  /// Sends a keepalive: posts an empty Write, which has no effect on the peer's application. Does
+  /// nothing if no request is free. Returns 0 or an errno.
   int keep_alive();
 
-  /// Returns the number of mappings for which the peer has room.
+  /// Returns the number of mappings for which the peer's table has room.
   std::uint32_t peer_mappings() const { return peer_.mappings; }
   bool can_map() const { return can_send(); }
-  /// Announces a mapping to the peer. Call only if can_map(). Returns 0 or an errno.
+  /// Announces a mapping to the peer. Call only if can_map() returns true. Returns 0 or an errno.
   int map(std::uint32_t index, const Mapping& mapping);
 
-  /// Ends the connection in both directions: moves the queue pair to Error.
+  /// Ends the connection in both directions, by moving the queue pair to ERR.
   void break_off();
 
  private:
   static constexpr unsigned kControlRequests = 4;
-  /// Receives for control messages, in addition to the peer's credits.
+  /// The number of receives for control messages, in addition to the receives for which the peer
+  /// has credits.
   static constexpr unsigned kControlReceives = 8;
 
   void make_queue(Sizes& sizes);
@@ -127,22 +129,25 @@ class Endpoint {
   const std::uint16_t credits_;
   Pages send_ring_;
   Pages receive_ring_;
-  Pages tables_;  ///< the tables into which the peer writes: targets, then mappings
-  Pages slots_;   ///< receive buffers of messages that are Sends
+  Pages tables_;  ///< the tables into which the peer writes: first the targets, then the mappings
+  Pages slots_;   ///< receive buffers for messages that the peer sends as Sends
   ibv_mr* send_mr_ = nullptr;
   ibv_mr* receive_mr_ = nullptr;
   ibv_mr* tables_mr_ = nullptr;
   ibv_mr* slots_mr_ = nullptr;
   bool armed_ = false;
-  std::uint32_t requests_ = 0;  ///< number of send requests, without those for control messages
+  /// Number of send requests, without the requests for control messages.
+  std::uint32_t requests_ = 0;
 
   Greeting peer_{};
-  bool by_sends_ = false;  ///< whether messages are sent as Sends; set by start()
+  /// Whether messages are sent as Sends and not as immediate data; set by start().
+  bool by_sends_ = false;
   Inbound inbound_;
   std::optional<Outbound> outbound_;
   unsigned control_free_ = kControlRequests;
-  std::uint32_t own_entry_ = 1;   ///< next entry of tables_ that the peer fills
-  std::uint32_t peer_entry_ = 1;  ///< next entry of the peer's table that this end fills
+  std::uint32_t own_entry_ = 1;  ///< index of the next entry of tables_ that the peer will fill
+  /// Index of the next entry of the peer's table that this end will fill.
+  std::uint32_t peer_entry_ = 1;
   std::vector<Mapping> mappings_;
 };
 

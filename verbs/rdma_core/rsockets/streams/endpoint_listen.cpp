@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of Endpoint that receive. All messages of the peer are validated here or in Inbound
-// and Outbound. An invalid message fails with EPROTO. The peer can change entries of the tables at
-// any time, so an entry is read only when a message announces it, and only once.
+// Functions of class Endpoint that receive. All messages of the peer are validated in this file, or
+// in Inbound and Outbound. An invalid message causes the error EPROTO. The peer can change the
+// entries of the tables at any time. So an entry is read only once, when a message announces it.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -13,12 +13,12 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-// Limits how many completions one call handles. Otherwise a peer that never stops sending could
-// keep the caller in the loop forever.
+// Limits the number of completions that one call handles. Without this limit, a peer that never
+// stops sending could keep the caller in the loop forever.
 constexpr int kRounds = 64;
 
-// Returns the errno for a failed completion. If the peer is gone, the status is a flush or, with
-// acknowledged completions, that of a request which the peer did not answer.
+// Returns the errno for a failed completion. If the peer no longer exists, the status is
+// IBV_WC_WR_FLUSH_ERR, or, with acknowledged completions, IBV_WC_RETRY_EXC_ERR.
 int error_of(ibv_wc_status status) {
   const bool is_gone = status == IBV_WC_WR_FLUSH_ERR || status == IBV_WC_RETRY_EXC_ERR;
   return is_gone ? ECONNRESET : EIO;
@@ -109,8 +109,8 @@ void Endpoint::understand(Message message, Received& got) {
   if (!sensible) got.error = EPROTO;
 }
 
-// Handles a message that grants credits. It also grants room if the next entry of the table of
-// targets is not empty.
+// Handles a message that grants credits. If the next entry of the table of targets is not empty,
+// the message also grants the memory in this entry.
 bool Endpoint::take_credits(std::uint32_t value) {
   if (!outbound_->allow(static_cast<std::uint16_t>(value))) return false;
   const auto entry = tables_.octets().subspan(own_entry_ * kTargetSize).first<kTargetSize>();

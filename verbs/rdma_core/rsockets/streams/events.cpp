@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of RSocket that handle events of rdma_cm, and those for keepalives and the events
-// of poll(2).
+// Functions of class RSocket that handle events of rdma_cm, and functions for keepalives and the
+// events of poll(2).
 #include <poll.h>
 
 #include <cerrno>
@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint8_t kForEver = 7;
 
-/// Returns the parameters with which the client connects. They allow an RNIC one RDMA Read, which
-/// it uses to set the connection up.
+/// Returns the parameters with which the client connects. On an RNIC they permit one RDMA Read,
+/// which an RNIC uses to set up the connection.
 rdma_conn_param request_of(const rdma_cm_id& id) {
   rdma_conn_param out{};
   out.flow_control = 1;
@@ -46,8 +46,8 @@ void RSocket::happened(rdma_cm_event_type type, int status, std::span<const std:
   if (code != 0 && phase_ == Phase::kOpening) refuse(code);
 }
 
-// Takes the next step of the setup after an event. Returns 0, or an errno if the connection cannot
-// be established.
+// Takes the next step of the connection setup after an event. Returns 0, or an errno if the
+// connection cannot be established.
 int RSocket::advance(rdma_cm_event_type type, int status, std::span<const std::byte> data) {
   switch (type) {
     case RDMA_CM_EVENT_ADDR_RESOLVED:
@@ -70,7 +70,7 @@ int RSocket::advance(rdma_cm_event_type type, int status, std::span<const std::b
       phase_ = Phase::kConnected;
       readable_ = writable_ = true;
       wake();
-      progress();  // also grants the second half of the ring to the peer
+      progress();  // progress() also grants the second half of the ring to the peer
       return 0;
     case RDMA_CM_EVENT_DISCONNECTED:
       progress();
@@ -104,7 +104,7 @@ RSocket::Deadline RSocket::keep_alive(Time now) {
   return next_keepalive_;
 }
 
-// Does not poll for completions, because the callers call progress() first.
+// Does not poll for completions, because the callers have already called progress().
 short RSocket::state(short wanted) {
   int out = 0;
   const auto offer = [&](bool there, int which) {
@@ -123,8 +123,8 @@ short RSocket::state(short wanted) {
     case Phase::kFailed:
       offer(endpoint_->readable() != 0 || !may_read(), POLLIN | POLLRDNORM);
       offer(!may_write() || endpoint_->can_send(), POLLOUT | POLLWRNORM);
-      // Reports POLLHUP only when all data has been read, because programs that see it stop
-      // reading.
+      // Reports POLLHUP only when all data has been read, because programs stop reading when they
+      // see POLLHUP.
       if (phase_ == Phase::kEnded && endpoint_->readable() == 0) out |= POLLHUP;
       if (phase_ == Phase::kFailed) out |= POLLERR | POLLHUP;
       break;

@@ -5,8 +5,8 @@
 
 namespace iwarp::rdma_core::rsockets {
 
-// The greeting grants the first half of the ring to the peer. The second half is free and may be
-// granted at once.
+// The greeting has granted the first half of the ring to the peer. The second half is free, and may
+// be granted immediately.
 Inbound::Inbound(std::uint32_t ring, std::uint16_t credits)
     : half_(ring / 2),
       credits_(credits),
@@ -28,8 +28,8 @@ bool Inbound::arrived(std::uint32_t length) {
   return true;
 }
 
-// If no earlier message is unread, counts the message as read at once. Otherwise it counts as read
-// when the earlier messages have been read.
+// If all earlier messages have been read, counts this message as read at once. Otherwise the
+// message counts as read when the earlier messages have been read.
 bool Inbound::counted() {
   if (came_ == limit_) return false;
   ++came_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inbound: counts the bytes that the peer has written into the receive ring according to its
-// messages, and the bytes that were read, and determines when to return room and credits. The peer
-// may use the ring in halves: it fills one to its end before the next. Inbound detects messages
-// that exceed the room or the credits of the peer. It does not access the ring itself.
+// Inbound: counts the bytes that the peer, according to its messages, has written into the receive
+// ring, and the bytes that the application has read. It determines when this end grants room and
+// credits to the peer again. The peer uses the ring in halves: it fills one half to its end before
+// it uses the other half. Inbound detects messages that exceed the room or the credits of the peer.
+// It does not access the ring itself.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +20,10 @@ class Inbound {
   Inbound(std::uint32_t ring, std::uint16_t credits);
 
   /// Records that the peer has written `length` bytes. Returns false if the peer had no room or no
-  /// credit for them.
+  /// credit for these bytes.
   bool arrived(std::uint32_t length);
-  /// Records a message without data, which also needs a credit. Returns false if the peer had no
-  /// credit.
+  /// Records a message without data, for which the peer also needs a credit. Returns false if the
+  /// peer had no credit.
   bool counted();
 
   std::size_t readable() const { return readable_; }
@@ -30,28 +31,31 @@ class Inbound {
     std::size_t at;
     std::size_t length;
   };
-  /// Skips `skip` unread bytes, and returns the place of the next bytes in the ring: at most
-  /// `wanted` bytes, and only up to the end of the ring.
+  /// Returns where the unread bytes are in the ring, without the first `skip` of them. The part has
+  /// at most `wanted` bytes, and ends at the end of the ring at the latest.
   Part next(std::size_t wanted, std::size_t skip = 0) const;
   void consume(std::size_t length);
 
   struct Grant {
-    /// Number of messages that the peer may send, counted from the beginning of the connection.
+    /// The number of messages that the peer may send in total, counted from the beginning of the
+    /// connection.
     std::uint16_t limit;
-    /// Offset of the free half in the ring; nullopt: grants no room.
+    /// The offset in the ring of the half that is granted, or nullopt if no room is granted.
     std::optional<std::size_t> half;
   };
   bool grant_due() const;
   bool half_is_free() const { return free_ >= half_; }
-  /// Returns the credits and the room to grant to the peer now, and records them as granted.
+  /// Returns the credits and the room that are granted to the peer now, and records them as
+  /// granted.
   Grant grant();
 
  private:
   const std::uint32_t half_;
   const std::uint16_t credits_;
   // State of the peer's writes.
-  std::uint32_t room_;              ///< bytes that remain in the half that the peer is filling
-  std::uint32_t whole_halves_ = 0;  ///< number of halves that were granted after that one
+  std::uint32_t room_;  ///< number of bytes that remain in the half that the peer is filling
+  /// Number of halves that were granted after the one that the peer is filling.
+  std::uint32_t whole_halves_ = 0;
   std::uint16_t came_ = 0;
   std::uint16_t limit_;
   // State of the application's reads.

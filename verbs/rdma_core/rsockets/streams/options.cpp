@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of RSocket for options and addresses. As in rsockets, an unknown option fails with
-// ENOTSUP.
+// Functions of class RSocket for options and addresses. As in the original rsockets, an unknown
+// option fails with ENOTSUP.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <rdma/rsocket.h>
@@ -15,7 +15,7 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
-/// A numeric option that is only stored, so that rgetsockopt() returns it.
+/// A numeric option that has no effect, and is only stored so that rgetsockopt() can return it.
 struct Kept {
   int level;
   int name;
@@ -32,7 +32,7 @@ constexpr std::array kKept{
     Kept{IPPROTO_IPV6, IPV6_V6ONLY, &Options::v6_only},
 };
 
-/// Options for TCP itself or for devices. They are accepted and ignored.
+/// Options for TCP itself or for devices, which are accepted and ignored.
 constexpr std::array<std::pair<int, int>, 4> kIgnored{{{IPPROTO_TCP, TCP_KEEPCNT},
                                                        {IPPROTO_TCP, TCP_KEEPINTVL},
                                                        {IPPROTO_TCP, TCP_MAXSEG},

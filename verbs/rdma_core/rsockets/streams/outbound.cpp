@@ -18,15 +18,15 @@ bool Outbound::ready() const {
 
 bool Outbound::ready_direct() const { return requests_ != 0 && has_ring(); }
 
-// Returns false until at least 2048 bytes of the ring are free, so that with a slow peer the stream
-// is not sent in tiny messages.
+// Returns whether at least 2048 bytes of the ring are free. Without this minimum, a slow peer would
+// cause the stream to be sent in tiny messages.
 bool Outbound::has_ring() const {
   constexpr std::uint32_t kWorthIt = 2048;
   return ring_free_ >= std::min(kWorthIt, options_.ring);
 }
 
-// Returns how many of the `wanted` bytes can be sent at once: they must be contiguous in the ring
-// and at most kMaxTransfer.
+// Returns how many of the `wanted` bytes can be sent with one Write. The bytes must be contiguous
+// in the ring, and there may be at most kMaxTransfer of them.
 std::uint32_t Outbound::chunk(std::size_t wanted) const {
   const std::size_t most =
       std::min<std::size_t>({wanted, kMaxTransfer, ring_free_, options_.ring - ring_next_});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outbound: determines how many bytes of a stream may be sent now, from which place in the send
+// Outbound: determines how many bytes of a stream may be sent now, from which offset in the send
 // ring, and to which address in the peer's memory. The limits are the targets (memory that the peer
-// has granted), the credits (number of messages that the peer accepts), and the free send requests
-// and bytes of the ring. Outbound itself posts nothing.
+// has granted), the credits (number of messages that the peer accepts), the number of free send
+// requests, and the number of free bytes in the ring. Outbound itself posts nothing.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,21 @@ namespace iwarp::rdma_core::rsockets {
 class Outbound {
  public:
   struct Options {
-    std::uint32_t ring;         ///< size of the send ring in bytes
-    std::uint32_t requests;     ///< size of the send queue, without control messages
+    std::uint32_t ring;      ///< size of the send ring in bytes
+    std::uint32_t requests;  ///< size of the send queue, without the requests for control messages
     std::uint32_t per_message;  ///< number of requests that a Write with its message needs
-    std::uint16_t credits;      ///< credits in the peer's greeting
+    std::uint16_t credits;      ///< the credits in the peer's greeting
     Target first;
   };
-  /// A piece of the stream: the caller copies `length` bytes to offset `at` of the ring, and writes
-  /// them from there to `address` in the peer's memory.
+  /// A piece of the stream. The caller must copy `length` bytes to the offset `at` in the ring, and
+  /// post a Write of these bytes to `address` in the peer's memory.
   struct Piece {
     std::size_t at;
     std::uint32_t length;
     std::uint64_t address;
     std::uint32_t key;
   };
-  /// Maximum length of a transfer.
+  /// The maximum length of one Write, in bytes.
   static constexpr std::uint32_t kMaxTransfer = 65536;
 
   explicit Outbound(const Options& options);
@@ -40,11 +40,11 @@ class Outbound {
   bool ready() const;
   /// Returns whether there is enough room for take_direct() to be worthwhile.
   bool ready_direct() const;
-  /// Reserves what the next piece of the stream needs, at most `wanted` bytes. Returns nullopt if
-  /// no byte can be sent now.
+  /// Reserves the requests, the credit and the memory for the next piece of the stream, which has
+  /// at most `wanted` bytes. Returns nullopt if no byte can be sent now.
   std::optional<Piece> take(std::size_t wanted);
-  /// Reserves up to `wanted` bytes of the ring for a Write to `address`, which needs neither a
-  /// message nor a credit. Returns nullopt if no byte can be sent now.
+  /// Reserves up to `wanted` bytes of the ring for a Write to `address`. Such a Write has no
+  /// message, and so needs no credit. Returns nullopt if no byte can be sent now.
   std::optional<Piece> take_direct(std::size_t wanted, std::uint64_t address, std::uint32_t key);
   /// Reserves the requests and the credit for a message and its Write, which does not use the ring.
   /// Returns false if they are not available now.
@@ -55,11 +55,11 @@ class Outbound {
   /// Returns whether no request is outstanding.
   bool idle() const { return requests_ == options_.requests; }
 
-  /// Sets how many messages may be sent, counted from the beginning of the connection. Returns
-  /// false if the number is smaller than before, or exceeds the peer's credits.
+  /// Sets the number of messages that may be sent in total, counted from the beginning of the
+  /// connection. Returns false if the number is smaller than before, or exceeds the peer's credits.
   bool allow(std::uint16_t limit);
-  /// Adds memory that the peer has granted. Returns false if the peer has granted too many targets
-  /// or one that is too long.
+  /// Adds memory that the peer has granted. Returns false if the peer has granted too many targets,
+  /// or if `target` is too long.
   bool add(const Target& target);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of RSocket that connect, listen, wait and close.
+// Functions of class RSocket that connect, listen, wait and close.
 #include "rsockets/streams/rsocket.hpp"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace {
 // and rdma_cm has no other queue in which their requests could wait.
 constexpr int kMinBacklog = 128;
 constexpr int kMaxBacklog = 4096;
-// How long a shutdown waits if the peer does not acknowledge data.
+// How long a shutdown waits for a peer that does not acknowledge data.
 constexpr auto kDrainTimeout = std::chrono::seconds(10);
 
 }  // namespace
@@ -181,8 +181,8 @@ int RSocket::drain(Lock& lock) {
                [&] { return endpoint_->all_sent() || !is_connected(); });
 }
 
-// Announces a shutdown or the end of the connection to the peer, and waits until all posted data
-// has been sent. The peer's device accepts this data without help from its application.
+// Announces a shutdown, or the end of the connection, to the peer. Then waits until all posted data
+// has been sent, which does not depend on the peer's application.
 int RSocket::say_goodbye(Lock& lock, Control what) {
   const auto limit = std::chrono::steady_clock::now() + kDrainTimeout;
   const auto can_speak = [&] { return endpoint_->can_control() || !is_connected(); };
@@ -205,7 +205,7 @@ int RSocket::shutdown(int how) {
   if (how != SHUT_WR) readable_ = false;
   if (how != SHUT_RD) writable_ = false;
   wake();
-  // A program that only stops reading may still write, so nothing is announced to the peer yet.
+  // If the program only stops reading, it may still write, so nothing is announced to the peer yet.
   if (writable_) return 0;
   if (!readable_) return say_goodbye(lock, Control::kDisconnect);
   return could_write ? say_goodbye(lock, Control::kShutdown) : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RSocket: a stream rsocket. The thread of Service delivers events of rdma_cm. The threads of the
-// application that call its functions, or wait in them, poll for the messages of the peer.
+// RSocket: a stream rsocket. The thread of Service passes events of rdma_cm to it. Messages of the
+// peer are polled by the threads of the application, while they are in functions of the RSocket.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -24,16 +24,16 @@ enum class Phase : std::uint8_t {
   kListening,
   kOpening,  ///< rconnect() or rdma_accept() was called, and the connection is being set up
   kConnected,
-  kEnded,    ///< the connection ended in an orderly way in both directions
+  kEnded,    ///< the connection has ended without an error, in both directions
   kFailed,   ///< the connection failed after it was established
   kRefused,  ///< the connection could not be established
 };
 
 class RSocket final : public Socket {
  public:
-  /// Makes the RSocket for a call of rsocket(). Takes ownership of `id`.
+  /// Makes an RSocket for a call of rsocket(). Takes ownership of `id`.
   RSocket(rdma_cm_id* id, int family);
-  /// Makes the RSocket for a connect request to `listener`. Takes ownership of `id`.
+  /// Makes an RSocket for a connect request to `listener`. Takes ownership of `id`.
   RSocket(rdma_cm_id* id, const std::shared_ptr<RSocket>& listener);
   ~RSocket() override;
 
@@ -64,7 +64,7 @@ class RSocket final : public Socket {
   /// Accepts the connect request for which this socket was made. Returns 0 or an errno.
   int answer(const rdma_conn_param& request, std::span<const std::byte> data);
   bool is_established();
-  /// Returns the listener of the connect request, or null if it is gone.
+  /// Returns the listener of the connect request, or null if the listener no longer exists.
   std::shared_ptr<RSocket> listener() const { return listener_.lock(); }
   /// Queues a connection for accept(). Returns false if this socket no longer listens.
   bool add(std::shared_ptr<RSocket> connected);
@@ -75,7 +75,8 @@ class RSocket final : public Socket {
   struct OwnMapping {
     ibv_mr* mr;
     std::uint64_t offset;
-    std::optional<std::uint32_t> index;  ///< index in the peer's table; nullopt for a local mapping
+    /// Index in the peer's table, or nullopt for a mapping that is not announced to the peer.
+    std::optional<std::uint32_t> index;
     bool told;
   };
 
@@ -95,7 +96,8 @@ class RSocket final : public Socket {
   void refuse(int code);
   void open_endpoint();
   int advance(rdma_cm_event_type type, int status, std::span<const std::byte> data);
-  int greet(std::span<const std::byte> data);  ///< checks the greeting of the peer and sets peer_
+  /// Checks the greeting that the peer has sent, and sets peer_.
+  int greet(std::span<const std::byte> data);
   int say_goodbye(Lock& lock, Control what);
   int drain(Lock& lock);
   int tell_mappings(Lock& lock, int flags);
@@ -103,8 +105,9 @@ class RSocket final : public Socket {
   Result receive_locked(Lock& lock, Pieces into, int flags);
   Result send_locked(Lock& lock, Pieces from, int flags);
 
-  /// Copies the id's own address to own_address_. A thread with the lock must not read it from the
-  /// id, because rdma_get_cm_event() changes it in the thread of the Service without the lock.
+  /// Copies the id's own address to own_address_. The mutex does not protect the address in the id,
+  /// because rdma_get_cm_event() changes it in the thread of the Service without locking the mutex.
+  /// So other functions read own_address_.
   void note_address();
 
   rdma_cm_id* id_;
@@ -114,10 +117,11 @@ class RSocket final : public Socket {
   bool writable_ = false;
   int failure_ = 0;
   std::unique_ptr<Endpoint> endpoint_;
-  std::optional<Greeting> peer_;  ///< greeting that the peer has sent to set the connection up
+  /// The greeting that the peer has sent during the connection setup.
+  std::optional<Greeting> peer_;
   Time next_keepalive_;
   std::weak_ptr<RSocket> listener_;
-  // Used only by a listener.
+  // The members below are used only if this rsocket listens.
   std::size_t backlog_ = 0;
   std::deque<std::shared_ptr<RSocket>> accepted_;
   // The memory that the application has mapped with riomap().

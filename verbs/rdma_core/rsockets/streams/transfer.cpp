@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of RSocket that read and write the stream, and those for the memory of direct
-// writes.
+// Functions of class RSocket that read and write the stream, and functions for memory that is
+// mapped with riomap().
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 #include "rsockets/streams/rsocket.hpp"
 
 namespace iwarp::rdma_core::rsockets {
-// Waits until the connection is established. Returns 0 if the rsocket is connected or was
-// connected, otherwise an errno.
+// Waits until the connection is established. Returns 0 if the rsocket is connected, or was
+// connected before. Otherwise returns an errno.
 int RSocket::await_open(Lock& lock, int flags) {
   if (closed_) return EBADF;
   if (phase_ == Phase::kOpening) {
@@ -70,8 +70,8 @@ RSocket::Result RSocket::send(Pieces from, int flags, const sockaddr* /*to*/,
   return send_locked(lock, from, flags);
 }
 
-// Returns the errno for a write that is not possible. EPIPE means that the application itself has
-// shut this direction down.
+// Returns the errno for a write that is not possible. The errno is EPIPE if the application itself
+// has shut down writing.
 int RSocket::why_not_write() const {
   if (!writable_) return EPIPE;
   return phase_ == Phase::kFailed ? failure_ : ECONNRESET;

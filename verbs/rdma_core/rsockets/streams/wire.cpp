@@ -42,7 +42,7 @@ Target take_target(bytes::Reader& in) {
   return out;
 }
 
-/// Returns whether both tables end within the address space.
+/// Returns whether the addresses of both tables of the peer fit into 64 bits.
 bool tables_fit(const Greeting& greeting) {
   const std::uint64_t size = std::uint64_t{greeting.table.length} * kTargetSize +
                              std::uint64_t{greeting.mappings} * kMappingSize;

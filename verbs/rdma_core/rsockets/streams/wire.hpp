@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wire format of stream rsockets: the header in the private data of request and reply, the
-// table entries that the peer writes, and messages of 32 bits. Decoding checks what can be checked
-// without further state. See rfc-notes/rsockets.md.
+// The wire format of stream rsockets: the header in the private data of the connect request and of
+// the reply, the entries of the tables that each end writes at its peer, and messages of 32 bits.
+// The decoders check everything that can be checked without knowing the state of the rsocket. See
+// rfc-notes/rsockets.md.
 #pragma once
 
 #include <array>
@@ -22,7 +23,8 @@ struct Target {
 };
 inline constexpr std::size_t kTargetSize = 16;
 
-/// Memory for direct writes, and the offset by which the peer's application addresses it.
+/// Memory that an application has mapped with riomap(), and the offset by which the application of
+/// the peer addresses it.
 struct Mapping {
   std::uint64_t offset = 0;
   Target target;
@@ -30,18 +32,19 @@ struct Mapping {
 };
 inline constexpr std::size_t kMappingSize = 24;
 
-/// The number of entries in the table of targets. There is one for each half of the receive buffer.
+/// The number of entries in the table of targets: one entry for each half of the receive ring.
 inline constexpr std::uint32_t kTargets = 2;
 
-/// The header that both ends send in the private data of request and reply.
+/// The header that the client sends in the private data of the connect request, and the server in
+/// the private data of the reply.
 struct Greeting {
   std::endian order = std::endian::native;  ///< byte order of the sender's tables and messages
-  bool maps = true;                         ///< a table of mappings follows that of targets
+  bool maps = true;  ///< whether a table of mappings follows the table of targets
   std::uint16_t credits = 0;
-  /// Number of entries in the table of mappings; rounded as in mapping_scale.hpp.
+  /// The number of entries in the table of mappings, rounded as mapping_scale.hpp describes.
   std::uint32_t mappings = 0;
-  Target table;   ///< the table of targets; `length` is the number of entries
-  Target buffer;  ///< the first target
+  Target table;   ///< the table of targets; its `length` is the number of entries
+  Target buffer;  ///< the first target, which is one half of the receive ring
   bool operator==(const Greeting&) const = default;
 };
 inline constexpr std::size_t kGreetingSize = 40;
@@ -51,7 +54,7 @@ inline constexpr std::uint32_t kMaxValue = (1U << 29) - 1;
 enum class Control : std::uint8_t { kDisconnect = 0, kKeepalive = 1, kShutdown = 2 };
 
 struct Message {
-  Kind kind{};  ///< may have a value that is no enumerator
+  Kind kind{};  ///< may have a value that is not an enumerator
   std::uint32_t value = 0;
   bool operator==(const Message&) const = default;
 };
@@ -64,8 +67,8 @@ constexpr Message unpack(std::uint32_t word) {
 }
 
 std::array<std::byte, kGreetingSize> encode(const Greeting& greeting);
-/// Decodes a greeting. Ignores octets after the header. Fails with ENOTSUP if the version is not
-/// supported, and with EPROTO if a value is invalid.
+/// Decodes a greeting. Ignores all octets after the header. Fails with ENOTSUP if the version is
+/// not supported, and with EPROTO if a value is invalid.
 std::expected<Greeting, int> decode_greeting(std::span<const std::byte> octets);
 
 std::array<std::byte, kTargetSize> encode(const Target& target, std::endian order);
