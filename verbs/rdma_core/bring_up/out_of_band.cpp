@@ -29,10 +29,11 @@ constexpr std::uint32_t kAnyPsn = UINT32_MAX;
 // How long the core repeats a connect before it reports a failure. A peer that is not ready resets
 // the connection, or does not answer the request yet.
 constexpr auto kTryFor = std::chrono::seconds(10);
-// If a connect fails in less time than this, the cause is not a peer that is not ready.
+// A connect that fails in less time than this has failed for another reason than a peer that is not
+// ready.
 constexpr auto kShortest = std::chrono::seconds(1);
-// A deregistration waits for queue pairs that have posted requests to be connected. This is the
-// maximum time after a queue pair's step to RTS for which it waits.
+// When a region is deregistered, a queue pair with posted requests may still be connecting. The
+// deregistration waits for this queue pair until kComesUpIn after its step to RTS.
 constexpr auto kComesUpIn = std::chrono::seconds(1);
 
 std::uint32_t number_of(const RcQp& qp) { return qp.abi.qp_base.qp_num; }

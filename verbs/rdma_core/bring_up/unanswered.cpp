@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks periodically whether requests are waiting, so that posting a request needs no extra work.
 // The time between two checks is the limit of the queue pair. If the queue pair has requests at two
-// consecutive checks, they fail. By then, a request has waited for less than two limits.
+// consecutive checks, they fail. They have then waited for more than one limit and less than two.
 #include "bring_up/unanswered.hpp"
 
 #include <sys/timerfd.h>
@@ -126,7 +126,7 @@ void Unanswered::look_at_due(Clock::time_point now) {
     core_.with_qp(num, [&](RcQp& qp) { goes_on = look_at(qp, wait, now); });
     const std::lock_guard lock(mutex_);
     const auto it = waits_.find(num);
-    // The queue pair has begun a new wait since.
+    // Skips the queue pair if it has begun a new wait in the meantime.
     if (it == waits_.end() || it->second.due != was_due) continue;
     if (goes_on) {
       it->second = std::move(wait);

@@ -36,10 +36,10 @@ class Unanswered {
   /// acknowledged.
   bool peer_unreachable(verbs::QpNum num, const std::string& why);
   /// Call when the connection is over and no event reports this to the program. After that,
-  /// outstanding requests and requests that are posted later fail when they have waited for less
-  /// than two limits. The limit is the time that the program has set, but at most two seconds.
-  /// Returns false if requests never wait for a peer, because completions are not acknowledged, or
-  /// if they wait forever.
+  /// outstanding requests and requests that are posted later fail when they have waited for at
+  /// least one limit, but less than two. The limit is the time that the program has set, but at
+  /// most two seconds. Returns false if requests never wait for a peer, because completions are not
+  /// acknowledged, or if they wait forever.
   bool peer_left(RcQp& qp);
   /// Call when the queue pair was reset or destroyed. Stops watching it.
   void forget(verbs::QpNum num);

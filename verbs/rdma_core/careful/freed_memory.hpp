@@ -19,7 +19,7 @@ enum class Freed : std::uint32_t { kWhole, kMoved, kShrunk };
 /// not change while it read them.
 struct WatchedRange {
   std::atomic<std::uint32_t> version;
-  /// The version of the range for which a record was already made.
+  /// The value of `version` for which a record was already made.
   std::atomic<std::uint32_t> told_version;
   std::atomic<std::uint32_t> key;
   std::atomic<std::uintptr_t> begin;

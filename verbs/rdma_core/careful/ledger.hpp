@@ -168,7 +168,7 @@ class Ledger {
     SendRequest request;
     std::vector<Buffer> buffers;
     Site site;
-    /// Whether the program has already handled the failure of this request, should it fail.
+    /// Whether a failure of this request would be one that the program has already handled.
     bool is_made_good = false;
   };
   struct Receive {

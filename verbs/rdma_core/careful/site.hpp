@@ -14,7 +14,7 @@ namespace iwarp::rdma_core::careful {
 /// Return addresses in the program, the innermost one first. The entries after the last known
 /// address are null.
 struct Place {
-  // This is enough for header functions such as rdma_post_send(), and two callers.
+  // Five addresses are enough for header functions such as rdma_post_send(), and two callers.
   static constexpr std::size_t kFrames = 5;
   std::array<const void*, kFrames> frames{};
   bool operator<(const Place& other) const { return frames < other.frames; }

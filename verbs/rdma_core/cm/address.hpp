@@ -20,7 +20,7 @@ socklen_t size_of(const sockaddr& address);
 sockaddr_storage copy_of(const sockaddr& address);
 std::uint16_t port_of(const sockaddr& address);
 void set_port(sockaddr& address, std::uint16_t port);
-/// Returns `address`, but an IPv4-mapped IPv6 address as an IPv4 address.
+/// Returns a copy of the address, in which an IPv4-mapped IPv6 address is converted to IPv4.
 sockaddr_storage unmapped(const sockaddr_storage& address);
 /// Returns whether the address is the wildcard address of its family (0.0.0.0 or ::).
 bool is_any(const sockaddr& address);

@@ -17,8 +17,8 @@
 namespace iwarp::rdma_core {
 namespace {
 
-// The maximum backlog, as in the kernel's CM. Both CMs also use this value if the program passes a
-// backlog of 0.
+// The maximum backlog, as in the kernel's CM. If the program passes a backlog of 0, this maximum
+// applies, too.
 constexpr int kMaxBacklog = 1024;
 
 void queue_outcome(CmId& id, rdma_cm_event_type type, int status = 0) {

@@ -8,7 +8,7 @@ namespace iwarp::rdma_core {
 
 /// Returns the device that rdma_get_devices() and ibv_get_device_list() list.
 ibv_device* the_device();
-/// Returns whether the user has removed the device (an injected fault).
+/// Returns whether an injected fault has removed the device.
 bool is_device_removed();
 
 }  // namespace iwarp::rdma_core

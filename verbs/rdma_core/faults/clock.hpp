@@ -37,7 +37,7 @@ class Clock {
  private:
   struct Client {
     net::UniqueFd socket;
-    std::string read;  ///< the beginning of a line of which the end has not arrived yet
+    std::string read;  ///< the beginning of a line whose end has not arrived yet
   };
   void run();
   std::vector<pollfd> descriptors(bool accepts) const;

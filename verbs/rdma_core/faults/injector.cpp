@@ -95,7 +95,7 @@ void Injector::start() {
   clock_.start();
 }
 
-// Objects
+// Objects of the application
 
 void Injector::opened(Context& context) {
   const std::lock_guard lock(mutex_);
@@ -236,7 +236,7 @@ void Injector::comes_again(std::uint32_t qp_num) {
   if (it != known_.end()) it->second.datagram_counted = true;
 }
 
-// Faults
+// Carrying out faults
 
 void Injector::log(const Hit& hit) {
   const Rule& rule = *hit.rule;

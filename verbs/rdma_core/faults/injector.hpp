@@ -43,7 +43,7 @@ class Injector {
   /// Starts the thread and the socket of the Injector. Call once.
   void start();
 
-  // Objects.
+  // The functions below record objects that the application creates or destroys.
   void opened(Context& context);
   void closed(Context& context);
   void made(const Qp& qp);
@@ -53,7 +53,7 @@ class Injector {
   void gone(const Qp& qp);
   void gone(const Srq& srq) { receives_.forget(&srq); }
 
-  // Events of the application.
+  // The functions below count events of the application.
   /// Counts the registration of memory or the creation of an object. Throws std::system_error if a
   /// rule makes the call fail.
   void call(Event event);
@@ -67,7 +67,7 @@ class Injector {
   bool is_port_down() const { return port_down_.load(std::memory_order_relaxed); }
   HeldReceives& receives() { return receives_; }
 
-  // The clock's thread calls the functions below.
+  // The Clock's thread calls the functions below.
   Book::Time now() const { return std::chrono::steady_clock::now() - opened_at_; }
   /// Carries out the acts that are due. Returns the time at which the next act is due.
   std::optional<Book::Time> run();

@@ -31,8 +31,8 @@ enum class When : std::uint8_t { kAfter, kEvery, kRange, kChance };
 
 /// The fault to inject.
 enum class Act : std::uint8_t {
-  kStatus,    ///< the completion has this status, and its queue pair fails
-  kFail,      ///< the call fails with this errno
+  kStatus,    ///< the completion has the status Rule::value, and its queue pair fails
+  kFail,      ///< the call fails with the errno Rule::value
   kError,     ///< the queue pair goes to the error state
   kRnr,       ///< the queue pair has no posted receives for `duration`
   kReset,     ///< the network resets the connection
@@ -48,7 +48,8 @@ enum class Act : std::uint8_t {
 /// from 1, in the order in which they were made.
 struct Subject {
   std::uint32_t number = 0;  ///< ordinal of the queue pair or connection, or 0 for any
-  /// The rule applies to all of them, and counts the events of each one separately.
+  /// Whether the rule applies to all queue pairs or connections, and counts the events of each one
+  /// separately.
   bool each = false;
 };
 

@@ -255,7 +255,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const auto bits = static_cast<unsigned>(access);
   const std::uint64_t iova = moves ? default_iova(at, bits) : mr.iova;
   const int code = guarded([&] {
-    // The kernel refuses 0 as well. libibverbs itself does not check this.
+    // Fails as in the kernel. The libibverbs of rdma-core does not check `flags` itself.
     if (flags == 0) return EINVAL;
     if (const int bad = check_access(bits)) return bad;
     await_posted(pd.context);

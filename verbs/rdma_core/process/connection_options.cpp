@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the options of connections and listeners from the settings of the process. It also opens
-// the file that IWARP_TRACE names. The first connection or datagram queue pair opens that file, and
-// all later ones write to it, too.
+// Makes the options of connections and listeners from the settings of the process. Also opens the
+// file that IWARP_TRACE names: the first connection or datagram queue pair opens it, and all later
+// ones write to the same file.
 #include "process/connection_options.hpp"
 
 #include <unistd.h>

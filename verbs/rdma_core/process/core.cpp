@@ -125,7 +125,7 @@ Core::Core(TlsCarriers carriers, const Parts& parts)
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    // Passes a complete `watched` to the thread. The thread itself could not report a lack of
+    // Fills `watched` before the thread starts, because the thread could not report a lack of
     // memory.
     std::thread([this, all_of = std::move(watched)]() mutable { dispatch(all_of); }).detach();
   } catch (...) {

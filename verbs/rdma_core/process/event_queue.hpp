@@ -75,9 +75,9 @@ class EventQueue {
     }
   }
 
-  /// Returns whether a thread is in get(). The caller must then not destroy the queue. If a program
-  /// closes a kernel descriptor on which one of its threads blocks, that thread blocks until the
-  /// process ends, and it must do the same here.
+  /// Returns whether a thread is in get(). If it returns true, do not destroy the queue. When a
+  /// program closes a descriptor of the kernel on which another thread blocks, that thread stays
+  /// blocked until the process ends. A thread in get() must behave in the same way.
   bool is_awaited() const { return readers_.load() != 0; }
 
   /// Removes the events for which `gone` returns true, and subtracts them from the count of the

@@ -17,7 +17,8 @@ Hooks& hooks_of(ibv_cq_ex* cq) { return hooks_of(Cq::of(cq).context); }
 
 // If careful mode or fault injection is on, the function pointers of the program's objects lead to
 // the hooked_ functions below. A hooked_ function stores the place of the program's call, and then
-// does the same as the function whose name lacks the prefix, through the chain of Hooks.
+// calls the chain of Hooks. The last element of the chain calls the function whose name lacks the
+// prefix.
 
 // Stores the address in the program from which a hooked_ function was called. The return address
 // points into the program itself, because the wrapper in <infiniband/verbs.h> that calls through

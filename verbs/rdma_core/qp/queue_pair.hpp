@@ -30,7 +30,7 @@ struct Qp : QpFields {
   Srq* srq = nullptr;
   ibv_qp_cap cap{};
   bool signal_all = false;
-  std::mutex mutex;  ///< guards state and attributes
+  std::mutex mutex;  ///< guards `state` and `attributes`
   /// The state that the program sees. The core has no states INIT and RTR: its queue pair is Idle
   /// until it is connected.
   std::atomic<ibv_qp_state> state{IBV_QPS_RESET};

@@ -197,8 +197,8 @@ int reset(RcQp& qp) {
   abort(qp);
   give_up(qp);
   qp.to_itself.reset();
-  // Waits until the dispatcher has reported the end of this connection. Otherwise the dispatcher
-  // could later take that report for the end of the next connection.
+  // Waits until the dispatcher has reported the end of this connection. Otherwise that report could
+  // later be mistaken for the end of the next connection.
   {
     std::unique_lock lock(qp.mutex);
     if (!qp.unlinked.wait_until(lock, until, [&] { return !qp.is_connected(); })) return EBUSY;
@@ -206,7 +206,7 @@ int reset(RcQp& qp) {
   qp.bring_up.end_wait(qp.core->num());
   Core& core = qp.context.core;
   core.await_dispatcher();
-  if (qp.core->reset()) return EBUSY;  // abort() has ended any connection.
+  if (qp.core->reset()) return EBUSY;  // Succeeds: abort() has ended the connection.
   for (const auto& service : core.services()) service->qp_reset(qp.num());
   if (Hooks* const hooks = qp.context.hooks) hooks->reset(qp);
   const std::lock_guard lock(qp.mutex);
@@ -260,7 +260,7 @@ int RcQp::to_error() {
     const std::lock_guard lock(mutex);
     set_state(*this, IBV_QPS_ERR);
   }
-  // Announces also the completions that are held back until the program reads an event of the
+  // Announces all completions, even those that wait until the program reads an event of the
   // connection. A program that moves its queue pair to ERR may never read that event.
   core->announce(verbs::Announce::kAll);
   bring_up.end_wait(core->num());

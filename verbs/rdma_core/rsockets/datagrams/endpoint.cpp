@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint8_t kThePort = 1;
 constexpr std::uint8_t kHopsToGo = 64;
 // The maximum number of completions that one call handles. Without this limit, peers that never
-// stop sending could keep the caller in the loop forever.
+// stop sending could keep that call from returning.
 constexpr int kMostAtOnce = 256;
 
 [[noreturn]] void no_endpoint() { throw std::system_error(errno, std::generic_category()); }

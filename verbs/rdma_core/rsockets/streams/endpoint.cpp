@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of class Endpoint that set it up and that send.
+// Functions of class Endpoint that set up the connection, and functions that send.
 #include "rsockets/streams/endpoint.hpp"
 
 #include <fcntl.h>

@@ -14,7 +14,7 @@ namespace iwarp::rdma_core::rsockets {
 namespace {
 
 // Limits the number of completions that one call handles. Without this limit, a peer that never
-// stops sending could keep the caller in the loop forever.
+// stops sending could keep that call from returning.
 constexpr int kRounds = 64;
 
 // Returns the errno for a failed completion. If the peer no longer exists, the status is

@@ -52,18 +52,18 @@ class Inbound {
  private:
   const std::uint32_t half_;
   const std::uint16_t credits_;
-  // State of the peer's writes.
+  // The next four members describe what the peer has written and may still write.
   std::uint32_t room_;  ///< number of bytes that remain in the half that the peer is filling
   /// Number of halves that were granted after the one that the peer is filling.
   std::uint32_t whole_halves_ = 0;
   std::uint16_t came_ = 0;
   std::uint16_t limit_;
-  // State of the application's reads.
+  // The next four members describe what the application has read.
   std::deque<std::uint32_t> unread_;  ///< number of unread bytes of each message
   std::size_t readable_ = 0;
   std::size_t read_at_ = 0;
   std::uint16_t read_ = 0;  ///< number of messages that were read
-  // State of the grants.
+  // The last two members describe what this end can grant to the peer next.
   std::size_t free_;
   std::size_t next_half_;
 };
