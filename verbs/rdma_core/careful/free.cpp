@@ -179,7 +179,7 @@ FreedMemory* iwarp_careful_freed_memory(std::size_t size) {
 }
 
 void free(void* block) noexcept {
-  if (!is_ready()) return;  // the few bytes that dlsym() frees during the first call are leaked
+  if (!is_ready()) return;  // leaks the few bytes that dlsym() frees during its first call
   Held held;
   find(block, held);
   for (const Range& range : held.all()) note(range, Freed::kWhole, __builtin_return_address(0));

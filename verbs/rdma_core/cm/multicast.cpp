@@ -71,8 +71,8 @@ int rdma_join_multicast_ex(rdma_cm_id* id, rdma_cm_join_mc_attr_ex* attr, void* 
     if ((attr->comp_mask & kAddress) == 0) return EINVAL;
     const bool sends_only = (attr->comp_mask & RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS) != 0 &&
                             attr->join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
-    // A program that only sends to the group does not need to be a member. So hides the queue pair
-    // from join_group(), which would attach it to the group.
+    // If the program only sends to the group, hides the queue pair from join_group(), which would
+    // otherwise make it a member of the group.
     ibv_qp* const qp = sends_only ? std::exchange(id->qp, nullptr) : nullptr;
     const int code = join_group(CmId::of(id), attr->addr, context);
     if (sends_only) id->qp = qp;

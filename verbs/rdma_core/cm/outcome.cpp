@@ -86,10 +86,10 @@ void log_outcome(CmId& id, const RcQp& qp, const net::CmEvent& event) {
     const bool says_peer = !(by_carrier && has_carrier) && cm().ports.is_plain();
     const std::string message = says_peer ? event.why : fmt::format("{}: {}", peer, event.why);
     if (event.end) {
+      if (qp.end_told) return log_figures(id, qp, peer);
       // Does not log a warning if the peer of an rsocket closes the connection. A message that
       // grants this peer credit may still be in flight then, and its loss does not matter. If data
       // of the program is lost, the program's own calls fail.
-      if (qp.end_told) return log_figures(id, qp, peer);
       if (id.is_rsocket && event.end->cause == verbs::StreamEnd::Cause::kPeerClosed) {
         log_connection(name_of(event.type), message, std::move(fields));
       } else {

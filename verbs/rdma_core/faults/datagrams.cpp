@@ -115,7 +115,7 @@ bool HeldDatagrams::send(const Held& held) {
                                                    MSG_DONTWAIT | MSG_NOSIGNAL);
   };
   int n = send();
-  // The kernel reports ECONNREFUSED for an earlier datagram, so sends this one again.
+  // Sends this datagram again, because the kernel has reported ECONNREFUSED for an earlier one.
   if (n != 1 && errno == ECONNREFUSED) n = send();
   return n == 1 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }

@@ -84,8 +84,8 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) 
   while (found == nullptr) {
     const auto core = next(self);
     if (!core) return minus_one(core.error());
-    // Does not call the function below, and so waits for another event, if the completion queue is
-    // being destroyed.
+    // If the completion queue is being destroyed, with_object() does not call the function, so the
+    // loop waits for another event.
     self.context.core.with_object(*core, [&](void* object) {
       found = static_cast<Cq*>(object);
       found->comp_events.fetch_add(1);

@@ -189,11 +189,11 @@ int make(const std::string& path, const std::vector<Entry>& all) {
   ::chmod(fresh.c_str(), 0755);
   Descriptor fd(::open(fresh.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() < 0 || ::flock(fd.get(), LOCK_SH) != 0) return -1;
-  // Another process has removed the folder before it was locked.
+  // Fails if another process has removed the folder before this process locked it.
   if (!is_same(fd.get(), fresh)) return -1;
   fill(fresh, all);
   if (::rename(fresh.c_str(), path.c_str()) == 0) return fd.release();
-  remove_tree(fresh);  // another process has made the folder in the meantime
+  remove_tree(fresh);  // another process has made `path` in the meantime
   return -1;
 }
 

@@ -31,9 +31,9 @@ bool is_told(const verbs::AsyncEvent& event, Persona persona) {
 // Returns the type of event for a Terminate with this fault, whichever end sent it: QP_ACCESS_ERR
 // for an access violation, QP_REQ_ERR for an invalid request, QP_FATAL for any other error.
 ibv_event_type event_type(const bytes::Fault& fault) {
-  // in RDMAP: a remote protection error; in DDP: a tagged buffer error
+  // In RDMAP: a remote protection error; in DDP: a tagged buffer error.
   constexpr std::uint8_t kProtection = 1;
-  // in RDMAP: a remote operation error; in DDP: an untagged buffer error
+  // In RDMAP: a remote operation error; in DDP: an untagged buffer error.
   constexpr std::uint8_t kOperation = 2;
   if (fault.layer == bytes::Layer::kMpa) return IBV_EVENT_QP_FATAL;
   if (fault.type == kProtection) return IBV_EVENT_QP_ACCESS_ERR;

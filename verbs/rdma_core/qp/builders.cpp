@@ -22,7 +22,7 @@ struct Qp::Staged {
   struct Request {
     ibv_send_wr wr{};
     std::size_t first_sge = 0;
-    /// offset in `inline_data` of the payload that wr_set_inline_data() has copied
+    /// Offset in `inline_data` of the payload that wr_set_inline_data() has copied.
     std::size_t inline_at = 0;
   };
   std::vector<Request> requests;

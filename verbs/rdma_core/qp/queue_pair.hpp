@@ -42,7 +42,7 @@ struct Qp : QpFields {
   /// ibv_wr_complete(); see qp/builders.cpp.
   struct Staged;
   std::unique_ptr<Staged, void (*)(Staged*)> staged{nullptr, nullptr};
-  /// held by the thread that builds requests, from ibv_wr_start() to ibv_wr_complete()
+  /// Held by the thread that builds requests, from ibv_wr_start() to ibv_wr_complete().
   Turn builder;
 
   // Each type of queue pair implements the functions below. Functions with the return type int

@@ -21,7 +21,7 @@ inline constexpr verbs::QpNum kQpOfTheCm = 0;
 struct RcQp final : Qp {
   explicit RcQp(Context& its_context);
 
-  /// shared by all queue pairs of the process; connects queue pairs without rdma_cm, and assigns
+  /// Shared by all queue pairs of the process; connects queue pairs without rdma_cm, and assigns
   /// numbers
   BringUp& bring_up;
   LinkState link = LinkState::kNone;  ///< guarded by Qp::mutex; changed by link_step()

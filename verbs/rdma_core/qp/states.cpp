@@ -206,7 +206,9 @@ int reset(RcQp& qp) {
   qp.bring_up.end_wait(qp.core->num());
   Core& core = qp.context.core;
   core.await_dispatcher();
-  if (qp.core->reset()) return EBUSY;  // Succeeds: abort() has ended the connection.
+  // reset() of the core fails only while the queue pair is connected, and abort() has ended the
+  // connection.
+  if (qp.core->reset()) return EBUSY;
   for (const auto& service : core.services()) service->qp_reset(qp.num());
   if (Hooks* const hooks = qp.context.hooks) hooks->reset(qp);
   const std::lock_guard lock(qp.mutex);

@@ -107,7 +107,8 @@ void Sidr::check() {
   for (const epoll_event& event : std::span(events).first(ready)) {
     const auto it = ends_.find(event.data.fd);
     if (it == ends_.end()) continue;
-    // A shared pointer, so that the port stays valid if its id removes it during receive().
+    // Copies the shared pointer, so that the port stays valid if its id removes it during
+    // receive().
     const auto end = it->second;
     receive(*end);
   }

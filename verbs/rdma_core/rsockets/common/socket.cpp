@@ -68,8 +68,8 @@ int Socket::sleep(Lock& lock, Waiter& waiter, Deadline deadline) {
   lock.lock();
   std::erase(waiters_, &waiter);
   waiter.reset();
-  // If this thread has consumed an event, the completion queue is no longer armed. So wakes up the
-  // other waiting threads, which must arm the queue again.
+  // If this thread has consumed an event, the completion queue is no longer armed. In that case,
+  // wakes up the other waiting threads, which must arm the queue again.
   if (!closed_ && take_events()) wake();
   return code;
 }

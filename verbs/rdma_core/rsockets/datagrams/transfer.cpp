@@ -257,7 +257,8 @@ Socket::Result DatagramRSocket::send_by_udp(Lock& lock, const Target& to, Pieces
   const auto address = address_of(to.place, options_.family, to.scope);
   const auto& name = reinterpret_cast<const sockaddr&>(address);
   while (::sendto(udp_.get(), all.data(), all.size(), MSG_NOSIGNAL, &name, size_of(name)) < 0) {
-    // The kernel reports an ICMP error for an earlier message, so sends this one again.
+    // Sends this message again, because the kernel has reported an ICMP error for an earlier
+    // message.
     if (errno == ECONNREFUSED) continue;
     if (errno != EAGAIN || is_nonblocking(flags)) return std::unexpected(errno);
     if (until && std::chrono::steady_clock::now() >= *until) return std::unexpected(EAGAIN);
