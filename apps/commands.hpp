@@ -2,9 +2,14 @@
 // The subcommands of iwarp; the code of each is in a folder of its own.
 #pragma once
 
+#include <vector>
+
 #include "command_line/command.hpp"
 
 namespace iwarp::apps {
+
+/// Returns the subcommands of the program that main.cpp is linked into.
+std::vector<cli::Command> all_commands();
 
 cli::Command demo_command();
 cli::Command serve_command();

@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Sets up a fresh Debian for the demonstration: installs missing packages, configures, builds the
-# iwarp command and the libraries of `iwarp run`, and runs `iwarp demo` with the arguments of this
-# script.
+# Sets up a fresh Debian for the demonstration: installs missing packages, configures, builds the part
+# that `iwarp demo` needs, and runs it with the arguments of this script. Then builds the rest: the
+# iwarp command and the libraries of `iwarp run`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source apps/setup.sh
 
 install_packages "${build_packages[@]}" "${programs_packages[@]}"
-configure_and_build release iwarp_command
+configure_and_build release iwarp_demo
+build/release/apps/iwarp_demo demo "$@"
+echo
+echo "Building the rest: the other subcommands of iwarp, and the libraries of \`iwarp run\`"
+run_ninja cmake --build --preset release --target iwarp_command
 if [ ! -f build/release/apps/lab/lab.html ]; then
   echo "Without the page of iwarp lab: apps/lab.sh installs what it needs, builds it and serves it"
 fi
-exec build/release/apps/iwarp demo "$@"
+echo "The iwarp command is built: build/release/apps/iwarp --help"

@@ -35,10 +35,7 @@ cli::Command root_command() {
                     "One side registers memory and sends its STag to the other, which then reads\n"
                     "and writes that memory directly while the owner's program sleeps.");
   root.usage = "iwarp COMMAND [OPTION...] [ARGUMENT...]\n       iwarp --version";
-  root.commands = {demo_command(),    serve_command(),         get_command(), put_command(),
-                   ping_command(),    perf_command(),          run_command(), conform_command(),
-                   explain_command(), explain_error_command(), lab_command(), cost_command(),
-                   info_command(),    fault_command()};
+  root.commands = all_commands();
   root.notes = "Start with:  iwarp demo\nEach command has its own help:  iwarp get --help";
   return root;
 }
