@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands of iwarp; the code of each is in a folder of its own.
+// Declares the subcommands of iwarp. The code of each subcommand is in its own folder.
 #pragma once
 
 #include <vector>

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Sets up a fresh Debian for the demonstration: installs missing packages, configures, builds the part
-# that `iwarp demo` needs, and runs it with the arguments of this script. Then builds the rest: the
-# iwarp command and the libraries of `iwarp run`.
+# Prepares a fresh Debian for the demonstration: installs missing packages, configures, builds the part
+# that `iwarp demo` needs, and runs it with the arguments that were passed to this script. Then builds
+# the rest: the iwarp command and the libraries of `iwarp run`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source apps/setup.sh

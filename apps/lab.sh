@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Sets up a fresh Debian for the page of `iwarp lab`: installs the packages of apps/demo.sh and a
-# compiler to WebAssembly, builds, and runs `iwarp lab` with the arguments of this script.
+# Prepares a fresh Debian for the page of `iwarp lab`: installs the packages of apps/demo.sh and a
+# compiler for WebAssembly, and builds. Then runs `iwarp lab` with the arguments that were passed to
+# this script.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source apps/setup.sh

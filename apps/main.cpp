@@ -22,7 +22,7 @@ int fail(const std::string& command, const std::string& text, int status) {
   return status;
 }
 
-/// Flushes standard output. Throws Error if that fails, for example because the disk is full.
+/// Flushes standard output. Throws Error if this fails, for example because the disk is full.
 void flush_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw Error("cannot write standard output: " + errno_text());
@@ -57,8 +57,8 @@ int run_invocation(const cli::Invocation& invocation) {
 int run_words(int argc, char** argv) {
   auto root = root_command();
   cli::add_self_commands(root, iwarp::kVersion);
-  // Ignore SIGXFSZ, so that a write beyond the file size limit fails with EFBIG instead of killing
-  // a server.
+  // Ignore SIGXFSZ: a write beyond the file size limit then fails with EFBIG and does not kill a
+  // server.
   std::signal(SIGXFSZ, SIG_IGN);
   const auto invocation = cli::parse(root, argc, argv);
   if (!invocation) {

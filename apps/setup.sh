@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Lists the packages that the build and the tests need, and installs them with apt. apps/demo.sh,
-# apps/lab.sh and test/run.sh source this file; no other script names packages. If all packages are
-# present, nothing is installed and the network is not used. Long steps announce themselves and show
-# their progress. Other package managers are not supported.
+# apps/lab.sh and test/run.sh source this file; no other script lists packages. If all packages are
+# present, this script installs nothing and does not use the network. It announces long steps and
+# shows their progress. It supports no package manager other than apt.
 
 build_packages=(
   cmake ninja-build ccache g++ pkg-config python3
@@ -11,15 +11,15 @@ build_packages=(
   libjs-vega                           # the plots in the page of `iwarp cost report`
   # The bundler for `iwarp explain --html`, and the libraries in its page.
   esbuild node-react-dom node-d3-scale)
-# Alternatives, of which the first one that apt offers is installed.
+# Alternatives: install_packages() installs the first one that apt offers.
 boost_packages=(libboost1.81-dev libboost1.83-dev)
 test_packages=(openssl tshark clang-format-19 clang-tidy-19 valgrind curl xz-utils python3-yaml)
-# Programs that README.md runs on this stack.
+# Programs that README.md runs on this stack
 programs_packages=(rdmacm-utils ibverbs-utils perftest)
 verbs_packages=(  # programs that the tests run, unmodified, on our libibverbs and librdmacm
   rdmacm-utils ibverbs-utils perftest qperf fio libfabric-bin iproute2 iperf3 librdmacm1 curl openssl)
-# Larger programs, not all of which are in every release. Those that apt does not offer are not
-# installed, and their tests report that they are missing.
+# Larger programs, which not every release has. If apt does not offer one of these packages, it is
+# not installed, and the tests that need it report that it is missing.
 others_packages=(openmpi-bin python3-mpi4py mpich libmpich-dev librpma0 librpma-dev tgt libiscsi-bin qemu-utils
   qemu-block-extra qemu-system-x86 ucx-utils)
 # Packages for the comparisons in test/bench: other stacks and tools, ISA-L's CRC, plots, io_uring.
@@ -30,16 +30,16 @@ lab_packages=(clang-19 lld-19 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libcl
   wasi-libc)
 # Packages to view the pages and to type-check their scripts.
 page_packages=(chromium node-typescript "${lab_packages[@]}")
-# Packages to automate the browser: node, and npm for playwright-core. They are only needed if there
-# is no npm: a nodejs from another source than Debian includes its own.
+# Packages to automate the browser: node, and npm, which installs playwright-core. Skip both if npm
+# is present: a nodejs that does not come from Debian includes npm.
 if ! command -v npm >/dev/null; then page_packages+=(nodejs npm); fi
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 interop_packages=(  # packages to build and run a guest with the kernel's siw, see test/interop/siw
   qemu-system-x86 gcc-12 make binutils cpio kmod xz-utils busybox-static iproute2
   rdmacm-utils ibverbs-utils ibverbs-providers perftest)
 
-# wants_guest: succeeds if the siw guest can be built, which consists of Debian's kernel packages
-# and so needs Debian on x86_64. IWARP_NO_GUEST=1 disables the guest.
+# wants_guest: succeeds if the siw guest can be built. The guest consists of Debian's kernel
+# packages, so it can be built only on Debian for x86_64. IWARP_NO_GUEST=1 disables the guest.
 wants_guest() {
   [ "${IWARP_NO_GUEST:-}" != 1 ] && [ "$(uname -m)" = x86_64 ] && grep -qx ID=debian /etc/os-release
 }
@@ -65,8 +65,8 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# leave_out_what_is_not_offered: removes from `missing`, a variable of install_packages, those
-# packages of others_packages that apt does not offer.
+# leave_out_what_is_not_offered: removes those packages of others_packages that apt does not offer
+# from `missing`, a variable of install_packages.
 leave_out_what_is_not_offered() {
   local package kept=()
   for package in "${missing[@]}"; do
@@ -112,8 +112,8 @@ install_packages() {
     progress '^([^EWNd]|E[^:r]|W[^:]|N[^:]|d[^p])' || { echo "error: apt-get could not install them" >&2; return 1; }
 }
 
-# progress PATTERN: copies its input to its output. Of the lines that match PATTERN, copies only one
-# every ten seconds.
+# progress PATTERN: copies its input to its output. Of the lines that match PATTERN, it copies only
+# one every ten seconds.
 progress() {
   local line next=0
   while IFS= read -r line; do
@@ -126,15 +126,15 @@ progress() {
   done
 }
 
-# run_ninja COMMAND...: runs ninja. On a terminal, ninja redraws a single line; elsewhere progress()
-# thins out the lines.
+# run_ninja COMMAND...: runs ninja. On a terminal, ninja redraws a single line. Elsewhere progress()
+# reduces the number of lines.
 run_ninja() {
   export NINJA_STATUS='[%f of %t] '
   if [ -t 1 ]; then "$@"; else "$@" | progress '^\[[0-9]+ of [0-9]+\]'; fi
 }
 
-# ms_of_a_unit PRESET: compiles one small program on every processor at once, and prints how many
-# milliseconds this takes. Prints nothing if the preset does not build this program.
+# ms_of_a_unit PRESET: compiles one small program on all processors at the same time, and prints how
+# many milliseconds this takes. Prints nothing if the preset does not build this program.
 ms_of_a_unit() {
   local command begun
   command=$(sed -n 's|^ *"command": "\(.*\)-o [^ ]*hello_send.cpp.o \(-c [^"]*\)".*|\1 -o /dev/null \2|p' \
@@ -148,25 +148,26 @@ ms_of_a_unit() {
   echo $((($(date +%s%N) - begun) / 1000000))
 }
 
-# announce PRESET TARGET...: announces a first build, and how long it is going to take.
+# announce PRESET TARGET...: prints that a first build begins and how long it will take.
 announce() {
   local preset=$1 units ms minutes
   shift
-  # Count the commands instead of a dry run, which stops where CMake has to look for new files.
+  # Count the compile commands of ninja. A dry run would stop when CMake has to look for new files.
   units=$(ninja -C "build/$preset" -t commands "$@" | grep -c '\.o -c ' || true)
   ms=$(ms_of_a_unit "$preset")
   if [ -z "$ms" ]; then
     echo "Building ($preset, in build/$preset): $units units, seconds from then on"
     return
   fi
-  # On average, a unit costs half as much again as that program, including linking and generated
-  # files.
+  # On average, a unit costs one and a half times as much as that program, including linking and
+  # generated files.
   minutes=$((units * ms * 3 / 2 / $(nproc) / 60000 + 1))
   echo "Building ($preset, in build/$preset): $units units, about $minutes min on $(nproc) processors" \
     "this time, because one has just taken $((ms / 1000)).$((ms % 1000 / 100)) s here; seconds from then on"
 }
 
-# configure_and_build PRESET TARGET...: configures, announces a first build, and builds.
+# configure_and_build PRESET TARGET...: configures the preset, announces a first build, and builds
+# the targets.
 configure_and_build() {
   local preset=$1 started=$SECONDS werror=() first=
   shift

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command: the name, the options and the action of a subcommand, as data. The parser, --help, the
-// man pages and the shell completions are all generated from it, so that they agree. It does not
-// depend on the command-line library: only parse.cpp includes CLI11.
+// Command: describes a subcommand by data (its name, its options and its action). The parser,
+// --help, the man pages and the shell completions are all generated from a Command, so they cannot
+// contradict each other. This header does not need CLI11: only parse.cpp includes it.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,30 @@
 
 namespace iwarp::apps::cli {
 
-/// What a shell offers to complete the value of an option.
+/// What the shell offers as completions for the value of an option.
 enum class Completion : std::uint8_t { kNothing, kFile, kDirectory };
 
 /// One option, flag or positional argument.
 struct Option {
   using Words = std::vector<std::string>;
 
-  std::string names;       ///< "-q,--quiet", or for an argument its name in capitals, such as "URL"
-  std::string value_name;  ///< name of the value, such as "N"; empty for a flag or an argument
-  std::string help;        ///< one paragraph, which is wrapped when printed
-  std::string group;       ///< heading in --help; empty means "Options"
+  std::string names;       ///< spellings, such as "-q,--quiet"; the name in capitals, such as
+                           ///< "URL", if positional
+  std::string value_name;  ///< placeholder for the value, such as "N"; empty for a flag or a
+                           ///< positional argument
+  std::string help;        ///< one paragraph, without line breaks; --help wraps it
+  std::string group;       ///< heading under which --help lists the option; empty means "Options"
   std::string default_text;
   Words choices;                    ///< the only valid values; empty if any value is valid
   std::vector<std::string> rivals;  ///< options that cannot be combined with this one
   bool is_argument = false;
   bool is_required = false;
-  bool is_repeatable = false;  ///< whether it may be given more than once
-  bool is_greedy = false;      ///< whether it takes all values that follow it
+  bool is_repeatable = false;  ///< whether the option may be given more than once
+  bool is_greedy = false;      ///< whether the option takes all values that follow it
   bool is_value_optional = false;
   Completion completion = Completion::kNothing;
-  /// Stores the words that were given for the option. Returns what is wrong with them, or an empty
-  /// text.
+  /// Stores the words that were given for the option. Returns an error text, or an empty string if
+  /// the words are valid.
   std::function<std::string(const Words&)> take;
 
   bool is_flag() const { return !is_argument && value_name.empty(); }
@@ -51,18 +53,18 @@ struct Option {
   Option& repeatable();
   /// Lets any number of values follow, up to the next option.
   Option& greedy();
-  /// Adds a check of each word before its value is stored. `fault` returns what is wrong with the
-  /// word, or "".
+  /// Adds a check of each word, which runs before the value is stored. `fault` returns an error
+  /// text, or an empty string if the word is valid.
   Option& check(std::function<std::string(const std::string&)> fault);
 };
 
-/// The options that were on the command line, and the words that follow the last of them.
+/// The options that the command line contained, and the words that follow the last option.
 struct Given {
-  /// The last word given for each option, by the option's long name.
+  /// Maps the long name of each option that was given to the last word given for it.
   std::map<std::string, std::string, std::less<>> words;
-  /// For a command with takes_command: the words that were not parsed.
+  /// The words that were not parsed. Only used by commands with `takes_command`.
   std::vector<std::string> rest;
-  bool has_mark = false;  ///< whether "--" preceded `rest`
+  bool has_mark = false;  ///< whether "--" preceded the words in `rest`
   bool has(std::string_view name) const;
 };
 
@@ -72,8 +74,8 @@ struct Range {
   double high = 0;
 };
 
-/// A subcommand. Its options store their values in variables outside of this object, which must
-/// outlive `run`: keep them in a shared_ptr that `run` captures.
+/// A subcommand. Its options store their values in variables outside of this object. These
+/// variables must outlive `run`: keep them in a shared_ptr that `run` captures.
 class Command {
  public:
   Command(std::string command_name, std::string one_line)
@@ -81,19 +83,21 @@ class Command {
 
   std::string name;
   std::string summary;  ///< one line, without a full stop
-  std::string usage;    ///< replaces the generated usage line; begins after "Usage: iwarp "
-  std::string notes;    ///< text that is printed verbatim below the options
-  /// examples: "iwarp ...", optionally followed by two blanks and an explanation.
+  std::string usage;    ///< replaces the generated usage line; the text is printed after "Usage:
+                        ///< iwarp "
+  std::string notes;    ///< text that --help prints verbatim below the options
+  /// Examples in --help: "iwarp ...", optionally followed by two blanks and an explanation.
   std::vector<std::string> shown;
   std::deque<Option> options;
   std::vector<Command> commands;
-  /// Whether the first word that is not an option, and all words after it, are passed on unparsed.
+  /// Whether parsing stops at the first word that is not an option. The command gets this word and
+  /// all words after it unparsed.
   bool takes_command = false;
   /// Runs the command and returns its exit status. Throws the exceptions of common/error.hpp.
   std::function<int(const Given&)> run;
 
   Option& flag(std::string names, bool& value, std::string help);
-  /// Adds a flag whose `value` is the number of times that it is given: 2 for "-vv".
+  /// Adds a flag and counts how often it is given: `value` is 2 for "-vv".
   Option& count(std::string names, unsigned& value, std::string help);
   Option& text(std::string names, std::string value_name, std::string& value, std::string help);
   /// Adds an option whose value may be omitted; `value` is "" in that case.
@@ -117,7 +121,7 @@ class Command {
   /// Adds an option of any other kind.
   Option& add(Option option);
 
-  /// Puts the options that are declared from now on under this heading.
+  /// Puts the options that are declared after this call under the heading `title`.
   void begin_group(std::string title) { group_ = std::move(title); }
 
  private:
@@ -128,8 +132,8 @@ class Command {
 /// number or exceeds 2^63.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
-/// Makes a word safe to quote in a message: replaces unprintable characters, and truncates it to
-/// fit in a line.
+/// Makes a word safe to quote in a message: replaces unprintable characters, and truncates the word
+/// to fit in a line.
 std::string excerpt(std::string_view word);
 
 }  // namespace iwarp::apps::cli

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generates the three scripts, which work in the same way. They follow the words before the cursor
-// to the command. If the option before the cursor has a list of values, they offer these; otherwise
-// they offer the options and subcommands of that command.
+// Generates the three completion scripts, which all work in the same way. A script follows the
+// words before the cursor to find the command. If the word before the cursor is an option with a
+// list of values, the script offers these values. Otherwise it offers the options and subcommands
+// of that command.
 #include "command_line/completion.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@ namespace iwarp::apps::cli {
 
 namespace {
 
-/// A command, with the words that select it.
+/// A command, and the path of words that selects it.
 struct Place {
   std::string path;  ///< for example "iwarp cost predict"
   const Command* command;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generates completion scripts for bash, zsh and fish. They complete commands, options, values from
-// a list, files and directories.
+// Generates completion scripts for bash, zsh and fish. The scripts complete commands, options,
+// values that are chosen from a list, files and directories.
 #pragma once
 
 #include <string>

@@ -50,7 +50,7 @@ std::string rows_of(const Command& command, const std::string& heading) {
   return out;
 }
 
-/// Returns the names of the connection options, without their explanations.
+/// Returns the names of the connection options as text, without explanations.
 std::string connection_summary(const Command& command) {
   std::string names;
   for (const auto& option : command.options) {

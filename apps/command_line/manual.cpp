@@ -15,8 +15,8 @@ namespace {
 
 using Path = std::vector<const Command*>;
 
-/// Escapes `text` for roff, so that it contains no requests and no escape sequences, and so that
-/// hyphens can be copied as such.
+/// Escapes `text` for roff: no part of it is read as a request or an escape sequence, and a reader
+/// can copy hyphens from the man page.
 std::string escaped(std::string_view text) {
   std::string out;
   bool line_begins = true;

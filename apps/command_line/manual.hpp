@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generates man pages in roff, one for each command: iwarp.1, iwarp-get.1, iwarp-cost-predict.1.
+// Generates a man page in roff for each command: iwarp.1, iwarp-get.1, iwarp-cost-predict.1.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct ManualPage {
   std::string text;
 };
 
-/// Returns the pages of `root` and of all commands below it.
+/// Returns the man pages of `root` and of all commands below it.
 std::vector<ManualPage> manual_pages(const Command& root, const std::string& version);
 
 }  // namespace iwarp::apps::cli

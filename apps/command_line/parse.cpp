@@ -63,8 +63,8 @@ class Tree {
         app.get_option(option.long_name())->excludes(app.get_option(rival));
       }
     }
-    // Allow at most one subcommand. Otherwise CLI11 would parse a file or host that is named like a
-    // command as that command.
+    // Allow at most one subcommand. Otherwise, if a file or host has the same name as a command,
+    // CLI11 would parse it as that command.
     app.require_subcommand(0, 1);
     for (const auto& sub : command.commands) add(*app.add_subcommand(sub.name), sub);
     if (command.takes_command) {
@@ -86,8 +86,8 @@ class Tree {
       return;
     }
     if (option.is_value_optional) {
-      // Accept the value only as --name=VALUE. Otherwise CLI11 would take an argument that follows
-      // the option as its value.
+      // Accept the value only as --name=VALUE. Otherwise CLI11 would take the next argument as the
+      // option's value.
       auto& value = optional_values_.emplace_back();
       app.add_flag(option.names, value)->each([&option](const std::string& word) {
         require(option, word == kBare ? Option::Words{} : Option::Words{word});
@@ -132,8 +132,8 @@ class Tree {
     given.rest = given.has_mark ? app_.remaining() : app.remaining();
   }
 
-  /// Returns whether the user misspelled an option of the command: the first word after its own
-  /// options is the program to run, and no program begins with '-' unless "--" precedes it.
+  /// Returns whether the user misspelled an option of the command. The first word after the options
+  /// is the program to run. It cannot begin with '-' unless "--" precedes it.
   static bool is_unknown_option(const Given& given) {
     return !given.has_mark && !given.rest.empty() && given.rest.front().starts_with('-');
   }
@@ -162,8 +162,8 @@ class Tree {
     return text.substr(0, text.find('\n'));
   }
 
-  /// Returns the first unknown option. If there is none, returns the first word that belongs to no
-  /// argument.
+  /// Returns the first unknown option. If there is none, returns the first word for which the
+  /// command has no argument.
   static std::string first_extra(const CLI::App& app) {
     const auto words = app.remaining();
     const auto option =
@@ -179,7 +179,8 @@ class Tree {
     return "an option";
   }
 
-  /// Describes an invalid value. `what`, the text of CLI11, begins with the name of the option.
+  /// Returns a text about an invalid value. `what` is CLI11's text, which begins with the option's
+  /// name.
   static std::string mismatch_text(std::string_view what, CLI::App& app, const Command& command) {
     const std::string name(what.substr(0, what.find(':')));
     for (const auto& option : command.options) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the commands iwarp help and iwarp completion.
+// Implements the commands `iwarp help` and `iwarp completion`.
 #include "command_line/self_commands.hpp"
 
 #include <algorithm>
@@ -26,7 +26,8 @@ struct HelpOptions {
   std::string manual;
 };
 
-/// Returns the first command that has options in `group`, or null.
+/// Searches `command` and its subcommands for one with options in `group`. Returns null if there is
+/// none.
 const Command* with_group(const Command& command, const std::string& group) {
   for (const auto& option : command.options) {
     if (option.group == group) return &command;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands about the command line itself: help, which also writes the man pages, and
-// completion.
+// Declares the commands about the command line itself: `iwarp help`, which also writes the man
+// pages, and `iwarp completion`.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace iwarp::apps::cli {
 
-/// Adds both commands to `root`. When they run, `root` must be complete and must not have moved.
+/// Adds both commands to `root`. When they run, `root` must be complete and still be at the same
+/// address.
 void add_self_commands(Command& root, const std::string& version);
 
 }  // namespace iwarp::apps::cli

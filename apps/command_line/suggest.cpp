@@ -9,7 +9,7 @@ namespace iwarp::apps::cli {
 
 namespace {
 
-constexpr std::size_t kLongest = 64;  // maximum length of a word that is compared
+constexpr std::size_t kLongest = 64;  // a longer word gets no suggestion
 
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);

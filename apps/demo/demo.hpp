@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declarations for both processes of the demonstration. The initiator narrates. The target is the
-// peer whose memory is written, read and protected; it reports through a pipe what it saw.
+// Declares what both processes of the demonstration use. The initiator narrates. The target is the
+// peer whose memory the initiator writes and reads; it reports through a pipe what it saw.
 #pragma once
 
 #include <cstdint>
@@ -19,29 +19,31 @@ struct DemoOptions {
 };
 
 inline constexpr std::uint64_t kDemoMaxSize = 64 << 20;
-/// Maximum time to wait for any step of the other process.
+/// Maximum time that a process waits for a step of the other one.
 inline constexpr Timeout kDemoPatience = 20s;
 /// The Terminate that a Write to an invalidated STag must cause: layer DDP, tagged buffer error,
 /// invalid STag.
 inline constexpr bytes::Fault kDemoRefusal{bytes::Layer::kDdp, 1, 0x00, "invalid STag"};
 
-/// Returns byte `index` of the pattern that is written; the pattern depends on `seed`.
+/// Returns byte `index` of the test pattern that the initiator writes. `seed` selects the pattern.
 constexpr std::byte demo_octet(std::size_t index, unsigned seed) {
   return static_cast<std::byte>((index * 7 + index / 251 + seed) & 0xFF);
 }
 void fill_pattern(bytes::Span octets, unsigned seed);
-/// Throws Error if `octets` differs from the pattern. The text names the byte that differs, and
-/// whose memory it is.
+/// Throws Error if `octets` differs from the pattern. The text names the first byte that differs;
+/// `whose` says to whom the memory belongs.
 void check_pattern(bytes::View octets, unsigned seed, const std::string& whose);
 
-inline constexpr unsigned kDemoFirstWrite = 1;   ///< seed of the write that is permitted
-inline constexpr unsigned kDemoSecondWrite = 2;  ///< seed of the write that is refused
+inline constexpr unsigned kDemoFirstWrite = 1;   ///< pattern seed of the Write that succeeds
+inline constexpr unsigned kDemoSecondWrite = 2;  ///< pattern seed of the Write that the target
+                                                 ///< refuses
 
 /// Waits for an event of `type` on `session`, checks that it contains `kDemoRefusal`, and returns
 /// the text of the Terminate.
 std::string await_terminate(Session& session, verbs::AsyncEventType type);
 
-/// Runs in the target's process and reports to `report_fd`. Returns the exit status.
+/// Runs the target, in its own process, and writes its reports to `report_fd`. Returns the exit
+/// status.
 int run_demo_target(const DemoOptions& options, int report_fd);
 
 }  // namespace iwarp::apps

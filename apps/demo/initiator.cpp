@@ -138,8 +138,8 @@ class Initiator {
     }
   }
 
-  /// Checks the counters, which show whether the options took effect; the transfers would work in
-  /// any case.
+  /// Checks the counters, which show whether the options took effect. The transfers alone would not
+  /// show it, because they succeed with any options.
   void check_counters() {
     const auto counters = rnic_->counters(session_.qp());
     const auto expect = [](std::uint64_t count, bool wanted, const char* what) {
@@ -175,7 +175,8 @@ class Initiator {
 };
 
 int run_demo(const DemoOptions& options) {
-  // Throws UsageError if the options contradict each other, before anything is started.
+  // Check the options before anything is started: connection_options() throws UsageError if they
+  // contradict each other.
   connection_options(options.common);
   Narrator narrator(options.quiet);
   TargetProcess target(options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints each piece as a whole, because narration and frames come from different threads.
+// Prints each text with a single call, because narration and frames come from different threads.
 #include "demo/narrator.hpp"
 
 #include <fmt/format.h>

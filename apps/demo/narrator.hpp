@@ -15,13 +15,13 @@ class Narrator {
  public:
   explicit Narrator(bool quiet);
 
-  /// Prints the number and title of a step that is about to run.
+  /// Prints the number and the title of the step that begins.
   void step(std::string_view title);
   void remark(std::string_view who, std::string_view text);
   /// Prints `text`, even with --quiet.
   void summary(std::string_view text);
-  /// Returns a tap that prints each frame of a connection when it is sent or received. Returns null
-  /// with --quiet. This object must outlive the tap.
+  /// Returns a tap that prints each frame of a connection when the frame is sent or received.
+  /// Returns null with --quiet. The Narrator must outlive the tap.
   std::unique_ptr<verbs::WireTap> frame_printer();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The target of the demonstration, which owns the memory: advertises the STag, sleeps while the
-// initiator writes and reads the memory, checks every byte, and checks that a write is refused once
-// the STag is invalid.
+// The target of the demonstration, which owns the memory. It advertises the STag and sleeps while
+// the initiator writes and reads the memory. Then it checks every byte, and checks that a Write is
+// refused once the STag has been invalidated.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ namespace iwarp::apps {
 
 namespace {
 
-// Number of bytes before and after the region that must not change.
+// Number of guard bytes before and after the region. They must not change.
 constexpr std::size_t kGuard = 64;
 constexpr std::byte kGuardOctet{0xA5};
 constexpr std::size_t kSendSize = 128;
@@ -25,7 +25,8 @@ class Reporter {
   explicit Reporter(int fd) : fd_(fd) {}
   void line(const std::string& text) const {
     const auto whole = text + "\n";
-    // A short line is written to a pipe as a whole. It does not matter here if the reader is gone.
+    // write() puts a short line into the pipe as a whole. If the narrating process is gone, ignore
+    // the error.
     [[maybe_unused]] const auto written = write(fd_, whole.data(), whole.size());
   }
 
@@ -120,7 +121,8 @@ class Target {
 
   const Reporter& report_;
   std::unique_ptr<net::Rnic> rnic_;
-  // Destroyed after session_, because the connection reports events to it until then.
+  // Must be declared before session_, so that it is destroyed later: the connection reports events
+  // to this channel until session_ is destroyed.
   net::CmChannelHandle events_;
   Session session_;
   std::vector<std::byte> storage_;

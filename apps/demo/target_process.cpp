@@ -24,7 +24,7 @@ TargetProcess::TargetProcess(const DemoOptions& options) {
   if (pid_ == 0) {
     close(ends[0]);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // If the parent died before prctl() took effect, end here.
+    // If the parent ended before prctl() took effect, exit.
     _exit(getppid() == parent ? run_demo_target(options, ends[1]) : kExitFailure);
   }
   close(ends[1]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the target in a separate process, which is forked, reports through a pipe, and is killed
-// when the parent ends.
+// Runs the target in a forked process, and reads its reports from a pipe. The kernel kills the
+// process if the parent ends.
 #pragma once
 
 #include <sys/types.h>
@@ -20,10 +20,11 @@ class TargetProcess {
   TargetProcess(const TargetProcess&) = delete;
   TargetProcess& operator=(const TargetProcess&) = delete;
 
-  /// Reads the next report, which must begin with `word`, and returns the words that follow it.
-  /// Throws Error if the target reports a failure or another word, or if no report arrives in time.
+  /// Reads the next report, which must begin with `word`, and returns the words that follow. Throws
+  /// Error if the target reports a failure, if the report begins with another word, or if no report
+  /// arrives in time.
   std::string expect(const std::string& word);
-  /// Waits until the process ends. Throws Error if its exit status is not 0.
+  /// Waits until the process has ended. Throws Error if its exit status is not 0.
   void finish();
 
  private:

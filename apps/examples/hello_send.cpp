@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest program: one Send from one queue pair to another, both in this process, over a real
-// TCP connection. It shows the steps of every program: register, create, post receives, connect,
-// post, poll. An error ends the program; iwarp ping shows how to handle errors.
+// The smallest program: sends one message from one queue pair to another over a real TCP
+// connection. Both queue pairs are in this process. It shows the steps of every program: register,
+// create, post receives, connect, post, poll. Any error ends the program; `iwarp ping` shows how to
+// handle errors.
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -14,7 +15,7 @@ using iwarp::must;
 
 int main() try {
   const auto rnic = must(net::Rnic::open());
-  // Channels must outlive the connections that report to them, so create them first.
+  // Channels must outlive the connections that report to them, so create the channels first.
   const auto requests = must(rnic->create_cm_channel());
   const auto outcomes = must(rnic->create_cm_channel());
   const auto pd = must(rnic->alloc_pd());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-sided operations: a client writes into a server's memory and reads it back while the server's
-// program does nothing. The private data of connection setup contains the STag, as in many
-// programs. Both ends are in this process, and use a real TCP connection.
+// One-sided operations: a client writes into a server's memory and reads it back, while the
+// server's program does nothing. The server passes the STag to the client in the private data of
+// connection setup, as many programs do. Both ends are in this process and use a real TCP
+// connection.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -35,7 +36,7 @@ int main() try {
   const auto requests = must(rnic->create_cm_channel());
   const auto outcomes = must(rnic->create_cm_channel());
 
-  // The server has memory that peers may access, and a queue pair to which it never posts.
+  // The server registers memory that peers may access. It never posts to its queue pair.
   const auto server_pd = must(rnic->alloc_pd());
   const auto server_cq = must(rnic->create_cq(16));
   std::vector<std::byte> shared(kSize);
@@ -60,7 +61,7 @@ int main() try {
   must(request->accept(*server, 16, 16, iwarp::advert_of(shared_region)));
   const auto outcome = iwarp::next_event(*outcomes, std::chrono::seconds(5));
 
-  // From here on the server's part of the program does nothing: its Rnic handles the Write and the
+  // From here on, the server's part of the program does nothing: its Rnic serves the Write and the
   // Read.
   const auto remote = iwarp::read_advert(outcome.private_data);
   if (!remote) return 1;

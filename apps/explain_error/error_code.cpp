@@ -17,8 +17,8 @@ namespace {
 using bytes::Fault;
 using bytes::Layer;
 
-/// A value of ibv_wc_status; the table has them in numerical order. `text` is the text of
-/// ibv_wc_status_str(3).
+/// A value of ibv_wc_status. The table lists the values in numerical order. `text` is what
+/// ibv_wc_status_str(3) returns.
 struct Status {
   std::string_view name;
   std::string_view text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the meaning of the code of a failed completion, in any notation.
+// Looks up the code of a failed completion, in any notation, and returns its meaning.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace iwarp::apps {
 
 /// A code and its meaning.
 struct ErrorCode {
-  std::string title;    ///< the code in every notation that programs print
+  std::string title;    ///< the code, in every notation that programs print
   std::string meaning;  ///< what the code means, in a sentence
-  std::string advice;   ///< what the user can do; empty if nothing is wrong
+  std::string advice;   ///< what the user can do; empty if the code is not an error
 };
 
 /// Looks up a code. `word` is a status ("IBV_WC_WR_FLUSH_ERR", "WR_FLUSH_ERR", "5", or its text in

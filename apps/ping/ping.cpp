@@ -31,10 +31,9 @@ using verbs::WrOpcode;
 
 constexpr Timeout kTimeout = 10s;  // how long a client waits for the server's next message
 constexpr Timeout kIdle = 10min;   // how long a server waits for its client's next ping
-// Number of receives; more than the two Sends that can be in flight to either end.
+// Number of receives that each end posts: more than the two Sends that can be in flight to it.
 constexpr std::size_t kReceives = 4;
-// Access that both ends grant: the rights that rping grants, and atomics for peers that support RFC
-// 7306.
+// Access that both ends grant: what rping grants, and atomics, for peers that support RFC 7306.
 constexpr auto kAccess =
     Access::kLocalWrite | Access::kRemoteRead | Access::kRemoteWrite | Access::kRemoteAtomic;
 
@@ -53,7 +52,7 @@ struct PingOptions {
   LogOptions log;
 };
 
-/// Sends and receives the adverts and go-aheads of either end, 16 octets each.
+/// Sends and receives adverts and "go on" messages, for either end. Each has 16 octets.
 class Exchange {
  public:
   explicit Exchange(Session& session)
@@ -63,8 +62,8 @@ class Exchange {
 
   void send(const Advert& advert) { session_.send_inline(encode(advert)); }
 
-  /// Sends the "go on" of the server, whose content has no meaning. `kind` is the value of
-  /// --go-ahead; `used` is the STag that this Send invalidates if it is a Send with Invalidate.
+  /// Sends the server's "go on"; only its arrival matters, not its content. `kind` is the value of
+  /// --go-ahead. If `kind` asks for a Send with Invalidate, `used` is the STag that it invalidates.
   void go_ahead(const std::string& kind, verbs::Stag used) {
     auto octets = encode(Advert{});
     const verbs::Sge sge{octets.data(), kAdvertSize, verbs::Stag{}};
@@ -92,8 +91,8 @@ class Exchange {
     }
   }
 
-  /// RDMA Reads or Writes `length` bytes between `buffer` and the peer's memory, and waits for the
-  /// completion.
+  /// Posts an RDMA Read or Write of `length` bytes between `buffer` and the peer's memory, and
+  /// waits for the completion.
   void transfer(WrOpcode opcode, Buffer& buffer, std::size_t length, const Advert& peer) {
     const auto sge = buffer.sge(length);
     session_.post_send({.opcode = opcode,
@@ -123,8 +122,8 @@ std::string_view text_in(bytes::View octets) {
 
 // Client ------------------------------------------------------------------------------------------
 
-/// Memory that the server accesses. It is registered again after the server has invalidated it with
-/// a Send with Invalidate.
+/// Memory that the server accesses. If the server has invalidated its STag with a Send with
+/// Invalidate, the memory is registered again.
 class Exposed {
  public:
   Exposed(Session& session, std::size_t size)
@@ -192,8 +191,8 @@ int run_client(const PingOptions& options) {
   try {
     ping_loop(options, session, times);
   } catch (const Interrupted&) {
-    // An interrupt is the usual way to end an endless ping: not a failure if there are results to
-    // report.
+    // A stop signal is the usual way to end an endless ping. It is no failure if there are results
+    // to report.
     if (times.empty()) throw;
   }
   print_summary(std::move(times), options.size);
@@ -239,7 +238,7 @@ void handle_client(const PingOptions& options, net::Rnic& rnic, net::ConnectRequ
   try {
     serve_pings(options, session, exchange);
   } catch (const PeerGone&) {
-    // A client disconnects when it is done, so only a Terminate is logged.
+    // A client disconnects when it is done. Report the end as an error only after a Terminate.
     const auto attributes = session.qp().query();
     if (attributes.terminate_received || attributes.terminate_sent) throw;
   }

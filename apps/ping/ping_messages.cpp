@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills the text of a ping.
+// Generates the text of a ping.
 #include "ping/ping_messages.hpp"
 
 #include <fmt/format.h>

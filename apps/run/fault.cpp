@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp fault: adds fault rules to a program that runs under `iwarp run --fault-socket PATH`, or
-// lists its rules. Only talks to programs of the same user.
+// lists the program's rules. It talks only to programs of the same user.
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -41,8 +41,8 @@ net::UniqueFd connect_to(const std::string& path) {
   return socket;
 }
 
-/// Sends a rule, and returns the lines of the answer before "ok". If the answer is "error: TEXT",
-/// throws Error with TEXT.
+/// Sends a rule, and returns the lines that precede "ok" in the answer. If the answer is "error:
+/// TEXT", throws Error with TEXT.
 std::string ask(int socket, const std::string& rule) {
   const std::string line = rule + '\n';
   if (::send(socket, line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp run: starts an unmodified RDMA program with this stack's libibverbs.so.1 and librdmacm.so.1
-// in place of the system's. LD_PRELOAD loads them, and IWARP_* variables pass the options to them.
-// Sets a variable only if its option is given, so that variables that the user has set remain in
-// effect. Also configures other libraries for this stack unless the user has configured them. Then
-// execvp() replaces this process by the program, so its exit status is the program's. Only
-// --careful=fail runs the program in a child and waits for it.
+// in place of the system's. LD_PRELOAD loads these libraries, and IWARP_* variables pass the
+// options to them. A variable is set only if its option is given, so variables that the user has
+// set remain in effect. The command also configures other libraries for this stack, unless the user
+// has configured them. Then execvp() replaces this process by the program, so the exit status is
+// the program's. With --careful=fail, however, the program runs in a child process, and this
+// process waits for it.
 #include <elf.h>
 #include <fmt/format.h>
 #include <link.h>
@@ -34,7 +35,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kCannotRun = 126;  // the exit status that shells use
+constexpr int kCannotRun = 126;  // the status with which shells report a command that cannot be
+                                 // executed
 constexpr int kNotFound = 127;
 constexpr const char* kVerbsLibrary = "libibverbs.so.1";
 constexpr const char* kCmLibrary = "librdmacm.so.1";
@@ -44,19 +46,19 @@ constexpr const char* kCarefulLibrary = "libiwarp_careful.so.1";
 
 struct RunOptions {
   CommonOptions settings = options::for_programs(options::Persona::kIwarp);
-  bool quiet = false;  ///< whether to set IWARP_LOG to off
+  bool quiet = false;  ///< whether to set IWARP_LOG=off
   bool print_environment = false;
 };
 
-/// Returns whether `folder` contains all libraries.
+/// Returns whether `folder` contains all libraries that are preloaded.
 bool holds_libraries(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / kVerbsLibrary, ignored) && fs::exists(folder / kCmLibrary, ignored) &&
          fs::exists(folder / kPresenceLibrary, ignored);
 }
 
-/// Returns the folder of the libraries: IWARP_LIB_DIR if it is set, or a folder beside this
-/// program, in the build tree or installed.
+/// Returns the folder that contains the libraries: IWARP_LIB_DIR if it is set; otherwise lib/iwarp
+/// below the prefix that contains this program, in the build tree or in an installation.
 fs::path library_folder() {
   if (const char* chosen = std::getenv("IWARP_LIB_DIR"); chosen != nullptr && *chosen != '\0') {
     if (holds_libraries(chosen)) return fs::absolute(chosen);
@@ -74,8 +76,8 @@ fs::path library_folder() {
                   kVerbsLibrary, kCmLibrary, (prefix / "lib" / "iwarp").string()));
 }
 
-/// Returns the path of the sanitizer's run-time library if this program has loaded one: LD_PRELOAD
-/// must name it before all other libraries.
+/// Returns the path of the sanitizer's run-time library if this program has loaded one, or an empty
+/// text. LD_PRELOAD must name that library before all others.
 std::string sanitizer_library() {
   std::string found;
   ::dl_iterate_phdr(
@@ -107,7 +109,8 @@ fs::path find_program(const std::string& name) {
 
 using Segments = std::vector<ElfW(Phdr)>;
 
-/// Returns the program headers of an ELF file of this machine's class, or none for any other file.
+/// Returns the program headers of an ELF file of this machine's word size. Returns none for any
+/// other file.
 Segments segments_of(std::istream& in) {
   ElfW(Ehdr) header{};
   if (!in.read(reinterpret_cast<char*>(&header), sizeof header)) return {};
@@ -122,8 +125,9 @@ Segments segments_of(std::istream& in) {
   return out;
 }
 
-/// Returns the shared run-time library of AddressSanitizer to which a program is linked, or an
-/// empty text. This library ends the program if another library is loaded before it.
+/// If `program` is linked to AddressSanitizer's shared run-time library, returns the name of that
+/// library; otherwise returns an empty text. The run-time library ends the program if another
+/// library is loaded before it.
 std::string address_sanitizer_of(const fs::path& program) {
   std::ifstream in(program, std::ios::binary);
   const Segments segments = segments_of(in);
@@ -152,7 +156,7 @@ std::string address_sanitizer_of(const fs::path& program) {
   return {};
 }
 
-/// Returns the value for LD_PRELOAD. `program` is the file that will be executed; it is empty if
+/// Returns the value for LD_PRELOAD. `program` is the file that will be executed, or empty if it is
 /// unknown.
 std::string preload_list(bool is_careful, const fs::path& program) {
   const fs::path folder = library_folder();
@@ -162,7 +166,7 @@ std::string preload_list(bool is_careful, const fs::path& program) {
   std::string list = sanitizer_library();
   if (list.empty()) list = address_sanitizer_of(program);
   if (!list.empty()) {
-    // The careful library is not needed here, because the sanitizer has its own free().
+    // The sanitizer replaces free() itself, so do not load the careful library.
     list += ':';
   } else if (is_careful) {
     const fs::path careful = folder / kCarefulLibrary;
@@ -180,12 +184,12 @@ std::string preload_list(bool is_careful, const fs::path& program) {
   return list;
 }
 
-/// Makes UCX transfer large messages by RDMA Writes, because an RDMA Read costs an additional round
-/// trip for each.
+/// Makes UCX transfer large messages by RDMA Write. An RDMA Read would cost an additional round
+/// trip for each message.
 constexpr const char* kUcxScheme = "UCX_RNDV_SCHEME";
 constexpr const char* kUcxByWrites = "put_zcopy";
 
-/// Configures UCX, which uses this stack only if it appears as an adapter for RoCE.
+/// Adds UCX's variables. UCX uses this stack only if the stack appears as a RoCE adapter.
 void add_ucx(const cli::Given& given, options::Persona persona, Environment& out) {
   const char* const outside = std::getenv("IWARP_AS");
   const bool is_roce = given.has("--as")
@@ -194,7 +198,7 @@ void add_ucx(const cli::Given& given, options::Persona persona, Environment& out
   if (is_roce && std::getenv(kUcxScheme) == nullptr) out.push_back({kUcxScheme, kUcxByWrites});
 }
 
-/// Returns the variables for the libraries that correspond to the options that were given.
+/// Returns the variables for the preloaded libraries, according to the options that were given.
 Environment environment(const cli::Given& given, const RunOptions& options) {
   const fs::path program = given.rest.empty() ? fs::path() : find_program(given.rest.front());
   Environment out = variables_of(given);
@@ -203,7 +207,8 @@ Environment environment(const cli::Given& given, const RunOptions& options) {
   return out;
 }
 
-/// Returns whether `file` is an ELF program of this machine's class that names no dynamic loader.
+/// Returns whether `file` is a static program: an ELF file of this machine's word size without a
+/// dynamic loader.
 bool is_static(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   const Segments segments = segments_of(in);
@@ -211,8 +216,8 @@ bool is_static(const fs::path& file) {
          std::ranges::find(segments, PT_INTERP, &ElfW(Phdr)::p_type) == segments.end();
 }
 
-/// Prints a warning if the loader is going to ignore LD_PRELOAD for this file. The program is run
-/// in any case.
+/// Prints a warning if the loader will ignore LD_PRELOAD for this file. The program runs
+/// nevertheless.
 void warn_if_not_preloaded(const fs::path& file) {
   struct stat about{};
   if (::stat(file.c_str(), &about) != 0) return;
@@ -226,12 +231,13 @@ void warn_if_not_preloaded(const fs::path& file) {
              why);
 }
 
-/// Sets the variables and executes the program. Returns, with an exit status, only if that fails.
+/// Sets the variables and executes the program. Returns only if this fails; the result is the exit
+/// status.
 int execute(std::vector<std::string> words, const Environment& variables) {
   warn_if_not_preloaded(find_program(words.front()));
   for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
-  // main() ignores SIGXFSZ for the sake of other commands. execvp() would keep it ignored, so
-  // restore the default.
+  // main() ignores SIGXFSZ because other commands need it. An ignored signal stays ignored after
+  // execvp(), so restore the default.
   std::signal(SIGXFSZ, SIG_DFL);
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
@@ -243,8 +249,9 @@ int execute(std::vector<std::string> words, const Environment& variables) {
   return error == ENOENT ? kNotFound : kCannotRun;
 }
 
-/// Runs the program in a child, as execute() does. Returns kMistakes if careful mode has reported
-/// anything; otherwise ends in the same way as the child.
+/// Runs the program in a child process that calls execute(). Returns kMistakes if careful mode has
+/// reported a mistake. Otherwise exits with the child's exit status, or ends by the signal that
+/// ended the child.
 int execute_watched(const std::vector<std::string>& words, Environment variables, bool is_quiet) {
   const Reports reports;
   variables.push_back({"IWARP_CAREFUL_REPORTS", reports.path()});
@@ -259,8 +266,8 @@ int execute_watched(const std::vector<std::string>& words, Environment variables
   return kMistakes;
 }
 
-/// Checks the rules in the file of --fault before the program runs. If one is invalid, throws Error
-/// with one line, "FILE:LINE: what is wrong".
+/// Checks the rules in the file of --fault before the program runs. If a rule is invalid, throws
+/// Error with the text "FILE:LINE: what is wrong".
 void check_faults(const std::string& file) {
   namespace fault = rdma_core::fault;
   std::ifstream in(file, std::ios::binary);
@@ -274,9 +281,9 @@ void check_faults(const std::string& file) {
 
 int run_run(const cli::Given& given, RunOptions options) {
   CommonOptions& settings = options.settings;
-  // If --rtr was not given, no RTR is set: then the value contradicts neither revision of MPA.
+  // Without --rtr, set RTR to none, which is valid with both revisions of MPA.
   if (!given.has("--rtr")) settings.connection.startup.rtr = mpa::Rtr::kNone;
-  connection_options(settings);  // throws UsageError if the settings contradict each other
+  connection_options(settings);  // throws UsageError if settings contradict each other
   if (given.has("--fault")) check_faults(settings.fault);
 
   const auto& words = given.rest;

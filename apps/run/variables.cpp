@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes one variable for each option, with the value that was given.
+// Returns one IWARP_* variable for each option that was given, with the option's value.
 #include "variables.hpp"
 
 #include <filesystem>
@@ -30,8 +30,8 @@ Environment variables_of(const cli::Given& given) {
     out.push_back({option.variable, value_of(option, word->second)});
     wants_tls = wants_tls || option.group == options::Group::kTls;
   }
-  // Each option of this group enables TLS, even with an empty file name and whatever IWARP_TLS the
-  // user has set.
+  // Each option of the TLS group enables TLS, even if its value is empty. It overrides an IWARP_TLS
+  // that the user has set.
   if (wants_tls && !given.has("--tls")) out.push_back({"IWARP_TLS", "on"});
   if (given.has("--quiet")) out.push_back({"IWARP_LOG", "off"});
   return out;

@@ -15,7 +15,7 @@ struct Variable {
 };
 using Environment = std::vector<Variable>;
 
-/// Returns the variables for those options that were given.
+/// Returns the variables of the options that were given.
 Environment variables_of(const cli::Given& given);
 
 }  // namespace iwarp::apps

@@ -21,14 +21,14 @@ namespace {
 constexpr std::array kForwarded{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM};
 constexpr int kBySignal = 128;  // added to the number of a signal, as shells do
 
-/// Returns whether a process sent the signal. The terminal sends its signals to the whole process
-/// group, so the child gets those directly.
+/// Returns whether a process sent the signal, and not the terminal. The terminal sends its signals
+/// to the whole process group, so the child has already received them.
 bool is_from_process(const siginfo_t& info) { return info.si_code <= 0; }
 
 [[noreturn]] void run_child(const std::function<int()>& become, pid_t parent,
                             const sigset_t& signals) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent ended before prctl() took effect.
+  // The parent ended before prctl() took effect, so end here.
   if (::getppid() != parent) ::_exit(kBySignal + SIGKILL);
   ::sigprocmask(SIG_SETMASK, &signals, nullptr);
   ::_exit(become());
@@ -64,8 +64,8 @@ Ending run_in_child(const std::function<int()>& become) {
   sigemptyset(&awaited);
   sigaddset(&awaited, SIGCHLD);
   for (const int signal : kForwarded) sigaddset(&awaited, signal);
-  // The parent of this process may have set SIGCHLD to be ignored, in which case waitpid() could
-  // not return a status.
+  // The parent of this process may have made it ignore SIGCHLD. waitpid() could not return a status
+  // then.
   std::signal(SIGCHLD, SIG_DFL);
   ::sigprocmask(SIG_BLOCK, &awaited, &before);
   const pid_t parent = ::getpid();
@@ -84,7 +84,8 @@ Ending run_in_child(const std::function<int()>& become) {
 int end_as(const Ending& ending) {
   if (ending.signal == 0) return ending.status;
   const rlimit no_core{};
-  ::setrlimit(RLIMIT_CORE, &no_core);  // the child has already dumped core if that is enabled
+  ::setrlimit(RLIMIT_CORE, &no_core);  // prevents a second core dump: the child has already written
+                                       // one if core dumps are enabled
   std::signal(ending.signal, SIG_DFL);
   sigset_t one;
   sigemptyset(&one);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the command of `iwarp run --careful=fail` in a child process, and counts the reports of
-// careful mode about this process and about those that it starts.
+// Runs the command of `iwarp run --careful=fail` in a child process. Counts what careful mode
+// reports about the child and about the processes that it starts.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@ namespace iwarp::apps {
 /// The exit status of `iwarp run --careful=fail` if careful mode has reported anything.
 inline constexpr int kMistakes = 99;
 
-/// A file to which the libraries write one line per report: the name of the check. It is in memory,
-/// so that nothing remains of it when the processes end.
+/// A file to which the libraries append one line per report; the line is the name of the check. The
+/// file is in memory, so it disappears when the processes have ended.
 class Reports {
  public:
   /// Creates the file. Throws Error if there is not enough memory or no free descriptor.
@@ -35,13 +35,14 @@ struct Ending {
   int signal = 0;  ///< the signal that ended the child; 0 if it exited
 };
 
-/// Forks a child that calls `become`, and waits until it ends. `become` executes the command, or
-/// returns an exit status. Forwards to the child the signals that other processes send to this
-/// process; if this process ends, the child gets SIGKILL. Throws Error if fork() fails.
+/// Forks a child that calls `become`, and waits until the child has ended. `become` executes the
+/// command, or returns an exit status. Signals that other processes send to this process are
+/// forwarded to the child. If this process ends, the child gets SIGKILL. Throws Error if fork()
+/// fails.
 Ending run_in_child(const std::function<int()>& become);
 
-/// If a signal ended the child, ends this process by the same signal. Otherwise returns the child's
-/// exit status.
+/// If a signal ended the child, ends this process by the same signal. Otherwise returns the exit
+/// status of the child.
 int end_as(const Ending& ending);
 
 }  // namespace iwarp::apps

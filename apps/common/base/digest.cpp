@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes SHA-256 through OpenSSL's EVP interface, which uses the processor's SHA instructions.
+// Computes SHA-256 with OpenSSL's EVP interface, which uses the processor's SHA instructions.
 #include "common/base/digest.hpp"
 
 #include <openssl/evp.h>

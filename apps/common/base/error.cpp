@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the texts of errors. All commands report a failed call or connection with these texts.
+// Generates error texts. All commands report a failed call or connection with these texts.
 #include "common/base/error.hpp"
 
 #include <cctype>
@@ -12,7 +12,8 @@ namespace iwarp::apps {
 namespace {
 
 std::string lower_first(std::string text) {
-  // Only change the first letter if the second letter is lower case: an acronym keeps its capitals.
+  // Change the first letter to lower case only if the second letter is lower case. Otherwise the
+  // text begins with an acronym.
   if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
     text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
   }
@@ -32,9 +33,8 @@ std::string to_text(const net::CmEvent& event) {
     return words.empty() ? "the peer rejected the connection"
                          : "the peer rejected the connection: " + printable(words);
   }
-  // For these four errors `why`, which is used below, is more specific: for kSystem, for example,
-  // it describes the system error or names an unknown host. All other errors have a sufficient text
-  // of their own.
+  // Use the text of the error code, except for these four codes, for which `why` below is more
+  // specific: for kSystem, for example, `why` describes the system error or names an unknown host.
   if (event.error && event.error != verbs::Errc::kSystem &&
       event.error != verbs::Errc::kAddressInvalid && event.error != verbs::Errc::kMpaProtocol &&
       event.error != verbs::Errc::kCarrierFailed) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a command fails: it throws an exception. main() then prints one line and sets the exit
-// status. The texts say what failed and quote the invalid value. They have no full stop at the end.
+// Exceptions by which a command reports its failure. main() prints the text as one line and sets
+// the exit status. The texts say what failed and quote the invalid value. They have no full stop at
+// the end.
 #pragma once
 
 #include <stdexcept>
@@ -34,7 +35,7 @@ class Interrupted : public Error {
   Interrupted() : Error("interrupted") {}
 };
 
-/// Thrown if the stream to the peer has ended, no matter which end closed or aborted it.
+/// Thrown if the stream to the peer has ended, regardless of which end closed or aborted it.
 class PeerGone : public Error {
  public:
   using Error::Error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generates self-contained HTML pages from templates, whose parts are compiled in, and data for
-// their scripts.
+// Generates self-contained HTML pages. The templates and their parts are compiled in; the pages
+// contain the data for their scripts.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves host names. A stop signal ends the wait for the answer.
+// Resolves host names. A stop signal interrupts the lookup.
 #include "common/base/names.hpp"
 
 #include <poll.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolves the name of a host, for commands that open their own connections.
+// Resolves host names, for commands that open their own connections.
 #pragma once
 
 #include <vector>

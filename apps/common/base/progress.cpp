@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the progress bar, and redraws it in place after a carriage return.
+// Draws the progress bar. Each update begins with a carriage return and overwrites the previous
+// bar.
 #include "common/base/progress.hpp"
 
 #include <fmt/format.h>

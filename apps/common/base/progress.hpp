@@ -30,8 +30,8 @@ class Progress {
   Clock::time_point drawn_;
 };
 
-/// Returns the text of the bar, without a carriage return: "name  45% [####.....]  1.4 GiB of 3.0
-/// GiB  812 MiB/s".
+/// Returns the bar as text, without the carriage return: "name  45% [####.....]  1.4 GiB of 3.0 GiB
+/// 812 MiB/s".
 std::string progress_line(const std::string& name, std::uint64_t done, std::uint64_t total,
                           std::chrono::nanoseconds elapsed);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles stop signals. The handler only sets flags and writes to an eventfd, which is
+// Handles stop signals. The signal handler only sets flags and writes to an eventfd; both are
 // async-signal-safe.
 #include "common/base/stop.hpp"
 
@@ -34,7 +34,8 @@ void on_signal(int) {
   stopped = true;
   const int saved = errno;
   const std::uint64_t one = 1;
-  // write() fails only if the counter is full; in this case the descriptor is readable already.
+  // write() fails only if the eventfd's counter is full. In this case the descriptor is readable
+  // already.
   [[maybe_unused]] const auto written = write(event_fd.load(), &one, sizeof(one));
   errno = saved;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns SIGINT and SIGTERM into a readable descriptor. Every blocking wait also polls it and throws
-// Interrupted, so that destructors run before the program ends.
+// Makes a descriptor readable when SIGINT or SIGTERM arrives. Every blocking wait also polls this
+// descriptor and throws Interrupted when it becomes readable, so that destructors run before the
+// program ends.
 #pragma once
 
 #include <chrono>
@@ -8,20 +9,21 @@
 
 namespace iwarp::apps {
 
-/// From now on, SIGINT and SIGTERM only make stop_fd() readable. Call once, before starting
-/// threads.
+/// Installs the signal handlers: after this call, SIGINT and SIGTERM only make stop_fd() readable.
+/// Call it once, before starting threads.
 void catch_stop_signals();
-/// Returns a descriptor that is readable once a signal has arrived; -1 if signals are not caught.
+/// Returns a descriptor that becomes readable when a stop signal arrives, or -1 if
+/// catch_stop_signals() has not been called.
 int stop_fd();
-/// Returns whether a stop signal has arrived. Costs one load, so it can be polled between two
+/// Returns whether a stop signal has arrived. Costs only one load, so a caller can poll it between
 /// messages.
 bool stop_requested();
 
-/// Makes the next stop signal set only finish_requested(), so that the command can end in good
-/// order. The signal after that stops the program as usual.
+/// Makes the next stop signal set only finish_requested(), so that the command can finish in an
+/// orderly way. A second stop signal interrupts the command as usual.
 void finish_on_next_stop();
-/// Returns when the signal after finish_on_next_stop() arrived, or nullopt if it has not. Costs one
-/// load.
+/// Returns the time at which the first stop signal after the call of finish_on_next_stop() arrived,
+/// or nullopt if none has arrived. Costs only one load.
 std::optional<std::chrono::steady_clock::time_point> finish_requested();
 
 }  // namespace iwarp::apps

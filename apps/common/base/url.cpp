@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks URLs and file names. The server relies on the check of names; the client makes it too, to
-// fail early.
+// Checks URLs and file names. The server's security relies on the check of names. The client makes
+// the same check, so that an invalid name fails early.
 #include "common/base/url.hpp"
 
 #include <algorithm>

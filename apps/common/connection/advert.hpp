@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The advert of a buffer, {TO, STag, length}: 16 octets that a Send carries, in the format of
-// rdma-core's rping.
+// The advert {TO, STag, length} tells the peer where a buffer is. A Send carries it as 16 octets,
+// in the format of rdma-core's rping.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ inline constexpr std::size_t kAdvertSize = 16;
 using AdvertOctets = std::array<std::byte, kAdvertSize>;
 
 AdvertOctets encode(const Advert& advert);
-/// Decodes an advert. Returns nullopt if `octets` has a size other than 16 octets.
+/// Decodes an advert. Returns nullopt if the size of `octets` is not 16.
 std::optional<Advert> decode_advert(bytes::View octets);
 
 }  // namespace iwarp::apps

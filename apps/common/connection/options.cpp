@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the table of options into options of a command, and their settings into the options of a
-// connection.
+// Converts the table of options to options of a command, and the settings that they change to the
+// options of a connection.
 #include "common/connection/options.hpp"
 
 #include <fmt/format.h>
@@ -28,8 +28,8 @@ std::string metrics_fault(const std::string& where) {
   return address ? "" : address.error() + ": " + cli::excerpt(where);
 }
 
-/// Checks a word that the table of options accepts but this system, or a layer above the table, may
-/// not. Returns what is wrong with it, or an empty text.
+/// Checks a word that the table of options accepts, but that this system or a layer above the table
+/// may reject. Returns an error text, or an empty string if the word is valid.
 std::string fault_here(std::string_view variable, const std::string& word) {
   if (variable == "IWARP_CONGESTION") return congestion_fault(word);
   if (variable == "IWARP_METRICS") return metrics_fault(word);

@@ -9,8 +9,8 @@
 
 namespace iwarp::apps {
 
-/// Returns the carrier of an end that connects or listens, or null without TLS. Throws Error if a
-/// file is unusable.
+/// Each function returns the carrier for an end that connects or listens, respectively, or null if
+/// TLS is off. Throws Error if a file is unusable.
 std::shared_ptr<const net::CarrierFactory> connecting_carrier(const options::TlsSettings& tls);
 std::shared_ptr<const net::CarrierFactory> listening_carrier(const options::TlsSettings& tls);
 

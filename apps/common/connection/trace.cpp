@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the file of --trace.
+// Writes the capture file of --trace.
 #include "common/connection/trace.hpp"
 
 #include <cstdio>
@@ -14,7 +14,7 @@ namespace {
 
 trace::Endpoint endpoint(const net::Address& address) { return {address.host, address.port}; }
 
-/// Owns the trace file. The destructor reports if the trace is incomplete.
+/// Owns the trace file. The destructor prints a warning if the trace is incomplete.
 struct Recorder {
   trace::TraceFile file;
   explicit Recorder(trace::TraceFile f) : file(std::move(f)) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits how long a client may be idle. The limit is short before its first message, and longer
-// afterwards, when its disk or network may be slow.
+// Limits how long a client may be idle. Before the client's first message the limit is short.
+// Afterwards it is longer, because the client's disk or network may be slow.
 #include "common/serving/client_slot.hpp"
 
 namespace iwarp::apps {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClientSlot: records the progress of a client, and disconnects an idle client if another one needs
-// its place. The client's thread and the accepting thread share it.
+// ClientSlot: records the progress of a client, and disconnects the client if it is idle while
+// another client waits for a slot. The client's thread and the accepting thread share the object.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,8 @@ class ClientSlot {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Lets give_way() abort `qp`. The client's thread holds a Use as long as its queue pair exists.
+  /// Lets give_way() abort `qp`. The client's thread must hold a Use for as long as its queue pair
+  /// exists.
   class Use {
    public:
     Use(ClientSlot& slot, verbs::QueuePair& qp);
@@ -26,12 +27,14 @@ class ClientSlot {
     ClientSlot& slot_;
   };
 
-  /// Records that the client sent or accepted something for which the server waited.
+  /// Records that the client made progress: it sent or received something for which the server was
+  /// waiting.
   void progressed();
-  /// Returns the time since which the client has made no progress. Returns max() if the client must
-  /// not be evicted, because it has no queue pair or was active a moment ago.
+  /// Returns the time of the client's last progress. Returns max() if the client must not be
+  /// evicted, because it has no queue pair or has not been idle for long enough.
   Clock::time_point idle_since(Clock::time_point now) const;
-  /// Evicts the client by aborting its connection. Its thread then sees the end of the stream.
+  /// Evicts the client by aborting its connection. The client's thread then sees the end of the
+  /// stream.
   void give_way();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Has one text for each reason why a server cannot listen at an address.
+// Generates the text for each reason why a server cannot listen at an address.
 #include "common/serving/listen_error.hpp"
 
 #include "iwarp/verbs/errors.hpp"

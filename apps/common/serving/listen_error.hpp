@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explains why a server cannot listen. The text distinguishes an unknown name from an address of
-// another machine, because the user has to correct different mistakes.
+// Explains why a server cannot listen at an address. The text distinguishes an unknown host name
+// from an address that belongs to another machine, because the user must correct them in different
+// ways.
 #pragma once
 
 #include "common/base/error.hpp"

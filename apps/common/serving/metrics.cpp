@@ -13,8 +13,8 @@ namespace iwarp::apps {
 
 namespace {
 
-/// Returns the only MetricsServer. Its destructor runs when the process ends, and removes the path
-/// of the socket.
+/// Returns a reference to the pointer that owns the only MetricsServer of the process. At the end
+/// of the process the server is destroyed and removes its socket from the file system.
 std::unique_ptr<net::MetricsServer>& place() {
   static std::unique_ptr<net::MetricsServer> server;
   return server;

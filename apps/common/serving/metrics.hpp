@@ -8,8 +8,9 @@
 
 namespace iwarp::apps {
 
-/// Opens the address or path `where` and prints it on standard error; does nothing if `where` is
-/// empty. Call once, after all forks. Throws Error if opening fails.
+/// Opens the metrics server at the address or path `where`, and prints `where` on standard error.
+/// Does nothing if `where` is empty. Call it once, after all forks. Throws Error if the server
+/// cannot listen.
 void start_metrics(const std::string& where);
 /// Publishes the counters of `rnic`, if metrics are enabled, until the returned object is
 /// destroyed.

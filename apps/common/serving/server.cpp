@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accepts clients, and keeps the list of their threads.
+// Accepts clients, and manages one thread for each client.
 #include "common/serving/server.hpp"
 
 #include <poll.h>
@@ -30,7 +30,8 @@ struct Client {
   ClientSlot slot;
   std::atomic<bool> done{false};
   bool leaves = false;
-  std::jthread thread;  // the last member, so that it is joined before the others are destroyed
+  std::jthread thread;  // must be the last member: it is joined before the other members are
+                        // destroyed
 };
 
 class ClientList {
@@ -45,15 +46,16 @@ class ClientList {
     client.request = std::move(request);
     try {
       client.thread = std::jthread([this, &client] { run(client); });
-    } catch (const std::system_error&) {  // thrown at the limit of processes or memory
+    } catch (const std::system_error&) {  // thrown if the limit of processes or the memory is
+                                          // exhausted
       refuse(*client.request, kNoThread);
       clients_.pop_back();
     }
   }
 
  private:
-  /// Returns whether there is room for another client. If there is none, evicts the client that has
-  /// been idle for longest; its thread may take a moment to end.
+  /// Returns whether there is a free slot for another client. If there is none, evicts the client
+  /// that has been idle for longest; the thread of that client may take a moment to end.
   bool has_room() {
     const auto served = [](const Client& client) { return !client.leaves; };
     if (static_cast<std::size_t>(std::ranges::count_if(clients_, served)) < max_) return true;
@@ -76,7 +78,7 @@ class ClientList {
                .event = "client_refused",
                .message = peer + " is refused: " + std::string(why),
                .fields = {{"peer", peer}, {"why", std::string(why)}}});
-    // If the peer is already gone, rejecting its request fails, which does not matter.
+    // Rejecting the request fails if the peer is already gone; ignore this error.
     [[maybe_unused]] const auto error = request.reject({words.begin(), words.end()});
   }
 
@@ -85,7 +87,8 @@ class ClientList {
     try {
       handler_(rnic_, *client.request, client.slot);
     } catch (const std::exception& error) {
-      // log_event() must handle any text here: the reason may quote the peer's private data.
+      // The reason may quote the peer's private data, so log_event() must accept arbitrary bytes
+      // here.
       const auto peer = net::to_string(client.request->peer());
       log_event({.level = verbs::LogLevel::kWarning,
                  .event = "client_failed",
@@ -145,7 +148,8 @@ void run_server(const std::string& what, const ServerOptions& server, const Comm
                              pollfd{.fd = stop_fd(), .events = POLLIN, .revents = 0}};
     poll(on.data(), on.size(), -1);
     while (auto event = events->poll()) {
-      // Ignore later events of a connection: its session learns of them through its completions.
+      // Ignore all later events of a connection: its session notices the end of the stream through
+      // its completions.
       if (event->type == net::CmEvent::Type::kConnectRequest) {
         clients.start(std::move(event->request));
       }

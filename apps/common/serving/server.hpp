@@ -15,18 +15,20 @@ namespace iwarp::apps {
 
 struct ServerOptions {
   net::Address listen;
-  /// Maximum number of clients. Beyond it, a request is rejected with the text "busy", unless a
-  /// client is idle: then that client is evicted instead.
+  /// Maximum number of clients. When it is reached, the server evicts an idle client, or rejects
+  /// the request with the text "busy" if no client is idle.
   unsigned max_clients = 64;
-  std::string metrics;  ///< the value of --metrics; empty for none
+  std::string metrics;  ///< the address or path that --metrics gave; empty if metrics are off
   LogOptions log;
 };
 
-/// Serves one client, in a thread of its own. If it throws, only this client is disconnected.
+/// Serves one client, in the client's own thread. If the handler throws, only this client is
+/// disconnected.
 using ClientHandler = std::function<void(net::Rnic&, net::ConnectRequest&, ClientSlot&)>;
 
-/// Prints "listening on ADDR:PORT" and serves until SIGINT or SIGTERM. Returns once all handlers
-/// have returned. `what` names the server in its messages. Throws Error if it cannot listen.
+/// Prints "listening on ADDR:PORT" and serves until SIGINT or SIGTERM arrives. Returns once all
+/// handlers have returned. `what` is the server's name in its messages. Throws Error if the server
+/// cannot listen.
 void run_server(const std::string& what, const ServerOptions& server, const CommonOptions& common,
                 const ClientHandler& handler);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Session: sets up and closes the connection, and waits for completions: arms the channel, polls,
-// and sleeps.
+// Session: sets up and closes the connection. To wait for a completion, it arms the channel, polls
+// the completion queue, and then sleeps on the channel's descriptor.
 #include "common/serving/session.hpp"
 
 #include <fmt/format.h>
@@ -32,8 +32,8 @@ Session::Session(net::Rnic& rnic, const SessionLimits& limits)
       pd_(check(rnic.alloc_pd(), "cannot allocate a protection domain")),
       channel_(check(rnic.create_channel(), "cannot create a completion channel")),
       cm_(check(rnic.create_cm_channel(), "cannot create a connection channel")) {
-  // The completion queue is not shared with other queue pairs, and has room for all requests that
-  // can be posted. [SEC-24] [SEC-36] [SEC-37]
+  // The completion queue belongs to this queue pair only, and its size is the number of requests
+  // that can be outstanding. [SEC-24] [SEC-36] [SEC-37]
   const auto depth = std::size_t{limits.send_depth} + limits.recv_depth;
   cq_ = check(rnic.create_cq(depth, channel_.get()), "cannot create a completion queue");
   verbs::QpInit init;
@@ -58,7 +58,7 @@ void Session::accept(net::ConnectRequest& request, ClientSlot* slot) {
 }
 
 void Session::disconnect(Timeout timeout) {
-  // disconnect() fails if the stream has already ended; then there is nothing to wait for.
+  // disconnect() fails if the stream has already ended. In this case there is nothing to wait for.
   if (!qp_->disconnect()) await_close(timeout);
 }
 
@@ -68,14 +68,14 @@ void Session::await_close(Timeout timeout) {
     const auto state = qp_->state();
     return state == QpState::kRts || state == QpState::kClosing || state == QpState::kTerminate;
   };
-  // Poll the state of the queue pair, because only the connecting end gets a connection event at
-  // the end of the stream.
+  // Poll the queue pair's state: the accepting end gets no connection event at the end of the
+  // stream.
   while (open() && std::chrono::steady_clock::now() < end) {
     if (cq_->poll(batch_) == 0) poll(nullptr, 0, 2);
   }
 }
 
-// Each stream has its own protection domain, because peers do not trust each other. [SEC-20]
+// Each stream has its own protection domain, because the peers do not trust each other. [SEC-20]
 // [SEC-27]
 net::Memory Session::register_memory(std::span<std::byte> octets, verbs::Access access) {
   return check(rnic_.register_memory(*pd_, octets, access, {.only_for = qp_.get()}),
@@ -100,8 +100,8 @@ void Session::send_inline(bytes::View octets) {
   // The cast is safe: inline payload is only read, and only during the call. Sge has no const form.
   const verbs::Sge sge{const_cast<std::byte*>(octets.data()),
                        static_cast<std::uint32_t>(octets.size()), verbs::Stag{}};
-  // The request is signalled, because its slot in the send queue becomes free only when a later
-  // completion has been polled.
+  // Signal the request: the request frees its slot in the send queue only once its own completion,
+  // or that of a later request, has been polled.
   post_send({.wr_id = kInlineSendId,
              .flags = verbs::SendFlags::kInline | verbs::SendFlags::kSignaled,
              .sgl = {&sge, 1}});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Session: one queue pair with its protection domain, completion queue and channel. All waits have
-// a limit and end on SIGINT. It is meant for programs with one thread per connection. All functions
-// throw Error; if the stream has ended for any reason, they throw PeerGone.
+// a time limit and end on SIGINT. The class is meant for programs with one thread per connection.
+// All functions throw Error on failure, and PeerGone if the stream has ended for any reason.
 #pragma once
 
 #include <array>
@@ -37,11 +37,11 @@ class Session {
   /// Connects, and waits until the connection is established. Throws Error "cannot connect to
   /// HOST:PORT: reason", or Interrupted.
   void connect(const net::Address& to, const net::ConnectOptions& options);
-  /// Accepts a connection. Post receives before calling it. If `slot` is not null, it is notified
-  /// of progress and may end the connection.
+  /// Accepts a connection. Post receives before calling it. If `slot` is not null, the session
+  /// records its progress there, and the server can end the connection through `slot`.
   void accept(net::ConnectRequest& request, ClientSlot* slot = nullptr);
-  /// Closes in order: sends everything that was posted, then a FIN, and waits at most `timeout`
-  /// until the peer has closed too. Does not throw.
+  /// Closes the connection gracefully: sends everything that was posted, then a FIN, and waits at
+  /// most `timeout` until the peer has closed its end too. Does not throw.
   void disconnect(Timeout timeout = 3s);
   /// Waits at most `timeout` until the peer has closed the stream. Does not throw.
   void await_close(Timeout timeout = 3s);
@@ -51,12 +51,12 @@ class Session {
 
   void post_send(const verbs::SendWr& wr);
   void post_recv(std::uint64_t wr_id, std::span<std::byte> buffer, verbs::Stag lkey);
-  /// Sends a few bytes, which are copied during the call. wait() skips the completion of this
-  /// request.
+  /// Sends a few bytes, which are copied during the call. wait() does not return the completion of
+  /// this request.
   void send_inline(bytes::View octets);
 
   /// Returns the next successful completion. Throws PeerGone if a request failed or was flushed,
-  /// Error if nothing completes within `timeout`, or Interrupted.
+  /// Error if no request completes within `timeout`, or Interrupted on a stop signal.
   verbs::WorkCompletion wait(Timeout timeout);
 
   net::Rnic& rnic() { return rnic_; }
@@ -76,19 +76,19 @@ class Session {
   net::CqHandle cq_;
   net::QpHandle qp_;
   ClientSlot* slot_ = nullptr;
-  std::optional<ClientSlot::Use> use_;  ///< marks qp_ as in use while qp_ exists
+  std::optional<ClientSlot::Use> use_;  ///< marks qp_ as in use for as long as it exists
   std::array<verbs::WorkCompletion, 16> batch_;
   std::span<verbs::WorkCompletion> fresh_;
 };
 
-/// Connects `qp` and waits for the result on `events`; no other thread may read `events` during the
-/// call. Throws Error "cannot connect to HOST:PORT: reason", or Interrupted.
+/// Connects `qp` and waits for the result on `events`. No other thread may read `events` during the
+/// call. Throws Error "cannot connect to HOST:PORT: reason", or Interrupted on a stop signal.
 void connect_qp(net::Rnic& rnic, verbs::QueuePair& qp, const net::Address& to,
                 const net::ConnectOptions& options, net::CmChannel& events);
 /// Returns why the stream of `qp` ended, as text for a message.
 std::string end_reason(const verbs::QueuePair& qp);
 
-/// A buffer that is registered as long as it exists.
+/// A buffer in registered memory; the destructor deregisters it.
 class Buffer {
  public:
   Buffer(Session& session, std::size_t size, verbs::Access access)
