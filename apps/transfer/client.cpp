@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the parts of the client that get and put have in common.
+// Implements the parts of the client that `iwarp get` and `iwarp put` have in common.
 #include "transfer/client.hpp"
 
 #include <fmt/format.h>
@@ -24,8 +24,8 @@ std::unique_ptr<usage::LiveLedger> start_ledger(const ClientOptions& options, Se
 }
 
 FileClient::FileClient(const net::Address& server, const ClientOptions& options)
-    // The device must not catch the fault of a truncated file: explain_sigbus() reports it instead,
-    // with a message of this command.
+    // Disable the device's own handling of the fault that a truncated file causes: explain_sigbus()
+    // reports the fault with a message of this command.
     : rnic_(open_rnic({.catch_faults = false})), session_(*rnic_) {
   messages_ = std::make_unique<MessageStream>(session_, std::chrono::seconds(options.timeout_s));
   auto how = connect_options(options.common);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the client that get and put have in common: options, connection and report.
+// The parts of the client that `iwarp get` and `iwarp put` have in common: options, connection and
+// report.
 #pragma once
 
 #include <optional>
@@ -14,15 +15,15 @@ namespace iwarp::apps {
 
 struct ClientOptions {
   CommonOptions common;
-  unsigned timeout_s = 30;  ///< how long to wait for the server's next message
+  unsigned timeout_s = 30;  ///< time limit for the server's next message, in seconds
   bool quiet = false;
-  std::optional<std::string> cost;  ///< value of --cost: the host whose costs the bill uses
+  std::optional<std::string> cost;  ///< value of --cost: the host whose costs the report uses
 };
 
 /// Adds the options of `ClientOptions` to a command.
 void add_client_options(cli::Command& command, ClientOptions& options);
 
-/// A connection to a file server, with the stream of messages on it.
+/// A connection to a file server, and the MessageStream on it.
 class FileClient {
  public:
   FileClient(const net::Address& server, const ClientOptions& options);
@@ -35,9 +36,9 @@ class FileClient {
   std::unique_ptr<MessageStream> messages_;
 };
 
-/// Runs `transfer`, a function without arguments. If a stop signal interrupts it, notifies the
-/// server and waits until the stream has ended, so that memory to which the server may still write
-/// stays registered until then.
+/// Calls `transfer`, which takes no arguments. If a stop signal interrupts it, notifies the server
+/// and waits until the stream has ended. The memory therefore stays registered for as long as the
+/// server may still write to it.
 template <typename Transfer>
 auto tell_if_interrupted(MessageStream& messages, Transfer transfer) {
   try {
@@ -49,7 +50,7 @@ auto tell_if_interrupted(MessageStream& messages, Transfer transfer) {
   }
 }
 
-/// Starts the ledger of --cost. Returns null if the option was not given.
+/// Starts the ledger for --cost. Returns null if --cost was not given.
 std::unique_ptr<usage::LiveLedger> start_ledger(const ClientOptions& options, Session& session);
 
 /// Prints "NAME: 3.0 GiB in 4.2 s, 731.4 MiB/s, sha256 12ab...".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the file store for Linux with O_TMPFILE, linkat, renameat, and fsync of file and
-// directory.
+// Implements the file store for Linux. It uses O_TMPFILE, linkat(), renameat(), and fsync() of the
+// file and its directory.
 #include "transfer/file_store.hpp"
 
 #include <dirent.h>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kPrefix = ".iwarp-";
 constexpr std::string_view kSuffix = ".part";
-constexpr mode_t kMode = 0666;  // mode of a new file, from which the umask removes bits
+constexpr mode_t kMode = 0666;  // mode of a new file, before the umask is applied
 constexpr mode_t kPrivate = 0600;
 constexpr mode_t kAllModes = 0777;
 
@@ -59,7 +59,7 @@ Fd open_directory(const std::string& path) {
 
 SourceFile open_in(const Fd& directory, const std::string& name) {
   if (!is_plain_name(name)) throw Error(printable(name) + ": not a valid file name");
-  // O_NONBLOCK keeps openat() from waiting for a writer if the file is a FIFO.
+  // O_NONBLOCK keeps openat() from waiting for a writer if the name belongs to a FIFO.
   return regular(
       Fd(openat(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)),
       printable(name));
@@ -95,16 +95,16 @@ NewFile::NewFile(const Fd& directory, std::uint64_t size)
                     O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, kMode));
   }
   if (!fd_) throw Error("cannot create a file: " + errno_text());
-  // Keep the new file private until commit(): the file that it replaces may not be readable for
-  // other users.
+  // Until commit(), only the owner may read the new file, because other users may not be permitted
+  // to read the file that it replaces.
   struct stat info{};
   if (fstat(fd_.get(), &info) == 0) mode_ = info.st_mode & kAllModes;
   fchmod(fd_.get(), kPrivate);
-  // The lock shows remove_stale_files() that the file is still being written.
+  // Lock the file, so that remove_stale_files() can see that it is still being written.
   flock(fd_.get(), LOCK_EX | LOCK_NB);
   const bool reserved =
       size == 0 || fallocate(fd_.get(), 0, 0, static_cast<off_t>(size)) == 0 ||
-      // Not supported by this file system: if the disk is full, the writes will fail instead.
+      // This file system cannot reserve space. If the disk is full, the writes will fail.
       errno == EOPNOTSUPP;
   if (reserved) return;
   const auto why = errno_text();
@@ -139,7 +139,7 @@ void NewFile::inherit(const std::string& name) {
   auto mode = static_cast<mode_t>(mode_);
   if (fstatat(directory_.get(), name.c_str(), &before, AT_SYMLINK_NOFOLLOW) == 0) {
     mode = before.st_mode & kAllModes;
-    // If this process may not change the owner, the file keeps the owner of this process.
+    // If this process may not change the owner, it remains the owner of the file.
     [[maybe_unused]] const int kept = fchown(fd_.get(), before.st_uid, before.st_gid);
   }
   if (fchmod(fd_.get(), mode) != 0) throw Error("cannot set permissions: " + errno_text());
@@ -156,8 +156,8 @@ void NewFile::name_it(const std::string& name) {
     };
     if (link(name)) return;
     if (errno != EEXIST) throw failed();
-    // linkat() cannot replace a file. Give the new file a temporary name, which renameat() can
-    // change to `name`.
+    // linkat() cannot replace a file. Give the new file a temporary name, and let renameat() change
+    // it to `name`.
     auto temporary = temporary_name();
     if (!link(temporary)) throw failed();
     temporary_ = std::move(temporary);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens files of one directory by plain name, and creates files that appear only when they are
-// complete. If the file system permits it, an incomplete file has no name, so that nothing of it
-// remains even if the program is killed. On other file systems it has a hidden temporary name; the
-// next server that starts removes it.
+// Opens files in one directory by plain name, and creates files that appear only when they are
+// complete. If the file system permits it, an incomplete file has no name, so it disappears even if
+// the program is killed. On other file systems an incomplete file has a hidden temporary name, and
+// the next server that starts removes it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace iwarp::apps {
 
-/// A file descriptor that is closed by the destructor.
+/// Owns a file descriptor; the destructor closes it.
 class Fd {
  public:
   explicit Fd(int fd = -1) : fd_(fd) {}
@@ -33,7 +33,7 @@ class Fd {
 /// Opens a directory. Throws Error "cannot open DIR: reason".
 Fd open_directory(const std::string& path);
 
-/// A regular file that is open for reading; `size` is its size at the time of opening.
+/// A regular file that is open for reading. `size` is the size that it had when it was opened.
 struct SourceFile {
   Fd fd;
   std::uint64_t size = 0;
@@ -41,7 +41,7 @@ struct SourceFile {
 /// Opens a file in `directory`, without following symbolic links. Throws Error if the file does not
 /// exist or is not a regular file, or if `name` is not a plain name.
 SourceFile open_in(const Fd& directory, const std::string& name);
-/// Opens a file by any path. Throws Error if it does not exist or is not a regular file.
+/// Opens a file by path. Throws Error if the file does not exist or is not a regular file.
 SourceFile open_path(const std::string& path);
 
 /// Reads exactly octets.size() bytes. Throws Error if the file is shorter or cannot be read.
@@ -50,7 +50,7 @@ void read_at(const SourceFile& file, std::uint64_t offset, bytes::Span octets);
 /// Throws Error if `name` exists and is not a regular file that can be replaced.
 void check_replaceable(const Fd& directory, const std::string& name);
 
-/// A file that is being written. The destructor removes the file unless commit() was called.
+/// A file that is being written. If commit() is not called, the destructor removes the file.
 class NewFile {
  public:
   /// Creates the file and reserves `size` bytes on disk. Throws Error if, for example, the disk is
@@ -61,9 +61,9 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   void write_at(std::uint64_t offset, bytes::View octets);
-  /// Makes the content durable, then gives the file the name `name`, replacing an existing file.
-  /// Keeps the permissions of the replaced file, and also its owner if this process may set it.
-  /// Throws Error if that fails, or in the same cases as check_replaceable().
+  /// Writes the content to disk, then gives the file the name `name`, and replaces an existing file
+  /// of that name. Keeps the permissions of the replaced file, and also its owner if this process
+  /// may set it. Throws Error if this fails, or in the same cases as check_replaceable().
   void commit(const std::string& name);
 
  private:
@@ -72,12 +72,12 @@ class NewFile {
 
   const Fd& directory_;
   Fd fd_;
-  unsigned mode_ = 0;      ///< mode of a new file
-  std::string temporary_;  ///< temporary name; empty if the file has no name
+  unsigned mode_ = 0;      ///< mode that the file gets if it replaces no other file
+  std::string temporary_;  ///< temporary name; empty if the file has no name yet
 };
 
-/// Removes temporary files of programs that were killed. Files of running programs are locked and
-/// are not removed.
+/// Removes the temporary files of programs that were killed. The files of running programs are
+/// locked and remain.
 void remove_stale_files(const Fd& directory);
 
 }  // namespace iwarp::apps

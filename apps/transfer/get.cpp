@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp get: fetches a file. The client registers windows of a buffer and advertises them; the
-// server RDMA Writes the file into these windows in order. The output file appears only when it is
-// complete and its SHA-256 equals the server's.
+// iwarp get: fetches a file. The client registers and advertises windows of memory, and the server
+// RDMA Writes the file into these windows in order. The output file appears only when it is
+// complete and has the same SHA-256 as the server's file.
 #include <deque>
 
 #include "commands.hpp"
@@ -20,13 +20,13 @@ struct GetOptions {
   std::string out;
 };
 
-/// Downloads one file. Windows are advertised in advance, and are completed in order.
+/// Downloads one file. Advertises several windows in advance; the server completes them in order.
 class Download {
  public:
   Download(MessageStream& messages, std::uint64_t size, Output& output)
       : messages_(messages), size_(size), output_(output) {}
 
-  /// Receives the file and returns the digest of the bytes that were written.
+  /// Receives the file. Returns the digest of the bytes that were written.
   Digest run(Progress& progress) {
     while (advertised_ < size_ && open_.size() < kMaxWindows) advertise();
     while (!open_.empty()) {
@@ -47,8 +47,8 @@ class Download {
     const auto length = piece_length(advertised_, size_);
     OpenWindow window{.octets = std::move(spare_), .memory = {}};
     window.octets.resize(length);
-    // Only this stream may access the window, and only to write [SEC-18]. The server's Piece
-    // message is a Send with Invalidate, which invalidates the window.
+    // Only this stream may access the window, and it may only write [SEC-18]. The server's Piece
+    // message is a Send with Invalidate and invalidates the window's STag.
     window.memory = messages_.session().register_memory(
         std::span(window.octets), verbs::Access::kRemoteWrite | verbs::Access::kRemoteInvalidate);
     messages_.send(Window{advertised_,
@@ -62,9 +62,9 @@ class Download {
       throw Error("file protocol: the server sent a piece out of order");
     }
     auto& window = open_.front();
-    // If the server kept to the protocol, the window is already invalid. In any case, no peer can
-    // change the content after deregister(), so that the bytes that are checked are those that are
-    // written. [SEC-13] [SEC-34]
+    // If the server followed the protocol, it has already invalidated the window. After
+    // deregister() no peer can change the content in any case, so the bytes that are checked are
+    // the bytes that are written. [SEC-13] [SEC-34]
     check(window.memory.deregister(), "cannot deregister memory");
     sha_.update(window.octets);
     output_.write_at(received_, window.octets);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps files, and installs the SIGBUS handler for mapped files that other programs truncate.
+// Maps files. Installs the SIGBUS handler, which reports that another program has truncated a
+// mapped file.
 #include "transfer/mapping.hpp"
 
 #include <sys/mman.h>
@@ -19,8 +20,8 @@ std::atomic<const char*> sigbus_line{nullptr};
 
 void on_sigbus(int) {
   const char* line = sigbus_line.exchange(nullptr);
-  // Several threads may access missing pages. The first one prints the line and ends the program;
-  // the others wait here.
+  // Several threads may access missing pages at the same time. The first one prints the line and
+  // ends the program; the other threads wait here.
   while (line == nullptr) pause();
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line, std::strlen(line));
   _exit(kExitFailure);
@@ -33,7 +34,7 @@ Mapping::Mapping(const SourceFile& file, std::uint64_t offset, std::size_t lengt
       mmap(nullptr, length, PROT_READ, MAP_SHARED, file.fd.get(), static_cast<off_t>(offset));
   if (at == MAP_FAILED) throw Error("cannot map the file: " + errno_text());
   octets_ = {static_cast<std::byte*>(at), length};
-  // madvise() is only a hint: the pages are read once, in order.
+  // Only a hint: the pages are read once and in order.
   madvise(at, length, MADV_SEQUENTIAL);
 }
 

@@ -14,7 +14,7 @@ class Mapping {
  public:
   Mapping() = default;
   /// Maps `length` bytes at `offset`, which must be a multiple of the page size. Throws Error if
-  /// mapping fails.
+  /// the mapping fails.
   Mapping(const SourceFile& file, std::uint64_t offset, std::size_t length);
   Mapping(Mapping&& o) noexcept : octets_(std::exchange(o.octets_, {})) {}
   Mapping& operator=(Mapping&& o) noexcept {
@@ -29,8 +29,8 @@ class Mapping {
 };
 
 /// Installs a SIGBUS handler that prints `line`, a static text, and ends the program with status 1.
-/// The kernel sends SIGBUS if another program has truncated a mapped file and this program accesses
-/// the missing pages.
+/// The kernel sends SIGBUS when this program accesses pages that another program has truncated from
+/// a mapped file.
 void explain_sigbus(const char* line);
 
 }  // namespace iwarp::apps

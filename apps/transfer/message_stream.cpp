@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends and receives messages over a Session. Posts each receive again as soon as its message has
-// been decoded.
+// Sends and receives messages over a Session. Once a received message has been decoded, its receive
+// is posted again.
 #include "transfer/message_stream.hpp"
 
 namespace iwarp::apps {

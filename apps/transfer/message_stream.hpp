@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MessageStream: sends and receives the messages of the file protocol over a Session. All receives
-// are posted in advance; messages are sent inline.
+// MessageStream: sends and receives the messages of the file protocol over a Session. It posts all
+// receives in advance, and sends messages inline.
 #pragma once
 
 #include <variant>
@@ -15,27 +15,30 @@ using StreamEvent = std::variant<Message, verbs::WorkCompletion>;
 
 class MessageStream {
  public:
-  /// Posts the receives. Construct the stream before connecting or accepting.
+  /// Posts the receives. Construct the MessageStream before connecting or accepting.
   MessageStream(Session& session, Timeout time_limit);
 
   void send(const Message& message);
-  /// Sends `message` and invalidates the peer's `stag`. The request completes with `wr_id`.
+  /// Sends `message` with a Send with Invalidate for the peer's `stag`. The request completes with
+  /// `wr_id`.
   void send_invalidate(const Message& message, verbs::Stag stag, std::uint64_t wr_id);
 
   /// Returns the next message, or the completion of a data request. Throws PeerGone, Interrupted,
-  /// or Error if nothing arrives within the time limit or the peer violates the protocol.
+  /// or Error; the latter if nothing arrives within the time limit or if the peer violates the
+  /// protocol.
   StreamEvent next();
-  /// Returns the next message, which must be of type M. Throws Error if it is a Refusal or anything
-  /// else.
+  /// Returns the next message, which must be of type M. Throws Error if it has another type, for
+  /// example Refusal.
   template <typename M>
   M expect();
 
   Session& session() { return session_; }
 
  private:
-  static constexpr std::uint64_t kReceiveId = 1ULL << 32;  ///< receives have wr_ids from here on
-  /// Number of receives: enough for the Windows and a Finish, or the Pieces and a Done, with a
-  /// margin.
+  static constexpr std::uint64_t kReceiveId = 1ULL << 32;  ///< lowest wr_id of a receive; data
+                                                           ///< requests use lower values
+  /// Number of receives. It suffices for all Windows and a Finish, or for all Pieces and a Done,
+  /// and leaves a margin.
   static constexpr std::size_t kReceives = 2 * kMaxWindows;
 
   std::span<std::byte> slot(std::size_t index) {
@@ -47,8 +50,8 @@ class MessageStream {
   Buffer buffer_;
 };
 
-/// Throws Error for an event that is not permitted here. If it is a Refusal, the error contains its
-/// reason.
+/// Throws Error for an event that is not permitted at this point. If it is a Refusal, the text of
+/// the error contains the peer's reason.
 [[noreturn]] void refuse_message(const StreamEvent& event);
 
 template <typename M>

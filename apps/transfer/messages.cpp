@@ -14,7 +14,7 @@ namespace {
 using bytes::Reader;
 using bytes::Writer;
 
-constexpr std::uint32_t kMagic = 0x69574654;  // the characters "iWFT"
+constexpr std::uint32_t kMagic = 0x69574654;  // "iWFT" in ASCII
 constexpr std::size_t kHeaderSize = 8;
 
 void put_text(Writer& out, std::string_view text) {
@@ -34,7 +34,7 @@ Digest take_digest(Reader& in) {
   return digest;
 }
 
-// Each message type has a write(), and a read() that reverses it.
+// Each message type has a write() function, and a read() function that reverses it.
 void write(Writer& out, const GetRequest& m) { put_text(out, m.name); }
 void write(Writer& out, const PutRequest& m) {
   out.u64(m.size);
@@ -67,8 +67,8 @@ void read(Reader& in, Finish& m) { m.digest = take_digest(in); }
 void read(Reader& in, Done& m) { m.digest = take_digest(in); }
 void read(Reader& in, Refusal& m) { m.reason = take_text(in); }
 
-/// Decodes the message whose type octet is 1 + `index`; `index` is the position of the type in the
-/// variant.
+/// Decodes a message. `index` is the position of its type in the variant; the type octet is 1 +
+/// `index`.
 template <std::size_t I = 0>
 std::expected<Message, const char*> read_type(Reader& in, std::size_t index) {
   if constexpr (I < std::variant_size_v<Message>) {

@@ -7,10 +7,10 @@
 //        at the end client Finish with the digest, server Done once the file is in place.
 //   Either end may send a Refusal instead at any time, which ends the stream.
 //
-// Windows are advertised in file order and without gaps. Each is kMaxPiece bytes long, except the
-// last one, which ends with the file. At most kMaxWindows windows may be outstanding, that is,
-// advertised without an answer by a Piece. The codec checks the form of messages; the sessions
-// check their order.
+// Windows are advertised in file order and without gaps. Each window is kMaxPiece bytes long,
+// except the last one, which ends with the file. At most kMaxWindows windows may be outstanding:
+// advertised, but not yet answered by a Piece. The codec checks the form of messages; the code of
+// client and server checks their order.
 #pragma once
 
 #include <array>
@@ -42,20 +42,21 @@ struct PutRequest {
   std::string name;
   bool operator==(const PutRequest&) const = default;
 };
-/// Accepts a request. `size` is the size of the file for get; for put it repeats the size in the
-/// request.
+/// Accepts a request. For get, `size` is the size of the file. For put, it repeats the size that
+/// the request contained.
 struct Ready {
   std::uint64_t size = 0;
   bool operator==(const Ready&) const = default;
 };
-/// Advertises memory for the bytes of the file from `offset` on: for get, the server writes it; for
-/// put, the server reads it.
+/// Advertises memory for the part of the file that begins at `offset`. For get, the server writes
+/// into this memory; for put, the server reads from it.
 struct Window {
   std::uint64_t offset = 0;
   Advert memory;
   bool operator==(const Window&) const = default;
 };
-/// Reports that the window at `offset` is complete; the Send invalidates its STag.
+/// Reports that the window at `offset` is complete. A Send with Invalidate carries it and
+/// invalidates the window's STag.
 struct Piece {
   std::uint64_t offset = 0;
   bool operator==(const Piece&) const = default;
@@ -69,7 +70,7 @@ struct Done {
   bool operator==(const Done&) const = default;
 };
 struct Refusal {
-  std::string reason;  ///< text for the user; truncated to kMaxReason octets when it is sent
+  std::string reason;  ///< text for the user; encode() truncates it to kMaxReason octets
   bool operator==(const Refusal&) const = default;
 };
 using Message = std::variant<GetRequest, PutRequest, Ready, Window, Piece, Finish, Done, Refusal>;
@@ -83,11 +84,11 @@ struct EncodedMessage {
   std::size_t size = 0;
   bytes::View view() const { return bytes::View(octets).first(size); }
 };
-/// Encodes a message. Names must not be longer than kMaxName octets.
+/// Encodes a message. Names must have at most kMaxName octets.
 EncodedMessage encode(const Message& message);
 
-/// Decodes a message, or returns a static text that says what is wrong. Octets after the message
-/// are an error.
+/// Decodes a message. Returns a static error text if it is invalid. Octets after the end of the
+/// message are also an error.
 std::expected<Message, const char*> decode_message(bytes::View octets);
 
 /// Returns the length of the window at `offset` in a file of `size` bytes.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes regular files through NewFile, and everything else as a stream.
+// Writes a regular file through NewFile. Writes to any other file, such as a device or a FIFO, as a
+// stream.
 #include "transfer/output.hpp"
 
 #include <fcntl.h>
@@ -19,7 +20,7 @@ namespace iwarp::apps {
 
 namespace {
 
-constexpr int kMostLinks = 40;  // maximum number of symbolic links in a path, as in the kernel
+constexpr int kMostLinks = 40;  // maximum number of symbolic links to follow, as in the kernel
 
 std::string directory_of(const std::string& path) {
   const auto slash = path.rfind('/');
@@ -27,7 +28,7 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Resolves the symbolic links in `path`, of which the last component need not exist.
+// Resolves the symbolic links in `path`. Its last component need not exist.
 std::string follow_links(std::string path) {
   const auto given = path;
   for (int i = 0; i < kMostLinks; ++i) {
@@ -54,7 +55,7 @@ class RegularOutput final : public Output {
   const std::string name_;
 };
 
-/// Writes to a device or a FIFO. A stop signal can interrupt opening and writing.
+/// Writes to a device or a FIFO. A stop signal can interrupt both open() and write().
 class StreamOutput final : public Output {
  public:
   explicit StreamOutput(const std::string& path)
@@ -110,8 +111,8 @@ OutputPath::OutputPath(std::string path, const std::string& name) {
 
 std::unique_ptr<Output> OutputPath::open(std::uint64_t size) const {
   if (!is_stream_) return std::make_unique<RegularOutput>(directory_, name_, size);
-  // If the reader of a FIFO closes it, write() must fail with EPIPE instead of the signal killing
-  // this program.
+  // Ignore SIGPIPE, which would kill this program if the reader of a FIFO closes it. write() then
+  // fails with EPIPE.
   std::signal(SIGPIPE, SIG_IGN);
   return std::make_unique<StreamOutput>(path_);
 }

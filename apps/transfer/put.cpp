@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp put: stores a file on a server. The client maps the file window by window, and registers
-// and advertises each window; the server fetches it with RDMA Reads. The file appears on the server
-// only when it is complete and its SHA-256 equals the client's.
+// and advertises each window. The server fetches each window with RDMA Reads. The file appears on
+// the server only when it is complete and has the same SHA-256 as the client's file.
 #include <deque>
 
 #include "commands.hpp"
@@ -26,7 +26,7 @@ class Upload {
  public:
   Upload(MessageStream& messages, const SourceFile& file) : messages_(messages), file_(file) {}
 
-  /// Sends the file and returns the digest of the bytes that were advertised.
+  /// Sends the file. Returns the digest of the bytes that were advertised.
   Digest run(Progress& progress) {
     while (advertised_ < file_.size || !open_.empty()) {
       while (advertised_ < file_.size && open_.size() < kMaxWindows) advertise();
@@ -39,15 +39,15 @@ class Upload {
  private:
   struct OpenWindow {
     Mapping mapping;
-    // Last member, so that the memory is deregistered before its pages are unmapped.
+    // Must be the last member, so that the memory is deregistered before its pages are unmapped.
     net::Memory memory;
   };
 
   void advertise() {
     const auto length = piece_length(advertised_, file_.size);
     OpenWindow window{.mapping = Mapping(file_, advertised_, length), .memory = {}};
-    const auto octets =
-        window.mapping.octets();  // these are only bytes of the file [SEC-17] [SEC-15] [SEC-35]
+    const auto octets = window.mapping.octets();  // contains nothing but bytes of the file [SEC-17]
+                                                  // [SEC-15] [SEC-35]
     sha_.update(octets);
     window.memory = messages_.session().register_memory(
         octets, verbs::Access::kRemoteRead | verbs::Access::kRemoteInvalidate);
@@ -62,7 +62,7 @@ class Upload {
       throw Error("file protocol: the server read a piece out of order");
     }
     pulled_ += open_.front().mapping.octets().size();
-    open_.pop_front();  // deregisters the window, which also revokes the server's access [SEC-16]
+    open_.pop_front();  // deregisters the window, so the server loses access to it [SEC-16]
   }
 
   MessageStream& messages_;

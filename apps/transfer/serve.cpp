@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp serve: offers the files of one directory. Clients cannot name files outside of this
-// directory. An uploaded file appears only when it is complete, verified and on disk. If a client
-// fails, the others are not affected.
+// directory. An uploaded file appears only when it is complete, verified and on disk. The failure
+// of one client does not affect other clients.
 #include <fmt/format.h>
 
 #include "commands.hpp"
@@ -64,7 +64,7 @@ class FileServer {
     messages.session().disconnect();
   }
 
-  /// Serves one request. Returns a description of it for the log.
+  /// Serves one request. Returns a text for the log that describes the request.
   std::string serve_request(MessageStream& messages, BufferRing& ring) {
     const auto event = messages.next();
     if (const auto* message = std::get_if<Message>(&event)) {
@@ -101,7 +101,8 @@ class FileServer {
     return fmt::format("{}, {}", what, format_octets(static_cast<double>(request.size)));
   }
 
-  /// Calls `work`. If it throws, adds `what`, the subject of the work, to the error.
+  /// Calls `work`. If it throws, adds `what`, the name of the file or other subject, to the error
+  /// text.
   template <typename Work>
   static void naming(const std::string& what, Work work) {
     try {

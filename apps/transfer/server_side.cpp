@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's side of get and put: transfers the file through a ring of registered buffers.
-// Accepts the client's windows in file order; any other message ends the session with an error.
+// The server's side of get and put: transfers the file through a ring of registered buffers. The
+// client must advertise its windows in file order; any other message ends the session with an
+// error.
 #include "transfer/server_side.hpp"
 
 #include <algorithm>
@@ -14,13 +15,13 @@ using verbs::Access;
 using verbs::SendFlags;
 using verbs::WrOpcode;
 
-/// The windows that the client has advertised and that the server has not processed yet.
+/// Windows that the client has advertised and that the server has not yet processed.
 class Windows {
  public:
   explicit Windows(std::uint64_t size) : size_(size) {}
 
-  /// Adds a window that the client has advertised. Throws Error if it is out of order, has the
-  /// wrong length, or exceeds the limit.
+  /// Adds a window that the client has advertised. Throws Error if the window is out of order, has
+  /// the wrong length, or exceeds the limit on outstanding windows.
   void add(const Window& window) {
     if (window.offset != advertised_ || advertised_ >= size_ ||
         window.memory.length != piece_length(advertised_, size_)) {
@@ -55,8 +56,8 @@ void post_data(Session& session, WrOpcode opcode, SendFlags flags, std::uint64_t
                      .remote = {.rkey = window.memory.stag, .to = window.memory.to}});
 }
 
-/// Waits for the next event. If it is a Window, adds it to `windows` and returns nullopt. Otherwise
-/// returns the completion.
+/// Waits for the next event. If the event is a Window, adds it to `windows` and returns nullopt. If
+/// it is a completion, returns it.
 std::optional<verbs::WorkCompletion> next_receive(MessageStream& messages, Windows& windows) {
   const auto event = messages.next();
   if (const auto* wc = std::get_if<verbs::WorkCompletion>(&event)) return *wc;
@@ -97,9 +98,9 @@ Digest send_file(MessageStream& messages, BufferRing& ring, const SourceFile& fi
       const auto octets = ring[index].octets().first(window->memory.length);
       read_at(file, window->offset, octets);
       sha.update(octets);
-      // The Send is ordered after the Write, so a client that has received the Piece also has the
-      // data. Requests complete in order, so the completion of the Send shows that the buffer is
-      // free again.
+      // The peer delivers the Send after it has placed the Write, so a client that has received the
+      // Piece also has the data. Requests complete in order, so the completion of the Send shows
+      // that the buffer is free again.
       post_data(messages.session(), WrOpcode::kWrite, SendFlags::kNone, index,
                 ring[index].sge(octets.size()), *window);
       messages.send_invalidate(Piece{window->offset}, window->memory.stag, index);
@@ -148,7 +149,7 @@ Digest receive_file(MessageStream& messages, BufferRing& ring, std::uint64_t siz
   const auto digest = sha.finish();
   for (;;) {
     const auto event = messages.next();
-    // The completion of a Send with a Piece.
+    // The event is the completion of the Send that carried a Piece.
     if (std::holds_alternative<verbs::WorkCompletion>(event)) continue;
     const auto* finish = std::get_if<Finish>(&std::get<Message>(event));
     if (finish == nullptr) refuse_message(event);

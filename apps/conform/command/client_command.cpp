@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the command with /bin/sh -c in a process group of its own, so that children of the shell are
-// killed with it.
+// Runs the command with /bin/sh -c, in its own process group. Killing the group also kills the
+// children of the shell.
 #include "conform/command/client_command.hpp"
 
 #include <fcntl.h>
@@ -63,7 +63,7 @@ void ClientCommand::start() {
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&files);
   posix_spawnattr_init(&attributes);
-  // Keep the command's output out of the report, which goes to standard output.
+  // Do not mix the command's output with the report, which goes to standard output.
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   if (verbose_) {
     posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClientCommand: makes a connecting peer connect again by running the user's command with /bin/sh.
-// Each command runs in a process group of its own; the previous group is killed first. With -v, the
+// ClientCommand: makes a peer connect again by running the user's command with /bin/sh. Each run is
+// in its own process group; before the next run, the previous group is killed. With -v, the
 // command's output goes to standard error; otherwise it is discarded.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace iwarp::apps::conform {
 
 class ClientCommand {
  public:
-  /// Replaces each `%p` in `command` by the port.
+  /// Replaces each "%p" in `command` by the number of the port.
   ClientCommand(const std::string& command, std::uint16_t port, bool verbose);
   ~ClientCommand();
   ClientCommand(const ClientCommand&) = delete;
@@ -24,8 +24,8 @@ class ClientCommand {
   /// Kills the previous command and runs the command again. Throws Error if no process can be
   /// created.
   void start();
-  /// Returns how the command failed. The text is empty while the command runs, or if it ended with
-  /// status 0.
+  /// Returns how the command failed. The text is empty if the command is still running or has ended
+  /// with status 0.
   std::string failure();
 
  private:
@@ -34,13 +34,13 @@ class ClientCommand {
   const std::string command_;
   const bool verbose_;
   pid_t group_ = -1;
-  int status_ = 0;  ///< status from waitpid(), once the shell has ended
-  /// Whether waitpid() has returned the status of the shell; processes that the shell started may
-  /// still run.
+  int status_ = 0;  ///< status that waitpid() returned for the shell, once it has ended
+  /// Whether waitpid() has returned the status of the shell. Even if it has, processes that the
+  /// shell started may still be running.
   bool is_reaped_ = true;
 };
 
-/// Returns `command` with every "%p" replaced.
+/// Returns `command` with each "%p" replaced by `port`.
 std::string with_port(const std::string& command, std::uint16_t port);
 
 }  // namespace iwarp::apps::conform

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp conform: tests any iWARP peer against the RFCs, over the wire, and reports case by case.
-// The peer is a program that speaks rping's protocol. Either the peer listens and the tester
-// connects, or the peer connects and the tester listens; one run tests one role. It changes nothing
-// on the peer's host.
+// iwarp conform: tests an iWARP peer against the RFCs, over the wire, and reports the result of
+// each case. The peer is a program that speaks rping's protocol. Either the peer listens and the
+// tester connects, or the peer connects and the tester listens; one run tests the peer in one of
+// these roles. The command changes nothing on the peer's host.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ struct ConformOptions {
   std::string serve;
   std::string client;
   std::vector<std::string> only;
-  std::optional<std::string> json;  ///< the file for the JSON report; empty: standard output
+  std::optional<std::string> json;  ///< the file for the JSON report; empty means standard output
   std::string junit;
   double timeout = 5;
   unsigned first_fpdu_delay = 0;
@@ -69,7 +69,7 @@ void write_file(const std::string& path, const std::string& text) {
   write(file.get(), text, path);
 }
 
-// Parses the argument of --serve. A port without an address means all addresses, as ":7174" does,
+// Parses the argument of --serve. A port without an address selects all addresses, as ":7174" does,
 // because the peer usually runs on another machine.
 net::Address serve_address(const std::string& text) {
   const bool bare = text.find_first_not_of("0123456789") == std::string::npos;
@@ -91,7 +91,7 @@ std::vector<const conform::Case*> select_cases(const ConformOptions& options) {
 
 std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
-/// How to reach the peer, and how to make a connecting peer connect again.
+/// Reaches the peer under test, and makes a connecting peer connect again.
 class Peer {
  public:
   explicit Peer(const ConformOptions& options) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp conform --generated: runs sessions that are generated from the fields of messages, their
-// limits and the states of a connection, in addition to the hand-written cases. Records the
-// expected and the actual reaction to each, so that two peers can be compared session by session.
+// iwarp conform --generated: runs generated sessions in addition to the hand-written cases. The
+// sessions are generated from the fields of messages, the limits of these fields and the states of
+// a connection. The report has the expected and the actual reaction to each session, so that two
+// peers can be compared session by session.
 #pragma once
 
 #include <functional>
@@ -13,11 +14,13 @@
 namespace iwarp::apps::conform::generated {
 
 struct Choice {
-  std::vector<std::string> only;  ///< prefixes of the ids to run; empty: all
-  std::string after;              ///< an id; only the sessions after it are run
-  unsigned cases = 0;             ///< number of sessions that change one field; 0: all
+  std::vector<std::string> only;  ///< run only the sessions whose id begins with one of these;
+                                  ///< empty means all
+  std::string after;              ///< run only the sessions after the one with this id; empty means
+                                  ///< all
+  unsigned cases = 0;             ///< number of sessions that change one field; 0 means all
   unsigned pairs = 0;             ///< number of additional sessions that change two fields
-  std::uint64_t seed = 1;         ///< seed of the generator that draws sessions and pairs
+  std::uint64_t seed = 1;         ///< seed of the random generator that selects sessions and pairs
 };
 
 std::vector<Session> choose(PeerRole role, const Choice& choice);
@@ -27,16 +30,16 @@ struct Run {
   PeerRole role = PeerRole::kResponder;
   std::uint64_t seed = 1;
   std::vector<Outcome> outcomes;
-  std::string ended_early;  ///< why sessions are missing; empty if all were run
+  std::string ended_early;  ///< why the run stopped early; empty if all sessions were run
 };
 
 /// Runs `sessions` in order. If kTimeout sessions in a row cannot connect or reach their state,
-/// stops and records the session before them as the one that ended the peer.
+/// stops the run, and reports that the last session before them ended the peer.
 inline constexpr std::size_t kTimeout = 3;
 void run(const std::vector<Session>& sessions, const Target& target, const PeerTimeouts& timeouts,
          const std::function<void(const Outcome&)>& ended, Run& run);
 
-/// Returns the line that reports a failed session, or an empty text for other sessions.
+/// Returns the text that reports `outcome`. It is empty unless the session failed.
 std::string line(const Outcome& outcome);
 std::string summary(const Run& run);
 std::string to_json(const Run& run, std::string_view date);

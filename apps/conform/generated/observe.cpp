@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observes how the peer reacts to a sample. A Read by the tester shows that the stream still works;
-// if the peer has opened no memory, the Read is zero-length. The effect of a Write is read back.
-// The effect of a Send shows in the next message of the peer's program.
+// Observes how the peer reacts to a sample. To find out whether the stream still works, the tester
+// sends a probing Read, which is zero-length if the peer has advertised no memory. The tester reads
+// back what a Write has written. The next message of the peer's program shows whether a Send was
+// delivered.
 #include "conform/generated/observe.hpp"
 
 #include <fmt/format.h>
@@ -46,7 +47,7 @@ class Observer {
   Observed run(milliseconds silence) {
     for (const Octets& ulpdu : segments_of(sample_)) script_.fpdu(ulpdu, sample_.tamper);
     if (expected_.is_valid()) ask();
-    // If the peer must end the stream, a probing Read is pointless.
+    // Do not send the probing Read if the peer must end the stream anyway.
     const bool must_end = expected_.has(kNoTerminate);
     while (!settled()) {
       const bool is_last = asked_ || must_end;
@@ -75,8 +76,8 @@ class Observer {
            sample_.payload_size() != 0;
   }
 
-  // Sends the probing Read, and before it the rest of an incomplete message. If the sample was a
-  // Read Request, it has used up an MSN, so the probing Read takes the one after it.
+  // Sends the rest of an incomplete message, if any, and then the probing Read. If the sample was a
+  // Read Request, it has consumed an MSN, so the probing Read uses the next one.
   void ask() {
     asked_ = true;
     if (!continues(sample_, progress_)) finish(script_, progress_);
@@ -92,7 +93,7 @@ class Observer {
          .source_to = {reads_back() ? sample_.header.to.value : progress_.memory.to}});
   }
 
-  // Records an event. Returns false if no further event can change the result.
+  // Records an event. Returns false if later events cannot change the result.
   bool take(const Received& received) {
     switch (received.kind) {
       case Received::Kind::kClosed:
@@ -145,7 +146,8 @@ class Observer {
     } else if (!segment.header.last || segment.payload().size() != read.size) {
       seen_.wrong = "a Read Response of another size";
     } else if (read.size != 0 && progress_.state == State::kAfterSend && progress_.peer_listens) {
-      // The peer's memory still contains the octets that the peer had read from our memory.
+      // The peer's memory still contains the octets that the peer has read from the tester's
+      // memory.
       const auto offset = read.source_to.value - progress_.memory.to;
       const auto wanted = bytes::View(script_.memory()).subspan(offset, read.size);
       if (!std::ranges::equal(segment.payload(), wanted)) seen_.wrong = "a Read of other octets";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules, from the bottom layer up: RFC 5044 section 4, RFC 5041 sections 4 and 7, RFC 5040
-// sections 4, 5 and 7. Where the RFCs leave the peer a choice, each permitted reaction is right.
+// The table of rules, from the lowest layer up: RFC 5044 section 4, RFC 5041 sections 4 and 7, RFC
+// 5040 sections 4, 5 and 7. If the RFCs permit several reactions, each of them is right.
 #include "conform/generated/rules.hpp"
 
 #include <algorithm>
@@ -36,19 +36,18 @@ constexpr std::array kSourceWrap{rdmap::kWrap, rdmap::kBounds};
 constexpr std::array kInvalidate{rdmap::kInvalidStag, rdmap::kNotAssociated,
                                  rdmap::kCannotInvalidate, kCannotInvalidateOperation};
 
-// The place of a message
-// ---------------------------------------------------------------------------
+// Queue and MSN of a message ----------------------------------------------------------------------
 
 const rdmap::OpcodeInfo* known(const Sample& s) { return rdmap::find_opcode(s.header); }
 bool is_untagged(const Sample& s) { return !s.header.tagged; }
 bool counted(const Sample& s) { return is_untagged(s) && s.header.qn < 3; }
 
-// Returns the distance of the sample's MSN from the expected one; it is negative if the MSN was
-// used before.
+// Returns by how much the sample's MSN exceeds the expected MSN. The result is negative if the MSN
+// was used before.
 std::int32_t msn_ahead(const Sample& s, const Progress& p) {
   return static_cast<std::int32_t>(s.header.msn.value - p.next_msn[s.header.qn]);
 }
-// Number of receives that a peer may have posted in addition to the expected one.
+// Assumed number of receives that a peer has posted in addition to the one for the expected MSN.
 constexpr std::int32_t kNear = 16;
 
 bool on_due_message(const Sample& s, const Progress& p) { return msn_ahead(s, p) == 0; }
@@ -62,8 +61,7 @@ std::uint32_t due_mo(const Sample& s, const Progress& p) {
   return p.state == State::kInSend && s.header.qn == rdmap::kSendQueue ? p.begun : 0;
 }
 
-// Tagged and read buffers
-// --------------------------------------------------------------------------
+// Tagged and read buffers -------------------------------------------------------------------------
 
 bool is_placed(const Sample& s) { return s.header.tagged && s.payload_size() != 0; }
 bool is_open(std::uint32_t stag, const Progress& p) {
@@ -80,8 +78,7 @@ bool is_read(const Sample& s) {
 }
 bool is_response(const Sample& s) { return s.header.tagged && s.is(Opcode::kReadResponse); }
 
-// The order of messages
-// ----------------------------------------------------------------------------
+// The order of messages ---------------------------------------------------------------------------
 
 bool beside(const Sample& s, const Progress& p) { return p.begun != 0 && !continues(s, p); }
 
@@ -152,11 +149,12 @@ Expectation judge(const Sample& sample, const Progress& progress) {
     out.flags |= rule.flags;
     if ((rule.flags & kAlone) != 0) return out;
   }
-  // If one violated rule requires the end of the stream, the peer must end it, even if other
-  // violated rules would let it continue.
+  // If the sample violates several rules and one of them requires the end of the stream, the peer
+  // must end the stream, even if the other rules would let it continue.
   const auto ends = [](const Rule* rule) { return (rule->flags & kMayGoOn) == 0; };
   if (std::ranges::any_of(out.broken, ends)) out.flags &= ~(kMayGoOn | kUndelivered);
-  // The peer may answer a Terminate that violates another rule with a Terminate of its own.
+  // A peer may answer a Terminate with a Terminate of its own if the first one also violates
+  // another rule.
   if (out.broken.size() > 1) {
     if (out.has(kNoTerminate)) out.flags = (out.flags & ~kNoTerminate) | kAnyTerminate;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds valid samples, and brings connections into the states in which the samples are sent.
+// Builds valid samples. Brings connections into the states in which the tester sends the samples.
 #include "conform/generated/sample.hpp"
 
 #include <algorithm>
@@ -75,7 +75,8 @@ void begin_tagged(Script& script, ddp::SegmentHeader header, bytes::View payload
   script.fpdu(make_ulpdu(header, payload));
 }
 
-// Makes the peer send a Read Request for our memory, and returns it without answering it.
+// Makes the peer send a Read Request for the tester's memory. Returns the request; the caller must
+// answer it.
 rdmap::ReadRequest provoke_read(Script& script) {
   show_text(script, kExchangeSize);
   script.send(advert_of(0, kExchangeSize));

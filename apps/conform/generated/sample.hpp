@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sample: a message that is valid in the current state of a connection, and whose fields can each
-// be set to another value. A generated session sends one sample and records the peer's reaction.
+// A sample: a message that is valid in the current state of a connection. A generated session can
+// change each of its fields, sends the sample, and records the peer's reaction.
 #pragma once
 
 #include <array>
@@ -11,21 +11,21 @@
 
 namespace iwarp::apps::conform::generated {
 
-/// The state of a connection in which the sample is sent.
+/// The state that the connection is in when the tester sends the sample.
 enum class State : std::uint8_t {
-  kEstablished,      ///< the sample is our first FPDU
-  kAfterSend,        ///< one Send was delivered to the peer, which has opened memory
-  kInSend,           ///< 8 of the 16 octets of our second Send were sent
-  kInWrite,          ///< 8 of the 16 octets of a Write were sent
+  kEstablished,      ///< startup is complete; the sample is the tester's first FPDU
+  kAfterSend,        ///< the tester has sent one Send, and the peer has advertised memory
+  kInSend,           ///< the tester has sent 8 of the 16 octets of its second Send
+  kInWrite,          ///< the tester has sent 8 of the 16 octets of a Write
   kReadAsked,        ///< the peer has sent a Read Request and waits for the response
-  kInReadResponse,   ///< the first half of the response to the peer's Read was sent
-  kBehindTerminate,  ///< a Terminate was sent right before the sample
+  kInReadResponse,   ///< the tester has sent the first half of the response to the peer's Read
+  kBehindTerminate,  ///< the tester has sent a Terminate directly before the sample
 };
 
 struct StateInfo {
   State state;
   std::string_view name;
-  /// Whether the state needs a listening peer, because only such a peer Reads our memory.
+  /// Whether the peer must listen: only a listening peer sends Reads for the tester's memory.
   bool needs_responder;
 };
 inline constexpr std::array<StateInfo, 7> kStates{{
@@ -38,31 +38,32 @@ inline constexpr std::array<StateInfo, 7> kStates{{
     {State::kBehindTerminate, "behind-terminate", false},
 }};
 
-/// The progress of a connection, from which the valid values of a sample's fields follow.
+/// The progress of a connection. It determines which values are valid in the fields of a sample.
 struct Progress {
   State state = State::kEstablished;
-  /// Memory that the peer has opened; its length is 0 before the peer opens any.
+  /// Memory that the peer has advertised. Its length is 0 until the peer advertises memory.
   PeerMemory memory;
   std::array<std::uint32_t, ddp::kQueues> next_msn{1, 1, 1, 1};
-  std::uint32_t begun = 0;  ///< number of octets that were sent of an incomplete message
+  std::uint32_t begun = 0;  ///< number of octets already sent of a message that is incomplete
   std::optional<rdmap::ReadRequest> asked;
   bool peer_listens = true;
   bool crc = true;
 };
 
-inline constexpr std::uint32_t kReceiveSize = 16;  ///< size of the receives that rping posts
-/// Number of octets that are sent of an incomplete Send or Write.
+inline constexpr std::uint32_t kReceiveSize = 16;  ///< size of the receive buffers that rping posts
+/// Number of octets that the tester sends of a Send or Write that it leaves incomplete.
 inline constexpr std::uint32_t kBegun = 8;
-inline constexpr std::uint32_t kPiece = 8;  ///< size of every other Write or Read
-/// Offset in our memory at which the peer's Writes arrive.
+inline constexpr std::uint32_t kPiece = 8;  ///< size of the other Writes and Reads
+/// Offset in the tester's memory to which the peer sends its Writes.
 inline constexpr std::uint64_t kSinkOffset = 512 * 1024;
 
 struct Sample {
   ddp::SegmentHeader header;
-  std::optional<rdmap::ReadRequest> read;  ///< the payload of a Read Request
-  Octets payload;                          ///< the payload of other messages
-  std::uint8_t ddp_reserved = 0;           ///< value of the bits 0x3C of the first octet
-  /// If set, the ULPDU is truncated or zero-padded to this length.
+  std::optional<rdmap::ReadRequest> read;  ///< payload of a Read Request
+  Octets payload;                          ///< payload of any other message
+  std::uint8_t ddp_reserved = 0;           ///< value of bits 0x3C in the first octet of the DDP
+                                           ///< header
+  /// If set, the ULPDU is truncated or padded with zeros to this length.
   std::optional<std::size_t> ulpdu_length;
   Tamper tamper;
   enum class Split : std::uint8_t { kNone, kHalves, kEmptyLast };
@@ -79,17 +80,17 @@ struct Sample {
   bool is_send() const { return opcode() >= 3 && opcode() <= 6; }
 };
 
-/// Returns a valid message with this opcode for the current state. If a message of this kind is
-/// incomplete, the sample is its next segment.
+/// Returns a valid message with this opcode for the current state. If a message of the same kind is
+/// incomplete, returns its next segment.
 Sample right_sample(rdmap::Opcode opcode, const Progress& progress, bytes::View our_memory);
 
-/// Returns whether the sample is the next segment of the incomplete message.
+/// Returns whether the sample is the next segment of a message that is incomplete.
 bool continues(const Sample& sample, const Progress& progress);
 
-/// Brings a new connection into `state`, with or without CRCs. Throws Failed if the peer does not
-/// cooperate.
+/// Brings a new connection into `state`. `crc` says whether the tester requests CRCs. Throws Failed
+/// if the peer does not cooperate.
 Progress reach(Script& script, State state, bool crc);
-/// Sends the rest of the incomplete message.
+/// Sends the rest of a message that is incomplete, if any.
 void finish(Script& script, const Progress& progress);
 
 }  // namespace iwarp::apps::conform::generated

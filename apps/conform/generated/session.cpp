@@ -26,7 +26,7 @@ std::string words(const Variation& v) {
   return v.value.empty() ? std::string(v.field) : fmt::format("{}={}", v.field, v.value);
 }
 
-// Adds the rows that the text does not contain yet.
+// Adds those rows of `more` that `rows` does not contain yet.
 void add_rows(std::string& rows, std::string_view more) {
   while (!more.empty()) {
     const auto end = std::min(more.find(' '), more.size());
@@ -122,7 +122,8 @@ std::vector<Session> draw(std::vector<Session> sessions, std::size_t n, std::uin
   std::vector<Session> out;
   std::mt19937_64 random(seed);
   for (std::size_t i = 0; i < sessions.size() && out.size() < n; ++i) {
-    // This condition selects exactly `n` sessions, each with the same probability, in their order.
+    // Selection sampling: selects exactly `n` sessions in their original order, each with the same
+    // probability.
     if (random() % (sessions.size() - i) < n - out.size()) out.push_back(sessions[i]);
   }
   return out;

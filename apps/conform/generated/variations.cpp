@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table with one line for each value of a field. rules.cpp, not this table, determines which
-// reactions to a value are right.
+// The table of variations, with one line for each value of a field. rules.cpp, and not this table,
+// defines which reactions to a value are right.
 #include "conform/generated/variations.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr std::uint64_t kMax64 = 0xFFFFFFFFFFFFFFFF;
 std::uint32_t msn(S s, P p) { return p.next_msn[s.header.qn % ddp::kQueues]; }
 std::uint64_t end_of(P p) { return p.memory.to + p.memory.length; }
 
-// Flips T, and sets the fields that only the other model has to valid values.
+// Flips T. Fields that only the other DDP model has get valid values.
 void flip_tagged(S s, P p) {
   s.header.tagged = !s.header.tagged;
   s.header.stag = {p.memory.stag};
@@ -56,8 +56,8 @@ void ulpdu_length(S s, P) {
   s.ulpdu_length = kLength;
 }
 
-// Sets the payload to `size` octets, but at most 4096: after a change of TO, the distance to the
-// end of the memory may be huge.
+// Sets the payload to `size` octets, but at most 4096. Without this limit the payload could be
+// huge, because callers compute `size` as the distance from a changed TO to the end of the memory.
 void payload(S s, std::uint64_t size) {
   s.read.reset();
   s.payload = pattern(std::min<std::uint64_t>(size, 4096), 79);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of values for the fields of a sample: at, below and above their limits, and reserved
-// values. The limits are computed from the Progress of the session.
+// A table of values for the fields of a sample: values at, below and above the limits of a field,
+// and reserved values. The limits are computed from the Progress of the session.
 #pragma once
 
 #include <span>
@@ -10,14 +10,15 @@
 
 namespace iwarp::apps::conform::generated {
 
-/// Which messages have the field.
+/// The messages that have the field.
 enum class Scope : std::uint8_t { kAny, kUntagged, kTagged, kSend, kRead, kTerminate };
 
 struct Variation {
   Scope scope;
   std::string_view field;         ///< name of the field, for example "MSN"
   std::string_view value;         ///< name of the value, for example "next+1"
-  std::string_view requirements;  ///< rows about the field, separated by blanks
+  std::string_view requirements;  ///< rows of rfc-notes/requirements about the field, separated by
+                                  ///< blanks
   void (*apply)(Sample&, const Progress&);
 };
 

@@ -12,17 +12,18 @@
 
 namespace iwarp::apps::conform {
 
-/// The text report, which is written case by case: a heading for each section, and below it a line
-/// per case.
+/// The text report. It is written while the cases run: a heading for each section, and below it a
+/// line for each case.
 class TextReport {
  public:
   using Sink = std::function<void(std::string_view)>;
-  /// If `terminal` is true, the report has colours, and the last line shows the running case.
+  /// If `terminal` is true, the report has colours, and its last line shows the case that is
+  /// running.
   TextReport(Sink sink, bool terminal) : sink_(std::move(sink)), terminal_(terminal) {}
 
   void begins(const Case& what);
   void ended(const Result& result);
-  /// Writes the list of failed cases and the counts.
+  /// Writes the list of failed cases and the number of cases by result.
   void summary(const Report& report);
 
  private:
@@ -35,18 +36,19 @@ class TextReport {
   std::string_view section_;
 };
 
-/// Returns the title of the RFC of a section, for example "RFC 5044: Marker PDU Aligned Framing
+/// Returns the RFC and its title for a section, for example "RFC 5044: Marker PDU Aligned Framing
 /// (MPA)".
 std::string rfc_title(std::string_view section);
 
-/// Returns one JSON object: peer, role, level, date, cases, summary.
+/// Returns the report as one JSON object with the members peer, role, level, date, cases and
+/// summary.
 std::string to_json(const Report& report, std::string_view date);
 
-/// Returns JUnit XML with one test suite per section. A failed SHOULD does not fail the run: it is
-/// written as skipped, with the peer's reaction.
+/// Returns JUnit XML with one test suite per section. A violated SHOULD does not fail the run: its
+/// case is reported as skipped, with the peer's reaction.
 std::string to_junit(const Report& report, std::string_view date);
 
-/// Return the cases as a text table, and as a JSON array.
+/// Each function returns the list of cases, as a text table or as a JSON array.
 std::string list_as_text(const std::vector<const Case*>& cases);
 std::string list_as_json(const std::vector<const Case*>& cases);
 

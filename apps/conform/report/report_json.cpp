@@ -50,7 +50,7 @@ Json describe_result(const Result& result) {
   return out;
 }
 
-// Replaces invalid UTF-8, which the peer's text may contain.
+// Replaces invalid UTF-8, which a text from the peer may contain.
 std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -7,8 +7,8 @@
 namespace iwarp::apps::conform {
 namespace {
 
-// Escapes text for attributes and elements. Writes '?' for characters that are not printable ASCII,
-// because XML 1.0 cannot represent most control characters.
+// Escapes text for use in attributes and elements. Replaces characters other than printable ASCII
+// by '?', because XML 1.0 cannot represent most control characters.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {

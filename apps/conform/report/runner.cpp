@@ -19,8 +19,8 @@ bool chosen(const Case& what, const std::vector<std::string>& only) {
   });
 }
 
-// Converts a section to a sort key, by layer from the bottom up, then by section number: "RFC 5044
-// 7.1.2" becomes {0, {7, 1, 2}}.
+// Converts a section to a sort key. Sections are sorted by layer, lowest first, and then by section
+// number: "RFC 5044 7.1.2" becomes {0, {7, 1, 2}}.
 std::pair<std::size_t, std::vector<int>> place(std::string_view section) {
   constexpr std::array<std::string_view, 6> kOrder = {"RFC 5044", "RFC 6581", "RFC 5041",
                                                       "RFC 5040", "RFC 7306", "RFC 5042"};
@@ -80,7 +80,7 @@ std::span<const std::span<const Case>> all_cases() {
 }
 
 std::vector<const Case*> select(PeerRole role, bool should, const std::vector<std::string>& only) {
-  // Sort the cases that may crash peers last, then by section, then in the order of the tables.
+  // Sort by section, then by position in the tables. The cases that may crash peers come last.
   using Place = std::tuple<bool, decltype(place({})), std::size_t>;
   std::vector<std::pair<Place, const Case*>> found;
   for (const auto table : all_cases()) {

@@ -19,19 +19,20 @@ struct Result {
   std::string expected;      ///< for kFail: what the case expected
   std::string came;          ///< for kFail: what the peer did
   std::string why;           ///< for kSkip: the reason
-  std::string record;        ///< the frames of the case, layer by layer, if Target::verbose is set
-  bool unreachable = false;  ///< for kFail: whether no connection could be established at all
+  std::string record;        ///< frames of the case as text, layer by layer; only if
+                             ///< Target::verbose is set
+  bool unreachable = false;  ///< for kFail: true if no connection could be established at all
   std::chrono::nanoseconds took{};
 };
 
-/// Runs one case against the peer. Throws Error if a system call of the tester fails, or
+/// Runs one case against the peer. Throws Error if one of the tester's system calls fails, or
 /// Interrupted if a stop signal arrives.
 Result run_case(const Case& what, const Target& target);
 
-/// Returns the cases for a peer in this role (kEither: all roles), including SHOULD cases only if
-/// `should` is true. If `only` is not empty, returns only the cases whose id or section begins with
-/// one of its prefixes; "5044" selects every section of RFC 5044. The cases are sorted by layer and
-/// section, but those that are known to crash peers come last.
+/// Returns the cases for a peer in this role; kEither selects all roles. SHOULD cases are included
+/// only if `should` is true. If `only` is not empty, returns only the cases whose id or section
+/// begins with one of its prefixes; "5044" selects every section of RFC 5044. The cases are sorted
+/// by layer and section, but the cases that are known to crash peers come last.
 std::vector<const Case*> select(PeerRole role, bool should, const std::vector<std::string>& only);
 
 /// The results of a run.
@@ -40,7 +41,7 @@ struct Report {
   PeerRole role = PeerRole::kResponder;
   bool should = false;
   std::vector<Result> results;
-  std::string ended_early;  ///< why cases are missing; empty if all were run
+  std::string ended_early;  ///< why the run stopped early; empty if all cases were run
   std::chrono::nanoseconds took{};
 };
 
@@ -58,8 +59,9 @@ struct Observer {
   std::function<void(const Result&)> ended;
 };
 
-/// Runs `cases` and adds their results to `report`. Stops after kTimeout cases in a row without a
-/// connection, and immediately on a stop signal. Throws Error if the very first connection fails.
+/// Runs `cases` and adds their results to `report`. Stops after kTimeout consecutive cases that
+/// could not connect, and immediately on a stop signal. Throws Error if the very first connection
+/// fails.
 inline constexpr std::size_t kTimeout = 3;
 void run_all(const std::vector<const Case*>& cases, const Target& target, const Observer& observer,
              Report& report);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A conformance case and its possible results. The cases are rows of tables, in one file per group
-// of RFC sections. A case is a function that plays one end of one or more connections and throws if
-// the peer under test deviates from the RFC.
+// A conformance case and its possible results. Each case is a row of a table; there is one file per
+// group of RFC sections, and one table per file. A case has a function, which plays one end of one
+// or more connections and throws if the peer under test deviates from the RFC.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace iwarp::apps::conform {
 
 class Script;
 
-/// The requirement level of the RFC. If a MUST fails, the exit status is 1.
+/// The requirement level in the RFC. If the peer fails a MUST case, the exit status is 1.
 enum class Level : std::uint8_t { kMust, kShould };
 
 /// The role of the peer under test.
@@ -24,26 +24,26 @@ enum class PeerRole : std::uint8_t {
 };
 
 struct Case {
-  std::string_view id;       ///< stable and unique id: "mpa/request/wrong-key"
+  std::string_view id;       ///< stable and unique id, for example "mpa/request/wrong-key"
   std::string_view section;  ///< the section that the case tests, for example "RFC 5044 7.1.1"
-  /// Ids in rfc-notes/requirements that the case tests, separated by blanks.
+  /// Ids of the rows in rfc-notes/requirements that the case tests, separated by blanks.
   std::string_view requirements;
   std::string_view title;  ///< what a correct peer does, in one line
   Level level = Level::kMust;
   PeerRole role = PeerRole::kEither;
   void (*run)(Script&) = nullptr;
-  /// Whether the case is known to crash peers, so that it runs after all others.
+  /// Whether the case is known to crash peers. Such a case runs after all others.
   bool last = false;
 };
 inline constexpr bool kLast = true;
 
-/// Thrown if the peer deviates from the expectation.
+/// Thrown if the peer does not react as expected.
 struct Failed {
   std::string expected;
   std::string came;
 };
-/// Thrown if the case does not apply to this peer, because the peer does not offer an optional
-/// feature.
+/// Thrown if the case does not apply to this peer, for example because the peer does not offer an
+/// optional feature.
 struct Skipped {
   std::string why;
 };
@@ -51,11 +51,12 @@ struct Skipped {
 /// Returns all cases, in the order of the RFC sections.
 std::span<const std::span<const Case>> all_cases();
 
-// The tables of cases, one per file, with the sections that they test.
+// Tables of cases. The numbers are the RFC sections that the cases test.
 std::span<const Case> request_cases();   ///< cases about Requests to a listening peer (5044 7.1)
 std::span<const Case> reply_cases();     ///< cases about Replies to a connecting peer (5044 7.1)
 std::span<const Case> startup_cases();   ///< cases about both Requests and Replies (5044 7.1)
-std::span<const Case> enhanced_cases();  ///< cases about enhanced frames, A to D (6581 6, 9.2, 10)
+std::span<const Case> enhanced_cases();  ///< cases about enhanced frames, flags A to D (6581 6,
+                                         ///< 9.2, 10)
 std::span<const Case> depth_cases();     ///< cases about IRD and ORD (6581 9.1)
 std::span<const Case> rtr_cases();       ///< cases about Ready To Receive messages (6581 9.2)
 std::span<const Case> fpdu_cases();      ///< cases about FPDU, PAD, TCP segments (5044 4, 5)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays rping's protocol from the tester's side.
+// Implements rping's protocol from the tester's side.
 #include "conform/script/exchange.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +11,8 @@
 namespace iwarp::apps::conform {
 namespace {
 
-constexpr std::uint64_t kSinkOffset = 512 * 1024;  // offset in our memory to which the peer writes
+constexpr std::uint64_t kSinkOffset = 512 * 1024;  // offset of the peer's sink in the tester's
+                                                   // memory
 
 Octets empty_advert() { return Octets(kAdvertSize); }
 
@@ -25,7 +26,8 @@ PeerMemory advertised(Script& script) {
   return {advert->stag.value, advert->to, advert->length};
 }
 
-// Learns the memory of a peer that is the server: its Read Request names this memory as the sink.
+// Returns the memory of a listening peer, which is rping's server: the peer's Read Request names
+// this memory as its sink.
 PeerMemory learn_from_server(Script& script, std::uint32_t size) {
   show_text(script, size);
   script.send(advert_of(0, size));
@@ -48,7 +50,8 @@ PeerMemory learn_from_server(Script& script, std::uint32_t size) {
 
 void show_text(Script& script, std::uint32_t size) {
   auto text = pattern(size, script.next_msn(rdmap::Opcode::kSend));
-  // Rping writes back strlen() octets, so the text must end with a NUL and contain no other.
+  // rping writes back strlen() octets. The text must therefore end with a NUL and contain no other
+  // NUL.
   text.back() = std::byte{0};
   std::ranges::copy(text, script.memory().begin());
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocol of rdma-core's rping, of which a conformance case plays either end:
+// The protocol of rdma-core's rping. In a conformance case the tester plays either end:
 //   client: Send {TO, STag, length} of its source;  server: RDMA Read of it, Send "go on";
 //   client: Send {TO, STag, length} of its sink;    server: RDMA Write into it, Send "go on".
-// A listening peer is the server: its Read Request names an STag of its memory as the sink. A
-// connecting peer is the client and advertises an STag. In both roles the tester then knows memory
-// of the peer that it can Read and Write.
+// A peer that listens is the server: its Read Request names an STag of its own memory as the sink.
+// A peer that connects is the client and advertises an STag. In both roles the tester learns an
+// STag and TO of the peer, and can then Read and Write the peer's memory.
 #pragma once
 
 #include <functional>
@@ -13,39 +13,40 @@
 
 namespace iwarp::apps::conform {
 
-/// Memory that the peer has opened for our Reads and Writes.
+/// Memory of the peer that the tester may Read and Write.
 struct PeerMemory {
   std::uint32_t stag = 0;
   std::uint64_t to = 0;
   std::uint32_t length = 0;
 };
 
-/// Number of octets that one exchange transfers.
+/// Number of octets that one exchange transfers in each direction.
 inline constexpr std::uint32_t kExchangeSize = 64;
 
-/// Runs the first half of the exchange: the peer names its memory and then waits for our next Send.
-/// Throws Failed if the peer does not cooperate.
+/// Runs the first half of the exchange and returns the memory that the peer names. The peer then
+/// waits for the tester's next Send. Throws Failed if the peer does not cooperate.
 PeerMemory learn_memory(Script& script, std::uint32_t size = kExchangeSize);
 
-/// Writes a text of `size` octets, including its NUL, to the beginning of Script::memory().
+/// Fills the beginning of Script::memory() with a text of `size` octets, including its NUL.
 void show_text(Script& script, std::uint32_t size);
 
-/// Returns the 16 octets that advertise `size` octets of Script::memory() from `offset` to the
-/// peer.
+/// Returns a 16-octet advert of the tester's memory, for `size` octets from `offset` of
+/// Script::memory().
 Octets advert_of(std::uint64_t offset, std::uint32_t size);
 
-/// Sends the 16 octets of an advert, in a way that the case tests.
+/// Sends an advert of 16 octets, in the way that the case tests.
 using Sender = std::function<void(bytes::View advert)>;
 
-/// Runs the second half of the exchange and checks it: the peer must Write the expected text, or
-/// must have sent it. This shows that the stream works and that nothing was lost or repeated. If
-/// `sender` is given, it sends the adverts.
+/// Runs the second half of the exchange and checks the data: a listening peer must Write back the
+/// octets that it has read, and for a connecting peer the tester writes them and reads them back.
+/// This shows that the stream works and that nothing was lost or repeated. If `sender` is given, it
+/// is called to send the adverts.
 void finish_exchange(Script& script, const PeerMemory& memory, const Sender& sender = {});
 
-/// Runs both halves of the exchange, which shows that the peer works.
+/// Runs both halves of the exchange. This shows that the peer works.
 void exchange(Script& script, std::uint32_t size = kExchangeSize);
 
-/// Reads `length` octets at `offset` of the peer's memory with an RDMA Read, and returns them.
+/// Returns `length` octets at `offset` of the peer's memory. Reads them by RDMA Read.
 Octets read_peer(Script& script, const PeerMemory& memory, std::uint32_t offset,
                  std::uint32_t length);
 

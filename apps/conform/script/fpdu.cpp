@@ -14,7 +14,7 @@ void put_u16(Octets& out, std::uint16_t value) {
   out.push_back(static_cast<std::byte>(value & 0xFF));
 }
 
-// Appends octets to an FPDU, and inserts a marker wherever the stream position requires one.
+// Appends octets to an FPDU. Inserts a marker wherever the stream position requires it.
 class Layout {
  public:
   Layout(const Framing& framing, const Tamper& tamper) : framing_(framing), tamper_(tamper) {}
@@ -24,8 +24,8 @@ class Layout {
     if (!start_) start_ = out_.size();
     out_.push_back(value);
   }
-  /// Inserts a marker between PAD and CRC if one is due there. This marker belongs to the FPDU, so
-  /// the CRC covers it.
+  /// Inserts a marker between PAD and CRC if the stream position requires one. The marker belongs
+  /// to the FPDU, so the CRC covers it.
   void before_crc() {
     if (framing_.markers && (framing_.position + out_.size()) % mpa::kMarkerInterval == 0) marker();
   }
@@ -44,7 +44,7 @@ class Layout {
   const Framing& framing_;
   const Tamper& tamper_;
   Octets out_;
-  std::optional<std::size_t> start_;  ///< stream position of ULPDU_Length
+  std::optional<std::size_t> start_;  ///< stream position of the ULPDU_Length field
   bool tampered_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements Link with plain TCP sockets and poll(2) with a deadline.
+// Implements Link with TCP sockets, and with poll(2) for the deadlines.
 #include "conform/script/link.hpp"
 
 #include <fmt/format.h>
@@ -35,9 +35,10 @@ AddressList resolve(const net::Address& address, int flags) {
   return {found, &freeaddrinfo};
 }
 
-constexpr Clock::duration kLongest = std::chrono::hours(1);  // maximum time of one call of poll()
+constexpr Clock::duration kLongest = std::chrono::hours(1);  // maximum timeout of one call of
+                                                             // poll()
 
-// Waits for `events` on the socket. Returns false if the deadline passes first.
+// Waits for `events` on the socket. Returns false if the deadline passes before they occur.
 bool wait_for(int socket, short events, Clock::time_point deadline) {
   for (;;) {
     const auto left = std::clamp(deadline - Clock::now(), Clock::duration::zero(), kLongest);

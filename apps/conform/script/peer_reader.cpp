@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the frames of the trace decoder to the events that a case checks.
+// Converts the trace decoder's frames to the events that a case checks.
 #include "conform/script/peer_reader.hpp"
 
 #include <fmt/format.h>

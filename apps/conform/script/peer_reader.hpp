@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PeerReader: decodes the peer's octets into startup frames, FPDUs and the end of the connection.
-// It does not check them against expectations; Script does.
+// PeerReader: decodes the octets from the peer into startup frames, FPDUs and the end of the
+// connection. It does not compare them with expectations; Script does this.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace iwarp::apps::conform {
 struct Segment {
   ddp::SegmentHeader header;
   Octets ulpdu;
-  Octets octets;  ///< the whole FPDU as it was sent
+  Octets octets;  ///< all octets of the FPDU, as the peer sent them
   std::uint64_t position = 0;
   trace::CrcVerdict crc = trace::CrcVerdict::kNotUsed;
   std::uint32_t crc_field = 0;
@@ -33,7 +33,7 @@ struct Segment {
   }
 };
 
-/// A message of the peer: the header of its first segment and the payload of all segments.
+/// A message from the peer: the header of its first segment, and the payload of all its segments.
 struct Message {
   ddp::SegmentHeader header;
   Octets payload;
@@ -43,16 +43,17 @@ struct Message {
 /// A Terminate that the peer has sent.
 struct ReceivedTerminate {
   Segment segment;
-  rdmap::Terminate terminate;   ///< the decoded Terminate, in either layout
-  bool standard_layout = true;  ///< whether the control word has the layout of RFC 5040 figure 8
+  rdmap::Terminate terminate;   ///< the decoded Terminate, from either layout of the control word
+  bool standard_layout = true;  ///< true if the control word has the layout of RFC 5040 figure 8
 };
 
-/// One event: a frame from the peer, the end of the connection, or the deadline.
+/// One event: a frame from the peer, the end of the connection, or the end of the wait at the
+/// deadline.
 struct Received {
   enum class Kind : std::uint8_t {
     kStartup,
     kSegment,
-    kGarbage,  ///< octets in which the decoder found no frame
+    kGarbage,  ///< octets that the decoder cannot parse as a frame
     kClosed,   ///< the peer sent a FIN
     kReset,
     kNothing,  ///< the deadline passed without an event
@@ -61,7 +62,7 @@ struct Received {
   std::optional<Segment> segment;
   std::optional<mpa::StartupFrame> startup;
   Octets octets;
-  std::string why;  ///< for kGarbage: why no frame was found
+  std::string why;  ///< for kGarbage: why the octets are no frame
 };
 
 /// Describes the event, for example "a Send of 16 octets" or "TCP closed (FIN)".
@@ -70,8 +71,8 @@ std::string describe(const ReceivedTerminate& terminate);
 
 ReceivedTerminate read_terminate(const Segment& segment);
 
-/// Returns whether the Terminate reports this fault in either layout of the control word. If the
-/// Terminate returns no headers, only the order of Layer and EType distinguishes the layouts.
+/// Returns whether the Terminate reports this fault, in either layout of the control word. If the
+/// Terminate returns no headers, only the order of Layer and EType distinguishes the two layouts.
 bool reports(const ReceivedTerminate& terminate, const bytes::Fault& fault);
 
 class PeerReader {
@@ -80,10 +81,10 @@ class PeerReader {
   PeerReader(const PeerReader&) = delete;
   PeerReader& operator=(const PeerReader&) = delete;
 
-  /// Resets the decoder for a new connection.
+  /// Resets the decoder at the start of a new connection.
   void restart();
-  /// Sets our startup frame before a case corrupts it. It determines whether the peer's FPDUs have
-  /// markers.
+  /// Tells the decoder the tester's startup frame, in the form that it had before the case
+  /// corrupted it. The frame determines whether the peer's FPDUs have markers.
   void said(const mpa::StartupFrame& frame);
   void octets(bytes::View octets);
   void ended(bool reset);
@@ -95,7 +96,8 @@ class PeerReader {
 
   std::unique_ptr<trace::StreamDecoder> decoder_;
   std::deque<Received> received_;
-  std::optional<bool> end_;  ///< set when the connection has ended; true if it was reset
+  std::optional<bool> end_;  ///< set when the connection has ended: true after a reset, false after
+                             ///< a FIN
 };
 
 }  // namespace iwarp::apps::conform

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the steps of cases about the peer's memory.
+// Implements the steps that read, write and check the peer's memory.
 #include "conform/script/probe.hpp"
 
 #include <fmt/format.h>
@@ -41,7 +41,8 @@ void send_in_pieces(Script& script, bytes::View octets, std::size_t size) {
   }
 }
 
-// Waits until the peer has probably read what was sent, so that the next octets arrive separately.
+// Gives the peer time to read what was sent, so that the octets sent next arrive in a separate
+// read.
 void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 Octets empty_read_ulpdu(Script& script) {

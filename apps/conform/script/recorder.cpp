@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats the octets with a TextPrinter, a new one for each connection of a case.
+// Formats the octets with a TextPrinter. Each connection of a case gets a new TextPrinter.
 #include "conform/script/recorder.hpp"
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorder: records the frames on the connections of one case as text, layer by layer.
+// Recorder: records as text, layer by layer, the frames on all connections of one case.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace iwarp::apps::conform {
 class Recorder {
  public:
   Recorder() { restart(); }
-  /// Resets the printer for a new connection.
+  /// Resets the printer at the start of a new connection.
   void restart();
   void octets(bool outbound, bytes::View octets);
   void closed(bool outbound, bool reset);

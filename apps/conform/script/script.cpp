@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends, receives and checks messages in full operation. script_startup.cpp does MPA startup.
+// Sends, receives and checks messages in full operation. script_startup.cpp performs MPA startup.
 #include "conform/script/script.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace iwarp::apps::conform {
 namespace {
 
 constexpr std::size_t kMemorySize = 1024 * 1024;
-// Size of each segment of a long tagged message; fits an Ethernet MTU.
+// Size of the segments of a long tagged message. Such a segment fits in an Ethernet MTU.
 constexpr std::size_t kSegmentSize = 1400;
 
 std::string name(rdmap::Opcode opcode) {
@@ -57,7 +57,8 @@ void Script::open() {
   try {
     take_connection();
   } catch (const Unreachable& unreachable) {
-    // If the peer was reachable earlier in this case, its disappearance is a failure of the case.
+    // If the case has already connected to the peer, a peer that can no longer be reached fails the
+    // case.
     if (met_) throw Failed{"another connection to the peer", unreachable.what()};
     throw;
   }
@@ -81,7 +82,7 @@ Link Script::wait_for_peer(Clock::time_point deadline) {
   constexpr std::chrono::milliseconds kBetweenLooks{50};
   for (;;) {
     const auto why = target_.call_failure();
-    // Even if the command has failed, a connection may be pending: look for one without waiting.
+    // Even if the command has failed, a connection may be pending: check once without waiting.
     const auto until = why.empty() ? Clock::now() + kBetweenLooks : Clock::now();
     auto link = target_.acceptor->accept(std::min(until, deadline));
     if (link || until >= deadline) return link;
@@ -165,7 +166,7 @@ Received Script::receive(std::chrono::milliseconds at_most) {
 
 Received Script::hear_until(Clock::time_point deadline) {
   std::array<std::byte, 16 * 1024> buffer;
-  // Limits the wait if the peer never stops sending.
+  // Limit the wait in case the peer never stops sending.
   const auto patience = deadline_ + target_.time_limit;
   while (Clock::now() < patience) {
     while (auto received = peer_reader_.next()) {
@@ -193,8 +194,8 @@ Received Script::hear_until(Clock::time_point deadline) {
   return {};
 }
 
-// Serves Reads and Writes of our memory. Returns true if the segment was served and the case need
-// not see it.
+// Answers the peer's Reads of the tester's memory and places its Writes. Returns true if the
+// segment was handled here, so that the case need not see it.
 bool Script::is_served(const Received& received) {
   if (serve_ == Serve::kNothing || received.kind != Received::Kind::kSegment) return false;
   const Segment& s = *received.segment;

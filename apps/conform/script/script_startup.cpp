@@ -46,8 +46,8 @@ mpa::Rtr kind_in(const mpa::EnhancedWord& word, mpa::Rtr preferred) {
   return word.rtr_read ? mpa::Rtr::kRead : mpa::Rtr::kSend;
 }
 
-// Adapts `setup` to a Request: its revision, A and a kind of RTR that it offers, ORD at most its
-// IRD, and C if the Request has C.
+// Adapts `setup` to a Request: uses its revision and its A, a kind of RTR that it offers, an ORD of
+// at most its IRD, and C if it has C.
 Setup answer_to(const mpa::StartupFrame& request, const mpa::EnhancedWord& word, Setup setup) {
   if (!request.enhanced) setup.revision = 1;
   setup.crc = setup.crc || request.crc;
@@ -173,7 +173,8 @@ void Script::begin(mpa::Rtr rtr) {
     if (rtr != mpa::Rtr::kNone) take_rtr(rtr);
     return;
   }
-  // Some peers lose a first FPDU that follows the Reply immediately; the user can set a delay.
+  // Some peers lose the first FPDU if it follows the Reply immediately, so the user can set a
+  // delay.
   std::this_thread::sleep_for(target_.first_fpdu_delay);
   if (rtr != mpa::Rtr::kNone) send_rtr(rtr);
 }

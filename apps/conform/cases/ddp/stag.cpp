@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about STags: which memory an STag opens, to which stream, and with which bounds (RFC 5041
-// sections 7 and 8, RFC 5042 sections 6.1 and 6.2). The peer's program opens exactly the octets
-// that it advertises.
+// Cases about STags: which memory an STag gives access to, on which stream, and within which bounds
+// (RFC 5041 sections 7 and 8, RFC 5042 sections 6.1 and 6.2). The peer's program gives access to
+// exactly the octets that it advertises.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -97,8 +97,8 @@ void unpredictable(Script& s) {
 
 // Bounds -----------------------------------------------------------------------------------------
 
-// Sends a Write that begins at `offset` from the start of the memory (negative offsets wrap), and
-// expects the peer to report a bounds violation.
+// Sends a Write that begins at `offset` from the start of `memory`, and expects the peer to report
+// a bounds violation. A negative `offset` wraps around.
 void beyond(Script& s, const PeerMemory& memory, std::uint64_t offset, std::size_t size) {
   write(s, memory, offset, pattern(size));
   s.expect_terminate({ddp::kTaggedBounds});
@@ -142,7 +142,7 @@ void far_away(Script& s) {
   beyond(s, learn_memory(s), kFarAway, kPiece);
 }
 
-// Writes to a TO of which only the upper 32 bits are wrong.
+// Sends a Write to a TO that is wrong only in its upper 32 bits.
 void upper_half(Script& s) {
   s.establish();
   beyond(s, learn_memory(s), 1ULL << 32, kPiece);
@@ -158,7 +158,7 @@ void later_segment_past_end(Script& s) {
   beyond(s, memory, memory.length, kPiece);
 }
 
-// Sends a Write whose TO + length exceeds 2^64. The TO itself is out of bounds too, so the peer may
+// Sends a Write whose TO + length exceeds 2^64. Its TO is also out of bounds, so the peer may
 // report either error.
 void wraps(Script& s) {
   s.establish();
@@ -167,8 +167,8 @@ void wraps(Script& s) {
   s.expect_terminate({ddp::kTaggedWrap, ddp::kTaggedBounds});
 }
 
-// Sends a Write whose last octet is at 2^64 - 1: the TO does not wrap, but it is outside of every
-// region.
+// Sends a Write whose last octet is at 2^64 - 1. TO + length does not wrap, but the octets are
+// outside of every region.
 void ends_at_top(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
@@ -176,7 +176,7 @@ void ends_at_top(Script& s) {
   s.expect_terminate({ddp::kTaggedBounds});
 }
 
-// Zero-length operations: nothing is checked -----------------------------------------------------
+// Zero-length operations, for which the peer must not check STag and TO ---------------------------
 
 void empty_with(Script& s, const PeerMemory& memory, std::uint32_t stag, std::uint64_t to) {
   s.write(stag, to, {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about tagged segments: their headers, their placement, and the segments that the peer sends
-// (RFC 5041 sections 4.1, 4.2, 5 and 7). stag.cpp tests the memory that an STag opens.
+// Cases about tagged segments: their headers, their placement, and the tagged segments that the
+// peer sends (RFC 5041 sections 4.1, 4.2, 5 and 7). The cases in stag.cpp test STags and bounds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -176,7 +176,7 @@ void own_segments(Script& s) {
     to += segment.payload().size();
   }
   require(seen.back().header.last, "L in the last segment", "none");
-  // The message ends with its first segment that has L=1.
+  // The first segment with L=1 ends the message.
   const auto total = to - first.to.value;
   require(total >= kLong, fmt::format("{} octets up to the segment with L", kLong),
           fmt::format("{}", total));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about untagged buffers: queues, message sequence numbers and offsets, receive buffers (RFC
-// 5041 sections 4.3, 5.3, 5.4 and 7). Each invalid Send is wrong in only one field. In some cases
-// the receiver may also hold the segment and wait for the missing ones: then the case passes if the
-// peer stays silent or sends a Terminate, but not if it delivers the message.
+// Cases about untagged buffers: queues, message sequence numbers and offsets, and receive buffers
+// (RFC 5041 sections 4.3, 5.3, 5.4 and 7). Each invalid Send is wrong in only one field. In some
+// cases the peer may keep the segment and wait for the missing ones. Such a case passes if the peer
+// stays silent or sends a Terminate, and fails if the peer delivers the message.
 #include "conform/script/case.hpp"
 #include "conform/script/steps.hpp"
 #include "iwarp/rdmap/faults.hpp"
@@ -13,8 +13,8 @@ namespace {
 
 constexpr auto kSend = rdmap::Opcode::kSend;
 constexpr std::size_t kAdvert = 16;  // size of each of the peer's receive buffers
-constexpr std::size_t kLong = 1000;  // size of a Send that is too long for them
-// Number of Sends that exceeds the receives that the peer posts.
+constexpr std::size_t kLong = 1000;  // size of a Send that exceeds these buffers
+// Number of Sends that exceeds the number of receives that the peer posts.
 constexpr std::size_t kManySends = 36;
 
 ddp::SegmentHeader next_send(Script& s) { return untagged(kSend, s.next_msn(kSend)); }
@@ -149,8 +149,8 @@ void no_receive(Script& s) {
     if (!segment) throw Skipped{"the peer's program did not let its receives run out"};
     const auto terminate = read_terminate(*received.segment);
     const auto& fault = terminate.terminate.fault;
-    // Both layers can report a catastrophic local failure, for example if the peer's program freed
-    // its buffers when it ended.
+    // Both layers have an error code for a catastrophic local failure. A peer may report it, for
+    // example, if its program freed the receive buffers when it ended.
     if (fault == rdmap::kLocalCatastrophic || fault == ddp::kDdpCatastrophic) {
       throw Skipped{"the peer's program ended the stream first"};
     }

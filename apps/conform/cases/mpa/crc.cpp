@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about the CRC of FPDUs: which octets it covers, and how the peer handles an FPDU with a
-// wrong CRC (RFC 5044 sections 4.4, 6 and 8). startup.cpp tests whether CRCs are in force.
+// Cases about the CRC of FPDUs: which octets the CRC covers, and how the peer handles an FPDU with
+// a wrong CRC (RFC 5044 sections 4.4, 6 and 8). The cases in startup.cpp test whether the ends use
+// CRCs at all.
 #include <algorithm>
 
 #include "conform/script/case.hpp"
@@ -13,8 +14,8 @@ namespace iwarp::apps::conform {
 namespace mpa_crc {
 namespace {
 
-// The cases corrupt the FPDU of a Write of 6 octets. It has every field, including two octets of
-// PAD. If its ULPDU_Length is changed by one, the CRC stays at the same offset.
+// The cases corrupt the FPDU of a Write of 6 octets. This FPDU has all fields, including two octets
+// of PAD. The CRC stays at the same offset if ULPDU_Length changes by one.
 constexpr std::size_t kVictimPayload = 6;
 constexpr std::size_t kLengthAt = 1;
 constexpr std::size_t kStagAt = 7;
@@ -95,8 +96,8 @@ void empty_write(Script& s) {
 void first_fpdu(Script& s) {
   s.establish();
   s.fpdu(empty_read_ulpdu(s), {.crc_xor = 1});
-  // A responder must stay silent until it has validated an FPDU. A Read Response fails the case
-  // here, a Terminate in expect_end().
+  // The peer must not answer before it has validated an FPDU. A Read Response fails the case here.
+  // If the peer sends a Terminate instead, expect_end() judges it.
   s.watch([](const Segment& segment) {
     require(segment.is(rdmap::Opcode::kTerminate), "no answer", "a Read Response");
   });
@@ -118,7 +119,7 @@ void send_not_delivered(Script& s) {
   const auto memory = learn_memory(s);
   const auto header = untagged(rdmap::Opcode::kSend, s.take_msn(rdmap::Opcode::kSend));
   s.fpdu(make_ulpdu(header, advert_of(0, memory.length)), {.crc_xor = 1});
-  // If the peer delivered the Send, its program would respond with a Write or a Send.
+  // A peer that delivers the Send reveals this: its program responds with a Write or a Send.
   s.serve_memory(false);
   expect_terminate_next(s, {mpa::kCrcMismatch});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about enhanced connection setup: the form of the frames, A and the kinds of RTR (RFC 6581
-// sections 6, 9.2 and 10). enhanced_depth.cpp tests IRD and ORD, enhanced_rtr.cpp the RTR itself.
+// Cases about enhanced connection setup: the form of the frames, flag A, and the kinds of RTR (RFC
+// 6581 sections 6, 9.2 and 10). The cases in enhanced_depth.cpp test IRD and ORD; the cases in
+// enhanced_rtr.cpp test the RTR message itself.
 #include <fmt/format.h>
 
 #include "conform/cases/mpa/startup_steps.hpp"
@@ -50,7 +51,8 @@ void expect_flags(const EnhancedWord& word, const EnhancedWord& wanted) {
 
 // Form of the Reply -------------------------------------------------------------------------------
 
-// Opens a connection and returns an enhanced Request, not sent yet, for a case to corrupt.
+// Opens a connection. Returns an enhanced Request that has not been sent, so that the case can
+// corrupt it.
 Octets enhanced_request(Script& s) {
   if (s.target().revision < 2) throw Skipped{"the peer knows RFC 5044 only"};
   s.open();
@@ -69,8 +71,8 @@ void enhanced_reply(Script& s) {
   }
 }
 
-// Expects the peer to treat a Request without S as a plain one. The peer may also reject it and
-// close, because the frame mixes both revisions.
+// Expects the peer to answer the Request without the enhanced word (S=0), or to reject it or close.
+// Both are right, because the Request mixes both revisions.
 void expect_plain_or_end(Script& s) {
   const auto reply = s.startup_or_end();
   if (!reply) return;
@@ -204,8 +206,8 @@ void reply_kinds_without_a(Script& s) {
   carry_on(s, setup);
 }
 
-// Expects the peer to retry on a new connection with a plain Request. A peer need not retry, so
-// without a retry the case is skipped.
+// Expects the peer to open a new connection and retry with a Request of revision 1. A retry is
+// optional, so the case is skipped if the peer does not retry.
 void retries_plain(Script& s) {
   s.await_peer();
   must_be_enhanced(s);

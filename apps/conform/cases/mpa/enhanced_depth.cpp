@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about IRD and ORD: the values that the peer sends in Requests and Replies, and whether it
-// honours them afterwards (RFC 6581 section 9.1).
+// Cases about IRD and ORD: the values that the peer sends in Requests and Replies, and whether the
+// peer honours them afterwards (RFC 6581 section 9.1).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,8 +30,8 @@ EnhancedWord answer_to(Script& s, std::uint16_t ird, std::uint16_t ord) {
   return s.peer_word();
 }
 
-// Expects the ORD in the peer's Reply to be at most our IRD. The value 0x3FFF means that the peer
-// does not negotiate; it then need not respect the IRD.
+// Expects that the ORD in the peer's Reply does not exceed the tester's IRD. An ORD of 0x3FFF means
+// that the peer does not negotiate; it need not respect the IRD then.
 void expect_ord_within(const EnhancedWord& word, std::uint16_t ird) {
   if (word.ord <= ird || word.ord == kNoNegotiation) return;
   throw Failed{fmt::format("an ORD of at most {}, our IRD", ird), fmt::format("{}", word.ord)};
@@ -58,8 +58,8 @@ void no_read_without_ird(Script& s) {
   }
 }
 
-// Sends as many Reads at once as the Reply allows and our Request asked for, and expects all
-// responses.
+// Sends a burst of Reads and expects all responses. The number of Reads is limited by the IRD of
+// the Reply and by the ORD of the tester's Request.
 template <std::uint16_t Ord>
 void ird_is_there(Script& s) {
   const auto word = answer_to(s, 16, Ord);
@@ -119,8 +119,8 @@ void requested_ird_is_there(Script& s) {
   finish_exchange(s, memory);
 }
 
-// Replies with an ORD that exceeds the IRD of the Request by one. The initiator must either raise
-// its IRD and honour it, or report an error.
+// Sends a Reply whose ORD exceeds the IRD of the Request by one. The initiator must either raise
+// its IRD to this value and honour it, or report an error.
 void one_more_than_requested(Script& s) {
   Setup setup = meet_enhanced(s);
   setup.ord = static_cast<std::uint16_t>(negotiated_ird(s) + 1);

@@ -19,7 +19,7 @@ std::string_view name(Rtr kind) { return kNames[static_cast<std::size_t>(kind)];
 
 // The peer listens --------------------------------------------------------------------------------
 
-// Exchanges startup frames that agree on this kind of RTR. The tester has to send the RTR next, as
+// Exchanges startup frames that agree on this kind of RTR. The tester must send the RTR next, as
 // its first FPDU.
 void agree_on(Script& s, Rtr kind) {
   s.open();
@@ -31,7 +31,7 @@ void agree_on(Script& s, Rtr kind) {
   throw Skipped{fmt::format("the peer does not support the {} kind", name(kind))};
 }
 
-// Offers all kinds of RTR, and selects the first one that the peer supports.
+// Offers all kinds of RTR. Returns the first one that the peer supports.
 Rtr agree(Script& s) {
   s.open();
   s.send_startup(Setup{.word = mpa::EnhancedWord{.peer_to_peer = true,
@@ -168,8 +168,8 @@ void answer_with(Script& s, Setup setup, bool write, bool read, bool send) {
   s.begin();
 }
 
-// Returns the next segment of the peer, which must be the RTR. Unlike other cases, does not answer
-// the peer's Reads while waiting.
+// Returns the peer's next segment, which must be the RTR. In contrast to other cases, the tester
+// does not answer Reads of the peer while it waits.
 Segment first_segment(Script& s) {
   s.serve(Script::Serve::kNothing);
   const Received received = s.receive();
@@ -225,8 +225,8 @@ void sends_one_rtr(Script& s) {
   }
 }
 
-// Answers the Read RTR with payload, and without L=1. The RTR requests no octets, so the payload
-// exceeds its sink.
+// Answers the Read RTR with a response that has a payload and L=0. The RTR requests no octets, so
+// the payload exceeds the peer's sink.
 void read_rtr_overfilled(Script& s) {
   const Setup setup = meet_peer_to_peer(s);
   if (!names_rtr(s.peer_word(), Rtr::kRead)) throw Skipped{"the peer does not offer the Read kind"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about FPDUs: their lengths, their PAD, and how TCP segments them (RFC 5044 sections 4.1,
-// 4.5, 5 and 6). crc.cpp tests the CRC.
+// Cases about FPDUs: their length, their PAD, and how TCP segments them (RFC 5044 sections 4.1,
+// 4.5, 5 and 6). The cases in crc.cpp test the CRC.
 #include "iwarp/mpa/fpdu.hpp"
 
 #include <fmt/format.h>
@@ -14,11 +14,11 @@ namespace iwarp::apps::conform {
 namespace mpa_fpdu {
 namespace {
 
-constexpr std::size_t kPiece = 8;  // size of one Write when a case sends many
+constexpr std::size_t kPiece = 8;  // size of each Write in cases that send many Writes
 constexpr std::size_t kPieces = kExchangeSize / kPiece;
-constexpr int kSmallMss = 536;         // a small MSS that every TCP accepts
-constexpr std::uint32_t kLong = 8192;  // size of a message that takes many segments of kSmallMss
-// Size of a message that exceeds one FPDU at any MSS.
+constexpr int kSmallMss = 536;         // a small MSS, which any TCP accepts
+constexpr std::uint32_t kLong = 8192;  // size of a message that needs many segments at kSmallMss
+// Size of a message that does not fit in one FPDU at any MSS.
 constexpr std::uint32_t kVeryLong = 128 * 1024;
 
 // PAD and length ---------------------------------------------------------------------------------
@@ -63,8 +63,8 @@ void larger_than_mss(Script& s) {
   expect_memory(s, memory, text);
 }
 
-// Sends a ULPDU that is too short for its header. Valid octets follow it, because a peer may wait
-// for more octets before it reports the error.
+// Sends a ULPDU that is too short for its header. Further valid octets follow, because a peer may
+// wait for more octets before it reports the error.
 template <std::size_t size, bool is_tagged>
 void too_short(Script& s) {
   s.establish();
@@ -77,7 +77,8 @@ void too_short(Script& s) {
   s.expect_end();
 }
 
-// Sends such a ULPDU as the second segment of a message, again followed by valid octets.
+// Sends a ULPDU that is too short for its header as the second segment of a message. Further valid
+// octets follow, as in too_short().
 template <std::size_t size, bool is_tagged>
 void later_too_short(Script& s) {
   s.establish();
@@ -106,7 +107,7 @@ void never_complete(Script& s) {
   expect_survivor(s);
 }
 
-// How TCP cuts the stream ------------------------------------------------------------------------
+// How TCP segments the stream ---------------------------------------------------------------------
 
 // For each octet from `first` to `last`, sends a Write whose FPDU is split before that octet.
 template <std::size_t first, std::size_t last>
@@ -128,9 +129,9 @@ void split(Script& s) {
   expect_memory(s, memory, wanted);
 }
 
-// Returns the FPDUs of many Writes with sizes that are multiples of 4. They need no PAD, so a
-// caller that splits the stream at multiples of 4 splits no field of 4 octets such as the CRC;
-// split<> does.
+// Returns the FPDUs of many Writes. The sizes of the Writes are multiples of 4, so the FPDUs have
+// no PAD. If a caller splits the stream at multiples of 4, no split is inside of a 4-octet field
+// such as the CRC. The cases that use split<> test such splits.
 Octets many_fpdus(Script& s, const PeerMemory& memory, Octets& wanted) {
   Octets stream;
   for (std::uint32_t size = 0; size <= kExchangeSize; size += 4) {
@@ -151,7 +152,7 @@ void in_pieces_of(Script& s) {
   expect_memory(s, memory, wanted);
 }
 
-// Sends an FPDU octet by octet up to its CRC, then the CRC as a whole.
+// Sends an FPDU octet by octet up to the CRC, and then all octets of the CRC in one piece.
 void trickle(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
@@ -164,8 +165,8 @@ void trickle(Script& s) {
 
 void waits_for_all(Script& s) {
   s.establish();
-  // Wait until the peer has sent its Reads, so that the tester answers none of them in the middle
-  // of the FPDU.
+  // Wait until the peer has sent its own Reads. Otherwise the tester could have to answer one of
+  // them in the middle of the FPDU.
   expect_answer(s, learn_memory(s));
   const Octets fpdu = s.make(empty_read_ulpdu(s));
   s.octets(bytes::View(fpdu).first(fpdu.size() - mpa::kCrcSize));
@@ -203,7 +204,8 @@ void own_fills_emss(Script& s) {
   s.advertise_mss(kSmallMss);
   const auto segments = receive_long_message(s, {}, kLong);
   if (s.advertised_mss() > kSmallMss) throw Skipped{"TCP does not take an MSS of 536 from us"};
-  // TCP options take up to 40 octets, and a peer may round its payload down to a multiple of 8.
+  // A lower bound for the ULPDU: TCP options take up to 40 octets, and the peer may round its
+  // payload down to a multiple of 8.
   const auto least = mpa::mulpdu_for(s.advertised_mss() - 40, false).octets - 8;
   const auto before_last = segments.size() - 1;
   for (const Segment& segment : std::span(segments).first(before_last)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about markers: those that the tester sends to a peer that requested them, and those that
-// the peer must send when the tester requests them (RFC 5044 sections 4.2, 4.3, 7.1 and 8). An end
-// need not request markers, but it must send them if the other end requests them.
+// Cases about markers in both directions: those that the tester sends if the peer requests markers,
+// and those that the peer must send if the tester requests them (RFC 5044 sections 4.2, 4.3, 7.1
+// and 8). An end need not request markers, but it must send them if the other end requests them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,17 +17,17 @@ namespace iwarp::apps::conform {
 namespace mpa_marker {
 namespace {
 
-// The FPDU of a Write of 8 octets consists of 7 cells of 4 octets. From one marker to the next
-// there are 127 cells. In a sequence of 127 such FPDUs, a marker therefore appears before each of
-// the 7 cells once.
+// The FPDU of a Write of 8 octets has 7 words of 4 octets. Between two markers there are 127 such
+// words. If the tester sends 127 of these FPDUs, a marker therefore precedes each of the 7 words
+// once.
 constexpr std::size_t kPiece = 8;
 constexpr int kSweep = 127;
 constexpr std::size_t kFpdu = 28;
-// Offset of the tested Write in the peer's memory; the Writes that only fill the stream go to
-// offset 0.
+// Offset in the peer's memory to which the tested Write goes. The Writes that only advance the
+// stream position go to offset 0.
 constexpr std::uint32_t kTestedAt = 32;
 
-// Positions that a marker can have in such an FPDU, as offsets from its first octet.
+// Offsets that a marker can have from the first octet of such an FPDU.
 constexpr std::size_t kBefore = 0;
 constexpr std::size_t kInHeader = 8;
 constexpr std::size_t kInPayload = 20;
@@ -39,15 +39,16 @@ PeerMemory establish_marked(Script& s) {
   return learn_memory(s);
 }
 
-// Sends Writes until the next FPDU will have a marker at `offset` from its first octet.
+// Sends Writes until the stream position is such that the next FPDU has a marker at `offset` from
+// its first octet.
 void until_marker_at(Script& s, const PeerMemory& memory, std::size_t offset) {
   while ((s.framing().position + offset) % mpa::kMarkerInterval != 0) {
     write(s, memory, 0, pattern(kPiece));
   }
 }
 
-// Sends a Write with a marker at `offset`, optionally altered by `tamper`, and expects the peer to
-// accept it.
+// Sends a Write whose FPDU has a marker at `offset`, and expects the peer to accept it. `tamper`
+// can alter the FPDU.
 template <std::size_t offset>
 void taken(Script& s, const Tamper& tamper = {}) {
   const auto memory = establish_marked(s);
@@ -86,7 +87,7 @@ void several_in_one(Script& s) {
   expect_memory(s, memory, text);
 }
 
-// Wrong on purpose -------------------------------------------------------------------------------
+// Deliberate errors -------------------------------------------------------------------------------
 
 template <std::size_t offset>
 void wrong_pointer(Script& s) {
@@ -96,8 +97,8 @@ void wrong_pointer(Script& s) {
   s.expect_terminate({mpa::kMarkerMismatch});
 }
 
-// Flips a bit in the reserved half of the marker after the CRC has been computed, so that only the
-// CRC reveals it.
+// Flips a bit in the reserved half of the marker after the CRC has been computed. Only the CRC can
+// reveal this error.
 template <std::size_t offset>
 void flipped(Script& s) {
   const auto memory = establish_marked(s);
@@ -119,8 +120,8 @@ void not_covered(Script& s) {
   s.expect_terminate({mpa::kCrcMismatch});
 }
 
-// Sends two FPDUs whose framing differs from what startup agreed on. Two contain enough octets for
-// the peer to detect the error.
+// Sends two FPDUs with a framing other than the one that startup agreed on. Two FPDUs have enough
+// octets for the peer to detect the error.
 void misframed(Script& s, Framing framing) {
   const PeerMemory nowhere{.stag = 1};
   for (int i = 0; i < 2; ++i) {
@@ -134,8 +135,9 @@ void missing(Script& s) {
   s.expect_terminate({mpa::kCrcMismatch, mpa::kMarkerMismatch});
 }
 
-// Sends the marker 4 octets too early. The CRC is right wherever the peer expects the marker,
-// because it covers the same octets; only the value of FPDUPTR is wrong.
+// Sends the marker 4 octets too early. The CRC matches even if the peer expects the marker
+// elsewhere, because the CRC covers the same octets in either case. Only the value of FPDUPTR is
+// wrong.
 void early(Script& s) {
   until_marker_at(s, establish_marked(s), kInPayload);
   misframed(s, {.markers = true, .position = s.framing().position + mpa::kMarkerSize});
@@ -152,8 +154,8 @@ void late(Script& s) {
 
 const Setup kMarkers{.markers = true};
 
-// Requests markers. The case is skipped if startup fails, because other cases test whether the peer
-// supports markers at all.
+// Requests markers. If startup fails, the case is skipped, because other cases test whether the
+// peer supports markers at all.
 PeerMemory ask_for_markers(Script& s, const Setup& setup = kMarkers) {
   try {
     s.establish(setup);
@@ -163,7 +165,7 @@ PeerMemory ask_for_markers(Script& s, const Setup& setup = kMarkers) {
   }
 }
 
-// Makes the peer send Read Responses in which a marker appears at every possible position.
+// Makes the peer send Read Responses until a marker has appeared at every possible position.
 void receive_sweep(Script& s, const PeerMemory& memory) {
   for (int i = 0; i < kSweep; ++i) read_peer(s, memory, 0, kPiece);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about a connecting peer: its Request, and how it handles Replies (RFC 5044 section 7.1).
+// Cases about a peer that connects: its Request, and how it handles Replies (RFC 5044 section 7.1).
 #include <fmt/format.h>
 
 #include "conform/cases/mpa/startup_steps.hpp"
@@ -42,7 +42,8 @@ void request_then_silence(Script& s) {
 
 // Invalid Replies ---------------------------------------------------------------------------------
 
-// Receives the peer's Request and returns a valid Reply, not sent yet, for a case to corrupt.
+// Receives the peer's Request. Returns a valid Reply that has not been sent, so that the case can
+// corrupt it.
 Octets good_reply(Script& s, std::size_t private_data = 0) {
   return s.make_startup(s.await_peer({.private_data = pattern(private_data)}));
 }
@@ -61,7 +62,7 @@ void wrong_key_octet(Script& s) {
 
 void request_for_reply(Script& s) {
   Octets frame = good_reply(s);
-  frame[9] = std::byte{'q'};  // the key of a Request: "MPA ID Req Frame"
+  frame[9] = std::byte{'q'};  // the value in a Request's key, "MPA ID Req Frame"
   gives_up_on(s, frame);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about MPA Requests: how a listening peer answers them (RFC 5044 section 7.1).
+// Cases about MPA Requests: how a peer that listens answers them (RFC 5044 section 7.1).
 #include <fmt/format.h>
 
 #include "conform/cases/mpa/startup_steps.hpp"
@@ -37,7 +37,7 @@ void wrong_key_octet(Script& s) {
 void reply_for_request(Script& s) {
   s.open();
   Octets frame = s.make_startup(kPlain);
-  frame[9] = std::byte{'p'};  // the key of a Reply: "MPA ID Rep Frame"
+  frame[9] = std::byte{'p'};  // the value in a Reply's key, "MPA ID Rep Frame"
   refused(s, frame);
 }
 
@@ -96,8 +96,8 @@ void truncated(Script& s) {
   expect_next_works(s);
 }
 
-// Sends more octets than the Request says. The peer may take them as too much private data or as an
-// invalid first FPDU; both are errors.
+// Sends more private data than the Request's PD_Length says. The peer may treat the excess octets
+// as too much private data or as an invalid first FPDU; both are errors.
 void more_than_said(Script& s) {
   s.open();
   Octets frame = s.make_startup(kPlain);

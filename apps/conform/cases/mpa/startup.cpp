@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about both Requests and Replies: segmentation, reserved flags, C and M (RFC 5044 sections
-// 4.3, 4.4 and 7.1).
+// Cases that apply to both Requests and Replies: segmentation, reserved flags, C and M (RFC 5044
+// sections 4.3, 4.4 and 7.1).
 #include "conform/cases/mpa/startup_steps.hpp"
 #include "conform/script/case.hpp"
 #include "conform/script/exchange.hpp"

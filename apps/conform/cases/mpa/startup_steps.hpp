@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that several cases about MPA startup use: they corrupt a frame in one place, expect endings
-// that are stricter or more lenient than Script's, and prove that the peer reached full operation.
+// Steps that several cases about MPA startup use. They corrupt a frame in one place, check how the
+// connection ends, more strictly or more leniently than Script does, and prove that the peer has
+// reached full operation.
 #pragma once
 
 #include "conform/script/script.hpp"
@@ -19,29 +20,30 @@ inline constexpr std::byte kReservedFlags{0x0F};
 
 void set_length(Octets& frame, std::size_t length);
 
-/// Continues after the case itself has sent our startup frame as octets: expects the peer to
-/// accept, handles an RTR if one is due, and runs a round of the exchange.
+/// Completes startup after the case has sent the tester's startup frame as raw octets: expects the
+/// peer to accept, handles an RTR if one is due, and runs a round of the exchange.
 void carry_on(Script& script, const Setup& setup);
 
-/// Expects the peer to accept our frame, or to reject it with R=1; both show that the peer found it
-/// well-formed. Returns whether the peer accepted.
+/// Expects the peer to accept the tester's frame, or to reject it with R=1. In both cases the peer
+/// found the frame well-formed. Returns whether the peer accepted.
 bool answered(Script& script);
 
-/// Expects full operation. Succeeds even if the peer's program rejects connections without IRD and
-/// ORD.
+/// Expects full operation. Also succeeds if the peer's program rejects the connection because IRD
+/// and ORD are missing.
 void expect_full_operation(Script& script);
 
-/// Expects the connection to end. The peer may send a Terminate, but no other FPDU before that.
+/// Expects the connection to end. The peer may first send a Terminate, but no other FPDU.
 void expect_give_up(Script& script);
 
-/// Expects the next connection to work, which shows that the previous one has not crashed the peer.
+/// Expects the next connection to work, which shows that the previous connection has not crashed
+/// the peer.
 void expect_next_works(Script& script);
 
 /// Expects no FPDU for a while. The connection may end or remain open.
 void expect_no_fpdu(Script& script);
 
-/// Sends a first FPDU that may be invalid to a program that waits for Sends. Expects the exchange
-/// to work or the stream to end; silence fails.
+/// Sends a first FPDU, which may be invalid, to a peer whose program waits for Sends. Expects that
+/// the exchange works or that the stream ends. Silence of the peer fails the case.
 void exchange_or_end(Script& script);
 
 /// Sends `count` zero-length RDMA Reads in one TCP segment, and expects all responses in order.
@@ -51,14 +53,16 @@ void read_burst(Script& script, std::size_t count);
 /// the peer sends another message instead, throws Skipped with the reason `otherwise`.
 void expect_terminate_or_skip(Script& script, const bytes::Fault& fault, const char* otherwise);
 
-/// Ends a case after a Reply with A=1: sends an RTR that the peer offered, and gives the peer time
-/// to process it. Some peers fail badly if an initiator disconnects in the middle of startup.
+/// Ends a case after a Reply with A=1. Sends an RTR of a kind that the peer offered, and gives the
+/// peer time to process it, because some peers fail badly if an initiator disconnects during
+/// startup.
 void leave_in_order(Script& script);
 
-/// Returns whether `word` offers any kind of RTR; the second overload, whether it offers `kind`.
+/// The first overload returns whether `word` offers any kind of RTR; the second, whether it offers
+/// `kind`.
 bool names_rtr(const mpa::EnhancedWord& word);
 bool names_rtr(const mpa::EnhancedWord& word, mpa::Rtr kind);
-/// Returns "A=1 B=0 C=1 D=0".
+/// Returns the flags as text, for example "A=1 B=0 C=1 D=0".
 std::string flags_of(const mpa::EnhancedWord& word);
 
 }  // namespace iwarp::apps::conform

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases about the end of a connection: FIN, reset and half-close in every state (RFC 5044 sections
-// 7.1, 7.2 and 8, RFC 5041 section 6.2, RFC 5040 section 6.2). A listening peer must survive all of
-// them.
+// 7.1, 7.2 and 8, RFC 5041 section 6.2, RFC 5040 section 6.2). A listening peer must survive each
+// of these endings.
 #include <fmt/format.h>
 
 #include "conform/script/case.hpp"
@@ -82,8 +82,8 @@ void fin_before_answer(Script& s) {
 void answers_after_fin(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  // The Read is short: if the FIN arrived while a longer response is in flight, an RNIC would
-  // terminate. [VRB-8]
+  // The Read is short, so that the FIN does not arrive during the response: an RNIC sends a
+  // Terminate if the FIN arrives while a longer response is in flight. [VRB-8]
   s.read_request(read_of(memory, 0, kPiece));
   s.half_close();
   s.expect(rdmap::Opcode::kReadResponse);

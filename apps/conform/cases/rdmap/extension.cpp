@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about atomic operations (RFC 7306 sections 5, 7 and 8) with a peer that has agreed to them.
-// They read and set the peer's memory only by atomics, so the byte order of the peer's host does
-// not matter. They encode the requests themselves, not with the stack's encoder. immediate.cpp
-// tests Immediate Data.
+// Cases about atomic operations (RFC 7306 sections 5, 7 and 8), for peers that have agreed to them.
+// The cases read and set the peer's memory only by atomics, so the byte order of the peer's host
+// does not matter. They encode the requests themselves and do not use the stack's encoder. The
+// cases in immediate.cpp test Immediate Data.
 #include <fmt/format.h>
 
 #include "conform/cases/rdmap/agreed.hpp"
@@ -54,7 +54,8 @@ void ask(Script& s, const Atomic& a, std::uint32_t stag, std::uint64_t to) {
   s.fpdu(make_ulpdu(next_header(s), encode_atomic(a, stag, to)));
 }
 
-/// Expects the response to `a` with MSN `number`. Returns the original value that it contains.
+/// Expects the response to the atomic `a`; its MSN must be `number`. Returns the original value
+/// that the response contains.
 std::uint64_t original(Script& s, const Atomic& a, std::uint32_t number) {
   const Received received = s.receive();
   const bool segment = received.kind == Received::Kind::kSegment;
@@ -72,7 +73,7 @@ std::uint64_t original(Script& s, const Atomic& a, std::uint32_t number) {
   return reader.u64();
 }
 
-/// Sends atomics for 8 octets of the peer's memory, and checks the results.
+/// An 8-octet word of the peer's memory. Sends atomics for this word and checks their results.
 class Word {
  public:
   explicit Word(Script& s) : s_(s), memory_(agreed(s, {.ord = kDepth, .extensions = true})) {
@@ -100,7 +101,8 @@ class Word {
       throw Failed{fmt::format("{:016x} in the word", value), fmt::format("{:016x}", came)};
     }
   }
-  /// Sets the word to `before`. Expects `a` to return that value, and to leave `after` in the word.
+  /// Sets the word to `before` and sends `a`. Expects the response to contain `before`, and the
+  /// word to be `after` then.
   void check(std::uint64_t before, const Atomic& a, std::uint64_t after) {
     set(before);
     if (const auto came = (*this)(a); came != before) {
@@ -131,7 +133,7 @@ void fetch_add(Script& s) {
 
 void fetch_add_masked(Script& s) {
   Word word(s);
-  // The sum carries out of the field, and the carry is dropped.
+  // The addition carries out of the masked field, and the carry must be dropped.
   word.check(0xFF, {.data = 1, .mask = 0x80}, 0);
   word.check(0x00000000FFFFFFFF, {.data = 1, .mask = 0x80000000}, 0);
   word.check(0xFFFFFFFFFFFFFFFF, {.data = 0x0101010101010101, .mask = 0x8080808080808080}, 0);

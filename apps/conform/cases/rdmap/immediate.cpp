@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about Immediate Data (RFC 7306 section 6) with a peer that has agreed to it. Whether the
-// peer's program expects Immediate Data is not visible on the wire, so a case fails only if the
-// peer's RDMAP or DDP reports an error.
+// Cases about Immediate Data (RFC 7306 section 6), for peers that have agreed to it. The wire does
+// not show whether the peer's program expects Immediate Data, so a case fails only if the peer's
+// RDMAP or DDP reports an error.
 #include "conform/cases/rdmap/agreed.hpp"
 #include "conform/script/case.hpp"
 #include "iwarp/rdmap/faults.hpp"
@@ -14,7 +14,8 @@ using rdmap::Opcode;
 
 constexpr std::uint8_t kPlain = 0x8;
 constexpr std::uint8_t kSolicited = 0x9;
-// Number of messages that exceeds the peer's receives but still fits in one TCP segment.
+// Number of messages that exceeds the number of receives that the peer posts, but still fits in one
+// TCP segment.
 constexpr std::size_t kMany = 40;
 
 Octets immediate(Script& s, std::uint8_t opcode, std::size_t size = 8) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about misplaced opcodes (RFC 5040 sections 4.1 and 7.2): undefined ones, and those on the
-// wrong queue or with the wrong DDP model. DDP may reject the queue before RDMAP sees the opcode,
-// so the error codes of both layers are correct.
+// Cases about misplaced opcodes (RFC 5040 sections 4.1 and 7.2): undefined opcodes, and opcodes on
+// the wrong queue or in the wrong DDP model. The error codes of both layers are accepted, because
+// DDP may reject the queue before RDMAP sees the opcode.
 #include "conform/script/case.hpp"
 #include "conform/script/steps.hpp"
 #include "iwarp/rdmap/faults.hpp"
@@ -37,7 +37,7 @@ void reserved_tagged(Script& s) {
   s.expect_terminate({rdmap::kUnexpectedOpcode});
 }
 
-// Sends a valid message of RFC 7306 on a stream whose ends did not agree to RFC 7306.
+// Sends a valid message of RFC 7306 on a stream whose ends have not agreed to RFC 7306.
 template <std::uint8_t kOpcode, ddp::Qn kQn, std::size_t kSize>
 void not_agreed(Script& s) {
   after_first_send(s);
@@ -58,7 +58,8 @@ void on_queue(Script& s) {
   expect_terminate_next(s, {rdmap::kUnexpectedOpcode, ddp::kUntaggedQn});
 }
 
-// Sends a Terminate on the wrong queue. Some peers accept it; the stream must end in either case.
+// Sends a Terminate on the wrong queue. Some peers accept this Terminate; the stream must end in
+// either case.
 template <ddp::Qn kQn>
 void terminate_on_queue(Script& s) {
   after_first_send(s);

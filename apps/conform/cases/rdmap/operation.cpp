@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about RDMAP operations (RFC 5040 sections 4.1, 5 and 7.2): Sends of every kind, Writes,
-// their order, and the headers that the peer sends. opcode.cpp tests misplaced opcodes.
+// Cases about RDMAP operations (RFC 5040 sections 4.1, 5 and 7.2): Sends of every kind, Writes, the
+// order of operations, and the headers that the peer sends. The cases in opcode.cpp test misplaced
+// opcodes.
 #include <algorithm>
 
 #include "conform/script/case.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 using rdmap::Opcode;
 
-// Turns a valid STag of the peer into an unknown one.
+// XOR with this value turns a valid STag of the peer into an unknown one.
 constexpr std::uint32_t kUnknown = 0x5A5A5A00;
 
 void send_read_write(Script& s) {
@@ -29,8 +30,8 @@ void solicited(Script& s) {
   finish_exchange(s, memory, [&](bytes::View advert) { s.send(advert, Opcode::kSendSolicited); });
 }
 
-// Sends an empty Send. The peer's program may end the connection, but the peer's RDMAP must not
-// send a Terminate.
+// Sends an empty Send. The peer's program may end the connection, but its RDMAP layer must not send
+// a Terminate.
 void empty_send(Script& s) {
   after_first_send(s);
   s.send({});
@@ -52,8 +53,8 @@ void invalidate_unknown(Script& s) {
                       {bytes::Layer::kRdma, 2, 0x09, "STag cannot be invalidated"}});
 }
 
-// Invalidates the STag that the peer advertised. The peer may reject the Send; otherwise the STag
-// must be invalid afterwards.
+// Sends a Send with Invalidate for the STag that the peer advertised. The peer may reject the Send.
+// If the peer accepts it, the STag must be invalid afterwards.
 void invalidate_advertised(Script& s) {
   const auto memory = after_first_send(s);
   s.serve_memory(false);
@@ -142,7 +143,7 @@ void read_behind_write(Script& s) {
 void read_behind_small_writes(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  // A limit, because slow peers cannot process more Writes in time.
+  // Limit the number of Writes, because slow peers cannot process more of them in time.
   const auto count = std::min(memory.length, std::uint32_t{1024});
   const auto text = pattern(count, 3);
   Octets together;

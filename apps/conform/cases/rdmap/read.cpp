@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about Read Requests that the tester sends, valid and invalid (RFC 5040 sections 4.4, 5.2.1,
-// 6.1 and 7.2). response.cpp tests the peer's own Reads and how it handles the responses.
+// Cases about valid and invalid Read Requests that the tester sends (RFC 5040 sections 4.4, 5.2.1,
+// 6.1 and 7.2). The cases in response.cpp test the Reads that the peer sends, and how the peer
+// handles the responses.
 #include <fmt/format.h>
 
 #include "conform/script/case.hpp"
@@ -15,7 +16,7 @@ using rdmap::Opcode;
 using rdmap::ReadRequest;
 
 constexpr std::uint32_t kUnknown = 0x5A5A5A00;
-constexpr std::uint32_t kDepth = 4;  // number of outstanding Reads that we request
+constexpr std::uint32_t kDepth = 4;  // number of outstanding Reads that the tester requests
 // Number of Reads that exceeds kDepth but still fits in one TCP segment.
 constexpr std::uint32_t kBurst = 24;
 
@@ -119,7 +120,7 @@ void two_segments(Script& s) {
 
 // Many at once ------------------------------------------------------------------------------------
 
-// Sends `count` Reads in one TCP segment; the n-th Read requests n + 1 octets.
+// Sends `count` Reads in one TCP segment. The n-th Read, counted from 0, requests n + 1 octets.
 void burst(Script& s, const PeerMemory& memory, std::uint32_t count) {
   Octets together;
   for (std::uint32_t n = 0; n < count; ++n) {
@@ -151,8 +152,8 @@ void as_agreed(Script& s) {
   finish_exchange(s, memory);
 }
 
-// Sends more Reads than agreed, all in one TCP segment, so that the peer cannot answer any of them
-// before the last one arrives.
+// Sends more Reads than the ends agreed on. All Reads are in one TCP segment, so the peer cannot
+// answer any of them before the last one arrives.
 void beyond_agreed(Script& s) {
   std::uint32_t depth = 0;
   const auto memory = with_depth(s, depth);

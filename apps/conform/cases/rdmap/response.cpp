@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about Read Responses that the tester sends to a peer that reads, as rping's server does
-// (RFC 5040 sections 5.2.2 and 5.5). The peer need not compare a response with its request, but it
-// must not let a response write outside of the memory that it has opened.
+// Cases about Read Responses that the tester sends to a peer that issues Reads, as rping's server
+// does (RFC 5040 sections 5.2.2 and 5.5). The peer need not compare a response with its request,
+// but it must not place octets of a response outside of the memory to which it has given access.
 #include "conform/script/case.hpp"
 #include "conform/script/steps.hpp"
 
@@ -25,16 +25,16 @@ PeerMemory sink_of(const rdmap::ReadRequest& request) {
   return {request.sink_stag.value, request.sink_to.value, kExchangeSize};
 }
 
-// Expects the peer to have received the data: it must continue the exchange, and write the data
-// back.
+// Expects that the peer has received the data: the peer must continue the exchange and write the
+// same data back.
 void read_done(Script& s, const rdmap::ReadRequest& request) {
   s.serve_memory(true);
   s.expect(Opcode::kSend);
   finish_exchange(s, sink_of(request));
 }
 
-// Expects the end of the stream. If the peer continues, throws Skipped with `what`: section 5.2.2
-// says MAY for this check.
+// Expects the end of the stream. If the peer continues, throws Skipped with the reason `what`,
+// because section 5.2.2 makes the check optional (MAY).
 void expect_end_or_skip(Script& s, const char* what) {
   for (;;) {
     const Received received = s.receive();
@@ -96,7 +96,7 @@ void too_long(Script& s) {
   s.expect_terminate({ddp::kTaggedBounds});
 }
 
-// Sends more octets than were requested. The last segment is never sent, so that the peer cannot
+// Sends more octets than were requested, but never the last segment. The peer therefore cannot
 // detect the error by comparing sizes at the end of the message.
 void too_long_unended(Script& s) {
   const auto request = await_read(s);
@@ -123,8 +123,8 @@ void elsewhere_inside(Script& s) {
   expect_end_or_skip(s, "the peer does not compare the TO, as it may");
 }
 
-// Sends a response whose second segment has an incomplete header. The peer must check the header
-// even though it knows the message already.
+// Sends a response whose second segment has an incomplete header. The peer must check this header
+// even though it has already seen the first segment of the message.
 template <std::size_t size>
 void later_header_short(Script& s) {
   const auto request = await_read(s);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases about the peer's Terminate (RFC 5040 sections 4.8, 5.4, 6.2.1 and 7.1): its layout, the
-// headers that it returns, and that no message follows it. The cases of the other tables test which
-// code belongs to which error. All cases accept a Terminate with a wrong layout, except the one
-// that tests the layout.
+// headers that it returns, and that no message follows it. The cases in the other files test which
+// error code the Terminate has. All cases accept the wrong layout that some peers use, except the
+// case that tests the layout.
 #include <fmt/format.h>
 
 #include "conform/script/case.hpp"
@@ -20,7 +20,7 @@ constexpr std::uint32_t kUnknown = 0x5A5A5A00;
 constexpr std::size_t kControlSize = 4;
 constexpr std::size_t kLengthSize = 2;
 
-// Errors that the tester makes --------------------------------------------------------------------
+// Errors that the tester provokes -----------------------------------------------------------------
 
 struct Provoked {
   Octets ulpdu;  ///< the invalid ULPDU that the tester sent
@@ -88,7 +88,7 @@ struct Flags {
   bool operator==(const Flags&) const = default;
 };
 
-// In the wrong layout that some peers use, M, D and R are the lowest bits of the octet.
+// Some peers use a wrong layout, in which M, D and R are the lowest bits of the octet.
 Flags flags_of(const ReceivedTerminate& received) {
   const auto octet = std::to_integer<unsigned>(received.segment.payload()[2]);
   if (received.standard_layout)
@@ -98,8 +98,8 @@ Flags flags_of(const ReceivedTerminate& received) {
 
 std::string words(const Flags& f) { return fmt::format("M={:d} D={:d} R={:d}", f.m, f.d, f.r); }
 
-// Three of the four Terminates have flags, which show the layout. The fourth may have none; then
-// the order of Layer and EType shows the layout.
+// Three of the four Terminates have flags, which reveal the layout. The fourth may have no flags;
+// in this case the order of Layer and EType reveals the layout.
 void control_word(Script& s) {
   for (Provoke* provoked : {crc_error, write_error, read_error, opcode_error}) {
     const auto received = provoked(s).received;
@@ -154,8 +154,7 @@ void brings(Script& s) {
   if (flags != expected) throw Failed{words(expected), words(flags)};
 }
 
-// Allows the headers to be missing, because figure 10 of RFC 5040 says "If possible" for this
-// error.
+// Does not require the headers, because figure 10 of RFC 5040 says "If possible" for this error.
 void brings_for_opcode(Script& s) {
   const auto flags = flags_of(opcode_error(s).received);
   if (flags.r || flags.m != flags.d) throw Failed{"R=0 and M as D", words(flags)};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about Terminates that the tester sends, well-formed or not (RFC 5040 sections 4.8, 5.4 and
-// 7). The peer must always be able to receive a Terminate, end the stream, and not answer it with a
-// Terminate of its own. Only if the tester's Terminate is malformed may the peer send a Terminate
-// that reports this.
+// Cases about well-formed and malformed Terminates that the tester sends (RFC 5040 sections 4.8,
+// 5.4 and 7). The peer must always be able to receive a Terminate. It must end the stream and must
+// not answer with a Terminate, except that it may report a malformed Terminate.
 #include "conform/script/case.hpp"
 #include "conform/script/steps.hpp"
 
@@ -12,7 +11,7 @@ namespace {
 
 using rdmap::Opcode;
 
-// Size of a Terminate that ends inside of the DDP header that it returns.
+// Size of a Terminate that is cut off in the middle of the DDP header that it returns.
 constexpr std::size_t kCut = 4 + 2 + 5;
 constexpr std::size_t kLong = 200;
 
@@ -26,8 +25,8 @@ void say(Script& s, bytes::View payload) {
   s.fpdu(make_ulpdu(untagged(Opcode::kTerminate, s.take_msn(Opcode::kTerminate)), payload));
 }
 
-// Returns a Terminate about an invalid STag in a Write, with headers, as the peer itself would send
-// it.
+// Returns a Terminate, including headers, that reports an invalid STag in a Write, as the peer
+// might send it.
 Octets with_headers() {
   auto out = octets_of({0x11, 0x00, 0xC0, 0x00, 0x00, 22});
   const auto write = make_ulpdu(tagged(Opcode::kWrite, 0xDEADBEEF, 0), {});
