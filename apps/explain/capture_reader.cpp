@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads captures through libpcap. dlopen() loads it when the first capture is read: if the command
-// were linked to it, every run would also load libdbus, libsystemd and libgcrypt.
+// Reads captures through libpcap. dlopen() loads libpcap when the first capture is read: if the
+// command were linked to libpcap, every run would also load libdbus, libsystemd and libgcrypt.
 #include "explain/capture_reader.hpp"
 
 #include <dlfcn.h>
@@ -15,8 +15,8 @@
 namespace iwarp::apps::explain {
 namespace {
 
-// Limits the times of packets, since a file may contain any value: this many seconds, and the
-// difference between two such times, fit into 64-bit nanoseconds.
+// Maximum time of a packet, in seconds. A file may contain any value, but this time, and the
+// difference between two such times, must fit in 64-bit nanoseconds.
 constexpr std::int64_t kMostSeconds = 4'600'000'000;
 
 std::string unreadable(const std::string& name, const std::string& what) {
@@ -24,7 +24,7 @@ std::string unreadable(const std::string& name, const std::string& what) {
                      what);
 }
 
-/// The functions of libpcap that read a capture.
+/// The functions of libpcap that this file uses to read a capture.
 struct ReadingLibrary {
   decltype(&::pcap_fopen_offline_with_tstamp_precision) open = nullptr;
   decltype(&::pcap_close) close = nullptr;
@@ -42,7 +42,7 @@ bool find_function(void* library, const char* name, Function& out) {
 }
 
 MaybeLibrary load_library() {
-  void* library = ::dlopen("libpcap.so.0.8", RTLD_NOW | RTLD_LOCAL);  // the name that Debian uses
+  void* library = ::dlopen("libpcap.so.0.8", RTLD_NOW | RTLD_LOCAL);  // Debian's file name
   if (library == nullptr) library = ::dlopen("libpcap.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return std::unexpected("libpcap is not installed");
   ReadingLibrary out;
@@ -56,7 +56,7 @@ MaybeLibrary load_library() {
   return out;
 }
 
-/// Returns libpcap, which stays loaded, or the error of the loader.
+/// Returns libpcap, which remains loaded, or the error of the loader.
 const MaybeLibrary& reading_library() {
   static const MaybeLibrary kLibrary = load_library();
   return kLibrary;
@@ -93,7 +93,7 @@ std::expected<CaptureReader, std::string> CaptureReader::read(std::FILE* file,
   char error[PCAP_ERRBUF_SIZE] = "";
   state->handle = state->library.open(file, PCAP_TSTAMP_PRECISION_NANO, error);
   if (state->handle == nullptr) {
-    // libpcap closes the file only if it could open the capture.
+    // libpcap closes the file only if it could open the capture, so close it here.
     std::fclose(file);
     return std::unexpected(unreadable(name, error));
   }
@@ -110,7 +110,8 @@ std::optional<CaptureReader::Packet> CaptureReader::next() {
     if (got != PCAP_ERROR_BREAK) s.error = s.library.error(s.handle);
     return std::nullopt;
   }
-  // The file was opened for nanoseconds, so tv_usec contains nanoseconds in spite of its name.
+  // The file was opened with nanosecond precision, so tv_usec contains nanoseconds in spite of its
+  // name.
   return Packet{
       .octets = {reinterpret_cast<const std::byte*>(octets), header->caplen},
       .wire_size = std::max(header->len, header->caplen),

@@ -36,8 +36,8 @@ struct ExplainOptions {
   frames::Filter filter;
 };
 
-/// Collects lines and writes them in large pieces. If the output is a terminal or the input is
-/// live, writes each line immediately.
+/// Collects lines and writes them in large pieces. Writes each line immediately if the output is a
+/// terminal or the input is live.
 class Output {
  public:
   explicit Output(bool at_once) : enough_(at_once ? 1 : kEnough) {}
@@ -61,8 +61,8 @@ class Output {
   std::string text_;
 };
 
-/// Returns the total size of the files, or 0 if it is unknown because one of them is not a regular
-/// file.
+/// Returns the total size of the files. If one of them is not a regular file, the size is unknown
+/// and the result is 0.
 std::uint64_t total_size(const std::vector<std::string>& files) {
   std::uint64_t sum = 0;
   for (const auto& file : files) {
@@ -73,7 +73,7 @@ std::uint64_t total_size(const std::vector<std::string>& files) {
   return sum;
 }
 
-/// Reads the files one after the other. All captures together are treated as one capture.
+/// Reads the files one after the other, and treats all captures together as one capture.
 class Reading {
  public:
   Reading(frames::Connections& connections, frames::ConnectionListener& listener,
@@ -88,12 +88,12 @@ class Reading {
 
   /// Reads a file. If a part of it cannot be read, prints a message and returns false.
   bool read(const std::string& path) {
-    // "e" keeps the file from being inherited by programs that this process starts.
+    // "e" sets O_CLOEXEC, so that programs that this process starts do not inherit the file.
     std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
     if (file == nullptr) {
       return complain(fmt::format("cannot read the capture {}: {}", path, errno_text()));
     }
-    // The readers close the files, so the buffers must outlive the readers.
+    // The buffers must outlive the readers, because the readers close the files.
     const auto buffer = buffer_of(file);
     if (!explain::Gunzip::is_gzip(file)) return read_unpacked(file, path);
     explain::Gunzip packed(file);
@@ -111,7 +111,7 @@ class Reading {
 
  private:
   static constexpr std::size_t kReadBuffer = 256 * 1024;
-  static constexpr int kRecordSeparator = 0x1E;  ///< the record separator of RFC 7464
+  static constexpr int kRecordSeparator = 0x1E;  ///< RFC 7464 puts this octet before each JSON text
   static constexpr std::uint64_t kRecordHeader = 16;
   static constexpr std::uint64_t kBetweenUpdates = 4096;
 
@@ -177,20 +177,20 @@ class Reading {
   }
 
   bool unpacking_failed() const { return packed_ != nullptr && !packed_->error().empty(); }
-  /// Returns why a file cannot be read further. If decompression has failed, this is the reason for
-  /// all other errors, so it is returned instead of `otherwise`.
+  /// Returns why the rest of a file cannot be read: the decompression error, if there is one,
+  /// because it causes all later errors; else `otherwise`.
   std::string reason(const std::string& otherwise) const {
     return unpacking_failed() ? packed_->error() : otherwise;
   }
 
-  /// Counts `octets` that were read. For a compressed file, counts the octets of the compressed
-  /// file instead, because the progress bar is based on its size.
+  /// Adds the number of octets that were read to the progress. In a compressed file, counts the
+  /// compressed octets, because the progress bar shows the share of the file's size.
   void count(std::uint64_t octets) {
     octets_ = packed_ != nullptr ? before_packed_ + packed_->taken() : octets_ + octets;
   }
 
-  /// Prints a message. If there is a progress bar, the message begins at its first column and
-  /// overwrites it.
+  /// Prints a message and returns false. If there is a progress bar, the message begins at the
+  /// first column and overwrites the bar.
   bool complain(const std::string& text) {
     fmt::print(stderr, "{}iwarp explain: {}\n", total_ != 0 && isatty(STDERR_FILENO) ? "\r" : "",
                printable(text));
@@ -203,13 +203,13 @@ class Reading {
   bool any_opened_ = false;
   std::uint64_t mark_ = 0;
   std::uint64_t octets_ = 0;
-  /// Decompresses the current file; null if it is not compressed.
+  /// Decompresses the current file. Null if that file is not compressed.
   explain::Gunzip* packed_ = nullptr;
-  std::uint64_t before_packed_ = 0;  ///< octets_ at the beginning of the current compressed file
+  std::uint64_t before_packed_ = 0;  ///< value of octets_ when the current compressed file began
   Progress progress_;
 };
 
-/// Reads all files. Returns false if a part of them could not be read.
+/// Reads all files. Returns false if any part of them could not be read.
 template <typename Report>
 bool read_all(Report& report, const ExplainOptions& options, bool quiet) {
   bool all_read = true;
@@ -224,7 +224,7 @@ bool read_all(Report& report, const ExplainOptions& options, bool quiet) {
 
 template <typename Report>
 int run_report(Report& report, Output& output, const ExplainOptions& options) {
-  // If standard output is a terminal, there is no progress bar.
+  // Show no progress bar if standard output is a terminal.
   const bool all_read = read_all(report, options, isatty(STDOUT_FILENO) == 1);
   output.flush();
   return all_read ? 0 : kExitFailure;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates a FILE whose octets are decompressed by inflate().
+// Creates a FILE from which a program reads the octets that inflate() has decompressed.
 #include "explain/gunzip.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace iwarp::apps::explain {
 namespace {
 
 constexpr int kMagic = 0x1F;  ///< first octet of each member of a gzip file
-/// argument of inflateInit2(): the largest window, with a gzip header
+/// Argument of inflateInit2(): the largest window, and a gzip header.
 constexpr int kGzipWindow = MAX_WBITS + 16;
 
 }  // namespace
@@ -69,8 +69,8 @@ ssize_t Gunzip::read(char* out, std::size_t size) {
     }
     const int result = inflate(&stream_, Z_NO_FLUSH);
     between_members_ = result == Z_STREAM_END;
-    // If octets before the damage were decoded, return them first; the next call of inflate() fails
-    // again.
+    // If some octets before the damage have been decoded, return them first. The next call of
+    // inflate() fails again and reports the error.
     const bool failed = result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR;
     if (failed && stream_.avail_out == room) {
       const char* const why = stream_.msg != nullptr ? stream_.msg : zError(result);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gunzip: decompresses a gzip file (RFC 1952) with zlib while it is read. Holds one buffer,
-// whatever size the file claims to have. Reads several members one after the other, and like
-// gzip(1) ignores anything that follows them.
+// Gunzip: decompresses a gzip file (RFC 1952) with zlib while the file is read. It holds one buffer
+// of fixed size, whatever size the file claims to have. It reads all members of the file one after
+// the other and, like gzip(1), ignores anything that follows them.
 #pragma once
 
 #include <sys/types.h>
@@ -16,27 +16,29 @@ namespace iwarp::apps::explain {
 
 class Gunzip {
  public:
-  /// Returns whether the file begins as a gzip file does. Consumes no octets.
+  /// Returns whether the file begins with the magic number of gzip. Consumes no octets.
   static bool is_gzip(std::FILE* file);
 
-  /// Uses `packed` until the stream that open() returns is closed.
+  /// `packed` must not be used otherwise until the stream that open() returns is closed.
   explicit Gunzip(std::FILE* packed) : packed_(packed) {}
   ~Gunzip();
   Gunzip(const Gunzip&) = delete;
   Gunzip& operator=(const Gunzip&) = delete;
 
-  /// Returns the stream of decompressed octets, or nullptr if it cannot be created; see error().
-  /// This object must outlive the stream. Closing the stream closes the compressed file. Call once.
+  /// Returns a stream from which the decompressed octets can be read. Returns nullptr if the stream
+  /// cannot be created; error() then says why. The Gunzip must outlive the stream. Closing the
+  /// stream also closes the compressed file. Call open() only once.
   std::FILE* open();
 
-  /// Decompresses the rest of the file, so that error() reports damage anywhere in it. A reader
-  /// often meets invalid octets before zlib detects the damage. Call before the stream is closed.
+  /// Decompresses the rest of the file, so that error() reports damage anywhere in the file.
+  /// Without this call, a reader that stops at invalid octets may miss damage that zlib would
+  /// detect later. Call it before closing the stream.
   void check_rest();
 
-  /// Returns how many octets of the compressed file have been decoded.
+  /// Returns the number of octets of the compressed file that have been decompressed.
   std::uint64_t taken() const { return taken_ - stream_.avail_in; }
-  /// Returns why decompression has failed; the text is empty if it has not. All octets before the
-  /// damage have been returned.
+  /// Returns why decompression has failed, or an empty text. All octets before the damage have been
+  /// returned by then.
   const std::string& error() const { return error_; }
 
  private:
@@ -50,7 +52,7 @@ class Gunzip {
   bool between_members_ = false;
   std::uint64_t taken_ = 0;
   std::string error_;
-  /// Small, so that input from a pipe is decoded soon after it arrives.
+  /// Input buffer. It is small, so that input from a pipe is decompressed soon after it arrives.
   std::array<Bytef, 4096> in_;
 };
 

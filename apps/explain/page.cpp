@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the template up to the place of the model, then the model line by line, then the rest.
+// Writes the template up to the placeholder for the model, then the model line by line, and then
+// the rest of the template.
 #include "explain/page.hpp"
 
 #include "common/base/error.hpp"

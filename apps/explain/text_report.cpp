@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a line for each frame, and below it the layers as verbs/trace describes them.
+// Writes a line for each frame. Below the line, writes the frame's layers as verbs/trace describes
+// them.
 #include "explain/text_report.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +31,7 @@ constexpr std::string_view kLegend =
 
 const char* arrow(Side from) { return from == Side::kNear ? "-->" : "<--"; }
 
-/// Returns the mark of an event on the lifeline of that end.
+/// Returns the text that marks an event on the lifeline of `end`.
 const char* dot(Side end) { return end == Side::kNear ? "*  " : "  *"; }
 
 const char* closing_text(frames::Closing how) {
@@ -45,8 +46,8 @@ std::string counted(std::uint64_t n, std::string_view what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
-/// Returns what cannot be known about a connection, or an empty text; written before its first
-/// frame.
+/// Returns what cannot be known about a connection, or an empty text. The text is written before
+/// the connection's first frame.
 std::string beginning(const ConnectionInfo& info) {
   const bool startup = info.startup_seen[0] || info.startup_seen[1];
   if (startup) return "";
@@ -102,7 +103,7 @@ void TextReport::start(const frames::PacketMark& mark) {
   if (start_ < 0) start_ = mark.nanoseconds;
 }
 
-/// Returns the time since the first frame in seconds, with a sign and six decimals.
+/// Returns the time since the first frame, in seconds, with a sign and six decimals.
 std::string TextReport::time(const frames::PacketMark& mark) {
   start(mark);
   constexpr std::uint64_t kMicros = 1'000'000;
@@ -110,8 +111,8 @@ std::string TextReport::time(const frames::PacketMark& mark) {
   const auto size = static_cast<std::uint64_t>(micros < 0 ? -micros : micros);
   std::string text(1, micros < 0 ? '-' : '+');
   frames::append_number(text, size / kMicros);
-  // Add 1 000 000 so that leading zeros are kept; the decimal point then replaces the leading
-  // digit.
+  // Print 1 000 000 plus the microseconds, so that leading zeros are kept. Then the decimal point
+  // replaces the leading 1.
   const auto point = text.size();
   frames::append_number(text, kMicros + size % kMicros);
   text[point] = '.';
@@ -154,7 +155,8 @@ void TextReport::frame(const ConnectionInfo& info, const frames::Explained& e,
   for (const auto& relation : frames::relations(e)) text.append("; ").append(relation);
   std::string in_full;
   for (const auto& violation : e.violations) {
-    // This rule is found in a response, but the request, which the other end sent, breaks it.
+    // A violation of this rule is detected in a response, but the end that sent the request has
+    // caused it.
     const bool by_peer = violation.rule == frames::Rule::kReadByteOrder && e.request;
     const auto by = by_peer ? other(e.frame->from) : e.frame->from;
     const std::tuple key{info.number, by, violation.rule};
@@ -188,7 +190,7 @@ void TextReport::datagram(const frames::SeenDatagram& seen, const frames::Packet
   if (options_.detail == Detail::kOctets) octets(seen.octets);
 }
 
-/// Writes all octets of the frame as they were on the wire, 16 per line.
+/// Writes all octets of the frame in the order of the wire, 16 per line.
 void TextReport::octets(bytes::View octets) {
   std::string text;
   for (std::size_t at = 0; at < octets.size(); at += kOctetsPerLine) {

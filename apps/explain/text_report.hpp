@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a capture as text: a line for each FPDU, below it the rules that the FPDU breaks, and more
-// detail on request.
+// Writes a capture as text: a line for each FPDU, below this line the rules that the FPDU breaks,
+// and more detail on request.
 #pragma once
 
 #include <set>
@@ -39,10 +39,10 @@ class TextReport final : public frames::ConnectionListener {
   std::uint64_t violations() const { return violations_; }
 
  private:
-  /// Writes the heading of a connection. `log` is true if it comes from a log, which contains its
-  /// beginning.
+  /// Writes the heading of a connection. `log` is true if the connection comes from a log. A log
+  /// always contains the beginning of its connection.
   void introduce(const frames::ConnectionInfo& info, bool log = false);
-  /// Sets the origin of the times to the first frame, even if that frame is not shown.
+  /// Sets the origin of all times to the first frame, even if this frame is not shown.
   void start(const frames::PacketMark& mark);
   std::string time(const frames::PacketMark& mark);
   std::string red(std::string text) const;
@@ -53,11 +53,11 @@ class TextReport final : public frames::ConnectionListener {
   frames::Out out_;
   std::int64_t start_ = -1;
   bool legend_shown_ = false;
-  /// Numbers of the open connections whose heading was written.
+  /// Numbers of those open connections whose heading has been written.
   std::set<std::uint64_t> introduced_;
-  /// Violations that were written in full, by connection, side and rule.
+  /// Violations that have been written in full, by connection, side and rule.
   std::set<std::tuple<std::uint64_t, trace::Side, frames::Rule>> told_;
-  /// Streams for which the remark that their framing is unsure was written.
+  /// Streams for which the remark about uncertain framing has been written.
   std::set<std::pair<std::uint64_t, trace::Side>> unsure_;
   std::uint64_t frames_ = 0;
   std::uint64_t violations_ = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table with one row per verb, by which actions are parsed, written and described.
+// A table with one row per verb. The code parses, writes and describes actions according to this
+// table.
 #include "lab/action.hpp"
 
 #include <fmt/format.h>
@@ -17,8 +18,8 @@ struct Form {
   bool end;
   std::size_t numbers;
   bool target;
-  /// The description: {0} is the end, {1} its peer, {2} and {3} are the numbers, and {4} is the
-  /// target.
+  /// Format of the description. {0} is the end, {1} its peer, {2} and {3} are the numbers, and {4}
+  /// is the target.
   std::string_view says;
 };
 
@@ -63,8 +64,8 @@ std::optional<std::uint32_t> number(std::string_view text) {
   return value;
 }
 
-/// Parses the parts that the verb's form requires, in order. Returns false if a part is missing or
-/// invalid.
+/// Parses the parts of the word that the verb's form requires, in order. Returns false if a part is
+/// missing or invalid.
 bool fill(Action& action, const Form& form, std::vector<std::string_view>& rest) {
   const auto next = [&rest] {
     const auto part = rest.empty() ? std::string_view() : rest.front();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The actions of a user of the lab, each written as a word. The settings and the list of actions
-// describe a session completely: the same text always produces the same octets. A word contains no
-// character that a URL has to escape.
+// The actions of a user of the lab. Each action is written as a word, without characters that a URL
+// has to escape. The settings and the list of actions describe a session completely: the same text
+// always produces the same octets.
 #pragma once
 
 #include <array>
@@ -18,27 +18,27 @@ using trace::other;
 using trace::Side;
 
 enum class Verb : std::uint8_t {
-  kDeliver,  ///< delivers some octets of the segment that is due; 0 octets deliver a FIN or a reset
-  kConnect,  ///< the initiator connects, and sends its Request
-  kTell,     ///< sends a Send that advertises the STag, TO and length of this end's window
+  kDeliver,  ///< delivers octets of the segment that is due; with 0 octets, a FIN or a reset
+  kConnect,  ///< the initiator connects and sends its Request
+  kTell,     ///< sends a Send that advertises STag, TO and length of this end's window
   kSend,
-  kInvalidate,  ///< sends a Send with Invalidate, which names the STag of the peer's window
+  kInvalidate,  ///< sends a Send with Invalidate for the STag of the peer's window
   kWrite,
   kRead,
   kAdd,      ///< posts a FetchAdd of 1 to a word in the peer's window
   kReceive,  ///< posts another Receive
-  kFlip,     ///< flips a bit of an octet that this end has sent and that has not arrived
+  kFlip,     ///< flips a bit of an octet that this end has sent and that is still in flight
   kClose,
-  kCut,   ///< cuts the link: both ends lose the connection, and all octets in flight are lost
+  kCut,   ///< cuts the link: both ends lose the connection; octets in flight are lost
   kWait,  ///< advances the clock until the next timer expires
 };
 
-/// The memory of the peer that an RDMA Write, RDMA Read or FetchAdd addresses.
+/// The part of the peer's memory to which an RDMA Write, RDMA Read or FetchAdd goes.
 enum class Target : std::uint8_t {
   kWindow,
   kWrongStag,  ///< an STag that the peer has not registered
-  kBounds,     ///< the STag of the window, with half of the octets beyond its end
-  kRights,     ///< the STag of memory to which the peer grants no rights
+  kBounds,     ///< the window's STag; half of the octets are beyond the window's end
+  kRights,     ///< the STag of memory to which the peer grants no access
 };
 
 struct Action {
@@ -50,8 +50,8 @@ struct Action {
   bool operator==(const Action&) const = default;
 };
 
-/// Parses "write.a.64.0.bounds" or "84", for example; a is the initiator, b the responder. Fails
-/// with one line of text.
+/// Parses an action, for example "write.a.64.0.bounds" or "84"; "a" is the initiator, "b" the
+/// responder. If this fails, returns an error text of one line.
 std::expected<Action, std::string> parse_action(std::string_view word);
 std::string to_word(const Action& action);
 /// Describes an action in words, for example "initiator: Send of 24 octets".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays a session into a CaptureTap, whose packets go into a pcap file in memory or to the
+// Replays a session into a CaptureTap. The packets go into a pcap file in memory, or to the
 // decoder.
 #include "lab/capture.hpp"
 
@@ -13,11 +13,11 @@ namespace iwarp::apps::lab {
 namespace {
 
 constexpr std::uint32_t kNanosecondPcap = 0xA1B23C4D;
-/// Time at which each session begins: the beginning of 2026.
+/// Time at which each session begins, in seconds since 1970: the beginning of 2026.
 constexpr std::int64_t kBegin = 1767225600;
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-/// Writes the file format of libpcap: a file header, then each packet after a packet header.
+/// Writes the file format of libpcap: a file header, then each packet with a packet header.
 class PcapFile final : public trace::PacketSink {
  public:
   PcapFile() {
@@ -59,8 +59,8 @@ class Decoding final : public trace::PacketSink {
   std::uint64_t number_ = 0;
 };
 
-/// Replays all segments of the session. The destructor of the tap also writes a frame of which only
-/// a part has been sent.
+/// Replays all segments of the session. When the tap is destroyed, it also writes a frame that has
+/// been sent only in part.
 void replay(const Session& session, const std::shared_ptr<trace::PacketSink>& sink) {
   trace::CaptureTap tap(sink, {.near = {"192.0.2.1", 49152}, .far = {"192.0.2.2", 7471}});
   session.link().replay(tap);

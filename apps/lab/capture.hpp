@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports a session: as a pcap file in memory, as the JSON of iwarp explain, and as the state of
+// Exports a session as a pcap file in memory, as the JSON of `iwarp explain`, and as the state of
 // both ends.
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace iwarp::apps::lab {
 
-/// Returns a pcap file with everything that both ends have sent so far, as one TCP connection.
-/// Octets that the user has damaged in flight appear damaged.
+/// Returns a pcap file with everything that both ends have sent so far, as one TCP connection. The
+/// file contains the octets as they arrive, including damage by the user.
 std::vector<std::byte> pcap_of(const Session& session);
-/// Returns what iwarp explain finds in that capture, as the JSON of apps/frames: one object per
-/// line.
+/// Returns the frames of that capture as the JSON of apps/frames: one object per line, as `iwarp
+/// explain` writes it.
 std::string explained(const Session& session);
-/// Returns the current state as one JSON object: both ends, and the segments in flight.
+/// Returns the current state of both ends, and the segments in flight, as one JSON object.
 std::string state_json(Session& session);
 
 }  // namespace iwarp::apps::lab

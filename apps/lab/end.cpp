@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers memory at fixed addresses, turns actions into work requests, and logs their results.
+// Registers memory at fixed addresses, converts actions to work requests, and logs their results.
 #include "lab/end.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +33,8 @@ struct Request {
   std::string_view name;
 };
 
-/// Returns the work request for a verb in the range from kTell to kAdd.
+/// Returns the properties of the work request for `verb`, which must be in the range from kTell to
+/// kAdd.
 const Request& request_of(Verb verb) {
   static constexpr std::array kRequests{
       Request{WrOpcode::kSend, "Send"},
@@ -98,7 +99,7 @@ verbs::Sge End::piece(Which which, std::uint32_t offset, std::uint32_t length) c
           .lkey = verbs::Stag{region.stag.load()}};
 }
 
-/// Returns the address in this end's memory that the peer's work request shall use.
+/// Returns the address in this end's memory to which the peer's work request goes.
 verbs::RemoteAddress End::aim(const Action& action, std::uint32_t length) const {
   const bool closed = action.target == Target::kRights;
   const verbs::Region& region = *memory_[closed ? kSource : kOwnWindow].region;
@@ -119,7 +120,7 @@ verbs::RemoteAddress End::aim(const Action& action, std::uint32_t length) const 
   return to;
 }
 
-/// Returns the local memory of the request: the octets to send, or the place for its result.
+/// Returns the local memory of the request: the octets to send, or the buffer for the result.
 std::expected<verbs::Sge, std::string> End::source(const Action& action) {
   if (action.verb == Verb::kAdd) return piece(kSink, 0, kWord);
   if (action.verb != Verb::kTell) {
@@ -129,7 +130,7 @@ std::expected<verbs::Sge, std::string> End::source(const Action& action) {
     }
     return piece(action.verb == Verb::kRead ? kSink : kSource, 0, length);
   }
-  // Writes the advert at the end of the source, in network byte order.
+  // Write the advert at the end of the source, in network byte order.
   auto& octets = memory_[kSource].octets;
   const verbs::Region& window = *memory_[kOwnWindow].region;
   bytes::Writer out(bytes::Span(octets).last(kAdvertSize));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// End: one end of the session, with its memory, queues and connection, and the log of its
+// End: one end of the session, with its memory, its queues, its connection, and the log of its
 // application.
 #pragma once
 
@@ -25,7 +25,7 @@ struct Event {
   std::string text;
 };
 
-/// A registered memory region; its first octet has the same TO in each session.
+/// A registered memory region. Its first octet has the same TO in each session.
 struct Memory {
   const char* name;
   std::vector<std::byte> octets;
@@ -40,13 +40,13 @@ class End final : public verbs::QpDriver {
   static constexpr std::uint32_t kWindow = 512, kReceive = 128, kReceives = 8;
   static constexpr std::uint16_t kReads = 16;
 
-  // Posts the work request of an action. Fails with one line of text.
+  // Posts the work request of an action. If this fails, returns an error text of one line.
   std::expected<void, std::string> post(const Action& action, const End& peer, TimePoint now);
-  /// Processes events and completions: adds them to the log, and accepts a requested connection.
-  /// Returns whether there were any.
+  /// Processes pending events and completions: logs them, and accepts the connection when it is
+  /// requested. Returns whether there were any.
   bool look(TimePoint now);
-  /// Continues after pins were released or Receives posted. Returns whether the connection was
-  /// resumed.
+  /// Resumes the connection if pins were released or Receives were posted since the last call.
+  /// Returns whether it resumed the connection.
   bool resume(TimePoint now);
   void note(TimePoint at, Event::Kind kind, std::string text);
 
@@ -84,7 +84,7 @@ class End final : public verbs::QpDriver {
   std::array<Memory, 4> memory_;
   std::unique_ptr<verbs::QueuePair> qp_;
   std::unique_ptr<verbs::Connection> connection_;
-  std::vector<std::string> posts_;  ///< name of each work request; the index is its wr_id
+  std::vector<std::string> posts_;  ///< name of each work request, by its wr_id
   std::vector<verbs::AsyncEvent> async_;
   std::vector<verbs::Stag> to_break_;
   std::vector<Event> log_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits a delivery if the user steps by octets, and joins the parts again when they are undone.
+// Splits a delivery if the user steps by octets, and joins its parts again when they are undone.
 #include "lab/history.hpp"
 
 #include <algorithm>
@@ -91,8 +91,8 @@ bool History::forward(Step step) {
   if (step == Step::kOctet || !is_delivery(done_.back())) {
     if (step != Step::kOperation) return moved;
   }
-  // If the redone delivery is the first part of a segment, redo the other parts as well.
-  // Step::kOperation redoes all deliveries up to the next action of the user.
+  // If the redone delivery was the first part of a segment, redo the other parts too. With
+  // Step::kOperation, redo all deliveries up to the next action of the user.
   while (!ahead_.empty() && is_delivery(ahead_.front()) &&
          (step == Step::kOperation || ahead_.front().begun)) {
     moved |= perform_next();
@@ -107,8 +107,8 @@ bool History::deliver(Step step) {
       delivery(step == Step::kOctet ? std::min<std::size_t>(due->octets, 1) : due->octets));
 }
 
-/// Puts an undone entry in front of `ahead_`. If both deliver parts of one segment, joins them into
-/// one entry.
+/// Puts an entry that was undone in front of `ahead_`. If this entry and the first one in `ahead_`
+/// deliver parts of the same segment, joins them into one entry.
 void History::put_back(Entry entry) {
   if (!ahead_.empty() && is_delivery(entry) && ahead_.front().begun) {
     entry.action.numbers[0] += ahead_.front().action.numbers[0];

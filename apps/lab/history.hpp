@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// History: a session with undo and redo. It stores the list of actions; to undo the last one, it
+// History: a session with undo and redo. It stores the list of actions. To undo the last action, it
 // runs all the others again from the start. Undone actions can be redone until the user performs a
 // new action.
 #pragma once
@@ -26,13 +26,14 @@ class History {
   History();
 
   /// Opens a script, for example "seed=1+markers=both+connect+20+here+24": settings, actions, and
-  /// the current position; without "here", the position is the end. Fails with one line of text;
-  /// the session then contains the actions before the invalid one.
+  /// "here" at the current position. Without "here" the current position is the end. If an action
+  /// is invalid, returns an error text of one line; the session then contains the actions before
+  /// it.
   std::expected<void, std::string> open(std::string_view script);
-  /// Performs an action of the user, and forgets the actions that were undone.
+  /// Performs an action of the user, and discards the actions that were undone.
   std::expected<void, std::string> act(const Action& action);
-  /// forward() redoes the next undone step, or delivers octets if there is none; back() undoes the
-  /// last step. Both return false if there is nothing to do.
+  /// forward() redoes the next step that was undone; if there is none, it delivers octets. back()
+  /// undoes the last step. Both return false if there is nothing to do.
   bool forward(Step step);
   bool back(Step step);
 
@@ -41,7 +42,8 @@ class History {
 
   struct Entry {
     Action action;
-    /// Whether the action delivers further octets of a segment of which some have arrived.
+    /// Whether the action delivers the rest, or a further part, of a segment that has already
+    /// arrived in part.
     bool begun;
   };
   const std::vector<Entry>& done() const { return done_; }

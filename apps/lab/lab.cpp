@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp lab: serves the page of the lab to a browser on this machine, or writes the page to a file.
+// iwarp lab: serves the lab's page to a browser on this machine, or writes the page to a file.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serialises the segments of each direction: a segment leaves when the previous one has been sent.
+// Serialises the segments of each direction: a segment begins when the previous one has been sent
+// completely.
 #include "lab/link.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Link: the simulated link between the two ends. Stores every segment that the ends have sent, and
-// how much of it has arrived. It stores arrived segments as well, so that the session can be
-// exported as a capture.
+// Link: the simulated link between the two ends. It stores every segment that the ends have sent,
+// and how much of the segment has arrived. It also keeps segments that have arrived, so that the
+// session can be exported as a capture.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct Segment {
   enum class Kind : std::uint8_t { kOctets, kFin, kReset };
   Kind kind = Kind::kOctets;
   Side from = Side::kNear;
-  std::uint64_t offset = 0;  ///< offset of the first octet in the stream of its sender
+  std::uint64_t offset = 0;  ///< offset of the first octet in the sender's stream
   std::vector<std::byte> octets;
   std::size_t arrived = 0;  ///< number of octets of this segment that have arrived
   bool over = false;        ///< whether the segment has arrived completely or was lost
@@ -33,27 +33,29 @@ struct Segment {
 
 class Link {
  public:
-  /// Maximum number of octets that the link stores. Session performs no further action when the
-  /// link is full.
+  /// Maximum number of octets that the link stores. When the link is full, Session performs no
+  /// further action.
   static constexpr std::size_t kMost = 4 * 1024 * 1024;
   static constexpr auto kLatency = std::chrono::microseconds(10);
-  /// Returns how long it takes to send that many octets at 1 Gbit/s.
+  /// Returns how long it takes to send `octets` octets at 1 Gbit/s.
   static constexpr mpa::Duration time_of(std::size_t octets) {
     return std::chrono::nanoseconds(8) * static_cast<mpa::Duration::rep>(octets);
   }
 
   void send(Side from, std::vector<std::byte> octets, TimePoint now);
   void finish(Side from, bool reset, TimePoint now);
-  /// Loses all octets in flight. The session sends nothing into a link that has been cut.
+  /// Cuts the link and discards all octets in flight. After this, the session sends nothing into
+  /// the link.
   void cut();
   bool is_cut() const { return cut_; }
   bool is_full() const { return size_ >= kMost; }
 
-  /// Returns the segment that arrives next, or null if nothing is in flight. Only one segment
-  /// arrives at a time: the one of which some octets have arrived, or else the one that is due
-  /// first.
+  /// Returns the segment that arrives next, or null if nothing is in flight. Segments arrive one at
+  /// a time: if a segment has arrived in part, it is the next one; otherwise the next one is the
+  /// segment that is due first.
   Segment* next();
-  /// Returns the octet at `offset` in the stream of `from`, or null if it is not in flight.
+  /// Returns the octet at `offset` in the stream from `from`, or null if this octet is not in
+  /// flight.
   std::byte* in_flight(Side from, std::uint64_t offset);
   TimePoint due(const Segment& segment) const { return segment.due + time_of(segment.arrived); }
 
@@ -61,16 +63,16 @@ class Link {
   std::uint64_t sent(Side from) const { return at(from).sent; }
   std::uint64_t arrived(Side from) const;
 
-  /// Passes everything that was sent to `tap`, as seen at the initiator's end.
+  /// Passes everything that was sent to `tap`, as a tap at the initiator's end would see it.
   void replay(verbs::WireTap& tap) const;
 
  private:
   struct Direction {
     std::uint64_t sent = 0;
-    /// Index in segments_ from which first_of() searches; all earlier ones of this direction are
-    /// over.
+    /// Index in segments_ from which first_of() searches. All earlier segments of this direction
+    /// have arrived or were lost.
     std::size_t first = 0;
-    TimePoint free;  ///< time at which the sender has sent all earlier octets
+    TimePoint free;  ///< time from which the sender can send the next segment
     bool finished = false;
   };
   Direction& at(Side from) { return directions_[static_cast<std::size_t>(from)]; }

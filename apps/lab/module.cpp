@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the WebAssembly module that the page calls. Text in UTF-8 goes in through
-// lab_input() and comes out at lab_output(); each call returns the size of its output. A text that
-// begins with "!" is an error: why an action was refused.
+// The functions of the WebAssembly module that the page calls. All text is UTF-8. The page writes
+// its input to the buffer that lab_input() returns, and reads the output at lab_output(); each call
+// returns the size of its output. An output that begins with "!" is an error text: why the action
+// was refused.
 #include <expected>
 #include <string>
 #include <vector>

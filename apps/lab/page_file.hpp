@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of iwarp lab, which is compiled into the program.
+// The page of `iwarp lab`, which is compiled into the program.
 #pragma once
 
 #include <string_view>
 
 namespace iwarp::apps::lab {
 
-/// Returns the file of the page for the name "page". It is empty if the page was not built.
+/// Returns the page if `name` is "page". The text is empty if the page was not built.
 std::string_view page_file(std::string_view name);
 
 }  // namespace iwarp::apps::lab

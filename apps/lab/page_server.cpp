@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kNotFound =
     "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-// Interval in ms at which poll() returns to check the timeouts of clients.
+// Interval in ms at which poll() returns, so that the server can check the timeouts of its clients.
 constexpr int kLookAtClocks = 1000;
 
 }  // namespace
@@ -84,8 +84,8 @@ void PageServer::take() {
   clients_.push_back({fd, std::chrono::steady_clock::now() + timeout_, {}, {}, {}});
 }
 
-/// Closes the oldest connection that has not sent a whole request. If there is none, closes the
-/// oldest connection.
+/// Closes the oldest of the connections that have not yet sent a whole request. If there is no such
+/// connection, closes the oldest of all.
 void PageServer::evict() {
   auto oldest = std::ranges::find(clients_, false, &Client::answered);
   if (oldest == clients_.end()) oldest = clients_.begin();
@@ -93,7 +93,7 @@ void PageServer::evict() {
   clients_.erase(oldest);
 }
 
-/// Receives the request of a client, or sends the answer. Returns false if the connection must be
+/// Receives the request of a client, or sends the response. Returns false if the connection must be
 /// closed.
 bool PageServer::advance(Client& client) const {
   if (!client.answered) {
@@ -118,8 +118,8 @@ void PageServer::answer(Client& client) const {
   if (found && !only_head) client.body = page_;
 }
 
-/// Sends as much of `rest` as the socket accepts, and removes it. Returns false if the connection
-/// is lost.
+/// Sends as much of `rest` as the socket accepts, and removes this part from `rest`. Returns false
+/// if the connection is lost.
 bool PageServer::send(int fd, std::string_view& rest) {
   while (!rest.empty()) {
     const auto n = ::send(fd, rest.data(), rest.size(), MSG_NOSIGNAL);

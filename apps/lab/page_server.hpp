@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PageServer: serves one page by HTTP to browsers on this machine. Limits the size of a request and
-// the time of a connection, and only checks whether the request asks for the page.
+// PageServer: serves one page by HTTP to browsers on this machine. It limits the size of a request
+// and the duration of a connection. Of a request, it checks only whether it asks for the page.
 #pragma once
 
 #include <chrono>
@@ -15,18 +15,18 @@ class PageServer {
  public:
   static constexpr auto kTimeout = std::chrono::seconds(30);
 
-  /// Listens at 127.0.0.1; port 0 selects any free port. `page` must outlive this object. Closes
-  /// each connection after `timeout`. Throws Error if it cannot listen.
+  /// Listens at 127.0.0.1. If `port` is 0, the system selects a free port. `page` must outlive this
+  /// object. Each connection is closed after `timeout`. Throws Error if the server cannot listen.
   PageServer(std::uint16_t port, std::string_view page, std::chrono::seconds timeout = kTimeout);
   ~PageServer();
   PageServer(const PageServer&) = delete;
   PageServer& operator=(const PageServer&) = delete;
 
   std::uint16_t port() const { return port_; }
-  /// Serves clients until the descriptor `stop` becomes readable.
+  /// Serves clients until the file descriptor `stop` becomes readable.
   void run(int stop);
 
-  /// Maximum number of connections; for a further one, evict() closes another.
+  /// Maximum number of connections. Before a further connection is accepted, evict() closes one.
   static constexpr std::size_t kMaxClients = 32;
   static constexpr std::size_t kMaxRequest = 8192;
 
@@ -35,7 +35,8 @@ class PageServer {
     int fd;
     std::chrono::steady_clock::time_point until;
     std::string request;
-    std::string_view head;  ///< unsent part of the response head; `body` is that of the page
+    std::string_view head;  ///< unsent part of the response's head; `body` is the unsent part of
+                            ///< its body
     std::string_view body;
     bool answered = false;
   };
@@ -48,7 +49,7 @@ class PageServer {
 
   std::string_view page_;
   std::chrono::seconds timeout_;
-  std::string found_;  ///< the response head for a request that asks for the page
+  std::string found_;  ///< head of the response to a request that asks for the page
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::vector<Client> clients_;

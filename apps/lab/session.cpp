@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Performs actions, and then what follows immediately: octets are sent, and events and completions
-// logged.
+// Performs an action, and then everything that follows from it immediately: sends octets, and logs
+// events and completions.
 #include "lab/session.hpp"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ Session::Session(const Settings& settings) : settings_(settings) {
 }
 
 Session::~Session() {
-  // A connected queue pair shares ownership of its driver, which is its End. Aborting it breaks the
-  // cycle.
+  // A connected queue pair and its driver, the End, own each other. Aborting the queue pair breaks
+  // this cycle.
   for (const auto& end : ends_) (void)end->qp().abort();
 }
 
@@ -77,8 +77,8 @@ Session::Applied Session::deliver(std::size_t octets) {
   return {};
 }
 
-/// Delivers octets to the receiver. If the receiver no longer reads, drops the rest of them, as TCP
-/// would.
+/// Delivers octets to the receiver. If the receiver no longer reads, discards the remaining octets,
+/// as TCP would.
 void Session::arrive(Segment& segment, std::size_t octets) {
   verbs::Connection& to = at(other(segment.from)).connection();
   if (segment.kind != Segment::Kind::kOctets) {
@@ -140,8 +140,8 @@ void Session::settle() {
 }
 
 /// Sends the octets that the connection has ready, one FPDU per segment. If there are none,
-/// performs the close or reset that the connection requests for its socket. Returns whether octets
-/// were sent.
+/// performs the close or reset that the connection requests for its socket. Returns whether it has
+/// sent octets.
 bool Session::pump(Side side) {
   constexpr std::size_t kPieces = 64;
   verbs::Connection& connection = at(side).connection();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Session: two ends of the stack, the link between them, and a clock that only moves when octets
+// Session: two ends of the stack, the link between them, and a clock that advances only when octets
 // arrive or a timer expires. The same settings and actions produce the same octets on every
 // machine.
 #pragma once
@@ -21,14 +21,14 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Performs an action and everything that follows from it immediately. Fails with one line of
-  /// text if the action is refused; the session is then unchanged.
+  /// Performs an action and everything that follows from it immediately. If the action is refused,
+  /// returns an error text of one line and leaves the session unchanged.
   std::expected<void, std::string> apply(const Action& action);
 
   /// The segment that arrives next.
   struct Due {
     Side from;
-    std::size_t octets;  ///< octets of the segment that have not arrived; 0 for a FIN or a reset
+    std::size_t octets;  ///< octets of the segment still in flight; 0 for a FIN or a reset
     bool begun;          ///< whether some octets of the segment have arrived
   };
   std::optional<Due> due();

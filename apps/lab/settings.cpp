@@ -15,7 +15,8 @@ namespace {
 constexpr std::array<std::string_view, 4> kEnds{"none", "a", "b", "both"};
 constexpr std::array<std::string_view, 4> kRtrs{"none", "write", "read", "send"};
 
-/// A setting is a number in a range, or one of several names; the value of a name is its index.
+/// A setting is either a number in a range or one of several names. The value of a name is its
+/// index in the list of names.
 struct Row {
   std::string_view name;
   std::span<const std::string_view> values;
@@ -91,7 +92,8 @@ std::string to_words(const Settings& settings) {
 }
 
 verbs::ConnectionOptions options_of(const Settings& settings, Side end) {
-  // The connection frames one FPDU at a time, so that pump() sends each as a segment of its own.
+  // Let the connection frame one FPDU at a time, so that pump() sends each FPDU in a separate
+  // segment.
   constexpr std::size_t kOneFpdu = 1;
   verbs::ConnectionOptions options;
   options.startup.revision =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes as JSON what only the ends themselves know: memory, rights, states and completions.
+// Writes as JSON what is known only at the ends themselves: memory, access rights, states and
+// completions.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

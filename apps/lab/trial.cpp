@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashes the results of random sessions with FNV-1a. Draws numbers by remainder, because
-// std::uniform_int_distribution gives other numbers in each C++ library.
+// Computes an FNV-1a hash of the results of random sessions. Computes random numbers by remainder,
+// because std::uniform_int_distribution gives different numbers in different C++ libraries.
 #include "lab/trial.hpp"
 
 #include <random>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the ledger of a real transfer.
+// Writes the processor time of a real transfer, by component, as text.
 #include "usage/bill.hpp"
 
 #include <fmt/format.h>

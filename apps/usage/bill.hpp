@@ -13,24 +13,24 @@
 
 namespace iwarp::apps::usage {
 
-/// Adds --cost[=HOST] to a command. HOST is the name of a preset or a file of iwarp cost calibrate;
-/// an empty text selects the newest preset.
+/// Adds --cost[=HOST] to a command. HOST is the name of a preset or a file that `iwarp cost
+/// calibrate` has written; an empty text selects the newest preset.
 void add_cost_option(cli::Command& command, std::optional<std::string>& host);
 
-/// Returns the host that the option names. Throws UsageError if the preset is unknown or the file
-/// is invalid.
+/// Returns the host that --cost names. Throws UsageError if the preset is unknown or the file is
+/// invalid.
 model::ParameterSet cost_host(const std::string& host);
-/// Returns the text about `run`, in which this end transferred `octets` bytes in messages of
-/// `message` bytes; the last message may be shorter. `sender` is true if this end sent them.
+/// Returns the text about `run`, in which this end sent (if `sender` is true) or received `octets`
+/// bytes. Each message had `message` bytes, except that the last one may have been shorter.
 std::string bill(const model::ParameterSet& host, model::Observed run, double octets,
                  double message, bool sender);
 
-/// Counts the costs of one transfer over a session.
+/// Measures the costs of one transfer over a session.
 class LiveLedger {
  public:
-  /// Starts counting. Throws UsageError in the same cases as cost_host().
+  /// Starts the measurement. Throws UsageError in the same cases as cost_host().
   LiveLedger(const std::string& host, Session& session);
-  /// Returns the bill for everything since construction.
+  /// Returns the bill for everything since the construction of this object.
   std::string text(double octets, double message, bool sender) const;
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads a host: presets are compiled in, measured hosts are files.
+// Loads the parameters of a host. Presets are compiled in; the parameters of measured hosts are in
+// files.
 #include "usage/host.hpp"
 
 #include <fmt/format.h>

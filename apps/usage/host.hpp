@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host whose costs a bill or a prediction uses: a preset, or a host that iwarp cost calibrate
-// has measured.
+// The host on whose costs a bill or a prediction is based: a preset, or a host that `iwarp cost
+// calibrate` has measured.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace model = offload_model;
 
 inline constexpr double kNsPerUs = 1000;
 
-/// Returns a preset (100g if `preset` is empty), or the measured host in `file`. If the file lacks
-/// parameters, takes them from the preset and lists them on standard error. Throws UsageError if
-/// the preset is unknown or the file is invalid.
+/// Returns the measured host in `file`, or the preset (100g if `preset` is empty) if no file is
+/// given. If the file lacks parameters, takes them from the preset and lists them on standard
+/// error. Throws UsageError if the preset is unknown or the file is invalid.
 model::ParameterSet load_host(const std::string& preset, const std::string& file);
 
-/// Returns the title that heads every output, for example "the processor of this host".
+/// Returns the title of the host that every output shows, for example "the processor of this host".
 std::string title_of(const model::ParameterSet& set);
 
 }  // namespace iwarp::apps::usage

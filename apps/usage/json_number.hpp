@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts numbers in JSON from outside, with checks. JSON has only one type of number, so a count
-// may arrive as a fraction, a negative number or a number of 300 digits; nlohmann::json would
-// convert these silently.
+// Converts numbers in JSON from outside, and checks them. JSON has only one type of number. Where a
+// count is expected, the text may have a fraction, a negative number or a number of 300 digits, and
+// nlohmann::json would silently convert it.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,8 +14,8 @@
 
 namespace iwarp::apps::usage {
 
-/// Returns the integer `json`. Throws Error, with `name` in its text, if `json` is not an integer
-/// or out of the range of T.
+/// Returns `json` as an integer. If it is not an integer or exceeds the range of T, throws Error
+/// with `name` in the text.
 template <std::integral T, typename Json>
 T whole_number(const Json& json, const char* name) {
   if (json.is_number_unsigned()) {
@@ -28,8 +28,8 @@ T whole_number(const Json& json, const char* name) {
   throw Error(fmt::format("{}: not an integer, or out of range", name));
 }
 
-/// Reads the number that is member `name` of `object` into `out`. Throws Json::exception if there
-/// is no such member.
+/// Reads the number that is the member `name` of `object` into `out`. Throws Json::exception if the
+/// member is missing.
 template <typename T, typename Json>
 void read_number(const Json& object, const char* name, T& out) {
   const auto& json = object.at(name);

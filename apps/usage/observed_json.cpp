@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes one flat object, all of whose members are required.
+// Reads and writes one flat JSON object. All of its members are required.
 #include "usage/observed_json.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the kernel, for every open TCP socket of this process, how many segments it has sent,
-// including acknowledgements. This is a separate file because the kernel's header that it needs and
-// the C library's cannot be included together.
+// Sums up how many segments the open TCP sockets of this process have sent, including
+// acknowledgements; the kernel reports this for each socket. This is a separate file because the
+// kernel's header and the C library's header cannot be included together.
 #include <dirent.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -20,7 +20,7 @@ double tcp_segments_sent() {
   while (const auto* entry = readdir(open)) {
     tcp_info info{};
     socklen_t size = sizeof info;
-    // getsockopt() fails for a descriptor that is not a TCP socket; it is skipped.
+    // getsockopt() fails for a descriptor that is not a TCP socket; skip this descriptor.
     const int fd = std::atoi(entry->d_name);
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) out += info.tcpi_segs_out;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the resources that this process has used so far: processor time, context switches, TCP
-// segments. Only available on Linux.
+// segments. Linux only.
 #pragma once
 
 #include "iwarp/offload_model/live.hpp"
@@ -9,13 +9,13 @@ namespace iwarp::apps::usage {
 
 using Observed = offload_model::Observed;
 
-/// Returns the usage so far. The caller has to add the counters of its connections.
+/// Returns the usage so far. The caller must add the counters of its connections.
 Observed used_so_far();
 /// Returns `after` minus `before`, counter by counter.
 Observed difference(const Observed& after, const Observed& before);
 
-/// Returns how many segments all TCP connections of this process have sent, including
-/// acknowledgements.
+/// Returns the total number of segments that the open TCP connections of this process have sent,
+/// including acknowledgements.
 double tcp_segments_sent();
 
 }  // namespace iwarp::apps::usage

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures copying and CRC32c, per byte. Also contains the code that all benchmarks use.
+// Measures the cost per byte of copying and of CRC32c. Also contains code that all benchmarks use.
 #include <time.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr std::size_t kPiece = 4096;
 constexpr std::size_t kSegment = 1448;
 constexpr double kRoundNs = 4e6;  // approximate duration of a round in ns
 
-/// Keeps the compiler from removing work whose result is not used.
+/// Prevents the compiler from removing work whose result is not used.
 void keep(const void* pointer) { asm volatile("" : : "g"(pointer) : "memory"); }
 
 std::size_t read_cache(const char* path) {
@@ -35,7 +35,8 @@ Sample sample(const std::function<double()>& once, int rounds) {
   return offload_model::sample_of(std::move(results));
 }
 
-/// Measures the processor time of this thread, so that other programs on this machine do not count.
+/// Measures the processor time of this thread, and not the elapsed time, so that other programs on
+/// this machine do not count.
 double time_of(const std::function<void()>& call, std::uint64_t times) {
   const auto now = [] {
     timespec at{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the cost of a work request without the cost of its bytes: it is posted, driven and
-// polled on a live connection. Local requests are used because they take the same path as all
-// others but send nothing.
+// Measures the cost of a work request without the cost of its bytes. The request is posted, driven
+// and polled on a live connection. The benchmark uses local requests because they take the same
+// path as all other requests but send nothing.
 #include "common/serving/session.hpp"
 #include "cost/bench/bench.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 
 using verbs::WrOpcode;
 
-/// Posts local requests that make a fast-register region valid and invalid in turn.
+/// Posts local requests that alternately make a fast-register region valid and invalid.
 class LocalRequests {
  public:
   explicit LocalRequests(net::Rnic& rnic) : rnic_(rnic) {

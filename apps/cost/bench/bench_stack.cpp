@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the cost of this stack itself: two ends that are connected in memory, without system
-// calls, with CRC off. The costs of an FPDU and of a message result from comparing Writes of one
-// small FPDU with Writes of many. The cost of a marker results from larger FPDUs, copied next to
-// their headers, with and without markers.
+// Measures the cost of this stack without system calls: two ends are connected in memory, with CRC
+// off. The costs of an FPDU and of a message follow from a comparison of Writes of one small FPDU
+// with Writes of many. The cost of a marker follows from a comparison of FPDUs with and without
+// markers; these FPDUs are larger, and are copied next to their headers.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -25,7 +25,8 @@ constexpr std::size_t kSmallestUlpdu = 128;  // size of a small ULPDU
 constexpr std::size_t kMarked = 2048;        // size of a ULPDU with four markers
 constexpr std::size_t kMost = 256 * kSmallestUlpdu;
 
-/// One end: queues, memory and connection. All its timestamps are zero, so no timer expires.
+/// One end: queues, memory and connection. The time that it passes to the connection is always
+/// zero, so no timer expires.
 class End final : public verbs::QpDriver {
  public:
   End()
@@ -107,8 +108,8 @@ class Pair {
       throw Error("in-memory stack: the ends do not connect");
   }
   ~Pair() {
-    // While a queue pair is connected, it shares ownership of its driver. Aborting both connections
-    // releases the drivers.
+    // A connected queue pair shares ownership of its driver. Aborting both connections releases the
+    // drivers.
     a->connection->abort({});
     b->connection->abort({});
   }
@@ -129,7 +130,7 @@ class Pair {
     if (a->cq.poll({&wc, 1}) != 1) throw Error("in-memory stack: a request did not complete");
   }
 
-  /// Returns the number of FPDUs that fill the whole memory.
+  /// Returns the number of FPDUs whose payload fills the memory.
   std::size_t most() const { return kMost / payload; }
   std::uint64_t markers() const { return a->connection->counters().markers_sent; }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the cost of services of the operating system: system calls, wake-ups, gather lists,
-// pinning.
+// Measures the cost of operating system services: system calls, wake-ups, gather lists, pinning.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -49,8 +48,8 @@ struct Pipe {
   std::array<int, 2> ends{};
 };
 
-/// Pins this process to its first or last permitted processor. The destructor restores the
-/// processors.
+/// Pins this process to the first or the last processor that it may use. The destructor restores
+/// the original set of processors.
 class Pinned {
  public:
   Pinned() { sched_getaffinity(0, sizeof before_, &before_); }
@@ -87,8 +86,8 @@ double cpu_of(int who) {
   return ns(usage.ru_utime) + ns(usage.ru_stime);
 }
 
-/// Returns the processor time of both processes per wake-up, minus the cost of the two system calls
-/// in each turn.
+/// Returns the processor time of both processes per wake-up. The cost of the two system calls in
+/// each turn is subtracted.
 double ping_pong(const Pinned& pinned, bool other) {
   const Pipe there;
   const Pipe back;
@@ -139,7 +138,7 @@ class Ring {
   int fd_;
 };
 
-/// A TCP connection of this process to itself, over loopback.
+/// A TCP connection over loopback; this process has both ends of it.
 class Echo {
  public:
   Echo() {
@@ -258,7 +257,7 @@ Pinning bench_pinning() {
   void* const at = mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (at == MAP_FAILED) throw Error("mmap: " + errno_text());
-  // Use pages of 4 KiB, which is the common case; a huge page would be pinned as one page.
+  // Use 4 KiB pages, which are the common case. The kernel would pin a huge page as one page.
   madvise(at, kPages * kPage, MADV_NOHUGEPAGE);
   const auto one = pin_times(ring, at, kPage);
   const auto many = pin_times(ring, at, kPages * kPage);

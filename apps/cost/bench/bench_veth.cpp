@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the cost of a packet: sends the same bytes with an MTU of 1500 and of 9000 over a pair
+// Measures the cost of a packet: sends the same bytes with an MTU of 1500 and of 9000, over a pair
 // of virtual Ethernet devices between two network namespaces. Segmentation offload and aggregation
 // are off, so that only the number of packets differs. Requires iproute2 and permission to create
-// namespaces, which disappear with the processes.
+// namespaces. The namespaces disappear when the processes end.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -34,8 +34,8 @@ constexpr const char* kNear = "192.0.2.1";
 constexpr const char* kFar = "192.0.2.2";
 constexpr std::uint16_t kPort = 4711;
 constexpr std::size_t kOctets = 48 << 20;
-constexpr std::size_t kHeaders = 52;    // size of the IP and TCP headers with timestamps
-constexpr unsigned kVethPatience = 60;  // time limit in seconds
+constexpr std::size_t kHeaders = 52;    // size of the IP and TCP headers, including timestamps
+constexpr unsigned kVethPatience = 60;  // time limit of the benchmark in seconds
 
 [[noreturn]] void fail(const std::string& what) { throw Error(what + ": " + errno_text()); }
 
@@ -44,8 +44,8 @@ void ip(const std::string& arguments) {
   if (std::system(command.c_str()) != 0) throw Error("\"ip " + arguments + "\" failed");
 }
 
-/// Disables segmentation offload and aggregation, so that the stack processes every packet by
-/// itself.
+/// Disables segmentation offload and aggregation on the device, so that the network stack processes
+/// each packet separately.
 void without_offload(const char* device) {
   const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   for (const std::uint32_t what :
@@ -67,7 +67,7 @@ sockaddr_in address(const char* host) {
   return out;
 }
 
-/// Runs in the far namespace: receives everything and reports its processor time.
+/// Runs in the far namespace: receives all bytes, and reports the processor time of this side.
 void far_side(int line) {
   if (unshare(CLONE_NEWNET) != 0) fail("cannot create a second network namespace");
   char go = 0;
@@ -93,7 +93,7 @@ void far_side(int line) {
   }
 }
 
-/// Sends all bytes and returns the processor time of both sides.
+/// Sends all bytes. Returns the processor time of both sides together.
 double transfer(int line) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const auto to = address(kFar);
@@ -115,8 +115,8 @@ double packets(int mtu) {
   return static_cast<double>(kOctets) / static_cast<double>(mtu - static_cast<int>(kHeaders));
 }
 
-/// Runs in the near namespace. The result is per packet and side, so it is half of the difference
-/// for both sides.
+/// Runs in the near namespace. The result is per packet and side. It is therefore half of the
+/// difference that transfer() measures for both sides.
 Sample near_side(int line, pid_t far) {
   char go = 0;
   if (read(line, &go, 1) != 1) fail("cannot create a second network namespace");
@@ -129,7 +129,7 @@ Sample near_side(int line, pid_t far) {
   constexpr int kSmall = 1500;
   constexpr int kLarge = 9000;
   const auto at = [&](int mtu) {
-    // Only the MTU of the sending side matters; the MTU of the far side is always 9000.
+    // The MTU is changed on the sending side only; the MTU of the far side is always 9000.
     ip(fmt::format("link set cost0 mtu {}", mtu));
     return transfer(line);
   };
@@ -138,8 +138,8 @@ Sample near_side(int line, pid_t far) {
                 5);
 }
 
-/// Runs the benchmark in a process of its own, with which its namespaces end. Writes the result to
-/// `out`.
+/// Runs the benchmark in a separate process, so that the namespaces disappear when this process
+/// ends. Writes the result to `out`.
 void in_namespaces(int out) {
   alarm(kVethPatience);
   if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts a job to the plan of a measurement, and the result to a record.
+// Converts a job to the plan of a measurement, and the measurement's result to a record.
 #include "cost/bench/measure.hpp"
 
 #include <fmt/format.h>
@@ -15,10 +15,10 @@ namespace iwarp::apps::cost {
 namespace {
 
 constexpr std::uint64_t kWindow = 16;          // number of Writes in flight
-constexpr std::chrono::seconds kLongest{100};  // maximum duration of a phase
+constexpr std::chrono::seconds kLongest{100};  // maximum duration of a phase of the measurement
 
-/// Returns the number of messages that take about `job.seconds`. It is estimated from typical
-/// costs, since it affects only the duration.
+/// Returns the number of messages that take about `job.seconds`. Estimates it from typical costs;
+/// the estimate affects only the duration of the run.
 std::uint64_t messages_for(const Job& job) {
   constexpr double kGuessedPerMessage = 2e-6;  // in seconds
   constexpr double kGuessedPerOctet = 0.5e-9;
@@ -64,7 +64,7 @@ Record measure(const Job& job) {
   Record out;
   out.tx = result.client;
   out.rx = result.server;
-  // Over loopback no segment is lost, so each end receives what the other one sends.
+  // No segment is lost over loopback, so each end receives all segments that the other end sends.
   out.tx.segments_received = out.rx.segments_sent;
   out.rx.segments_received = out.tx.segments_sent;
   out.mode = job.mode;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares what the kernel counts for the processors with what it counts for this process.
+// Compares the time that the kernel counts for the processors with the time that it counts for this
+// process.
 #include "cost/bench/other_load.hpp"
 
 #include <sys/resource.h>
@@ -25,7 +26,7 @@ std::optional<ProcessorTime> processor_time_now() {
   return processor_time(stat, processors);
 }
 
-/// Returns the processor time of this process and of those children for which it has waited.
+/// Returns the processor time of this process and of the child processes for which it has waited.
 double own_ns() {
   double out = 0;
   for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {

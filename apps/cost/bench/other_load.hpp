@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Determines whether the machine is idle enough for a measurement: from the kernel's accounting,
-// computes the share of processor time that other programs used during the measurement. Linux only.
+// Checks whether the machine is idle enough for a measurement: computes, from the kernel's
+// accounting, the share of processor time that other programs used during the measurement. Linux
+// only.
 #pragma once
 
 #include <sched.h>
@@ -10,21 +11,23 @@
 
 namespace iwarp::apps::cost {
 
-/// Time that some processors have spent since boot, in nanoseconds.
+/// The time that a set of processors has spent since boot, in nanoseconds.
 struct ProcessorTime {
   double used = 0;   ///< time used by programs and by other guests of the hypervisor
-  double total = 0;  ///< time used, idle, or in interrupts, most of which our own traffic causes
+  double total = 0;  ///< time used, idle, or in interrupts; our own traffic causes most of the
+                     ///< interrupts
 };
-/// Adds up the lines of `processors` in a text with the format of /proc/stat. Returns nullopt if it
-/// contains none of them.
+/// Adds up the times of `processors` from a text in the format of /proc/stat. Returns nullopt if
+/// the text has no line for any of these processors.
 std::optional<ProcessorTime> processor_time(std::istream& stat, const cpu_set_t& processors);
 
-/// Measures the load by other programs, beginning with the construction.
+/// Measures the load that other programs cause from the construction of this object on.
 class OtherLoad {
  public:
   OtherLoad();
-  /// Returns the share, 0 to 1, that other programs have used of those processors that this program
-  /// may use. Returns nullopt if the kernel does not report it.
+  /// Returns the share of processor time, from 0 to 1, that other programs have used. Only the
+  /// processors that this program may use count. Returns nullopt if the kernel does not report the
+  /// times.
   std::optional<double> share() const;
 
  private:
@@ -32,8 +35,8 @@ class OtherLoad {
   const double own_at_start_;
 };
 
-/// Maximum share for a useful measurement; beyond it, the result depends more on the other programs
-/// than on the machine.
+/// Maximum share of other programs for a useful measurement. Beyond this share, the result depends
+/// more on the other programs than on the machine.
 inline constexpr double kQuietEnough = 0.1;
 
 }  // namespace iwarp::apps::cost

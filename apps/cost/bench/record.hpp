@@ -13,16 +13,16 @@ namespace iwarp::apps::cost {
 namespace model = offload_model;
 using Json = nlohmann::ordered_json;
 
-/// Counters of one end, including its user and system time.
+/// The counters of one end, including its user and system time.
 using model::Observed;
 using model::Record;
 
 Json to_json(const Record& record);
-/// Parses a record. Throws Error if a member is missing or has the wrong type; the text names the
-/// member.
+/// Parses a record. If a member is missing or has the wrong type, throws Error with a text that
+/// names the member.
 Record record_from(const Json& json);
 
-/// Reads the records in a file. Throws UsageError if the file is unreadable or not a file of
+/// Reads the records in a file. Throws UsageError if the file cannot be read or does not contain
 /// records.
 std::vector<Record> read_records(const std::string& path);
 void write_records(const std::string& path, const std::vector<Record>& records);

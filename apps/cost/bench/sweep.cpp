@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the message sizes of the sweep, and the sizes of its receive calls.
+// Selects the message sizes of the sweep, and the sizes of the receive calls.
 #include "cost/bench/sweep.hpp"
 
 namespace iwarp::apps::cost {

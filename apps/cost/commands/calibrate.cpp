@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp cost calibrate: measures this machine and writes host.json. If a parameter cannot be
-// measured without more permissions, it keeps the value of a preset; the file and the output say
-// so.
+// measured without more permissions, it keeps the value of a preset. The file and the output report
+// this.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/utsname.h>
@@ -27,7 +27,7 @@ namespace iwarp::apps::cost {
 
 namespace {
 
-// Minimum uncertainty, because no benchmark here is more precise.
+// Minimum uncertainty of a measured parameter, because no benchmark here is more precise.
 constexpr double kSmallestUncertainty = 0.03;
 
 struct CalibrateOptions {
@@ -37,7 +37,7 @@ struct CalibrateOptions {
   double seconds = 0.1;
 };
 
-/// A progress line on standard error that is redrawn in place. It is only shown on a terminal.
+/// A progress line on standard error. It is redrawn in place, and is shown only on a terminal.
 class Steps {
  public:
   explicit Steps(std::size_t count) : count_(count), shown_(isatty(STDERR_FILENO) == 1) {}
@@ -94,7 +94,7 @@ class Calibration {
 
   const std::vector<std::string>& skipped() const { return skipped_; }
   bool busy() const { return others_.value_or(0) > kQuietEnough; }
-  /// Returns the load by other programs, for example "12 % of the processors".
+  /// Returns the load by other programs as text, for example "12 % of the processors".
   std::string others_text() const {
     return others_ ? fmt::format("{:.0f} % of the processors", 100 * *others_) : "unknown";
   }
@@ -102,8 +102,8 @@ class Calibration {
  private:
   static constexpr std::size_t kStepCount = 9;
 
-  /// Sets a parameter to a measured value. `ns` is in ns per unit of the parameter: a byte or a
-  /// piece.
+  /// Sets a parameter to a measured value. `ns` is in nanoseconds per unit of the parameter, for
+  /// example per byte or per piece.
   void set(const std::string& key, const Sample& ns, const std::string& source) {
     const auto* field = model::find_field(key);
     const auto value = field->unit == "us" ? ns.value / kNsPerUs : ns.value;
@@ -115,8 +115,8 @@ class Calibration {
     value.source = fmt::format("preset {}, {}: {}", base_.name, why, value.source);
     return value;
   }
-  /// Runs one benchmark. If the machine does not permit it, the parameters in `keys` keep the
-  /// preset's values.
+  /// Runs one benchmark. If the machine does not permit the benchmark, the parameters in `keys`
+  /// keep the preset's values.
   void attempt(const std::string& what, const std::vector<std::string>& keys,
                const std::function<void()>& benchmark) {
     steps_.begin(what);
@@ -161,8 +161,8 @@ class Calibration {
     attempt("gather lists", {"iovec"}, [&] {
       set("iovec", bench_iovec(), "sendmsg to a local socket, 64 elements against 1");
     });
-    // Registering memory costs more than pinning, because the driver also informs the card. This
-    // part keeps the preset's value.
+    // Only the cost of pinning can be measured. Registering memory costs more, because the driver
+    // also informs the card; the parameter for this cost keeps the preset's value.
     attempt("pinning memory", {"pin_page"}, [&] {
       const auto pin = bench_pinning();
       pinning_ = fmt::format("{:.2f} us and {:.3f} us a page, release {:.2f} us and {:.3f} us",
@@ -194,7 +194,8 @@ class Calibration {
     });
   }
 
-  /// Fits the costs of this machine's sockets to a sweep, starting from the values measured before.
+  /// Fits the costs of this machine's sockets to a sweep, starting from the values that were
+  /// measured before.
   void sockets(const CalibrateOptions& options) {
     attempt("sockets over loopback",
             {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx", "copy_tx", "copy_rx"}, [&] {

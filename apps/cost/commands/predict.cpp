@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp cost predict: prints the cost of one message that is transferred in four ways.
+// iwarp cost predict: prints the cost of one message for each way to transfer it.
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp cost report: writes the prediction as text, or as one HTML file with charts. The page
+// iwarp cost report: writes the prediction as text, or as one HTML file with charts. The HTML file
 // contains its numbers, its style and its plotting library (Vega, compiled in), and loads nothing.
 #include <fmt/format.h>
 
@@ -20,8 +20,8 @@ namespace iwarp::apps::cost {
 
 namespace {
 
-/// Returns the shares that the runs in the file measured. The socket parameters start from `host`
-/// and are fitted to these runs.
+/// Returns the shares of copying that the runs in the file measured. Fits the socket parameters to
+/// these runs, starting from the values of `host`.
 std::vector<model::MeasuredShare> shares_of(const std::string& path,
                                             const model::Parameters& host) {
   if (path.empty()) return {};

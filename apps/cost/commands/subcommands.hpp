@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands of iwarp cost; each is in a file of its own.
+// Declares the subcommands of `iwarp cost`. Each is implemented in its own file.
 #pragma once
 
 #include "command_line/command.hpp"

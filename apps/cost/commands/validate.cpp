@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp cost validate: checks whether the model holds on this machine and reproduces the published
-// figures. The exit status is 0 if all identities are exact and all bounds are met, 1 if one is
-// missed, and 2 if the machine is too noisy to tell.
+// figures. The exit status is 0 if all identities are exact and all bounds are met, 1 if a check
+// fails, and 2 if the machine is too noisy for a verdict.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -37,7 +37,7 @@ struct ValidateOptions {
   bool published_only = false;
 };
 
-/// Returns a job for each combination of size, frame, CRC and marker setting that is compared.
+/// Returns a job for each combination of message size, frame size, CRC and markers to compare.
 std::vector<Job> all_jobs(const ValidateOptions& options) {
   auto out = sweep(options.seconds, options.cpus);
   Job job{.seconds = options.seconds, .cpus = options.cpus};
@@ -52,7 +52,7 @@ std::vector<Job> all_jobs(const ValidateOptions& options) {
   };
   for (const std::uint64_t size : {64U, 1024U, 16384U, 65536U, 1048576U}) {
     for (const std::uint64_t payload : {1428U, 8192U, 32768U}) {
-      // Skip payloads so large that half of one already holds the whole message in a frame.
+      // Skip this frame size if frames of half the size could already hold the whole message.
       if (payload > 1428 && payload / 2 >= size) continue;
       for (const char* crc : {"off", "portable", "best"}) add(size, payload, crc, false);
       if (size == 65536) add(size, payload, "best", true);
@@ -61,7 +61,7 @@ std::vector<Job> all_jobs(const ValidateOptions& options) {
   return out;
 }
 
-/// Returns the host in the file that the user gave, or the results of the micro-benchmarks.
+/// Returns the parameters from the file that the user gave, or the results of the micro-benchmarks.
 Machine machine_of(const ValidateOptions& options) {
   Machine out{.host = usage::load_host(options.host.preset, options.host.host).resolve(),
               .crc = {}};
@@ -82,8 +82,8 @@ Machine machine_of(const ValidateOptions& options) {
   return out;
 }
 
-/// Returns the median of each parameter, so that a temporary disturbance of one measurement has no
-/// effect.
+/// Returns the median of each parameter over several measurements, so that a temporary disturbance
+/// of one of them has no effect.
 Machine median_of(const std::vector<Machine>& machines) {
   auto out = machines.front();
   const auto middle = [&machines](const std::function<double(const Machine&)>& value) {
@@ -122,7 +122,7 @@ Measured run_all(const ValidateOptions& options) {
   return {median_of(machines), std::move(runs)};
 }
 
-/// Prints the line with the verdict, and returns the exit status.
+/// Prints the verdict as one line, and returns the exit status.
 int verdict(const std::vector<model::PublishedRow>& rows, const model::Judgement* j) {
   auto text = tally_text(rows);
   const auto identities = tally(rows, model::Use::kIdentity);

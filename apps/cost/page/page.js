@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills the page with headings and tables, and for each chart with its drawing, a sentence that
-// says what it shows, and its numbers as a table. Redraws the charts when the width changes.
+// Fills the page with headings and tables. Each chart gets a drawing, a sentence that says what it shows, and its
+// numbers as a table. The charts are redrawn when the width of the page changes.
 'use strict';
 
 const number = (value) => {
@@ -26,13 +26,13 @@ function pivot(rows, down, across, value, label, name) {
     [label(key), ...columns.map((c) => [line.has(c) ? number(line.get(c)) : '-', 'number'])]) };
 }
 
-/** Returns only the rows whose size is a power of two, which is a third of them. */
+/** Returns only the rows whose size is a power of two: one row in three. */
 const doubled = (rows) => rows.filter((row) => Number.isInteger(Math.log2(row.size)));
 const total = (rows, mode, field) => rows.filter((row) => row.mode === mode)
   .reduce((sum, row) => sum + row[field], 0);
 const list = (rows, each) => rows.map(each).join('; ');
 
-// For each chart: a function that returns its sentence and its numbers.
+// For each chart: a function that returns the chart's sentence and its numbers.
 const texts = {
   bars: () => [`Stacked bars, microseconds of both hosts per message: ${list(unique(data.bars, 'mode'),
     (mode) => `${mode} ${number(total(data.bars, mode, 'us'))}`)}.`,
@@ -92,7 +92,8 @@ const texts = {
       row.limit]) }],
 };
 
-/** Fills a table. Cells are texts, or [text, class]. Roles are set explicitly, because narrow pages lay out tables as blocks. */
+/** Fills a table. Each cell is a text, or [text, class]. Sets the roles explicitly, because narrow pages lay out
+ * tables as blocks. */
 function fill(table, head, rows, title = '') {
   const add = (parent, tag, role) => {
     const element = parent.appendChild(document.createElement(tag));
@@ -223,7 +224,7 @@ async function start() {
   window.addEventListener('resize', () => {
     clearTimeout(later);
     later = setTimeout(() => {
-      // Do not redraw for printing: paper has its own width, to which the drawing is scaled.
+      // Do not redraw for printing: the width of the paper differs, but the drawing is scaled to it.
       if (matchMedia('print').matches || document.body.clientWidth === drawn) return;
       drawn = document.body.clientWidth;
       draw();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The charts. For each there is a function that returns a Vega specification for a width, filled
-// with the numbers in the page. Vega draws axes, scales and legends. Colours are names from the
-// style sheet, so that dark mode and paper need no redraw. Nothing is loaded, and only units are
-// converted.
+// The charts. Each chart has a function that returns a Vega specification for a given width, filled with the numbers
+// in the page. Vega draws the axes, scales and legends. The specifications refer to colours by their names in the
+// style sheet, so dark mode and paper need no redraw. The code loads nothing and computes nothing except unit
+// conversions.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);
 
-// Each colour has a contrast of at least 3 to 1 with the light background and with the dark one.
+// Each colour has a contrast of at least 3 to 1 with both the light and the dark background.
 const MODES = ['kernel sockets', 'software iWARP', 'TOE', 'RNIC, each time', 'RNIC, as asked',
   'RNIC, once', '1 GHz per Gb/s'];
 const MODE_COLOURS = ['#4c78a8', '#cc6a0c', '#3f9142', '#dd4b49', '#8c8c2a', '#a566a0', '#808080'];
@@ -21,7 +21,7 @@ const INK = 'var(--ink)';
 const SOFT = 'var(--soft)';
 const LINE = 'var(--line)';
 const SIZE_TICKS = [1, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216];
-const NARROW = 560; // width in px below which legends are placed under the chart
+const NARROW = 560; // width in px; on a narrower page the legend is below the chart
 const HEIGHT = 330;
 
 const sizeLabel = (value) => `${value} >= 1073741824 ? format(${value} / 1073741824, 'd') + ' GiB' : ` +
@@ -32,7 +32,7 @@ const frame = (width, spec) => ({
   $schema: 'https://vega.github.io/schema/vega/v5.json',
   width, height: HEIGHT, padding: 4, autosize: { type: 'fit-x', contains: 'padding' },
   config: {
-    aria: false, // no ARIA attributes by Vega, because the figure has its own text
+    aria: false, // no ARIA attributes from Vega, because the figure has its own text
     axis: { labelFontSize: 11, titleFontSize: 12, titlePadding: 8, labelColor: INK, titleColor: INK,
       domainColor: SOFT, tickColor: SOFT, gridColor: LINE },
     legend: { labelFontSize: 11, titleFontSize: 11, symbolSize: 120, labelColor: INK, titleColor: INK,
@@ -43,7 +43,7 @@ const frame = (width, spec) => ({
   ...spec,
 });
 
-/** Places the legend beside the chart, or below it on a narrow page. */
+/** Places the legend beside the chart, or below the chart on a narrow page. */
 const legend = (width, spec) => (width < NARROW
   ? { ...spec, orient: 'bottom', columns: 2, direction: 'horizontal' } : { ...spec, orient: 'right' });
 const ordinal = (name, domain, range) => ({ name, type: 'ordinal', domain, range });
@@ -52,7 +52,8 @@ const sizeAxis = (title, width, orient = 'bottom', scale = 'x') => ({
   values: width < NARROW && orient === 'bottom' ? SIZE_TICKS.filter((_, i) => i % 2 === 0) : SIZE_TICKS,
   encode: { labels: { update: { text: { signal: sizeLabel('datum.value') } } } },
 });
-/** Returns the axis with the names of the bars. The names are slanted where horizontal names would overlap. */
+/** Returns the axis with the names of the bars. On a narrow page the names are slanted, because horizontal names
+ * would overlap. */
 const namesAxis = (width) => ({ orient: 'bottom', scale: 'x',
   ...(width < NARROW ? { labelAngle: -40, labelAlign: 'right', labelBaseline: 'middle' } : {}) });
 
@@ -62,7 +63,7 @@ function present(names, colours, rows, field) {
   return [keep.map((i) => names[i]), keep.map((i) => colours[i])];
 }
 
-/** Draws a line and its uncertainty band for each value of `group`. */
+/** Draws a line with its uncertainty band for each value of `group`. */
 function lines(width, { rows, x, y, group, names, colours, xAxis, yAxis, extraData = [],
   extraMarks = [] }) {
   const [domain, range] = present(names, colours, rows, group);
@@ -210,7 +211,7 @@ const specs = {
         { type: 'symbol', from: { data: 'here' }, encode: { enter: {
           x: { scale: 'x', field: 'gamma' }, y: { scale: 'y', field: 'alpha' },
           shape: { scale: 's', field: 'mode' }, fill: { value: '#111' },
-          // The TOE is larger, because both symbols may be at the same place.
+          // Draw the symbol of the TOE larger, because both symbols may be at the same place.
           size: { signal: "datum.mode === 'TOE' ? 320 : 80" },
           stroke: { value: 'white' }, strokeWidth: { value: 1.5 } } } }],
     });

@@ -31,8 +31,8 @@ std::string line(std::string_view name, const std::vector<Way>& all,
   return out + "\n";
 }
 
-/// Splits a name into the two lines of a heading and returns one of them: "kernel" over "sockets",
-/// "RNIC," over "each time".
+/// A name is printed on two lines of the table's head: "kernel" above "sockets", "RNIC," above
+/// "each time". Returns one of these two lines.
 std::string head(std::string_view name, const std::vector<Way>& all) {
   const auto part = [](const Way& way, bool first) {
     const auto space = way.name.find(' ');
@@ -84,8 +84,8 @@ double cores_of(const Question& q, const model::Parameters& p, const Way& way) {
   return load.tx + load.rx;
 }
 
-/// Returns the latency of this way, including everything that a message has to wait for: the
-/// exchange of an STag, and both registrations.
+/// Returns the latency of this way. It includes everything that delays the message: the exchange of
+/// an STag, and the registrations at both ends.
 double latency_of(const model::Parameters& p, const Way& way) {
   const auto registrations = way.workload.hit_rate < 1 ? 2 : 0;
   return latency_ns(way.mode, p, way.workload, true, registrations);
@@ -138,8 +138,8 @@ std::string decisive(const Question& q) {
   return out + "\n";
 }
 
-/// Describes the change of the throughput. Values that look equal in the table are reported as
-/// equal.
+/// Describes how the throughput changes. If the table prints both values identically, the text says
+/// that they are equal.
 std::string throughput_text(const model::Throughput& before, const model::Throughput& after) {
   if (gbps_text(before) == gbps_text(after)) {
     return fmt::format("throughput stays {} Gb/s, bounded by the {}", gbps_text(after),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats a prediction as text: one screen with tables of numbers and their uncertainty, and the
-// verdict in words. The verdict uses the numbers of the tables.
+// Formats a prediction as text: one screen with tables of numbers and their uncertainty, and a
+// verdict in words. The verdict uses the numbers in the tables.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace iwarp::apps::cost {
 std::string prediction_text(const Question& question);
 
 /// Describes the workload, for example "64.0 KiB, an STag exchanged each time, ...". Mentions
-/// registration only if the workload has it.
+/// registration only if the workload includes it.
 std::string workload_text(const model::Workload& workload);
 
-/// Describes in words what `way` gains over sockets: first the number of processors at the
+/// Describes in words what `way` saves compared with sockets: first the number of processors at the
 /// requested rate, then the throughput.
 std::string verdict_text(const Question& question, const Way& way);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the options of predict and report, and loads the host that they name.
+// Declares the options of `iwarp cost predict` and `report`, and loads the host that they select.
 #include "cost/text/question.hpp"
 
 #include "common/base/error.hpp"

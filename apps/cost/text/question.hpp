@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The question that predict and report answer: a host, a workload and a rate. Validates the command
-// line.
+// The question that `iwarp cost predict` and `report` answer: a host, a workload and a rate.
+// Validates the options of the command line.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct QuestionOptions {
   std::string preset;
   std::string host;
   std::uint64_t size = 65536;
-  double rate = 0;  ///< rate in Gb/s; 0: the rate of the link
+  double rate = 0;  ///< rate in Gb/s; 0 means the rate of the link
   double cores = 1;
   double reuse = 1;
   double advertise = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts rows to JSON, including those of the tables beside the charts.
+// Converts the rows of the charts, and of the tables beside them, to JSON.
 #include "cost/text/series.hpp"
 
 #include <cmath>
@@ -62,7 +62,7 @@ Json tally_json(const model::Tally& t) {
       Row{{"figures", static_cast<double>(t.figures)}, {"hold", static_cast<double>(t.hold)}});
 }
 
-/// Returns the published rows, the totals for each use, and the criterion.
+/// Returns the published figures, the totals for each use of them, and the criterion.
 Json published() {
   Json out = Json::object();
   const auto rows = model::published_rows();

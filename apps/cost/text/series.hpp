@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the numbers of the charts and tables in the report as JSON text. It contains names, units
+// Writes the numbers of the report's charts and tables as JSON text. The JSON contains names, units
 // and points; the page computes the pixels.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace iwarp::apps::cost {
 
-/// Returns one object: title, workload, and one member for each chart. If `indent` is negative, it
-/// is a single line.
+/// Returns one JSON object with the title, the workload, and one member for each chart. If `indent`
+/// is negative, the text is a single line.
 std::string series_json(const Question& question, const std::vector<model::MeasuredShare>& measured,
                         int indent);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates the model for many sizes, rates, reuses and ratios.
+// Evaluates the model for many message sizes, rates, numbers of reuses and ratios.
 #include "cost/text/series_pictures.hpp"
 
 #include <cmath>
@@ -19,7 +19,7 @@ constexpr double kSmallest = 64;
 constexpr double kLargest = 16 << 20;
 constexpr double kMostReuses = 64;
 constexpr double kReuseStep = 1.0905077326652577;  // eight steps double the number of reuses
-constexpr double kNothing = 1e-6;  // in us; a smaller difference is a rounding error
+constexpr double kNothing = 1e-6;                  // in us; smaller differences are rounding errors
 constexpr std::size_t kBandSamples = 200;
 constexpr const char* kRuleOfThumb = "1 GHz per Gb/s";
 
@@ -28,7 +28,7 @@ Workload sized(Workload w, double size) {
   return w;
 }
 
-/// Returns powers of two, with two more sizes between each pair.
+/// Returns powers of two, and two more sizes between each two of them.
 std::vector<double> sizes() {
   std::vector<double> out;
   const auto step = std::cbrt(2.0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the points of each chart as rows of named cells. The charts need only rows, and this
-// header does not include the JSON library, whose templates are slow to compile.
+// Computes the points of each chart as rows of named cells. This header does not include the JSON
+// library, whose templates are slow to compile.
 #pragma once
 
 #include <string>
@@ -30,30 +30,31 @@ using Rows = std::vector<Row>;
 
 /// Returns the time per message in us, by component, for both hosts.
 Rows bars(const Question& question);
-/// Returns the cost in ns per byte, by size, with its uncertainty.
+/// Returns the cost in ns per byte, with its uncertainty, for each message size.
 Rows by_size(const Question& question);
-/// Returns the number of processors that the busier host needs, by rate, and by the rule of thumb:
-/// 1 GHz per Gb/s.
+/// Returns the number of processors that the busier host needs, for each rate. Also returns the
+/// number according to the rule of thumb of 1 GHz per Gb/s.
 Rows by_rate(const Question& question);
 Rows copy_shares(const Question& question);
 Rows measured_dots(const std::vector<model::MeasuredShare>& measured);
-/// Returns the size from which the RNIC is cheaper, by the number of transfers per registration,
-/// for every era.
+/// Returns the message size from which the RNIC is cheaper, for each number of transfers per
+/// registration and for every era.
 Rows by_reuse(const Question& question);
-/// Returns the gain for each gamma and alpha, with the other ratios from `here`, and the point of
-/// this host.
+/// Returns the gain for each gamma and alpha; `here` provides the other ratios. The second function
+/// returns the point of this host.
 Rows laws_surface(const model::Laws& here);
 Rows laws_points(const Question& question);
 /// Returns the ratios of this host's RNIC.
 model::Laws laws_here(const Question& question);
-/// Returns what each step removes and adds, from sockets to a TOE and from a TOE to an RNIC.
+/// Returns what is removed and what is added in the step from sockets to a TOE, and in the step
+/// from a TOE to an RNIC.
 Rows waterfall(const Question& question);
-/// Returns the GHz per Gb/s, by component, for each preset at the workload's size.
+/// Returns the GHz per Gb/s of each preset, by component, for messages of the workload's size.
 Rows eras(const Question& question);
-/// Returns the cost of a file in messages of the workload's size.
+/// Returns the cost of transferring a file in messages of the workload's size.
 Rows file_transfer(const Question& question);
-/// Returns the cost of software iWARP with CRC off, with table CRC and with this host's CRC, each
-/// with markers off and on.
+/// Returns the cost of software iWARP with CRC off, with a table-driven CRC and with this host's
+/// CRC. Each of them is computed with markers off and on.
 Rows crc_and_markers(const Question& question);
 
 }  // namespace iwarp::apps::cost

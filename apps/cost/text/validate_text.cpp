@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats the results of validate for a terminal.
+// Formats the results of `iwarp cost validate` for a terminal.
 #include "cost/text/validate_text.hpp"
 
 #include <fmt/format.h>
@@ -57,7 +57,8 @@ std::string points_text(const model::Judgement& j) {
              100 * j.errors.max, 100 * j.bounds.max, 100 * j.spread, 100 * j.bounds.spread);
 }
 
-/// Formats the share of copying that was measured here, and the published claim with its source.
+/// Formats the share of copying that was measured on this machine, and the published claim with its
+/// source.
 std::string copies_text(const model::Judgement& j) {
   std::string out = "  copying, of a socket's processor time on this machine:\n";
   double most = 0;
@@ -83,7 +84,8 @@ std::string copies_text(const model::Judgement& j) {
 std::string components_text(const model::Judgement& j) {
   std::string out = "\nComponents\n";
   for (const auto& c : j.crc) {
-    // If a cost is below the noise of the runs, it cannot be distinguished from zero.
+    // Print the numbers even if the cost is below the noise of the runs, where it cannot be
+    // distinguished from zero.
     out += fmt::format(
         "  CRC32c {}: {:.3f} ns/octet in the stack, {:.3f} alone, {:+.0f} % ({} pairs)\n", c.kernel,
         c.in_place, c.bench, 100 * (c.in_place / c.bench - 1), c.pairs);
@@ -95,7 +97,7 @@ std::string head_of(const model::PublishedRow& row) {
   return fmt::format("  {:>2}  {} [{}] ({})\n", row.number, row.figure, row.mark, row.source);
 }
 
-/// Formats those rows that only prove that the arithmetic is right.
+/// Formats those rows of published figures that prove only that the arithmetic is right.
 std::string tolerance_text(const std::vector<model::PublishedRow>& rows, Use use,
                            std::string_view title) {
   auto out = fmt::format("\nPublished figures, {}\n", title);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats a judgement and the published figures as text. Calibrated figures and predictions are
-// counted separately.
+// Formats a judgement and the published figures as text. Figures to which the model was calibrated
+// and figures that it predicts are counted separately.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the ways, and finds the sizes from which one way is cheaper than another.
+// Lists the ways to transfer a message, and finds the sizes from which one way is cheaper than
+// another.
 #include "cost/text/ways.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ namespace {
 
 /// Formats a size in the same way as format_octets(), but with the given rounding function.
 std::string rounded(double octets, double (*round)(double)) {
-  constexpr double kDigits = 10;  // factor for one decimal
+  constexpr double kDigits = 10;  // rounds to one decimal
   if (std::isinf(octets)) return "never";
   double unit = 1;
   while (octets / unit >= 1024) unit *= 1024;
@@ -73,7 +74,7 @@ std::string crossover_text(const model::UncertainCrossover& crossover) {
 }
 
 std::vector<NamedCrossover> all_crossovers(const Question& q) {
-  constexpr double kOften = 1e12;  // number of transfers per advertisement that stands for infinity
+  constexpr double kOften = 1e12;  // transfers per advertisement; stands for infinity
   const auto drawn = model::draw(q.set);
   const auto each = registered_each_time(q.workload);
   auto advertised = registered_once(q.workload);

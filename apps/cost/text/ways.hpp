@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways to transfer one message that every table and chart compares. The RNIC appears twice,
-// with buffers that are registered for each transfer and with buffers that are registered once,
-// because registration dominates its cost.
+// The ways to transfer one message that every table and chart compares. There are two ways with an
+// RNIC: buffers that are registered for each transfer, and buffers that are registered once. They
+// are separate because registration dominates the RNIC's cost.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace iwarp::apps::cost {
 
 struct Way {
   std::string name;    ///< for example "kernel sockets", "RNIC, each time" or "RNIC, once"
-  std::string letter;  ///< letter in the tables: "a" to "d", or "d'"
+  std::string letter;  ///< stands for the way in the tables: "a" to "d", "d*" or "d'"
   model::Mode mode;
   model::Workload workload;
 };
@@ -23,20 +23,20 @@ inline constexpr const char* kEachTime = "RNIC, each time";
 inline constexpr const char* kAsAsked = "RNIC, as asked";
 inline constexpr const char* kOnce = "RNIC, once";
 
-/// Returns all ways. If the workload's registration lies between those of the two RNICs, adds a way
-/// for it between them.
+/// Returns all ways. If the workload registers less often than for each transfer but more than
+/// once, adds a way for this between the two ways with an RNIC.
 std::vector<Way> ways(const Question& question);
 model::Workload registered_each_time(model::Workload workload);
 model::Workload registered_once(model::Workload workload);
 
-/// Returns the throughput of `way` with the question's number of cores and the application's own
-/// work.
+/// Returns the throughput of `way` with the question's number of cores, including the work of the
+/// application.
 model::Throughput throughput_of(const Question& question, const model::Parameters& p,
                                 const Way& way);
 
 /// Returns "always", "never" or "from 12.3 KiB on". If the crossover is uncertain, appends the
-/// range in which it lies: "from 12.3 KiB on (8.0 KiB to 16.1 KiB)". The sizes are rounded so that
-/// the text holds for every size outside of the range.
+/// range of sizes that may be the crossover: "from 12.3 KiB on (8.0 KiB to 16.1 KiB)". The range is
+/// rounded outwards, so the text is true for every size outside of it.
 std::string crossover_text(const model::UncertainCrossover& crossover);
 
 /// The size from which an RNIC is cheaper than `over`.
@@ -45,8 +45,8 @@ struct NamedCrossover {
   std::string what;
   model::UncertainCrossover crossover;
 };
-/// Returns the crossovers over sockets and over a TOE, for every kind of registration and not only
-/// the workload's.
+/// Returns the crossovers over sockets and over a TOE. Covers every kind of registration, and not
+/// only the workload's.
 std::vector<NamedCrossover> all_crossovers(const Question& question);
 
 }  // namespace iwarp::apps::cost

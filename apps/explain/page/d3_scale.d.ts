@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types for the part of d3-scale that the page uses, because some releases of Debian lack them.
+// Declares the types of d3-scale that the page uses, because some releases of Debian do not have them.
 declare module 'd3-scale' {
   export interface Linear {
     (value: number): number;

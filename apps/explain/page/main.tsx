@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: the user chooses a connection and a frame of it, and steps by keyboard. React inserts
-// text from the wire only as text, never as HTML.
+// The page: the user chooses a connection and a frame of this connection, and steps through the frames by keyboard.
+// React inserts text from the wire only as text, never as HTML.
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';
 import { Connection, Frame, Layer, Local, Row, Session, counted, isError, readSession, seconds, skippedText } from './model';
@@ -30,7 +30,8 @@ function Joined({ frame, open }: { frame: Frame; open: (frame: number) => void }
     <button key={says} type="button" onClick={() => open(to as number)}>{says} frame {to}</button>))}</p>;
 }
 
-/** An event at one end that is not on the wire, with the members that the log has for it. */
+/** Shows a local event, which is an event at one end that is not visible on the wire, with the data that the log
+ * has about it. */
 function LocalEvent({ connection, row }: { connection: Connection; row: Local }): JSX.Element {
   return (
     <section className="message" aria-label="What the end did">
@@ -88,7 +89,7 @@ function useRows(connection: Connection, op: string, errors: boolean, wireOnly: 
 
 interface Stepping { to: (at: number) => void; error: (way: number) => void; join: () => void; fold: (layer: Layer) => void }
 
-/** Handles a key. Returns false if the key has no meaning here. */
+/** Handles a key. Returns false if the page does not use this key. */
 function press(key: string, selected: number, count: number, steps: Stepping): boolean {
   const moves: Record<string, number> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 10, PageUp: -10,
     Home: -count, End: count };
@@ -104,7 +105,7 @@ function View({ session, connection, op, errors, wireOnly }: {
   session: Session; connection: Connection; op: string; errors: boolean; wireOnly: boolean;
 }): JSX.Element {
   const rows = useRows(connection, op, errors, wireOnly);
-  const [at, setAt] = React.useState(0); // index in connection.rows
+  const [at, setAt] = React.useState(0); // index of the open row in connection.rows
   const [folded, setFolded] = React.useState<ReadonlySet<Layer>>(new Set());
   const nearest = rows.findIndex((row) => row >= at);
   const selected = nearest < 0 ? rows.length - 1 : nearest;

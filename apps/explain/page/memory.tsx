@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows the memory of both ends, as far as the wire reveals it. Each STag is a bar from the lowest
-// to the highest address that was used; the accesses up to the open frame fill it.
+// Shows the memory of both ends, as far as the wire reveals it. Each STag is drawn as a bar from the lowest to the
+// highest address that was used. The accesses by all frames up to the open frame fill the bar.
 import * as React from 'react';
 import { scaleLinear } from 'd3-scale';
 import { Access, Connection, End, Field, Frame, Region, Session, counted, fieldsOf, octetsOf } from './model';
 
 const BINS = 256;
-const PREVIEW = 64; // maximum number of octets shown of the memory that the open frame wrote
+const PREVIEW = 64; // maximum number of octets to show of what the open frame wrote
 const LINE = 16;
 
 const address = (text: string): bigint => BigInt(`0x${text}`);
 const shortAddress = (text: string): string => `0x${text.replace(/^0+(?=.)/, '')}`;
 
-/** One use of a region. Its range is given as fractions of the region, from 0 to 1. */
+/** One use of a region. Its range is given as fractions of the region's length, from 0 to 1. */
 interface Use { row: number; from: number; to: number; fetches: boolean; refusedAt: number }
 interface Bar { placed: boolean[]; fetched: boolean[]; now: [number, number] | null }
 
@@ -41,7 +41,7 @@ function usesOf(connection: Connection, owner: End, region: Region): Use[] {
   return uses;
 }
 
-/** Returns the bar of a region, with the accesses of the frames up to row `at`. */
+/** Returns the bar of a region, with the accesses of all frames up to row `at`. */
 function barOf(connection: Connection, owner: End, region: Region, at: number): Bar {
   const bar: Bar = { placed: Array(BINS).fill(false), fetched: Array(BINS).fill(false), now: null };
   for (const use of usesOf(connection, owner, region)) {
@@ -54,7 +54,7 @@ function barOf(connection: Connection, owner: End, region: Region, at: number): 
   return bar;
 }
 
-/** Returns the runs of true, as [begin, size]. */
+/** Returns each run of consecutive true values, as [begin, size]. */
 function runs(flags: boolean[]): [number, number][] {
   const out: [number, number][] = [];
   flags.forEach((flag, i) => {
@@ -105,7 +105,7 @@ function sentence(connection: Connection, frame: Frame, access: Access): string 
   return `Frame ${frame.frame} ${VERBS[access.kind]} ${counted(access.size, 'octet')} ${where}.`;
 }
 
-/** Shows the payload at its addresses in memory, without markers. */
+/** Shows the payload of the open frame at its addresses in memory, without markers. */
 function Preview({ frame, access, payload }: { frame: Frame; access: Access; payload: Field }): JSX.Element {
   const octet = octetsOf(frame);
   const values: (number | undefined)[] = [];
@@ -125,7 +125,8 @@ function Preview({ frame, access, payload }: { frame: Frame; access: Access; pay
 
 const SHOWN = 12;
 
-/** Shows the regions of one end: first the one that the open frame uses, then those that were used most often. */
+/** Shows the regions of one end. The region that the open frame uses comes first, then the regions that were used
+ * most often. */
 function EndMemory({ connection, owner, at }: { connection: Connection; owner: End; at: number }): JSX.Element {
   const row = connection.rows[at];
   const access = row.type === 'frame' ? row.access : undefined;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a session from the output of `iwarp explain --json -vv` (apps/frames/README.md describes
-// it), and makes the rows through which the user steps. iwarp has already decoded everything.
+// Reads a session from the output of `iwarp explain --json -vv`, which apps/frames/README.md describes. Makes the
+// rows through which the user steps. This code decodes no octets: iwarp has already done this.
 
 export type End = 'near' | 'far';
 export type Layer = 'mpa' | 'marker' | 'ddp' | 'rdmap' | 'ulp';
 
 export interface FieldRow { layer: Layer; name: string; section: string; why: string }
-/** A violated rule. `field` is the row in the table of fields that the rule is about. */
+/** A violated rule. `field` is the row in the table of fields for the field that violates the rule. */
 export interface Violation { rule: string; says: string; detail: string; field?: number }
 export interface Change { end: End; machine: string; from: string; event: string; to: string; rule: string }
 export interface States { mpa: string; rdmap: string | null; qp: string }
@@ -17,7 +17,8 @@ export interface Access {
 export interface Region {
   stag: string; begin: string; end: string; first: number; uses: number; invalidated?: number;
 }
-/** A field as iwarp writes it: [row of the table, value, [begin, size, ...], first bit, number of bits]. */
+/** A field in the form in which iwarp writes it: [row of the table, value, [begin, size, ...], first bit, number of
+ * bits]. */
 type FieldTuple = [number, string, number[], number?, number?];
 
 interface Step {
@@ -34,7 +35,7 @@ export interface Skipped extends Step {
   type: 'skipped'; from: End; offset: number; size: number; missing: number; says: string;
 }
 export interface Closed extends Step { type: 'closed'; how: string }
-/** An action of one end, from its log. */
+/** An action of one end, as that end logged it. */
 export interface Local extends Step {
   type: 'local'; end: End; event: string; text: string; error?: boolean; data: Record<string, unknown>;
 }
@@ -45,9 +46,9 @@ export interface Connection {
   rows: Row[];
   frames: number; violations: number;
   memory: Record<End, Region[]>;
-  /** The row of each frame, by the number of the frame. */
+  /** Maps the number of each frame to its row. */
   rowOf: Map<number, number>;
-  /** For each frame that a Terminate reports: the frame with that Terminate. */
+  /** Maps each frame that a Terminate reports to the frame with this Terminate. */
   refusedBy: Map<number, number>;
 }
 export interface Session {
@@ -55,7 +56,7 @@ export interface Session {
   summary: { frames: number; violations: number; left_out: number } | null;
 }
 
-/** A field of one frame, with its row of the table of fields. */
+/** A field of one frame, including the data from its row in the table of fields. */
 export interface Field extends FieldRow {
   index: number; row: number; value: string; ranges: { begin: number; size: number }[]; firstBit: number; bits: number;
 }
@@ -70,8 +71,8 @@ export const fieldsOf = (session: Session, frame: Frame): Field[] =>
     return { ...session.table[row], index, row, value, ranges, firstBit, bits };
   });
 
-/** Returns a function that maps an index to the octet of the frame. The page lacks the middle of a long frame; the function returns undefined
- * there. */
+/** Returns a function that maps an index in the frame to the octet there. The model lacks the middle of a long
+ * frame; for an index there, the function returns undefined. */
 export function octetsOf(frame: Frame): (at: number) => number | undefined {
   const first = frame.octets.length / 2;
   const last = frame.last_octets ?? '';
@@ -129,12 +130,12 @@ export function readSession(text: string): Session {
   return session;
 }
 
-/** Describes octets that are in no frame, with the reason. */
+/** Describes octets that belong to no frame, and the reason. */
 export const skippedText = (row: Skipped): string =>
   row.missing === row.size ? `${counted(row.size, 'octet')} not in the capture`
     : `${counted(row.size, 'octet')} in no frame${row.says ? `: ${row.says}` : ''}`;
 
-/** Returns the states of both ends after a row. */
+/** Returns the states of both ends after the row `at`. */
 export function statesAt(connection: Connection, at: number): Record<End, States> | null {
   for (let i = at; i >= 0; i -= 1) {
     const { states } = connection.rows[i];

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows one frame as a grid of octets, and beside it the list of its fields. Pointing at an octet
-// or a field highlights it in both. Each layer can be folded to a line.
+// Shows one frame as a grid of octets, and next to it the list of its fields. If the user points at an octet or at a
+// field, both are highlighted. Each layer can be folded to one line.
 import * as React from 'react';
 import { Field, Frame, Layer, Session, counted, fieldsOf, octetsOf } from './model';
 import { VirtualList, useWidth } from './virtual_list';
 
 const ROW = 26;
-const MOST_LINES = 12; // maximum number of lines in view
-const CELL = 24; // width of an octet in hexadecimal, in px
-const TEXT = 8.2; // width of an octet as a readable character, in px
-const ADDRESS = 84; // width of the address in px, including the margins of the line
+const MOST_LINES = 12; // maximum number of lines of the grid that are visible at once
+const CELL = 24; // width in px of an octet in hexadecimal
+const TEXT = 8.2; // width in px of an octet as a text character
+const ADDRESS = 84; // width in px of the address, including the margins of the line
 
 export const LAYERS: { layer: Layer; name: string }[] = [
   { layer: 'mpa', name: 'MPA' }, { layer: 'marker', name: 'Markers' }, { layer: 'ddp', name: 'DDP' },
@@ -17,13 +17,13 @@ export const LAYERS: { layer: Layer; name: string }[] = [
 ];
 const nameOf = (layer: Layer): string => LAYERS.find((l) => l.layer === layer)?.name ?? layer;
 
-/** A line of the grid: octets, or a range whose octets are not shown. */
+/** A line of the grid: some octets, or a range whose octets are not shown. */
 type Line =
   | { kind: 'octets'; at: number[] }
   | { kind: 'folded'; layer: Layer; begin: number; size: number }
   | { kind: 'absent'; begin: number; size: number };
 
-/** Returns the index of the first field of each octet, or -1 if the octet was not captured. */
+/** Returns, for each octet, the index of the first field that contains it, or -1 if the octet was not captured. */
 function ownersOf(frame: Frame, fields: Field[]): Int32Array {
   const owners = new Int32Array(frame.size).fill(-1);
   for (const field of fields) {
@@ -40,7 +40,7 @@ function linesOf(frame: Frame, fields: Field[], owners: Int32Array, folded: Read
   columns: number): Line[] {
   const octet = octetsOf(frame);
   const lines: Line[] = [];
-  /** Adds an octet to the last line if it has this kind; otherwise begins a new line. */
+  /** Extends the last line by an octet if that line is of this kind; otherwise begins a new line. */
   const extend = (kind: 'folded' | 'absent', at: number, layer?: Layer) => {
     const last = lines[lines.length - 1];
     const same = last?.kind === kind && (last.kind === 'absent' || last.layer === layer);
@@ -82,7 +82,7 @@ interface GridProps {
   onKey: (event: React.KeyboardEvent) => void;
 }
 
-/** Describes the place of a field: "12 to 15", or several ranges if markers are in between. */
+/** Describes where a field is: "12 to 15", or several ranges if markers split the field. */
 export const placesOf = (field: Field): string => field.ranges
   .map(({ begin, size }) => (size === 1 ? `${begin}` : `${begin} to ${begin + size - 1}`)).join(', ');
 
@@ -152,7 +152,8 @@ function Grid({ frame, fields, folded, lit, bad, arrived, damage, onPoint, onPin
   );
 }
 
-/** Shows the bits of an octet that has several fields: one strip, in which each field is a part that the user can point at. */
+/** Shows the bits of an octet that has several fields, as one strip. Each field is a part of the strip, and the
+ * user can point at it. */
 function Bits({ field, fields, frame, onPoint, onPin }: {
   field: Field; fields: Field[]; frame: Frame; onPoint: (field: number) => void; onPin: (field: number) => void;
 }): JSX.Element {
@@ -235,19 +236,19 @@ function FieldList({ fields, folded, lit, bad, onPoint, onPin, onFold }: {
 
 interface Props {
   session: Session; frame: Frame; folded: ReadonlySet<Layer>; onFold: (layer: Layer) => void;
-  /** The number of octets of the frame that have arrived; undefined if all have. */
+  /** Number of octets of the frame that have arrived; undefined if all have arrived. */
   arrived?: number;
-  /** The octets of the frame that were damaged in flight, by index, with the bits that were flipped. */
+  /** Octets of the frame that were damaged in flight: maps the index of an octet to the bits that were flipped. */
   damage?: ReadonlyMap<number, number>;
-  /** The name of the field that is highlighted at first and scrolled into view. */
+  /** Name of the field that is initially highlighted and scrolled into view. */
   lead?: string;
-  /** Called when an octet is clicked. */
+  /** Called with the index of an octet when the user clicks this octet. */
   onOctet?: (at: number) => void;
 }
 
 const NO_DAMAGE: ReadonlyMap<number, number> = new Map();
 
-/** Returns the fields that the violated rules of this frame are about, if the model names them. */
+/** Returns the fields that violate a rule in this frame, if the model names them. */
 function badFields(frame: Frame, fields: Field[]): Set<number> {
   const rows = new Set((frame.violations ?? []).map((v) => v.field));
   return new Set(fields.filter((f) => rows.has(f.row)).map((f) => f.index));

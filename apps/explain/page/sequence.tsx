@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sequence diagram: a lifeline for each end, an arrow for each frame, and the times beside
-// them.
+// The sequence diagram: a lifeline for each end, an arrow for each frame, and the times of the frames.
 import * as React from 'react';
 import { scaleLinear, scalePoint } from 'd3-scale';
 import { Connection, End, Frame, Row, isError, seconds, skippedText } from './model';
 import { VirtualList, useWidth } from './virtual_list';
 
-/** Returns the height of a row with this number of lines of text; arrowAt() returns the position of the arrow below the text. */
+/** rowHeight() returns the height in px of a row with this number of text lines. arrowAt() returns the vertical
+ * position of the arrow, which is below the text. */
 const rowHeight = (lines: number): number => 28 + 17 * lines;
 const arrowAt = (lines: number): number => rowHeight(lines) - 12;
 const MOST_LINES = 3;
 const HEAD = 8;
-const CHARACTER = 7.6; // width of a bold character in a label, in px
+const CHARACTER = 7.6; // width in px of a bold character in a label
 
-/** Returns the positions of the two lifelines. */
+/** Returns the horizontal positions of the two lifelines. */
 function lanes(width: number): Record<End, number> {
   const x = scalePoint().domain(['near', 'far']).range([0, width]).padding(0.04);
   return { near: x('near') ?? 0, far: x('far') ?? width };
@@ -45,7 +45,7 @@ function Arrow({ row, x, line }: { row: Row; x: Record<End, number>; line: numbe
   );
 }
 
-/** Describes the direction of a row in words, for screen readers. */
+/** Returns the direction of a row in words, for screen readers. */
 function wayOf(row: Row): string {
   if (row.type === 'closed') return '';
   if (row.type === 'local') return row.end === 'near' ? 'at the left' : 'at the right';
@@ -54,7 +54,7 @@ function wayOf(row: Row): string {
 
 interface Marks { request?: number; cause?: number; told?: number }
 
-/** Describes the relation of the row to the open row. */
+/** Returns how the row is related to the open row, for example "its request". */
 function markOf(row: Row, marks: Marks): string {
   if (row.type !== 'frame') return '';
   if (row.frame === marks.request) return 'its request';
@@ -104,11 +104,11 @@ const Item = React.memo(function Item(p: ItemProps) {
 interface Props {
   connection: Connection; rows: number[]; selected: number; onSelect: (at: number) => void;
   onKey: (event: React.KeyboardEvent) => void;
-  /** Returns a further remark about a row, in a word or two. */
+  /** Returns an additional short remark about a row. */
   noteOf?: (row: Row) => string;
 }
 
-/** Shows the diagram. `rows` are the rows to show, as indices in the connection; `selected` is one of them. */
+/** Shows the diagram. `rows` has the indices in connection.rows of the rows to show; `selected` is one of them. */
 export function Sequence({ connection, rows, selected, onSelect, onKey, noteOf }: Props): JSX.Element {
   const head = React.useRef<HTMLDivElement>(null);
   const width = useWidth(head);
@@ -151,7 +151,7 @@ const STRIP = { height: 46, middle: 14, most: 12 };
 
 interface Bin { near: number; far: number; bad: boolean }
 
-/** Shows the numbers of frames as bars on a logarithmic scale. */
+/** Shows the number of frames in each bin as a bar, on a logarithmic scale. */
 const Bars = React.memo(function Bars({ bins }: { bins: [number, Bin][] }) {
   const most = bins.reduce((n, [, bin]) => Math.max(n, bin.near, bin.far), 1);
   const scale = scaleLinear().domain([0, Math.log2(most + 1)]).range([0, STRIP.most]);
@@ -166,7 +166,8 @@ const Bars = React.memo(function Bars({ bins }: { bins: [number, Bin][] }) {
   );
 });
 
-/** Shows when frames were sent: by the near end above the line, by the far end below it, errors in red. */
+/** Shows when the frames were sent. Frames of the near end are above the line, frames of the far end below it;
+ * errors are red. */
 function Overview({ connection, rows, selected, onSelect }: Omit<Props, 'onKey' | 'noteOf'>): JSX.Element {
   const box = React.useRef<HTMLDivElement>(null);
   const width = useWidth(box);

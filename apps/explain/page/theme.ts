@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Switches the theme: light, dark, or as the system is set.
+// Switches between the light theme, the dark theme and the theme of the system.
 import * as React from 'react';
 
 const THEMES = ['auto', 'light', 'dark'] as const;
 
-/** Returns the current theme, and a function that switches to the next one. */
+/** Returns the current theme, and a function that switches to the next theme. */
 export function useTheme(): [string, () => void] {
   const [theme, setTheme] = React.useState(0);
   React.useEffect(() => { document.documentElement.dataset.theme = THEMES[theme]; }, [theme]);

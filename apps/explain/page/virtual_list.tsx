@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of any length. All rows have the same height, and only the rows in view are in the
-// document. When the page is printed, all rows are in the document, up to a number that a browser
-// can handle.
+// A list of any length. All rows have the same height, and only the visible rows are in the document. When the page
+// is printed, all rows are in the document, up to a number that a browser can handle.
 import * as React from 'react';
 
-const MARGIN = 8; // number of rows above and below the visible ones that are also in the document
+const MARGIN = 8; // number of rows above and below the visible rows that are also in the document
 const MOST_ON_PAPER = 2000;
 
 /** Returns whether the page is being printed. */
@@ -44,7 +43,7 @@ export function useWidth(element: React.RefObject<HTMLElement>): number {
 interface Props extends Omit<React.HTMLAttributes<HTMLDivElement>, 'children'> {
   count: number;
   rowHeight: number;
-  /** The index of a row; when it changes, this row is scrolled into view. */
+  /** Index of a row. When it changes, the list scrolls this row into view. */
   shown?: number;
   render: (index: number) => React.ReactNode;
 }

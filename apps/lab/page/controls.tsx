@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controls of the page: settings of a new session, operations, faults and steps.
+// The controls of the page: the settings of a new session, operations, faults and steps.
 import * as React from 'react';
 import { End } from '../../explain/page/model';
 import { STEPS, Step } from './module';
@@ -16,7 +16,7 @@ const SETTINGS: Setting[] = [
   { name: 'receives', label: 'Receives posted', values: [['0', '0'], ['1', '1'], ['4', '4'], ['8', '8']] },
 ];
 
-/** Returns the settings in a script, by name. */
+/** Returns the settings that a script contains, by name. */
 export function settingsIn(script: string): Record<string, string> {
   const pairs = script.split('+').filter((word) => word.includes('='));
   return Object.fromEntries(pairs.map((word) => word.split('=')));
@@ -50,8 +50,8 @@ export function NewSession({ script, open }: { script: string; open: (script: st
 
 const TARGETS: [string, string][] = [['', 'its window'], ['stag', 'a wrong STag'], ['bounds', 'beyond its end'], ['rights', 'memory open to nobody']];
 
-/** Converts the text of an input field to a number for the word of an action. If the number is too large for the memory, the session refuses the
- * action and says why. */
+/** Converts the text of an input field to a number for the word of an action. If the number is too large for the
+ * memory, the session refuses the action and gives the reason. */
 const whole = (text: string): number => Math.min(Math.max(Math.trunc(Number(text) || 0), 0), 0xffffffff);
 
 export function Operations({ state, act }: { state: State; act: (word: string) => void }): JSX.Element {
@@ -90,7 +90,7 @@ export function Operations({ state, act }: { state: State; act: (word: string) =
   );
 }
 
-/** The octet that the user clicked in the open frame; faults can only hit one that has not arrived yet. */
+/** The octet that the user has clicked in the open frame. A fault can hit it only while it is still in flight. */
 export interface Victim { from: End; offset: number; at: number }
 
 export function Faults({ victim, cut, act }: {

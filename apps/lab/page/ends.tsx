@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows both ends: their states, Terminates and registered memory, and the logs of their
-// applications.
+// Shows both ends: their states, Terminates, registered memory, and the logs of their applications.
 import * as React from 'react';
 import { End, seconds } from '../../explain/page/model';
 import { useWidth } from '../../explain/page/virtual_list';
 import { EndState, Event, Memory, NAMES, State } from './state';
 
-const WIDE = 500; // minimum width in px to show both ends side by side with 32 octets per line
+const WIDE = 500; // minimum width in px for both ends side by side, with 32 octets per line
 const ENDS: End[] = ['near', 'far'];
 
 const octet = (memory: Memory, at: number): string => memory.octets.substr(2 * at, 2);
@@ -18,7 +17,8 @@ const readable = (hex: string): string => {
 
 interface Run { begin: number; text: string; hex: string; changed: boolean }
 
-/** Splits a line of memory into runs of octets that the last step has changed, and runs that it has not. */
+/** Splits a line of memory into runs of octets that the last step has changed and runs of octets that it has not
+ * changed. */
 function runs(memory: Memory, before: Memory | undefined, begin: number, size: number): Run[] {
   const out: Run[] = [];
   for (let at = begin; at < begin + size; at += 1) {

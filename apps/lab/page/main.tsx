@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: runs both ends of the stack step by step and shows their whole state. The URL contains
-// the session, so that a link replays it.
+// The page: runs both ends of the stack step by step and shows their complete state. The page's URL contains the
+// session, so a link replays the session.
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';
 import { Connection, Frame, Layer, Row, Session } from '../../explain/page/model';
@@ -36,11 +36,11 @@ function look(lab: Lab, before: State | null, trouble: string | null): Shown {
     script: lab.script(), done: lab.done().length, ahead: lab.ahead().length, trouble };
 }
 
-/** Returns how many octets of the frame have arrived. */
+/** Returns the number of octets of the frame that have arrived. */
 const arrivedOf = (state: State, frame: Frame): number =>
   Math.min(Math.max(state.arrived[frame.from] - frame.offset, 0), frame.size);
 
-/** Returns the row of the frame that is arriving, or the last row if none is. */
+/** Returns the row of the frame that is arriving. If no frame is arriving, returns the last row. */
 function follow({ state, connection }: Shown): number {
   const rows = connection?.rows ?? [];
   const due = state.flight.find((segment) => segment.from === state.due?.from);
@@ -69,7 +69,8 @@ function perform(lab: Lab, order: string): string | null {
   return lab.act(order);
 }
 
-/** Opens the session of the stop, and performs its actions up to and including the beat. Returns the state before that beat. */
+/** Opens the session of the stop, and performs the actions of its beats up to and including this beat. Returns the
+ * state before this beat. */
 function play(lab: Lab, { stop, beat }: Place): State {
   const { settings, first, beats } = TOUR[stop];
   lab.open(settings);
@@ -82,7 +83,8 @@ function play(lab: Lab, { stop, beat }: Place): State {
   return before;
 }
 
-/** Returns the octets of the frame that the user has damaged, by index, with the bits that were flipped. */
+/** Returns the octets of the frame that the user has damaged: maps the index of an octet to the bits that were
+ * flipped. */
 function damageIn(script: string, frame: Frame): ReadonlyMap<number, number> {
   const flipped = new Map<number, number>();
   for (const [, letter, offset, bit] of script.matchAll(/(?:^|\+)flip\.([ab])\.(\d+)\.([0-7])(?=\+|$)/g)) {
@@ -95,7 +97,7 @@ function damageIn(script: string, frame: Frame): ReadonlyMap<number, number> {
   return flipped;
 }
 
-/** Returns the remark about a row: how much of its frame has arrived. */
+/** Returns the remark about a row, which says how much of its frame has arrived. */
 function noteOf(state: State, row: Row): string {
   if (row.type !== 'frame') return '';
   const arrived = arrivedOf(state, row);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls the stack, a WebAssembly module: text goes in, text comes out. The module interprets octets
-// and states; the page only shows the results.
+// Calls the stack, which is a WebAssembly module: both input and output are text. The module interprets octets and
+// states; the page only shows the results.
 import bytes from 'lab.wasm';
 import { Session, readSession } from '../../explain/page/model';
 import { State } from './state';
 
-const NOT_THERE = 52; // errno of WASI for a system call that is not available
+const NOT_THERE = 52; // WASI's errno for a system call that is not available
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -42,14 +42,13 @@ export class Lab {
 
   private ask(call: string, input = ''): string {
     const octets = new TextEncoder().encode(input);
-    // This call may grow the memory, which replaces its buffer: read `memory.buffer` only
-    // afterwards.
+    // lab_input() may grow the memory, which replaces its buffer. Read `memory.buffer` only after this call.
     const at = this.exports.lab_input(octets.length);
     new Uint8Array(this.exports.memory.buffer, at, octets.length).set(octets);
     return new TextDecoder().decode(this.output((this.exports[call] as () => number)()));
   }
 
-  /** Calls a function that performs something. Returns why it was refused, or null if it was done. */
+  /** Calls a function that performs an action. Returns why the action was refused, or null if it was performed. */
   private order(call: string, input: string): string | null {
     const answer = this.ask(call, input);
     return answer.startsWith('!') ? answer.slice(1) : null;
@@ -70,7 +69,7 @@ export class Lab {
   done(): Item[] { return this.list('lab_done'); }
   ahead(): Item[] { return this.list('lab_ahead'); }
   state(): State { return JSON.parse(this.ask('lab_state')); }
-  /** Returns the explanation of everything that was sent, one JSON object per line. */
+  /** Returns the decoded frames of everything that was sent, one JSON object per line. */
   explained(): string { return this.ask('lab_explained'); }
   session(): Session { return readSession(this.explained()); }
   capture(): Uint8Array { return this.output((this.exports.lab_capture as () => number)()); }

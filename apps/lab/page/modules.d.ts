@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the files that the bundler embeds.
+// Declares the types of the files that the bundler embeds.
 declare module 'lab.wasm' {
   const bytes: Uint8Array;
   export default bytes;

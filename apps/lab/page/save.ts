@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saves a session as a capture, as a link, or as the page of iwarp explain.
+// Saves a session as a capture, as a link, or as a page of `iwarp explain`.
 import template from 'explain.html';
 
 function download(name: string, type: string, content: BlobPart): void {
@@ -17,7 +17,8 @@ export const savePage = (explained: string): void =>
 
 export const linkOf = (script: string): string => `${window.location.href.split('#')[0]}#${script}`;
 
-/** Returns the script in the URL of the page. If it cannot be decoded, returns it unchanged; the module then refuses it. */
+/** Returns the script in the page's URL. If the URL cannot be decoded, returns the text unchanged; the module will
+ * then refuse it. */
 export function scriptInLink(): string {
   const text = window.location.hash.slice(1);
   try {

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guided tour: seven stops. Each stop is a session of its own, run in steps called beats. A
-// beat performs some actions, and its text says what can be seen then.
+// The guided tour: seven stops. Each stop is a separate session, which runs in steps called beats. A beat performs
+// some actions, and its text says what the user can then see.
 
 import { End } from '../../explain/page/model';
 import { NAMES } from './state';
 
-/** A part of the page that a beat mentions: its name, and the CSS selector that finds it. */
+/** A part of the page that a beat mentions: its name, and a CSS selector that finds it. */
 export interface Part { name: string; at: string }
 
 export interface Beat {
   says: string;
-  /** Words of actions, or "run", "segment", "all but one octet" and "damage N" (which flips a bit in octet N of the segment that is due). */
+  /** Words of actions. Also "run", "segment", "all but one octet", and "damage N", which flips a bit in octet N of
+   * the segment that is due. */
   do?: string[];
-  /** The name of the field to highlight in the open frame. */
+  /** Name of the field that is highlighted in the open frame. */
   field?: string;
-  /** The other parts that `says` mentions, most important first. They are highlighted and scrolled into view. */
+  /** Other parts of the page that `says` mentions, most important first. The page highlights them and scrolls them
+   * into view. */
   parts?: Part[];
 }
 export interface Stop { title: string; settings: string; first: string[]; beats: Beat[] }
@@ -27,7 +29,7 @@ const BOTH_STATES = [fact('near', 'qp', 'queue pair'), fact('far', 'qp', 'queue 
 const BOTH_RECEIVES = [fact('near', 'receives', 'Receives'), fact('far', 'receives', 'Receives')];
 const TERMINATE = fact('far', 'terminate-sent', 'Terminate');
 
-/** Returns the parts that a beat mentions, including its field. */
+/** Returns the parts of the page that a beat mentions, including its field. */
 export const partsOf = ({ field, parts = [] }: Beat): Part[] =>
   (field ? [{ name: `${field} in the frame`, at: '.wire .octet.lit' }, ...parts] : parts);
 

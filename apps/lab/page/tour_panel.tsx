@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The panel of the tour: the current stop, the text of the beat, and buttons for the next and the
-// previous beat.
+// The panel of the tour: the current stop, the text of the current beat, and buttons for the next and the previous
+// beat.
 import * as React from 'react';
 import { Part, TOUR, partsOf } from './tour';
 
 export interface Place { stop: number; beat: number }
 
-/** Returns the next place of the tour, or the previous one; null if there is none. */
+/** Returns the next or the previous place in the tour, or null if there is none. */
 export function neighbour({ stop, beat }: Place, way: 1 | -1): Place | null {
   const to = beat + way;
   if (to >= 0 && to < TOUR[stop].beats.length) return { stop, beat: to };
@@ -14,23 +14,22 @@ export function neighbour({ stop, beat }: Place, way: 1 | -1): Place | null {
   return there ? { stop: stop + way, beat: way > 0 ? 0 : there.beats.length - 1 } : null;
 }
 
-/** Scrolls a part into view. If the part can be opened, opens it. */
+/** Scrolls a part of the page into view. Opens the part first if it is collapsed. */
 function bringUp(part: Part): void {
   const found = document.querySelector(part.at);
   if (found instanceof HTMLDetailsElement) found.open = true;
   found?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }
 
-/** Highlights the parts that this beat mentions, and scrolls them into view. The most important part comes first in the list and is scrolled to
- * last. */
+/** Highlights the parts of the page that this beat mentions, and scrolls them into view. The most important part,
+ * which is the first one in the list, is scrolled to last. */
 function useParts(place: Place | null): void {
   React.useEffect(() => {
     if (!place) return undefined;
     const parts = partsOf(TOUR[place.stop].beats[place.beat]);
     const found = parts.flatMap((part) => [...document.querySelectorAll(part.at)]);
     for (const one of found) one.toggleAttribute('data-shown', true);
-    // The observer calls back when the parts have been laid out, and again when one of them is
-    // opened.
+    // The observer calls bringUp() when the parts have been laid out, and again when the user opens one of them.
     const sizes = new ResizeObserver(() => [...parts].reverse().forEach(bringUp));
     for (const one of [...found, ...document.querySelectorAll('.wire')]) sizes.observe(one);
     return () => {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces mpa/bytes/src/touch.cpp. In a page no memory is unmapped, so accesses need no guard.
+// Replaces mpa/bytes/src/touch.cpp. In a WebAssembly module no memory can be unmapped, so accesses
+// need no guard.
 #include "iwarp/bytes/touch.hpp"
 
 #include <cstdlib>

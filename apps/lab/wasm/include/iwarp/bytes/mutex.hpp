@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces the header of the same name in mpa/bytes: a page has one thread, so a mutex that does
-// nothing suffices.
+// Replaces the header with the same name in mpa/bytes. The module runs in a single thread, so this
+// mutex does nothing.
 #pragma once
 
 #include <mutex>
