@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes figures for the text and JSON forms of the report.
+// Computes figures that the text form and the JSON form of the report have in common.
 #pragma once
 
 #include "measure/measurement/measurement.hpp"

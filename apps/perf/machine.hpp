@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The properties of this machine and this process that are needed to repeat a measurement.
+// The properties of this machine and this process that a user needs to repeat a measurement.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ struct Machine {
 };
 Machine this_machine();
 
-/// Returns the arguments that this process was started with.
+/// Returns the arguments with which this process was started.
 std::vector<std::string> command_line();
 
-/// Returns the current time, for example "2026-11-22T10:04:04Z".
+/// Returns the current time in UTC, for example "2026-11-22T10:04:04Z".
 std::string date_now();
 
 }  // namespace iwarp::apps::perf

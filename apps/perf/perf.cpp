@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp perf: measures throughput, latency and message rate of this stack, and of the TCP below it,
-// between two processes. This file defines the command line; apps/measure defines what is measured
-// and how.
+// iwarp perf: measures throughput, latency and message rate between two processes, for this stack
+// and for the TCP below it. This file defines the command line; apps/measure defines what is
+// measured, and how.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ using measure::Measurement;
 using measure::Plan;
 using measure::Waiting;
 
-// Minimum length of an interval, which limits the number of intervals.
+// Minimum length of an interval in seconds. It limits the number of intervals.
 constexpr double kShortestInterval = 0.1;
 
 struct PerfOptions {
@@ -37,7 +37,8 @@ struct PerfOptions {
   bool self = false;
   std::string listen = fmt::format(":{}", kPerfPort);
   Plan plan;
-  // No test accepts 0 for these three values; it stands for the default of the test.
+  // Zero stands for the test's default in the following three members; no test accepts 0 as a
+  // value.
   std::uint64_t size = 0;
   std::uint64_t depth = 0;
   std::uint64_t list = 0;
@@ -50,7 +51,7 @@ struct PerfOptions {
   bool epoll = false;
   bool json = false;
   LogOptions log;
-  std::optional<std::string> cost;  ///< value of --cost: the host whose costs the bill uses
+  std::optional<std::string> cost;  ///< value of --cost: the host whose costs the report uses
 };
 
 const measure::Test* test_argument(const std::string& word) {
@@ -89,8 +90,8 @@ Plan make_plan(const PerfOptions& options, const std::string& test) {
   return plan;
 }
 
-// Returns the bill of the client's end. --cost is not supported for latency tests, because their
-// messages go both ways.
+// Returns the text of --cost, for the client's end. Latency tests do not support --cost, because
+// their messages go in both directions.
 std::string bill(const PerfOptions& options, const Measurement& result) {
   const bool sender = result.plan.test->operation != measure::Operation::kRead;
   return usage::bill(usage::cost_host(*options.cost), result.client, result.octets(),
@@ -101,7 +102,8 @@ void check_cost(const PerfOptions& options, const Plan& plan) {
   if (!options.cost) return;
   if (plan.is_latency()) throw UsageError("--cost: not supported for latency tests");
   if (options.json) throw UsageError("--cost and --json exclude each other");
-  usage::cost_host(*options.cost);  // throws if the host is invalid, before anything is measured
+  usage::cost_host(*options.cost);  // throws if the host is invalid; checked before anything is
+                                    // measured
 }
 
 void print(const std::string& text) {
@@ -151,7 +153,7 @@ int run_client(const PerfOptions& options) {
     print(perf::summary_text(report.result));
     if (options.cost && report.result.outcome.messages > 0) print(bill(options, report.result));
   }
-  // An interrupt is the usual way to end a long measurement: not a failure, because there are
+  // A stop signal is the usual way to end a long measurement. It is no failure, because there are
   // results to report.
   if (report.interrupted) {
     fmt::print(stderr, "iwarp perf: interrupted after {:.2f} of {:g} seconds{}\n",

@@ -28,21 +28,21 @@ double calls_per_message(const Measurement& m, const Observed& used) {
          static_cast<double>(messages);
 }
 
-/// Returns "min 9.8 us, median 10.2 us, p99 15.9 us".
+/// Returns three latencies as text: "min 9.8 us, median 10.2 us, p99 15.9 us".
 std::string latency_text(std::chrono::nanoseconds min, std::chrono::nanoseconds median,
                          std::chrono::nanoseconds p99) {
   return fmt::format("min {}, median {}, p99 {}", format_duration(min), format_duration(median),
                      format_duration(p99));
 }
 
-/// Returns "    10.012 Gb/s    1.252 GB/s     19097 messages/s".
+/// Returns the rates as text: "    10.012 Gb/s    1.252 GB/s     19097 messages/s".
 std::string rates(double octets, double messages, double seconds) {
   const auto rate = per_second(seconds, octets);
   return fmt::format("{:>9.3f} Gb/s {:>9.4f} GB/s {:>10.0f} messages/s", rate * 8 / kGiga,
                      rate / kGiga, per_second(seconds, messages));
 }
 
-/// Formats a number of bytes with decimal units, as the rates have.
+/// Formats a number of bytes with decimal units, because the rates also have decimal units.
 std::string moved(double octets) {
   if (octets >= kGiga) return fmt::format("{:.2f} GB", octets / kGiga);
   return fmt::format("{:.2f} MB", octets / 1e6);
@@ -52,7 +52,7 @@ std::string moved_line(const Measurement& m) {
   return fmt::format("  {:<16} {:>9} in {:.2f} s\n", "moved", moved(m.octets()), m.outcome.seconds);
 }
 
-/// Returns the lines of a latency test, which begin with the main result: min, median, tail.
+/// Returns the lines of a latency test. The first line has the main result: min, median and tail.
 std::string latency_lines(const Measurement& m) {
   const auto& latency = m.outcome.latency;
   const bool one_way = m.plan.test->operation != measure::Operation::kRead;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats the report as one JSON object: first the results, then the options and the machine. Bytes
-// that are not UTF-8, for example in a host name or an argument, are shown as replacement
+// that are not valid UTF-8, for example in a host name or an argument, become replacement
 // characters.
 #include <fmt/format.h>
 
@@ -49,8 +49,8 @@ Json interval_json(const Plan& plan, const Interval& interval) {
           {"partial", interval.partial}};
 }
 
-/// Returns the values of all options, taken from the plan, in which the defaults of the test are
-/// set.
+/// Returns the values of all options. They come from the plan, which has the test's defaults filled
+/// in.
 Json options_json(const Report& report) {
   const auto& plan = report.result.plan;
   Json out{{"depth", plan.depth},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the TCP connections in two lists, most recently active first: one for the connections that
-// carry MPA, and one for all others.
+// Holds the TCP connections in two lists: one for the connections that carry MPA, and one for all
+// others. Each list is sorted by activity, most recent first.
 #include "frames/connections/connections.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace iwarp::apps::frames {
 namespace {
 
-using Key = std::pair<TcpEnd, TcpEnd>;  ///< the two ends of the connection, the lower one first
+using Key = std::pair<TcpEnd, TcpEnd>;  ///< both ends of a connection, the lower one first
 
 Key key_of(const TcpSegment& s) {
   return s.source < s.destination ? Key{s.source, s.destination} : Key{s.destination, s.source};
@@ -26,7 +26,7 @@ std::size_t index(Side side) { return static_cast<std::size_t>(side); }
 
 }  // namespace
 
-/// A part of one side's stream that goes to the decoder: octets, a hole, or the end of the stream.
+/// A part of the stream from one side, for the decoder: octets, a hole, or the end of the stream.
 struct Part {
   Side side;
   PacketMark mark;
@@ -36,7 +36,8 @@ struct Part {
 };
 
 /// One TCP connection of the capture. While one of its streams waits for a missing segment, `kept`
-/// holds the new parts of both streams, so that the decoder gets them in the order of the capture.
+/// holds all new parts of both streams. The decoder then gets the parts in the order of the
+/// capture.
 struct Connections::Flow : TellingFlow {
   struct Kept {
     std::size_t order;
@@ -47,11 +48,11 @@ struct Connections::Flow : TellingFlow {
   Key key;
   std::array<TcpReassembly, 2> tcp;
   std::array<std::optional<std::uint32_t>, 2> isn;
-  /// Empty if the connection was closed or is not MPA.
+  /// Decodes both streams. Empty if the connection is closed or does not carry MPA.
   std::optional<trace::StreamDecoder> decoder;
   std::vector<Kept> kept;
-  std::size_t kept_octets = 0;  ///< octets in `kept`, plus the size of its entries
-  std::size_t held = 0;         ///< octets of this connection that Table::held includes
+  std::size_t kept_octets = 0;  ///< octets in `kept`, plus the size of the entries themselves
+  std::size_t held = 0;         ///< how much this connection has added to Table::held
 
   bool waits() const { return tcp[0].waits() || tcp[1].waits(); }
   std::size_t held_now() const {
@@ -70,8 +71,8 @@ struct Connections::Flow : TellingFlow {
     if (part.missing != 0) decoder->missing(part.side, part.missing);
     if (part.end) decoder->ended(part.side);
   }
-  /// Decodes the kept parts. If octets waited for a segment that was captured late, dates them as
-  /// that segment.
+  /// Decodes the kept parts. Octets that waited for a segment get the time and packet number of
+  /// that segment if it was captured later than they were.
   void release() {
     std::array<PacketMark, 2> latest{};
     for (auto& k : kept) {
@@ -93,7 +94,7 @@ struct Connections::Flow : TellingFlow {
   }
 };
 
-/// Receives the stream of one side from its TcpReassembly.
+/// Receives the stream from one side from the TcpReassembly of that side.
 struct Connections::FlowSink final : StreamSink {
   FlowSink(Flow& f, Side s) : flow(f), side(s) {}
   void octets(bytes::View octets, const PacketMark& mark) override {
@@ -175,23 +176,23 @@ void Connections::look_for_datagram(int link_type, bytes::View packet, std::size
                      mark);
 }
 
-/// Returns whether the segment is a SYN that opens a new connection on these ports, and not a
-/// retransmission of this connection's SYN.
+/// Returns whether the segment is a SYN that opens a new connection with the same ports. Returns
+/// false for a retransmission of this connection's SYN.
 bool Connections::begins_anew(const Flow& flow, const TcpSegment& segment) {
   if (!segment.syn || segment.ack_valid) return false;
   const auto& isn = flow.isn[index(segment.source == flow.info.near ? Side::kNear : Side::kFar)];
   return !flow.decoder || (isn && *isn != segment.seq);
 }
 
-/// Begins a connection with its first captured packet. `near` is the sender of that packet, unless
-/// the packet is a SYN+ACK: then `near` is the receiver.
+/// Begins a connection with its first captured packet. If this packet is a SYN+ACK, `near` is its
+/// receiver; otherwise, `near` is its sender.
 void Connections::begin(Flow& flow, const TcpSegment& segment) {
   ++counts_.connections;
   const bool answers = segment.syn && segment.ack_valid;
   flow.info.near = answers ? segment.destination : segment.source;
   flow.info.far = answers ? segment.source : segment.destination;
   flow.info.opening_seen = segment.syn;
-  // The reference to the flow stays valid, because a flow is a list node and never moves.
+  // Capturing a reference to the flow is safe: a flow is a list node, which never moves.
   flow.decoder.emplace([this, &flow](const Frame& frame) { on_frame(flow, frame); },
                        trace::DecoderOptions{.search = true});
 }
@@ -208,8 +209,8 @@ void Connections::give(Flow& flow, Side from, const TcpSegment& segment, const P
   const bool ended = tcp.ended();
   tcp.segment(segment, mark, sink);
   if (flow.kept_octets > kMaxKept) {
-    // The peer has acknowledged nothing behind the hole, although much has been captured since
-    // then. Treat the octets of the hole as missing instead of waiting for them.
+    // Much has been captured since the hole, but the peer has acknowledged nothing beyond it. Treat
+    // the octets of the hole as missing, and do not wait for them any longer.
     peer.finish(peer_sink);
     tcp.finish(sink);
   }
@@ -257,7 +258,8 @@ void Connections::close(Flow& flow, Closing how, const PacketMark& mark) {
   flow.tcp = {};
 }
 
-/// Evicts the connections that were silent for longest until the limits hold again.
+/// Evicts connections, starting with those that have been silent for longest, until the limits are
+/// met.
 void Connections::make_room(const Flow* keep) {
   Table& t = *table_;
   const auto drop_last = [&](std::list<Flow>& list) {
@@ -265,7 +267,8 @@ void Connections::make_room(const Flow* keep) {
     Flow& flow = list.back();
     if (flow.session && flow.decoder) ++counts_.set_aside;
     close(flow, Closing::kSetAside, last_);
-    // close() may have found the first frame of the connection and moved it to the MPA list.
+    // Look up the connection by key: close() may have found its first frame and moved it to the MPA
+    // list.
     t.erase(t.by_key.at(flow.key));
     return true;
   };
@@ -282,8 +285,8 @@ void Connections::finish() {
   std::vector<Flow*> flows;
   flows.reserve(t.by_key.size());
   for (auto& [key, flow] : t.by_key) flows.push_back(&*flow);
-  // Close the connections in the order of their MPA numbers. Those without a frame have number 0,
-  // from which - 1 makes the largest value, so they come last.
+  // Close the connections in the order of their MPA numbers. A connection without a frame has
+  // number 0. Subtracting 1 makes this the largest value, so such connections come last.
   std::ranges::sort(flows, {}, [](const Flow* flow) { return flow->info.number - 1; });
   for (Flow* flow : flows) close(*flow, Closing::kEndOfFile, last_);
   t.by_key.clear();

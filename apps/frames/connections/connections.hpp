@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connections: finds the MPA connections among the packets of a capture, on any port, and reports
-// their frames to a listener. It sorts the packets by TCP connection, passes the octets of each
-// stream to a StreamDecoder, and passes the frames that the decoder finds to a Session. It drops
-// connections that turn out not to be MPA, and reports datagrams of this stack one by one. Its
-// memory is bounded: when there are too many connections, it evicts the one that was silent for
-// longest.
+// their frames to a listener. It sorts the packets by TCP connection and passes the octets of each
+// stream to a StreamDecoder. It passes the frames that the decoder finds to a Session. It drops
+// connections that turn out not to carry MPA, and reports each datagram of this stack separately.
+// Its memory is bounded: if there are too many connections, it evicts the one that has been silent
+// for longest.
 #pragma once
 
 #include <array>
@@ -20,25 +20,28 @@
 namespace iwarp::apps::frames {
 
 struct ConnectionInfo {
-  std::uint64_t number = 0;  ///< number among the MPA connections of the capture, from 1
-  TcpEnd near;  ///< the end that opened the connection, or that sent its first captured packet
+  std::uint64_t number = 0;  ///< number of this MPA connection in the capture, counted from 1
+  TcpEnd near;  ///< the end that opened the connection, or else the sender of the first captured
+                ///< packet
   TcpEnd far;
   bool opening_seen = false;           ///< whether the capture contains the SYN
-  std::array<bool, 2> seen{};          ///< whether the capture contains octets of that side
-  std::array<bool, 2> startup_seen{};  ///< whether the capture contains that side's startup frame
+  std::array<bool, 2> seen{};          ///< by side: whether the capture has octets from that side
+  std::array<bool, 2> startup_seen{};  ///< by side: whether the capture has that side's startup
+                                       ///< frame
   bool rejected = false;               ///< whether a Reply with R=1 rejected the connection
-  /// Whether the decoder had to guess from that side's frames if they have markers and CRCs.
+  /// By side: whether the capture lacks the startup frames, so that the decoder had to guess
+  /// whether that side's frames have markers and CRCs.
   std::array<bool, 2> guessed{};
-  std::array<std::uint64_t, 2> frames{};  ///< number of frames of that side so far
+  std::array<std::uint64_t, 2> frames{};  ///< by side: number of frames so far
 };
 
-/// A contiguous range of octets of one side in which the decoder found no frame.
+/// A contiguous range of octets from one side in which the decoder found no frame.
 struct Skipped {
   Side from = Side::kNear;
-  /// Offset in the stream of that side, counted from the first captured octet.
+  /// Offset of the range in the stream, counted from the first captured octet of that side.
   std::uint64_t offset = 0;
   std::uint64_t octets = 0;   ///< size of the range, including `missing`
-  std::uint64_t missing = 0;  ///< how many of these octets are not in the capture
+  std::uint64_t missing = 0;  ///< number of octets in the range that are not in the capture
   const char* why = "";
   PacketMark mark;
 };
@@ -46,8 +49,8 @@ struct Skipped {
 enum class Closing : std::uint8_t {
   kFin,
   kReset,
-  kReplaced,   ///< the same ports were used for a new connection
-  kSetAside,   ///< evicted, because there were too many connections or octets to hold
+  kReplaced,   ///< closed because a new connection uses the same ports
+  kSetAside,   ///< evicted because the limit of connections or of octets was exceeded
   kEndOfFile,  ///< still open when the capture ended
 };
 
@@ -55,12 +58,12 @@ struct Closed {
   Closing how = Closing::kEndOfFile;
   Side first = Side::kNear;  ///< for kFin: the side that ended its stream first
   std::array<TcpReassembly::Counts, 2> tcp;
-  /// Number of Read and Atomic Requests of that side that got no response.
+  /// By side: number of its Read Requests and Atomic Requests that got no response.
   std::array<std::size_t, 2> unanswered{};
 };
 
-/// A UDP datagram in the format of this stack, sent to the port that belongs to its destination
-/// QPN.
+/// A UDP datagram in the format of this stack. It was sent to the port that belongs to its
+/// destination QPN.
 struct SeenDatagram {
   TcpEnd source;
   TcpEnd destination;
@@ -77,7 +80,7 @@ class ConnectionListener {
   virtual void skipped(const ConnectionInfo& connection, const Skipped& skipped) = 0;
   virtual void closed(const ConnectionInfo& connection, const Closed& closed,
                       const PacketMark& mark) = 0;
-  /// Reports an action of one end that its log contains. Captures contain no such actions.
+  /// Reports an action of one end, from the log of that end. Captures contain no such actions.
   virtual void local(const ConnectionInfo& connection, Side end, const verbs::LocalEvent& event,
                      const PacketMark& mark) {
     (void)connection, (void)end, (void)event, (void)mark;
@@ -95,30 +98,33 @@ class Connections {
   Connections& operator=(const Connections&) = delete;
 
   void packet(int link_type, bytes::View packet, std::size_t wire_size, const PacketMark& mark);
-  /// Ends the capture: delivers the octets that are still held, then closes all connections.
+  /// Ends the capture: passes on the octets that are still held, and then closes all connections.
   void finish();
 
   struct Counts {
     std::array<std::uint64_t, 5> packets{};  ///< number of packets, by PacketKind
     std::uint64_t connections = 0;           ///< TCP connections
-    std::uint64_t mpa = 0;                   ///< connections that carry MPA
-    std::uint64_t set_aside = 0;  ///< MPA connections that were evicted while they were open
-    std::uint64_t records = 0;    ///< records of log files, which `packets` does not include
-    /// Datagrams of this stack, found among the packets that are not TCP.
+    std::uint64_t mpa = 0;                   ///< number of connections that carry MPA
+    std::uint64_t set_aside = 0;  ///< number of MPA connections that were evicted while they were
+                                  ///< open
+    std::uint64_t records = 0;    ///< number of records in log files; not part of `packets`
+    /// Number of datagrams of this stack among the packets that are not TCP.
     std::uint64_t datagrams = 0;
-    std::uint64_t logged_datagrams = 0;  ///< datagrams of this stack that log files contain
+    std::uint64_t logged_datagrams = 0;  ///< number of datagrams of this stack in log files
   };
   const Counts& counts() const { return counts_; }
-  /// Returns the counts so that LoggedConnections can add the connections of log files.
+  /// Returns the counts, to which LoggedConnections adds the connections of log files.
   Counts& counts() { return counts_; }
-  /// Returns how many octets wait for missing ones: at most kMaxHeld after each call of packet().
+  /// Returns the number of octets that wait for missing octets. It is at most kMaxHeld after each
+  /// call of packet().
   std::size_t held() const;
 
   static constexpr std::size_t kMaxConnections = 4096;
   static constexpr std::size_t kMaxMpa = 512;
   static constexpr std::size_t kMaxHeld = 24 * 1024 * 1024;
-  /// Maximum size of the parts that one connection keeps while one of its streams waits behind a
-  /// hole. Beyond it, the hole counts as missing, so that both streams go on.
+  /// Maximum size of the parts that one connection keeps while one of its streams waits for the
+  /// octets of a hole. When this size is exceeded, the octets of the hole count as missing, and
+  /// both streams continue.
   static constexpr std::size_t kMaxKept = TcpReassembly::kMaxHeld;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A log names the connection of each event and contains the octets in order, so there is nothing to
-// reassemble.
+// Converts the events of a log to frames. No reassembly is needed, because a log names the
+// connection of each event and has the octets in order.
 #include "frames/connections/logged_connections.hpp"
 
 #include <algorithm>
@@ -134,7 +134,8 @@ const char* LoggedConnections::datagram(bool outbound, const Ends& ends, bytes::
   return nullptr;
 }
 
-/// Closes the connection for the reason that the log gives, or for `otherwise` if it gives none.
+/// Closes the connection. The reason is the one that the log gives; if it gives none, the reason is
+/// `otherwise`.
 void LoggedConnections::close(Flow& flow, Closing otherwise) {
   flow.mark = last_;
   for (const Side side : {Side::kNear, Side::kFar}) flow.decoder->ended(side);
@@ -142,7 +143,7 @@ void LoggedConnections::close(Flow& flow, Closing otherwise) {
 }
 
 void LoggedConnections::finish() {
-  // The list has the newest connection first; close them in the order in which they were started.
+  // The newest connection is first in the list; close them in the order in which they were started.
   for (auto flow = flows_.rbegin(); flow != flows_.rend(); ++flow) {
     close(*flow, Closing::kEndOfFile);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoggedConnections: reports the connections of a log file (rfc-notes/qlog.md), including the
-// actions of their ends, to the listener to which Connections reports those of a capture. Continues
-// the numbering of Connections. QlogReader passes the events one by one. Memory is bounded: when
-// there are too many connections, the one that was started first is closed.
+// LoggedConnections: reports the connections of a log file (rfc-notes/qlog.md) and the actions of
+// their ends. The listener is the same one to which Connections reports the connections of a
+// capture, and the numbering of Connections continues. QlogReader passes the events one by one.
+// Memory is bounded: if there are too many connections, the one that was started first is closed.
 #pragma once
 
 #include <cstdint>
@@ -29,21 +29,23 @@ class LoggedConnections {
     bool opened_locally = true;
   };
 
-  // Each function adds one event. Returns null, or why the event was ignored. `group` names the
-  // connection in the file; started() must be the first call for it.
+  // Each of the following functions adds one event. It returns null, or the reason why the event
+  // was ignored. `group` names the connection in the file; the first call for a group must be
+  // started().
   const char* started(std::string_view group, const Ends& ends, const PacketMark& mark);
-  /// Adds octets of one stream, the first of which is at `offset`. If `offset` is beyond the octets
-  /// added so far, those in between count as missing.
+  /// Adds octets of one stream. `offset` is the offset of the first one. If the octets added so far
+  /// end before `offset`, the octets in between count as missing.
   const char* octets(std::string_view group, bool outbound, std::uint64_t offset,
                      bytes::View octets, const PacketMark& mark);
   const char* closed(std::string_view group, bool outbound, bool reset, const PacketMark& mark);
-  /// Ends the connection: the log has no further events of it.
+  /// Ends a connection: the log has no further events of it.
   const char* ended(std::string_view group, const PacketMark& mark);
   const char* local(std::string_view group, const verbs::LocalEvent& event, const PacketMark& mark);
-  /// Adds a datagram of a UD queue pair. It belongs to no connection, so it has no group.
+  /// Adds a datagram of a UD queue pair. A datagram belongs to no connection and therefore to no
+  /// group.
   const char* datagram(bool outbound, const Ends& ends, bytes::View octets, const PacketMark& mark);
-  /// Ends the file: closes all connections. If the next file uses the same group names, they mean
-  /// other connections.
+  /// Ends the file and closes all connections. If the next file has groups with the same names,
+  /// they are other connections.
   void finish();
 
   static constexpr std::size_t kMaxOpen = 512;

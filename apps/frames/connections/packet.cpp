@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses link layers, IP, TCP and UDP, and checks each length against the number of captured
-// octets.
+// Parses link layers, IP, TCP and UDP. Checks each length against the number of captured octets.
 #include "frames/connections/packet.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +25,8 @@ struct LinkRow {
   std::size_t size;         ///< size of the link header
   std::size_t protocol_at;  ///< offset of the EtherType in the link header
 };
-/// The link header has no EtherType: the version field of IP decides.
+/// Value of protocol_at for a link header without an EtherType; the version field of IP decides
+/// instead.
 constexpr std::size_t kNoProtocol = 99;
 constexpr std::array kLinks{
     LinkRow{kLinkEthernet, 14, 12},        LinkRow{kLinkCooked, 16, 14},
@@ -45,8 +45,8 @@ bool is_vlan(std::uint16_t type) {
   return type == kVlan || type == kServiceVlan || type == kOldServiceVlan;
 }
 
-/// The part of a packet that has not been parsed yet: its captured octets, and its size on the
-/// wire.
+/// The part of a packet that has not been parsed yet. It has the captured octets, and the size that
+/// this part had on the wire.
 struct Rest {
   View octets;
   std::size_t wire = 0;
@@ -90,7 +90,8 @@ struct Addresses {
   IpAddress destination;
 };
 
-// Parses the IPv4 header. Returns kTcp if the protocol is `wanted`, which may also be UDP.
+// Parses the IPv4 header. Returns kTcp if the packet's protocol is `wanted`, even if `wanted` is
+// UDP.
 PacketKind parse_ipv4(Rest& rest, std::uint8_t wanted, Addresses& out) {
   constexpr std::size_t kHeader = 20;
   if (rest.octets.size() < kHeader) return PacketKind::kCut;
@@ -103,8 +104,8 @@ PacketKind parse_ipv4(Rest& rest, std::uint8_t wanted, Addresses& out) {
   in.u8();
   const auto protocol = in.u8();
   const std::size_t header = std::size_t{first & 0x0FU} * 4;
-  // A total length of 0 is valid: the adapter segments a larger packet after the host captured it
-  // (TSO).
+  // A total length of 0 is valid: with TSO the host captures one large packet, which the adapter
+  // segments later.
   if (first >> 4 != 4 || header < kHeader || (total != 0 && total < header)) {
     return PacketKind::kMalformed;
   }
@@ -112,7 +113,7 @@ PacketKind parse_ipv4(Rest& rest, std::uint8_t wanted, Addresses& out) {
   if ((fragment & 0x3FFF) != 0) return PacketKind::kFragment;
   out.source = address(rest.octets.subspan(12, 4), false);
   out.destination = address(rest.octets.subspan(16, 4), false);
-  if (total != 0) rest.cut(total);  // Octets beyond the total length are padding of the link layer.
+  if (total != 0) rest.cut(total);  // octets beyond the total length are padding of the link layer
   rest.skip(header);
   return PacketKind::kTcp;
 }
@@ -139,7 +140,7 @@ PacketKind parse_ipv6(Rest& rest, std::uint8_t wanted, Addresses& out) {
   return next == wanted ? PacketKind::kTcp : PacketKind::kOther;
 }
 
-/// Skips the link and IP headers, so that `rest` begins with the header of TCP or UDP.
+/// Parses and removes the link and IP headers, so that `rest` begins with the TCP or UDP header.
 PacketKind parse_ip(int link_type, Rest& rest, std::uint8_t wanted, Addresses& out) {
   const auto* link = find_link(link_type);
   const unsigned version = link != nullptr ? skip_link(*link, rest) : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses one captured packet down to TCP or UDP: link layer, IPv4 or IPv6, and the header. Ignores
-// checksums, because a capture on the sending host shows them before the adapter computes them.
-// Does not reassemble IP fragments.
+// Parses one captured packet: the link layer, IPv4 or IPv6, and the header of TCP or UDP. It does
+// not check checksums, because a capture on the sending host has the packets before the adapter
+// fills in the checksums. It does not reassemble IP fragments.
 #pragma once
 
 #include <compare>
@@ -15,8 +15,8 @@ namespace iwarp::apps::frames {
 
 using trace::IpAddress;
 
-/// Link types as pcap_datalink() returns them; the numbers are those of
-/// https://www.tcpdump.org/linktypes.html.
+/// Link types as pcap_datalink() returns them. https://www.tcpdump.org/linktypes.html defines the
+/// numbers.
 inline constexpr int kLinkNull = 0, kLinkEthernet = 1, kLinkRaw = 12, kLinkRawFile = 101,
                      kLinkLoop = 108, kLinkCooked = 113, kLinkIpv4 = 228, kLinkIpv6 = 229,
                      kLinkCooked2 = 276;
@@ -27,7 +27,7 @@ struct TcpEnd {
   std::uint16_t port = 0;
   auto operator<=>(const TcpEnd&) const = default;
 };
-/// Returns "192.0.2.1:80" or "[2001:db8::1]:80".
+/// Returns the address and the port as text: "192.0.2.1:80" or "[2001:db8::1]:80".
 std::string to_string(const TcpEnd& end);
 
 struct TcpSegment {
@@ -39,29 +39,29 @@ struct TcpSegment {
   bool ack_valid = false;
   bool fin = false;
   bool rst = false;
-  bytes::View payload;   ///< the captured part of the payload
+  bytes::View payload;   ///< the part of the payload that was captured
   std::size_t size = 0;  ///< size of the payload on the wire
 };
 
 enum class PacketKind : std::uint8_t {
   kTcp,
-  kOther,      ///< not IP, or IP with a protocol other than TCP
+  kOther,      ///< another protocol than IP, or IP with another protocol than TCP
   kFragment,   ///< a fragment of an IP packet
-  kCut,        ///< captured only in part, so that the TCP header is incomplete
-  kMalformed,  ///< its lengths contradict each other
+  kCut,        ///< captured only in part: the TCP header is incomplete
+  kMalformed,  ///< contains lengths that contradict each other
 };
 
-/// Parses a packet whose size was `wire_size` before the capture truncated it. If it returns kTcp,
-/// `out` has been set, and its payload points into `packet`.
+/// Parses a packet. `wire_size` is the packet's size on the wire; the capture may have truncated
+/// it. If the result is kTcp, sets `out`, whose payload then points into `packet`.
 PacketKind parse_packet(int link_type, bytes::View packet, std::size_t wire_size, TcpSegment& out);
 
 struct UdpDatagram {
   TcpEnd source;
   TcpEnd destination;
-  bytes::View payload;  ///< the payload, always complete
+  bytes::View payload;  ///< the complete payload
 };
-/// Parses a packet in the same way as parse_packet(). Returns false if it is not UDP or if the
-/// capture lacks a part of its payload.
+/// Parses a packet as parse_packet() does, but for UDP. Returns false if the packet is not UDP or
+/// if the capture lacks a part of its payload.
 bool parse_udp(int link_type, bytes::View packet, std::size_t wire_size, UdpDatagram& out);
 
 }  // namespace iwarp::apps::frames

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks each member of an event before it is used.
+// Decodes events. Checks each member of an event before using it.
 #include "frames/connections/qlog_event.hpp"
 
 #include <arpa/inet.h>
@@ -19,11 +19,11 @@ namespace {
 using nlohmann::json;
 using verbs::LocalEvent;
 
-/// Maximum number of octets in one event; larger than any FPDU with its markers.
+/// Maximum number of octets in one event. It exceeds the size of any FPDU with its markers.
 constexpr std::size_t kMaxOctets = 128 * 1024;
 
-/// Reads members of a JSON object. If one of them is missing or has the wrong type, good() returns
-/// false from then on.
+/// Reads members of a JSON object. If a member is missing or has the wrong type, good() returns
+/// false from that time on.
 class Members {
  public:
   explicit Members(const json& object) : object_(object) {}
@@ -45,7 +45,7 @@ class Members {
     if (value == nullptr || !value->is_string()) return fail<std::string_view>();
     return value->get_ref<const std::string&>();
   }
-  /// Returns the value of a string that has exactly `digits` hexadecimal digits.
+  /// Returns the value of a member that must be a string of exactly `digits` hexadecimal digits.
   std::uint64_t hex(const char* name, std::size_t digits) {
     const auto word = text(name);
     std::uint64_t out = 0;
@@ -160,7 +160,7 @@ std::optional<TcpEnd> end_of(const json& data, const char* name) {
   const auto ip = m.text("ip");
   const auto port = m.number("port");
   if (!m.good() || port > UINT16_MAX) return std::nullopt;
-  const std::string numeric(ip.substr(0, ip.find('%')));  // the address without its IPv6 zone
+  const std::string numeric(ip.substr(0, ip.find('%')));  // the address, without an IPv6 zone
   TcpEnd out{.port = static_cast<std::uint16_t>(port)};
   if (inet_pton(AF_INET, numeric.c_str(), out.address.octets.data()) == 1) return out;
   out.address.v6 = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes the data of this stack's qlog events (rfc-notes/qlog.md). Each function returns nullopt
-// if a member is missing, has the wrong type, or is out of bounds; it ignores unknown members.
+// if a member is missing, has the wrong type, or is out of bounds. Unknown members are ignored.
 #pragma once
 
 #include <cstdint>

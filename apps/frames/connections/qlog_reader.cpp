@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits the octets of a file into records, and turns the records into events of connections.
+// Splits the octets of a file into records, and converts the records to events of connections.
 #include "frames/connections/qlog_reader.hpp"
 
 #include <fmt/format.h>
@@ -22,16 +22,16 @@ using nlohmann::json;
 constexpr char kSeparator = '\x1E';
 constexpr std::string_view kOurs = "iwarp:";
 constexpr std::size_t kExcerpt = 60;
-/// Maximum absolute time in nanoseconds. The difference between any two times then fits into 64
-/// bits.
+/// Maximum absolute value of a time, in nanoseconds. With this limit the difference of two times
+/// fits in 64 bits.
 constexpr double kMaxTime = 4.6e18;
 
 bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-/// Returns whether arrays and objects are nested deeper than kMaxDepth. Brackets in strings do not
-/// count.
+/// Returns whether the arrays and objects in `text` are nested more than kMaxDepth levels deep.
+/// Brackets inside strings do not count.
 bool is_too_deep(std::string_view text) {
   int depth = 0;
   bool in_string = false;
@@ -51,7 +51,7 @@ bool is_too_deep(std::string_view text) {
   return false;
 }
 
-/// Parses an RFC 3339 time in UTC into nanoseconds since 1970. Returns 0 if the text is no such
+/// Converts an RFC 3339 time in UTC to nanoseconds since 1970. Returns 0 if the text is not such a
 /// time.
 std::int64_t parse_date_time(const std::string& text) {
   int year = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// QlogReader: reads a log in the main schema of qlog, as JSON text sequences (RFC 7464), written by
-// any program. Turns the records that are in this stack's name space (rfc-notes/qlog.md) into
-// events of connections, and reports each record that it ignores with its position. The file is not
-// trusted: records have a maximum size and depth, numbers have bounds, and unknown words are
+// QlogReader: reads a log in the main schema of qlog, as JSON text sequences (RFC 7464). Any
+// program may have written the log. Records in this stack's name space (rfc-notes/qlog.md) become
+// events of connections. Each record that is ignored is reported, with its position. The file is
+// not trusted: records have a maximum size and depth, numbers have bounds, and unknown words are
 // ignored. The caller opens and reads the file.
 #pragma once
 
@@ -18,21 +18,21 @@ namespace iwarp::apps::frames {
 
 class QlogReader {
  public:
-  /// Receives a complaint: one line of printable text, without its line end.
+  /// Called with each complaint: one line of printable text, without the line end.
   using Complain = std::function<void(const std::string&)>;
 
-  /// `listener` and `counts` must outlive this object; see LoggedConnections.
+  /// Creates a reader. `listener` and `counts` must outlive it; see LoggedConnections.
   QlogReader(ConnectionListener& listener, Connections::Counts& counts, Complain complain);
 
-  /// Reads the next octets of the file, which may be split at any position.
+  /// Processes the next octets of the file. The caller may split the file at any position.
   void octets(std::string_view octets);
-  /// Ends the file. Returns false if a record was ignored; `complain` has reported it.
+  /// Ends the file. Returns false if any record was ignored; `complain` has reported the reason.
   bool finish();
 
-  /// Octets of a record; the largest FPDU takes about half of it.
+  /// Maximum size of a record in octets. The largest FPDU needs about half of it.
   static constexpr std::size_t kMaxRecord = 256 * 1024;
   static constexpr int kMaxDepth = 32;
-  /// Maximum number of complaints that are reported; further ones are only counted.
+  /// Maximum number of complaints that are reported. Further complaints are only counted.
   static constexpr std::uint64_t kMaxComplaints = 20;
 
  private:
@@ -48,20 +48,20 @@ class QlogReader {
   Connections::Counts& counts_;
   Complain complain_;
   std::string record_;          ///< the part of the current record that has been read
-  bool in_record_ = false;      ///< whether the first record separator has been read
+  bool in_record_ = false;      ///< whether the first record separator of the file has been read
   bool too_long_ = false;       ///< whether the current record exceeds kMaxRecord
   std::uint64_t number_ = 0;    ///< number of the current record, from 1
   std::uint64_t offset_ = 0;    ///< offset of the next octet in the file
   std::uint64_t begin_ = 0;     ///< offset of the current record
   std::uint64_t left_out_ = 0;  ///< number of records that were ignored
-  std::uint64_t foreign_ = 0;   ///< number of events of other name spaces
+  std::uint64_t foreign_ = 0;   ///< number of events that belong to other name spaces
   std::string first_foreign_;
   std::uint64_t events_ = 0;
   bool has_header_ = false;
   bool relative_to_previous_ = false;
-  std::int64_t start_ = 0;  ///< time that event times are relative to, in nanoseconds since 1970
+  std::int64_t start_ = 0;  ///< the origin of the event times, in nanoseconds since 1970
   double time_ = 0;         ///< time of the previous event, in milliseconds since `start_`
-  std::string group_;       ///< group_id for events that do not have one
+  std::string group_;       ///< group_id of events that have no group_id of their own
   PacketMark mark_;
 };
 

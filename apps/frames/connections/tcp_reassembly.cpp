@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts sequence numbers into 64-bit offsets in the stream, which do not wrap.
+// Converts sequence numbers to 64-bit offsets in the stream, which do not wrap around.
 #include "frames/connections/tcp_reassembly.hpp"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ void TcpReassembly::segment(const TcpSegment& s, const PacketMark& mark, StreamS
   if (ended_) return;
   const std::uint32_t seq = s.seq + (s.syn ? 1 : 0);
   if (!started_) {
-    // An acknowledgement may be out of order, so its number is not the beginning of the stream.
+    // Do not start at a pure acknowledgement: it may be out of order, so its sequence number may
+    // not be where the captured stream begins.
     if (s.size == 0 && !s.syn && !s.fin) return;
     started_ = true;
     first_seq_ = seq;
@@ -62,13 +63,15 @@ void TcpReassembly::deliver(bytes::View payload, std::size_t size, bool fin, con
   }
 }
 
-/// Counts `size` new octets at offset `at` as reordered if a later octet was captured before them.
+/// Counts the `size` new octets at offset `at` as reordered if an octet that follows them in the
+/// stream was captured earlier.
 void TcpReassembly::note_place(std::uint64_t at, std::size_t size) {
   if (at < highest_) ++counts_.reordered;
   highest_ = std::max(highest_, at + size);
 }
 
-/// Returns whether an equal segment is already held, so that this one is a retransmission.
+/// Returns whether a segment with the same position and size is already held. If so, this segment
+/// is a retransmission.
 bool TcpReassembly::is_held(std::uint64_t at, const TcpSegment& s) const {
   const auto first = std::ranges::lower_bound(held_, at, {}, &Held::at);
   return first != held_.end() && first->at == at && first->size == s.size && first->fin == s.fin &&
@@ -81,7 +84,7 @@ void TcpReassembly::hold(std::uint64_t at, const TcpSegment& s, const PacketMark
   held_octets_ += s.payload.size();
 }
 
-/// Delivers the held segments that are now next in the stream, and releases them.
+/// Delivers and releases those held segments that are now next in the stream.
 void TcpReassembly::drain(StreamSink& sink) {
   std::size_t done = 0;
   for (; done < held_.size() && held_[done].at <= next_; ++done) {

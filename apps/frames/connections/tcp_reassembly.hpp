@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// TcpReassembly: restores the stream of octets of one direction of a captured TCP connection (RFC
-// 9293). Drops retransmitted octets, puts segments in order, and reports how many octets are
-// missing. Holds a bounded number of octets. If an octet was captured twice, the first copy counts.
+// TcpReassembly: restores the octet stream of one direction of a captured TCP connection (RFC
+// 9293). It drops retransmitted octets, puts segments in order, and reports how many octets are
+// missing. It holds a bounded number of octets. If an octet was captured twice, the first copy is
+// used.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,10 @@
 
 namespace iwarp::apps::frames {
 
-/// The time at which a packet was captured, and the number of that packet in the capture.
+/// Identifies a packet: the time at which it was captured, and its number in the capture.
 struct PacketMark {
-  std::int64_t nanoseconds = 0;  ///< nanoseconds since 1970
-  std::uint64_t packet = 0;      ///< number of the packet, from 1
+  std::int64_t nanoseconds = 0;  ///< time of the capture, in nanoseconds since 1970
+  std::uint64_t packet = 0;      ///< number of the packet, counted from 1
 };
 
 class StreamSink {
@@ -30,34 +31,35 @@ class StreamSink {
 class TcpReassembly {
  public:
   void segment(const TcpSegment& segment, const PacketMark& mark, StreamSink& sink);
-  /// Handles an acknowledgement up to `ack` by the peer: holes before it count as missing, because
-  /// the peer received octets that the capture does not contain.
+  /// Handles an acknowledgement up to `ack` by the peer. Holes before `ack` count as missing: the
+  /// peer has received their octets, but the capture does not have them.
   void acknowledged(std::uint32_t ack, StreamSink& sink);
-  /// Delivers all held octets and reports the holes between them. Called when the stream has ended,
+  /// Delivers all held octets and reports the holes between them. Called at the end of the stream,
   /// or when too many octets are held.
   void finish(StreamSink& sink);
 
-  /// Returns whether octets wait behind a hole.
+  /// Returns whether octets are held because a hole precedes them.
   bool waits() const { return !held_.empty(); }
 
-  /// Returns whether the FIN has been reached: all octets before it were delivered or reported
-  /// missing.
+  /// Returns whether the FIN has been reached. All octets before the FIN have then been delivered
+  /// or reported as missing.
   bool ended() const { return ended_; }
   std::size_t held() const { return held_octets_; }
 
   struct Counts {
-    std::uint64_t repeated = 0;   ///< octets that were captured more than once
-    std::uint64_t reordered = 0;  ///< segments captured after one that follows them in the stream
-    std::uint64_t missing = 0;    ///< octets that are not in the capture
+    std::uint64_t repeated = 0;   ///< number of octets that were captured more than once
+    std::uint64_t reordered = 0;  ///< number of segments captured after one that follows them in
+                                  ///< the stream
+    std::uint64_t missing = 0;    ///< number of octets that are not in the capture
   };
   const Counts& counts() const { return counts_; }
 
-  /// Maximum octets and segments that are held. Beyond these limits, the first hole counts as
-  /// missing.
+  /// Maximum number of octets and of segments that are held. When a limit is exceeded, the octets
+  /// of the first hole count as missing.
   static constexpr std::size_t kMaxHeld = 256 * 1024;
   static constexpr std::size_t kMaxSegments = 256;
-  /// Maximum distance of a retransmission. A sequence number that is further behind the expected
-  /// one is taken as one that is far ahead of it.
+  /// Maximum distance of a retransmission. If a sequence number is further behind the expected one,
+  /// it is assumed to have wrapped around, that is, to be far ahead.
   static constexpr std::int64_t kMaxBack = std::int64_t{1} << 26;
 
  private:
@@ -80,10 +82,10 @@ class TcpReassembly {
   bool started_ = false;
   bool ended_ = false;
   std::uint32_t first_seq_ = 0;
-  /// Offset of the next octet to deliver; the octet with number first_seq_ has offset 0.
+  /// Offset of the next octet to deliver. Offset 0 is the octet with sequence number first_seq_.
   std::uint64_t next_ = 0;
-  std::uint64_t highest_ = 0;  ///< offset behind all octets seen
-  std::vector<Held> held_;     ///< held segments, sorted by offset
+  std::uint64_t highest_ = 0;  ///< end offset of the highest octet seen so far
+  std::vector<Held> held_;     ///< the held segments, sorted by offset
   std::size_t held_octets_ = 0;
   Counts counts_;
 };

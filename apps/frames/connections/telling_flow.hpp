@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TellingFlow: reports the frames of one connection, of a capture or of a log, to a listener.
+// TellingFlow: reports the frames of one connection to a listener. The connection may come from a
+// capture or from a log.
 #pragma once
 
 #include <array>
@@ -14,12 +15,12 @@ struct TellingFlow {
   std::optional<Session> session;  ///< set once a frame has been found
   std::array<std::optional<Skipped>, 2> skipped;
   std::optional<Side> first_ended;
-  PacketMark mark;  ///< mark of the octets that are being decoded
+  PacketMark mark;  ///< packet from which the octets that are being decoded come
 
   static std::size_t index(Side side) { return static_cast<std::size_t>(side); }
 
-  /// Adds octets that belong to no frame. They are reported in one piece, before the next frame of
-  /// that side or when the connection closes.
+  /// Adds octets that belong to no frame. Adjacent octets are reported together, before the next
+  /// frame of that side or when the connection closes.
   void skip(const Frame& frame) {
     if (session) session->see(frame);
     auto& gap = skipped[index(frame.from)];
@@ -34,7 +35,7 @@ struct TellingFlow {
     if (gap && session) listener.skipped(info, *gap);
     gap.reset();
   }
-  /// Reports a frame. `session` must be set.
+  /// Reports a frame to the listener. `session` must be set.
   void tell(ConnectionListener& listener, const Frame& frame) {
     const auto i = index(frame.from);
     tell_skipped(listener, frame.from);

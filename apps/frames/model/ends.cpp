@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns frames into events for the state tables of mpa, rdmap and verbs. If a table has no edge for
-// an event in the current state, the event changes nothing.
+// Converts frames to events for the state tables of mpa, rdmap and verbs. An event for which the
+// table has no edge in the current state changes nothing.
 #include "frames/model/ends.hpp"
 
 namespace iwarp::apps::frames {
@@ -12,7 +12,7 @@ using rdmap::StreamEvent;
 using rdmap::StreamState;
 using verbs::QpEvent;
 
-/// Follows the edge that leaves `state` on `event`, if the table has one, and records the change.
+/// If the table has an edge from `state` for `event`, follows this edge and records the change.
 template <typename Edges, typename State, typename Event>
 void step(const Edges& edges, State& state, Event event, Side side, const char* machine,
           std::vector<StateChange>& changes) {
@@ -51,7 +51,7 @@ void Ends::request(Side from) {
 }
 
 void Ends::reply(Side from, bool rejected) {
-  // If the capture begins with the Reply, derive that the Request was sent and received.
+  // If the capture begins with the Reply, assume that the Request was sent and received before.
   if (end(from).startup == StartupState::kIdle) end(from).startup = StartupState::kAwaitDecision;
   auto& peer = end(other(from)).startup;
   if (peer == StartupState::kIdle) peer = StartupState::kAwaitReply;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends: the states of both ends of a connection, as far as an observer can derive them: MPA
-// startup, the RDMAP stream and the queue pair, each by its own table of edges. A frame changes the
-// states of its sender and its receiver at the time of its capture. Actions that do not appear on
-// the wire are not seen: posting work, or deciding on a Request before the Reply is sent.
+// Ends: the states of both ends of a connection, as far as an observer can derive them. There are
+// three state machines, each with its own table of edges: MPA startup, the RDMAP stream and the
+// queue pair. A frame changes the states of its sender and its receiver at the time of its capture.
+// Actions that do not appear on the wire are not visible: for example posting work, or the decision
+// on a Request before the Reply is sent.
 #pragma once
 
 #include <array>
@@ -19,12 +20,12 @@ namespace iwarp::apps::frames {
 
 struct EndStates {
   mpa::StartupState startup = mpa::StartupState::kIdle;
-  std::optional<rdmap::StreamState> stream;  ///< empty before full operation
+  std::optional<rdmap::StreamState> stream;  ///< empty before full operation begins
   verbs::QpState qp = verbs::QpState::kIdle;
   bool operator==(const EndStates&) const = default;
 };
 
-/// One state change of one state machine of one end.
+/// A state change of one of the state machines of one end.
 struct StateChange {
   Side side;
   /// Name of the state machine: "MPA startup", "RDMAP stream" or "queue pair".
@@ -32,14 +33,14 @@ struct StateChange {
   std::string_view from;
   std::string_view event;
   std::string_view to;
-  const char* rule;  ///< the rule that the table names for this edge
+  const char* rule;  ///< the rule for this edge, from the state table
 };
 
 class Ends {
  public:
-  /// see() returns the changes that the frame causes, in order, and closed() those that the end of
-  /// the connection causes. The result is valid until the next call. If the startup frames were not
-  /// captured, both ends are set to full operation; that is not reported as a change.
+  /// see() returns the changes that a frame causes, in order; closed() returns the changes that the
+  /// end of the connection causes. The result is valid until the next call. If the startup frames
+  /// were not captured, both ends are set to full operation, without reporting this as a change.
   const std::vector<StateChange>& see(const Explained& explained);
   const std::vector<StateChange>& closed(const Closed& closed);
 

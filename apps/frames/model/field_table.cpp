@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row for each field, with its purpose. The sentences are written for readers who meet the
-// protocols for the first time.
+// The table of fields: one row for each field, with the purpose of the field. The sentences are
+// written for readers who see the protocols for the first time.
 #include <array>
 #include <utility>
 
@@ -166,8 +166,8 @@ constexpr bool fields_in_order() {
 }
 static_assert(fields_in_order());
 
-/// Maps each rule to the field that shows the violation. A rule about the order of frames instead
-/// of their content has no row here.
+/// Maps each rule to the field that shows its violation. A rule about the order of frames, and not
+/// about their content, has no row here.
 constexpr std::array kFieldOfRule{
     std::pair{Rule::kCrc, Field::kCrc},
     std::pair{Rule::kMarkerPlace, Field::kFpduptr},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes headers as rows: the field, its size in octets or bits, and how to show its value.
-// Offsets count from the beginning of the startup frame or the ULPDU; wire() adds the markers at
-// the end.
+// Describes headers as rows. A row has a field, the field's size in octets or bits, and the format
+// of its value. Offsets count from the beginning of the startup frame or the ULPDU; wire() accounts
+// for the markers.
 #include "frames/model/fields.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ using rdmap::Opcode;
 
 enum class As : std::uint8_t { kNumber, kHex, kText, kOctets, kLayer, kFlags, kAtomic };
 
-/// A field of a header. Bit 0 is the highest bit of the first octet.
+/// A field of a header. Bit 0 is the most significant bit of the first octet.
 struct Row {
   Field field;
   std::size_t offset;
@@ -174,7 +174,7 @@ std::string value_of(const Row& row, bytes::View octets) {
   return fmt::format("{}", number);
 }
 
-/// Collects the fields of one frame.
+/// Collects the fields of one frame, in order.
 class Fields {
  public:
   explicit Fields(const Explained& e) : e_(e), frame_(*e.frame) {
@@ -241,8 +241,8 @@ class Fields {
     if (at < ulpdu.size()) add(Row{Field::kPayload, at, ulpdu.size() - at, As::kOctets}, ulpdu);
   }
 
-  /// Adds the fields of the RDMAP header that follows the DDP header. Returns the offset behind
-  /// them.
+  /// Adds the fields of the RDMAP header, which follows the DDP header. Returns the offset after
+  /// these fields.
   std::size_t body(bytes::View ulpdu) {
     if (e_.opcode == nullptr) return 0;
     if (e_.opcode->tagged) return 0;
@@ -253,7 +253,7 @@ class Fields {
     return end;
   }
 
-  /// Adds the headers that a Terminate returns to the peer. Returns the offset behind them.
+  /// Adds the headers that a Terminate returns to the peer. Returns the offset after them.
   std::size_t echo(bytes::View ulpdu, std::size_t at) {
     const auto terminate = rdmap::decode_terminate(e_.payload);
     if (!terminate || !terminate->segment) return at;
@@ -305,7 +305,7 @@ class Fields {
     if (found != out_.end()) found->field = to;
   }
 
-  /// Adds the rows whose octets were captured. Returns the offset behind the last of them.
+  /// Adds those rows whose octets were captured. Returns the offset after the last of them.
   std::size_t add(std::span<const Row> rows, bytes::View octets) {
     std::size_t end = 0;
     for (const auto& row : rows) {
@@ -320,8 +320,8 @@ class Fields {
         {row.field, value_of(row, octets), wire(row.offset, row.size), row.first_bit, row.bits});
   }
 
-  /// Converts a range of the startup frame or the ULPDU into ranges of the frame on the wire, which
-  /// leave out the markers in between.
+  /// Converts a range of the startup frame or the ULPDU to ranges of the frame on the wire. The
+  /// result has several ranges if there are markers in between.
   std::vector<OctetRange> wire(std::size_t offset, std::size_t size) const {
     if (frame_.kind == FrameKind::kStartup) return {{offset, size}};
     std::vector<OctetRange> out;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits one frame into its fields, each with its octets on the wire: startup frames (RFC 5044
-// section 7.1.1, RFC 6581 section 9), FPDUs with their markers, DDP and RDMAP headers (RFC 5041
-// section 4, RFC 5040 section 4, RFC 7306), payload, PAD and CRC. Displays of octets use it. It
-// does not check the rules; Session does.
+// Splits a frame into its fields, each with its octets on the wire. The fields are those of startup
+// frames (RFC 5044 section 7.1.1, RFC 6581 section 9), of FPDUs with their markers, of DDP and
+// RDMAP headers (RFC 5041 section 4, RFC 5040 section 4, RFC 7306), the payload, PAD and CRC.
+// Displays of octets use this code. It does not check the rules; Session does.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ enum class Field : std::uint8_t {
   kUlpduLength,
   kPad,
   kCrc,
-  kNoHeader,  ///< the ULPDU is too short for a DDP header
+  kNoHeader,  ///< all octets of a ULPDU that is too short for a DDP header
   kTagged,
   kLast,
   kDdpReserved,
@@ -87,16 +87,17 @@ enum class Field : std::uint8_t {
 
 struct FieldInfo {
   Field field;
-  std::string_view layer;    ///< layer of the field: "mpa", "marker", "ddp", "rdmap" or "ulp"
-  std::string_view name;     ///< the name that the RFC uses
+  std::string_view layer;    ///< the field's layer: "mpa", "marker", "ddp", "rdmap" or "ulp"
+  std::string_view name;     ///< the name of the field in the RFC
   std::string_view section;  ///< the section that defines the field, for example "RFC 5044 4.1"
   std::string_view why;      ///< the purpose of the field, in one sentence
 };
 
-/// Returns the table of all fields; the value of a Field is its index.
+/// Returns the table of all fields. The value of a Field is the index of its row.
 std::span<const FieldInfo> all_fields();
 const FieldInfo& info(Field field);
-/// Returns the field whose value breaks the rule, or nullopt if no single field does.
+/// Returns the field whose value violates the rule. Returns nullopt if there is no such single
+/// field.
 std::optional<Field> field_of(Rule rule);
 
 /// A range of octets in Frame::octets.
@@ -108,18 +109,19 @@ struct OctetRange {
 
 struct FieldAt {
   Field field;
-  std::string value;               ///< the value in printable words
-  std::vector<OctetRange> octets;  ///< ranges in order; more than one if markers are in between
-  /// If the field is smaller than its octets, `bits` is its size in bits and `first_bit` its first
-  /// bit, counted from the highest bit of the first octet as in the RFCs. If `bits` is 0, the field
-  /// fills its octets.
+  std::string value;               ///< the value as printable text
+  std::vector<OctetRange> octets;  ///< the field's ranges in order; more than one if markers split
+                                   ///< the field
+  /// For a field that does not fill its octets, `bits` is its size in bits, and `first_bit` is its
+  /// first bit. As in the RFCs, bits are counted from the most significant bit of the first octet.
+  /// `bits` is 0 if the field fills its octets.
   unsigned first_bit = 0;
   unsigned bits = 0;
 };
 
-/// Returns the fields in the order of the wire, with the markers in their places. Each captured
-/// octet is in one field, or in several if the fields are smaller than an octet. Octets that were
-/// not captured are in none.
+/// Returns the fields in the order of the wire, including markers. Each captured octet is in one
+/// field, or in several if these fields are smaller than an octet. Octets that were not captured
+/// are in no field.
 std::vector<FieldAt> fields_of(const Explained& explained);
 
 }  // namespace iwarp::apps::frames

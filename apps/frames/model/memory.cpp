@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives from the headers of each frame which memory it accesses.
+// Determines, from the headers of a frame, which memory the frame accesses.
 #include "frames/model/memory.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 using rdmap::Opcode;
 
 /// Returns whether the message is a Send, whose payload is placed in the buffer of a Receive.
-/// Immediate Data is not: its payload goes into the completion.
+/// Immediate Data does not count as a Send, because its payload goes into the completion.
 bool is_send(Opcode opcode) {
   return opcode == Opcode::kSend || opcode == Opcode::kSendInvalidate ||
          opcode == Opcode::kSendSolicited || opcode == Opcode::kSendSolicitedInvalidate;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appends numbers to text without a format string. Millions of lines are written, and parsing the
-// format string for each number takes too long.
+// Appends numbers to text without a format string. A report may have millions of lines, for which
+// parsing a format string per number would take too long.
 #pragma once
 
 #include <fmt/format.h>

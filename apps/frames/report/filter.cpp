@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps opcodes to the names of operations that --op accepts.
+// Maps opcodes to the operation names that --op accepts.
 #include "frames/report/filter.hpp"
 
 #include <array>

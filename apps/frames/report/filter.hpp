@@ -12,9 +12,10 @@
 namespace iwarp::apps::frames {
 
 struct Filter {
-  std::uint64_t connection = 0;  ///< number of the connection; 0: all connections
-  std::string operation;         ///< one of operation_names(), or empty for all operations
-  bool errors = false;           ///< report only errors and Terminates
+  std::uint64_t connection = 0;  ///< number of the connection to report; 0 means all connections
+  std::string operation;         ///< the operation to report, one of operation_names(); empty means
+                                 ///< all
+  bool errors = false;           ///< whether to report only errors and Terminates
 
   bool wants(const ConnectionInfo& info) const {
     return connection == 0 || connection == info.number;
@@ -24,18 +25,18 @@ struct Filter {
   bool wants(const SeenDatagram& seen) const {
     return connection == 0 && operation.empty() && (!errors || !seen.has_right_crc);
   }
-  /// Returns whether ranges of octets without a frame are reported.
+  /// Returns whether the user wants ranges of octets that contain no frame.
   bool wants_skipped(const ConnectionInfo& info) const { return wants(info) && operation.empty(); }
   bool shows_all() const { return operation.empty() && !errors; }
 };
 
-/// Returns the name of the frame's operation: one of operation_names(), or "unknown" if no message
-/// has its opcode.
+/// Returns the name of the frame's operation: one of operation_names(), or "unknown" if its opcode
+/// is undefined.
 std::string_view operation_of(const Explained& frame);
-/// Returns whether the frame breaks a rule, ends the stream, or rejects the connection.
+/// Returns whether the frame violates a rule, ends the stream, or rejects the connection.
 bool is_error(const Explained& frame);
 
-/// Returns the names that --op accepts. A request and its response are one operation.
+/// Returns the operation names that --op accepts. A request and its response have the same name.
 const std::vector<std::string>& operation_names();
 
 }  // namespace iwarp::apps::frames

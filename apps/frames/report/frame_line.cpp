@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds each line from the descriptions that the layers provide.
+// Composes each line from the descriptions that the layers provide.
 #include "frames/report/frame_line.hpp"
 
 #include <fmt/format.h>
@@ -23,8 +23,8 @@ std::string without(std::string text, std::string_view prefix) {
   return text;
 }
 
-/// Returns whether the payload of the message is application data, so that the line shows the size
-/// and place of the payload.
+/// Returns whether the message's payload is application data. If so, the line shows the size of the
+/// payload and where it is placed.
 bool carries_payload(const Explained& e) {
   switch (e.opcode->opcode) {
     case Opcode::kReadRequest:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes a frame in one line, with further remarks about it. The lines contain numbers and fixed
-// words, but no text from the wire.
+// Describes a frame in one line, and its relations and violations in further lines. The text
+// contains numbers and fixed words, but no text from the wire.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace iwarp::apps::frames {
 
-/// Returns "RDMA Write #3, 64 octets to STag=0x11223344 TO=0x1000", for example.
+/// Returns a line such as "RDMA Write #3, 64 octets to STag=0x11223344 TO=0x1000".
 std::string frame_line(const Explained& e);
 
-/// Returns the relations of the frame to other frames: "answers frame 7", or where its STag was
-/// advertised.
+/// Returns the relations of the frame to other frames, such as "answers frame 7" or where its STag
+/// was advertised.
 std::vector<std::string> relations(const Explained& e);
 
-/// Returns "[DDP-31] the MSN does not follow the one before: 7 where 6 is due", for example.
+/// Returns a line such as "[DDP-31] the MSN does not follow the one before: 7 where 6 is due".
 std::string violation_line(const Violation& violation);
 
-/// Returns "good", "BAD", "off" or "unknown".
+/// Returns the result of the CRC check in a word: "good", "BAD", "off" or "unknown".
 const char* crc_word(CrcVerdict crc);
 
 }  // namespace iwarp::apps::frames

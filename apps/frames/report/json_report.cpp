@@ -21,8 +21,8 @@ const char* name_of(Closing how) {
 
 std::string line(const Json& object) { return object.dump() + "\n"; }
 
-/// Adds the octets in hexadecimal. If there are more than `most`, adds only the first and the last
-/// `most` / 2.
+/// Adds the octets in hexadecimal. If there are more than `most` octets, adds only the first `most`
+/// / 2 and the last `most` / 2 of them.
 void add_octets(Json& out, bytes::View octets, std::size_t most) {
   if (octets.size() <= most) {
     out["octets"] = bytes::to_hex(octets, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JsonReport: writes a capture as JSON, one object per line, each with a "type". README.md
-// describes the objects. A program that draws a session (the pages of iwarp explain and iwarp lab)
-// reads them and decodes no octets itself.
+// JsonReport: writes a capture as JSON, with one object per line; each object has a "type".
+// README.md describes the objects. The pages of `iwarp explain` and `iwarp lab` draw sessions from
+// these objects and decode no octets themselves.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@
 namespace iwarp::apps::frames {
 
 struct JsonOptions {
-  bool octets = false;  ///< whether to write the octets and the fields of each frame
-  /// Maximum number of octets of a frame that are written. Of a longer frame, the first and the
-  /// last max_octets / 2 are written.
+  bool octets = false;  ///< whether to write each frame's octets and fields
+  /// Maximum number of octets that are written of each frame. For a longer frame, the first and the
+  /// last max_octets / 2 octets are written.
   std::size_t max_octets = SIZE_MAX;
-  /// Maximum size of the JSON in octets: beyond it, frames and skipped octets are counted but not
-  /// written.
+  /// Maximum size of the JSON in octets. When it is reached, further frames and skipped octets are
+  /// counted but not written.
   std::uint64_t max_size = UINT64_MAX;
 };
 
@@ -41,11 +41,11 @@ class JsonReport final : public ConnectionListener {
   void datagram(const SeenDatagram& seen, const PacketMark& mark) override;
   void summary(const Connections::Counts& counts);
 
-  /// Returns how many frames and skipped ranges were not written because of max_size.
+  /// Returns the number of frames and skipped ranges that were not written because of max_size.
   std::uint64_t left_out() const { return left_out_; }
 
  private:
-  /// The state of a connection after its last frame, even if that frame was filtered out.
+  /// The state of a connection after its last frame, including frames that were filtered out.
   struct Known {
     Ends ends;
     MemoryBook memory;
@@ -54,7 +54,7 @@ class JsonReport final : public ConnectionListener {
 
   void introduce(const ConnectionInfo& info);
   bool is_full();
-  /// Returns the time since the first frame that was written, in nanoseconds.
+  /// Returns the time in nanoseconds since the first frame that was written.
   std::int64_t after(const PacketMark& mark);
   void write(const std::string& line);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Has one sentence for each kind of event.
+// Formats each kind of event as one sentence.
 #include "frames/report/local_line.hpp"
 
 #include <fmt/format.h>

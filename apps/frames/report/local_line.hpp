@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes an action of one end, read from its log, in one line of numbers and fixed words.
+// Describes an action of one end, from that end's log, in one line of numbers and fixed words.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace iwarp::apps::frames {
 
-/// Returns "posted RDMA Write wr_id=0x7, 64 octets to STag=0x11223344 TO=0x1000", for example.
+/// Returns a line such as "posted RDMA Write wr_id=0x7, 64 octets to STag=0x11223344 TO=0x1000".
 std::string local_line(const verbs::LocalEvent& event);
 
-/// Returns whether the event is a failed request or an access to memory that was refused to the
-/// peer.
+/// Returns whether the event is a failed request, or an access to memory that this end refused to
+/// its peer.
 bool is_failure(const verbs::LocalEvent& event);
 
 }  // namespace iwarp::apps::frames

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes fields as JSON arrays instead of objects to save space: a page holds tens of thousands of
-// them.
+// Writes fields as JSON arrays and not as objects, to save space: a page holds tens of thousands of
+// fields.
 #include "frames/report/model_json.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output function of the reports.
+// The type of the output function that the reports call.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace iwarp::apps::frames {
 
-/// Receives text that consists of whole lines.
+/// Called with text that consists of whole lines.
 using Out = std::function<void(std::string_view)>;
 
 }  // namespace iwarp::apps::frames

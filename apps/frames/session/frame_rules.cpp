@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the rules that need only one frame, or a Reply and its Request.
+// Checks the rules that need only one frame, or only a Reply and its Request.
 #include "frames/session/frame_rules.hpp"
 
 #include <fmt/format.h>
@@ -106,8 +106,8 @@ void judge_atomic_request(Explained& e) {
   }
 }
 
-/// Checks the layout of a Terminate by encoding what was decoded: the decoder also accepts siw's
-/// layout, but the encoder writes only the correct one.
+/// Checks the layout of a Terminate by encoding it again. The decoder also accepts siw's layout,
+/// but the encoder produces only the correct layout, so a difference shows a wrong layout.
 void judge_terminate(Explained& e) {
   const auto terminate = rdmap::decode_terminate(e.payload);
   if (!terminate) {
@@ -158,7 +158,7 @@ void judge_message(Explained& e) {
 }  // namespace
 
 void note(Explained& e, Rule rule, std::string detail) {
-  if (e.frame->unsure) return;  // The decoder is not sure that these octets are a frame.
+  if (e.frame->unsure) return;  // the decoder is not sure that these octets are a frame
   e.violations.push_back({rule, std::move(detail)});
 }
 
@@ -169,7 +169,7 @@ std::optional<mpa::EnhancedWord> enhanced_word(const mpa::StartupFrame& frame) {
 
 void judge_fpdu(Explained& e) {
   judge_mpa(e);
-  // The content was damaged on the way, so the other rules cannot be checked.
+  // The content was damaged in transit, so the other rules cannot be checked.
   if (e.frame->crc == CrcVerdict::kBad) return;
   if (!e.header) {
     if (e.frame->missing == 0) note(e, Rule::kHeader);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules whose violation an observer can see, one row each: the row in rfc-notes/requirements,
-// and the text to show. Rules that only an end itself can check (memory, rights, queues) are not
-// here.
+// The rules whose violation an observer can see. Each has a row here, with its row in
+// rfc-notes/requirements and the text to show. Rules that only an end itself can check (about
+// memory, rights and queues) are not in this table.
 #pragma once
 
 #include <array>
@@ -71,7 +71,7 @@ enum class Rule : std::uint8_t {
 struct RuleInfo {
   Rule rule;
   std::string_view id;    ///< the row in rfc-notes/requirements
-  std::string_view says;  ///< the text to show: what is wrong
+  std::string_view says;  ///< the text for the user: what is wrong
 };
 
 inline constexpr std::array kRules{
@@ -146,7 +146,7 @@ constexpr const RuleInfo& info(Rule rule) { return kRules[static_cast<std::size_
 
 struct Violation {
   Rule rule;
-  std::string detail;  ///< the wrong values; may be empty
+  std::string detail;  ///< the values that violate the rule; may be empty
 };
 
 }  // namespace iwarp::apps::frames

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remembers what each end has sent, and interprets each frame in that context.
+// Records what each end has sent, and interprets each frame in this context.
 #include "frames/session/session.hpp"
 
 #include <fmt/format.h>
@@ -22,25 +22,26 @@ namespace {
 using bytes::View;
 using rdmap::Opcode;
 
-/// A message whose last segment has not been seen yet.
+/// A message whose last segment has not yet been seen.
 struct Message {
   std::uint64_t operation = 0;
-  std::uint64_t octets = 0;  ///< octets of payload seen so far
+  std::uint64_t octets = 0;  ///< number of payload octets seen so far
   ddp::SegmentHeader first;
 };
 
-/// A Read or Atomic Request that has not been answered yet.
+/// A Read Request or Atomic Request that has not yet been answered.
 struct Request {
   std::uint64_t frame = 0;
   std::uint64_t operation = 0;
-  /// Nullopt if the header of the request was not captured, as for atomic_id.
+  /// The decoded Read Request. Like atomic_id, it is nullopt if the request's header was not
+  /// captured.
   std::optional<rdmap::ReadRequest> read;
   std::optional<std::uint32_t> atomic_id;
   bool is_read = false;
   bool unsure = false;
 };
 
-/// A recent segment, which a later Terminate may report.
+/// A recently sent segment. A later Terminate may report it.
 struct Recent {
   std::uint64_t frame = 0;
   std::array<std::byte, ddp::kUntaggedHeaderSize> header{};
@@ -48,21 +49,23 @@ struct Recent {
   bool faulty = false;
 };
 
-/// What is known about one end from the frames that it has sent.
+/// What is known about one end, from the frames that this end has sent.
 struct End {
-  std::optional<mpa::StartupFrame> startup;  ///< the startup frame, without its private data
+  std::optional<mpa::StartupFrame> startup;  ///< the end's startup frame, without private data
   std::optional<mpa::EnhancedWord> word;
-  bool complete = false;  ///< whether every octet since the startup frame was captured
+  bool complete = false;  ///< whether the capture has every octet since the startup frame
   std::uint64_t fpdus = 0;
   std::uint32_t untagged_messages = 0;
-  std::uint64_t terminated = 0;  ///< number of the frame with its Terminate; 0 if it has sent none
+  std::uint64_t terminated = 0;  ///< number of the frame with this end's Terminate; 0 if there is
+                                 ///< none
   std::array<std::optional<ddp::Msn>, ddp::kQueues> next_msn;
   std::array<std::optional<Message>, ddp::kQueues> untagged;
-  std::array<std::optional<Message>, 2> tagged;  ///< the open RDMA Write and the open Read Response
+  std::array<std::optional<Message>, 2> tagged;  ///< the unfinished RDMA Write and the unfinished
+                                                 ///< Read Response
   std::deque<Request> requests;
   std::deque<Recent> recent;
-  StagBook book;  ///< where this end has advertised its STags
-  /// Whether the responses showed that its Read Requests are in little-endian order.
+  StagBook book;  ///< the payloads in which this end may have advertised its STags
+  /// Whether responses have shown that this end sends its Read Requests in little-endian order.
   bool little_endian_reads = false;
 };
 
@@ -122,7 +125,7 @@ std::size_t Session::unanswered(Side side) const {
 const Explained& Session::see(const Frame& frame) {
   State& s = *state_;
   Explained& e = s.now;
-  // Moved out and back in to reuse the memory of the vector.
+  // Move the vector out and back in, to reuse its memory.
   auto violations = std::move(e.violations);
   violations.clear();
   e = Explained{.frame = &frame, .violations = std::move(violations)};
@@ -139,8 +142,8 @@ const Explained& Session::see(const Frame& frame) {
   return e;
 }
 
-/// Handles octets that could not be decoded. They may contain any frame, so from here on a frame
-/// that was not seen may still have been sent.
+/// Handles octets that could not be decoded. They may contain any frame. From here on, the sender
+/// may therefore have sent frames that were not seen.
 void Session::State::see_gap() {
   End& sender = end(now.frame->from);
   sender.complete = false;
@@ -158,7 +161,8 @@ void Session::State::see_startup() {
     note(now, Rule::kStartupKinds);
   } else if (peer.startup && frame.kind == mpa::FrameKind::kReply) {
     auto request = *peer.startup;
-    // Only the enhanced word of the Request's private data was kept; restore it for judge_reply().
+    // Of the Request's private data, only the enhanced word was kept. Restore the word for
+    // judge_reply().
     std::array<std::byte, mpa::kEnhancedWordSize> word{};
     if (peer.word) {
       bytes::store_be(word.data(), mpa::encode(*peer.word));
@@ -215,8 +219,8 @@ void Session::State::check_order(End& sender, End& receiver) {
   if (initiator) check_rtr(sender, receiver);
 }
 
-/// Checks the initiator's first FPDU. If both enhanced words have A=1, it must be a zero-length
-/// message of a kind that the responder offers.
+/// Checks the initiator's first FPDU. If A=1 in the enhanced words of both ends, this FPDU must be
+/// a zero-length message of a kind that the responder has offered.
 void Session::State::check_rtr(const End& initiator, const End& responder) {
   if (!now.header || now.opcode == nullptr) return;
   const auto opcode = now.opcode->opcode;
@@ -331,7 +335,7 @@ void Session::State::message(End& sender, End& receiver) {
   if (h.tagged && h.last) sender.tagged[now.opcode->opcode == Opcode::kWrite ? 0 : 1].reset();
 }
 
-/// Records that the frame uses an STag of `owner`. A zero-length message may name an invalid STag.
+/// Records that the frame uses an STag of `owner`. A zero-length message may use an invalid STag.
 /// [DDP-46]
 void Session::State::use_stag(End& owner, std::uint32_t stag, std::uint64_t to, bool empty) {
   now.stag = stag;
@@ -369,16 +373,15 @@ void Session::State::request(End& sender, End& receiver) {
   }
 }
 
-/// Gives the response the operation number of its request.
+/// Sets the operation number of the response to that of its request.
 void Session::State::join(const Request& request) {
   if (now.first && now.operation == operations) --operations;
   now.operation = request.operation;
   now.request = request.frame;
 }
 
-/// Detects a peer that sends Read Requests in little-endian order: the response fits the oldest
-/// request only if that request is read in this order. From then on, reads all requests of that end
-/// so.
+/// Detects a peer that sends Read Requests in little-endian order: the response matches the oldest
+/// request only if the request's fields are swapped. Then swaps all requests of that end.
 template <typename IsIts>
 void Session::State::find_byte_order(End& requester, const IsIts& is_its) {
   auto& requests = requester.requests;
@@ -399,8 +402,8 @@ void Session::State::find_byte_order(End& requester, const IsIts& is_its) {
 }
 
 /// Matches a Read Response with its request. Responses arrive in the order of the requests. If a
-/// part of the capture is missing, requests without a response are skipped and an unknown response
-/// breaks no rule.
+/// part of the capture is missing, requests without a response are skipped, and a response without
+/// a request violates no rule.
 void Session::State::read_response(End& sender, End& receiver) {
   const auto& h = *now.header;
   now.stag = h.stag.value;
@@ -411,7 +414,7 @@ void Session::State::read_response(End& sender, End& receiver) {
   };
   find_byte_order(receiver, is_its);
   if (!receiver.complete || !sender.complete) {
-    // The capture may lack the responses to earlier requests; drop these requests.
+    // The capture may lack the responses to earlier requests, so discard these requests.
     const auto its = std::ranges::find_if(requests, is_its);
     if (its == requests.end()) return;
     requests.erase(requests.begin(), its);
@@ -462,8 +465,8 @@ void Session::State::atomic_response(End& sender, End& receiver) {
   requests.pop_front();
 }
 
-/// Finds the cause of a Terminate: the recent frame of the peer whose headers the Terminate
-/// returns. If it returns no headers, the cause is the last frame that broke a rule.
+/// Finds the cause of a Terminate: the peer's recent frame that has the headers which the Terminate
+/// returns. If the Terminate returns no headers, the cause is the last frame that violated a rule.
 void Session::State::terminate(End& sender, End& receiver) {
   sender.terminated = now.number;
   const auto terminate = rdmap::decode_terminate(now.payload);
@@ -478,7 +481,8 @@ void Session::State::terminate(End& sender, End& receiver) {
   if (cause != receiver.recent.rend()) {
     now.cause = cause->frame;
   } else if (echo && echo->rdma_header_size != 0) {
-    // siw alters the DDP header that it returns, but not the header of the Read Request.
+    // siw alters the DDP header that it returns, but returns the header of the Read Request
+    // unchanged.
     const auto read = rdmap::decode_read_request(echo->rdma_header);
     const auto request = std::ranges::find(receiver.requests, read, &Request::read);
     if (request != receiver.requests.end()) now.cause = request->frame;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches the payloads for an STag, newest payload first.
+// Searches the stored payloads for an STag, starting with the newest payload.
 #include "frames/session/stag_book.hpp"
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace {
 using bytes::View;
 
 constexpr std::size_t kMaxEntries = 1024;
-/// Smaller STags are not searched for, because their octets occur in almost every payload in one
-/// byte order or the other.
+/// Smaller STags are not searched for: the octets of a small number occur in almost every payload,
+/// in one byte order or the other.
 constexpr std::uint32_t kSmallest = 0x100;
-/// If a TO is at most this far above an address in the payload, it counts as an offset into the
-/// memory at that address.
+/// A TO that is at most this far above an address in the payload is assumed to be in the memory at
+/// that address.
 constexpr std::uint64_t kReach = std::uint64_t{1} << 32;
 
 template <typename T>
@@ -27,7 +27,7 @@ std::array<std::byte, sizeof(T)> octets_of(T value, bool little_endian) {
   return octets;
 }
 
-/// Returns whether the payload contains, at any position, an address to whose memory `to` may
+/// Returns whether the payload contains, at any position, the address of memory to which `to` may
 /// belong.
 bool tells_address(View payload, std::uint64_t to, bool little_endian) {
   for (std::size_t at = 0; at + sizeof(to) <= payload.size(); ++at) {
@@ -44,7 +44,7 @@ void StagBook::told(std::uint64_t frame, bool startup, View payload) {
   if (payload.size() < sizeof(std::uint32_t)) return;
   const View part = payload.first(std::min(payload.size(), Session::kMaxToldOctets));
   if (payloads_.size() == Session::kMaxTold) {
-    // Move the octets of the oldest payload into the new entry, to reuse their memory.
+    // Reuse the vector of the oldest payload for the new entry.
     auto oldest = std::move(payloads_.front());
     payloads_.pop_front();
     oldest.octets.assign(part.begin(), part.end());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// StagBook: finds the payload that advertised an STag of one end. Applications advertise STags in
-// messages of their own formats, so StagBook searches the last payloads of that end for the octets
-// of the STag. The result is a guess, and is reported as one.
+// StagBook: finds the payload in which one end advertised an STag. Applications advertise STags in
+// their own message formats, so StagBook searches that end's last payloads for the octets of the
+// STag. The result is a guess, and is reported as a guess.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,20 @@ namespace iwarp::apps::frames {
 
 class StagBook {
  public:
-  /// Records that the end has sent this payload in frame number `frame`.
+  /// Records that the end has sent this payload in frame number `frame`. `startup` is true for the
+  /// private data of a startup frame.
   void told(std::uint64_t frame, bool startup, bytes::View payload);
   /// Records that frame number `frame` invalidated the STag.
   void invalidated(std::uint32_t stag, std::uint64_t frame);
 
   struct Use {
     std::optional<StagOrigin> origin;
-    /// Number of the frame that invalidated the STag, if it was not advertised again; 0 if none.
+    /// Number of the frame that invalidated the STag. 0 if no frame did, or if the STag has been
+    /// advertised again since.
     std::uint64_t invalidated = 0;
   };
-  /// Looks up an STag that the peer uses at this TO. Some applications advertise the TO with the
-  /// STag, so a payload that contains both is preferred.
+  /// Looks up an STag that the peer uses with this TO. Some applications advertise the TO together
+  /// with the STag, so a payload that contains both is preferred.
   Use used(std::uint32_t stag, std::uint64_t to);
 
  private:
@@ -39,7 +41,7 @@ class StagBook {
   struct Entry {
     std::optional<StagOrigin> origin;
     std::uint64_t invalidated = 0;
-    /// Number of the last frame whose payload was searched for this STag.
+    /// Number of the latest frame whose payload has been searched for this STag.
     std::uint64_t looked_at = 0;
   };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends and receives lines of JSON over a socket. Each line is parsed and checked before it is
-// used.
+// Sends and receives lines of JSON over a socket. Parses and checks each line before using it.
 #include "measure/basics/control.hpp"
 
 #include <array>
@@ -16,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Maximum size of a line in bytes; 1024 adverts need a tenth of it.
+// Maximum size of a line in bytes. 1024 adverts need a tenth of it.
 constexpr std::size_t kMaxLine = 256 * 1024;
 
 }  // namespace
@@ -43,7 +42,7 @@ Json Control::receive(Clock::duration time_limit) {
 
 std::string Control::complaint(const std::string& otherwise) {
   try {
-    // The other end may have sent other messages before the error.
+    // Skip other messages that the other end may have sent before the error.
     for (;;) receive(std::chrono::seconds(1));
   } catch (const PeerGone&) {
     return otherwise;

@@ -12,19 +12,21 @@
 
 namespace iwarp::apps::measure {
 
-/// How long to wait for a message of the other end, in addition to the duration of the measurement.
+/// How long an end waits for a message of the other end, in addition to the duration of the
+/// measurement.
 inline constexpr std::chrono::seconds kTimeout{20};
-/// How long the client waits for the server after a stop signal has asked it to finish early.
+/// How long the client waits for the server after the first stop signal, which ends the measurement
+/// early.
 inline constexpr std::chrono::seconds kFinishTimeout{2};
-/// Throws Interrupted if a stop signal has arrived. After a signal that only asks to finish, throws
-/// it once kFinishTimeout has passed.
+/// Throws Interrupted if a stop signal has arrived. After a signal that only ends the measurement
+/// early, throws Interrupted once kFinishTimeout has passed.
 void check_stop(Clock::time_point now);
-/// Number of polls after which a spinning thread checks the clock and stop signals.
+/// Number of polls between two checks of the clock and of stop signals in a thread that spins.
 inline constexpr unsigned kSpinsBetweenLooks = 4096;
-/// A function that is called with the current time during a wait.
+/// A function that is called with the current time while an end waits.
 using Idle = std::function<void(Clock::time_point)>;
-/// Maximum time for which either end sleeps before it checks the clock and stop signals: without an
-/// Idle function, and with one.
+/// Maximum time for which an end sleeps before it checks the clock and stop signals. kIdleSleep
+/// applies if an Idle function is set.
 inline constexpr std::chrono::milliseconds kSleep{200};
 inline constexpr std::chrono::milliseconds kIdleSleep{20};
 
@@ -34,11 +36,12 @@ class Control {
 
   /// Sends an object. Throws PeerGone if the other end has closed the connection.
   void send(const nlohmann::json& object);
-  /// Returns the next object. Throws Error if it is {"error": why}, is not a JSON object, exceeds
-  /// 256 KiB, or does not arrive within `time_limit`. Throws PeerGone if the connection has ended.
+  /// Returns the next object. Throws Error if the object is {"error": why}, if the line is not a
+  /// JSON object or exceeds 256 KiB, or if nothing arrives within `time_limit`. Throws PeerGone if
+  /// the connection has ended.
   nlohmann::json receive(Clock::duration time_limit = kTimeout);
-  /// Waits for up to a second for an error from the other end. Returns its text, or `otherwise` if
-  /// none arrives.
+  /// Waits up to a second for an error message from the other end. Returns its text, or `otherwise`
+  /// if no error arrives.
   std::string complaint(const std::string& otherwise);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epoll: sleeps until one descriptor is ready with epoll_wait(2), as a server does that waits for
-// many descriptors. A stop signal ends the sleep.
+// Epoll: sleeps in epoll_wait(2) until a descriptor is ready, as a server with many descriptors
+// does. A stop signal ends the sleep.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,12 @@ class Epoll {
  public:
   static constexpr std::chrono::milliseconds kNoLimit{-1};
 
-  /// Waits for `fd`, which the caller owns and must not close before this object is destroyed.
+  /// Creates an epoll instance for `fd`. The caller owns `fd` and must not close it before this
+  /// object is destroyed.
   explicit Epoll(int fd);
 
-  /// Sleeps until one of `events` (EPOLLIN, EPOLLOUT; at least one) or an error is pending. Returns
-  /// false if none is pending within `limit`. Throws Interrupted on a stop signal.
+  /// Sleeps until an error or one of `events` (EPOLLIN or EPOLLOUT or both) is pending. Returns
+  /// false if this does not happen within `limit`. Throws Interrupted on a stop signal.
   bool wait(std::uint32_t events, std::chrono::milliseconds limit);
 
  private:

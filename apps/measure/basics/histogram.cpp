@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Below 2^kBits ns there is one bucket per nanosecond; above, there are 2^kBits buckets per power
-// of two.
+// Durations below 2^kBits ns have one bucket per nanosecond. Longer durations have 2^kBits buckets
+// per power of two.
 #include "measure/basics/histogram.hpp"
 
 #include <fmt/format.h>

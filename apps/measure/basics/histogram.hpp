@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histogram: counts durations in buckets of 1/32 of a power of two. This gives any percentile
-// within 3 % in a fixed amount of memory.
+// Histogram: counts durations in buckets whose width is 1/32 of a power of two. It computes any
+// percentile with an error of at most 3 %, and its size is fixed.
 #pragma once
 
 #include <array>
@@ -16,12 +16,13 @@ class Histogram {
 
   void add(Nanoseconds duration);
   std::uint64_t count() const { return count_; }
-  /// Returns a histogram of the durations added since `before`, an earlier copy of this histogram.
+  /// Returns a histogram of the durations that were added since the copy `before` was made.
   Histogram operator-(const Histogram& before) const;
-  /// Returns a duration that the share `part` (0 to 1) of all durations does not exceed: the
-  /// smallest one, within the precision. Returns zero if the histogram is empty.
+  /// Returns the smallest duration that the share `part` (0 to 1) of all durations does not exceed,
+  /// within the precision of the buckets. Returns zero if the histogram is empty.
   Nanoseconds percentile(double part) const;
-  /// Returns text with one bar per power of two, from the first to the last that is not empty.
+  /// Returns the histogram as text with one bar per power of two, from the first to the last that
+  /// is not empty.
   std::string text() const;
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores the state at the end of the last interval, and the time at which the current one ends.
+// Stores the state at the end of the last interval, and the time at which the current interval
+// ends.
 #include "measure/basics/intervals.hpp"
 
 namespace iwarp::apps::measure {
@@ -18,8 +19,8 @@ void Intervals::begin(Time now, std::chrono::milliseconds duration) {
 
 void Intervals::schedule(Time now) {
   next_ = start_ + ((now - start_) / every_ + 1) * every_;
-  // If the remainder of the phase after this interval would be shorter than half an interval, let
-  // the interval last until the end of the phase.
+  // If the time between the end of this interval and the end of the phase is shorter than half an
+  // interval, let this interval last until the end of the phase.
   if (planned_end_ - next_ < every_ / 2) next_ = Time::max();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Intervals: reports the messages of each interval of a phase. On the data path this costs one
-// comparison with a time that has been read anyway. The figures of an interval are the difference
-// of two states, so that no message is counted twice.
+// comparison with a time that is read in any case. The figures of an interval are the difference of
+// two states, so no message is counted twice.
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,9 @@ struct Interval {
   double from = 0;  ///< beginning of the interval, in seconds since begin()
   double to = 0;
   std::uint64_t messages = 0;
-  bool partial = false;           ///< whether it is the last interval and shorter than the others
-  Histogram::Nanoseconds min{0};  ///< minimum of the latencies in the interval
+  bool partial = false;           ///< whether this is the last interval and is shorter than the
+                                  ///< others
+  Histogram::Nanoseconds min{0};  ///< shortest latency in the interval
   Histogram::Nanoseconds p50{0};
   Histogram::Nanoseconds p99{0};
 };
@@ -28,21 +29,21 @@ class Intervals {
   using Time = std::chrono::steady_clock::time_point;
   using Show = std::function<void(const Interval&)>;
 
-  /// Creates an object that reports no intervals.
+  /// Creates an Intervals object that reports nothing.
   Intervals() = default;
-  /// Reports an interval after every `every`, which must be positive. `show` is called between two
-  /// messages and should return quickly.
+  /// Creates an Intervals object that calls `show` after every `every`, which must be positive. The
+  /// call happens between two messages, so `show` should return quickly.
   Intervals(std::chrono::milliseconds every, Show show);
 
   /// Begins a phase that is planned to last for `duration`.
   void begin(Time now, std::chrono::milliseconds duration);
   bool due(Time now) const { return now >= next_; }
-  /// Ends an interval and reports it. `messages` and `latency` are totals since begin(). If this is
-  /// called late, it still ends only one interval, which is then longer.
+  /// Ends an interval and reports it. `messages` and `latency` are totals since begin(). A late
+  /// call also ends only one interval, which is longer then.
   void end_interval(Time now, std::uint64_t messages, const Histogram& latency);
-  /// Ends the phase and reports the last interval. If the phase ended as planned, this interval is
-  /// at least half as long as the others, because a shorter remainder is part of the interval
-  /// before.
+  /// Ends the phase and reports the last interval. If the phase ended as planned, the last interval
+  /// is at least half as long as the others, because a shorter remainder belongs to the previous
+  /// interval.
   void end(Time now, std::uint64_t messages, const Histogram& latency);
 
  private:

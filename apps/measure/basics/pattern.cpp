@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generates and checks the pattern, eight bytes at a time.
+// Generates and checks the payload pattern, eight bytes at a time.
 #include "measure/basics/pattern.hpp"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ class Words {
   std::uint64_t state_;
 };
 
-// Calls `with` with each word of the pattern and the bytes that it belongs to.
+// Calls `with` for each word of the pattern, with the word and the bytes in which it is stored.
 template <typename Octets, typename With>
 void each_word(Octets octets, std::uint64_t lane, std::uint64_t number, With with) {
   Words words(lane, number);

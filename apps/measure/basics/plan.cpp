@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of tests, the limits of a plan, and its conversion to and from JSON.
+// Contains the table of tests, checks the limits of a plan, and converts a plan to and from JSON.
 #include "measure/basics/plan.hpp"
 
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ constexpr std::uint64_t kMaxRead = 64 << 20;
 
 constexpr std::array<std::string_view, 4> kWaiting{"event", "poll", "busy-poll", "epoll"};
 
-/// Formats a size in the form that options accept, for example 64M.
+/// Formats a size as an option value, for example 64M.
 std::string size_text(std::uint64_t value) {
   constexpr std::uint64_t kMega = 1 << 20;
   return value != 0 && value % kMega == 0 ? fmt::format("{}M", value / kMega)
@@ -68,7 +68,7 @@ void check_word(const char* option, const std::string& value,
   }
 }
 
-/// Returns the name that an option has in JSON, which includes its unit: "gather_delay_us".
+/// Returns the option's name in JSON, including the unit, for example "gather_delay_us".
 std::string name_with_unit(const options::Option& option) {
   auto name = json_name(option);
   if (!option.value.is_number()) return name;
@@ -80,7 +80,7 @@ std::string refused(const options::Option& option, const std::string& value) {
                      options::refusal(option));
 }
 
-/// Returns whether both ends must use the same value of the option.
+/// Returns whether both ends must use the same value for the option.
 bool is_shared(const options::Option& option) {
   return option.group == options::Group::kConnection && option.value.kind != options::Kind::kFile;
 }
@@ -117,7 +117,7 @@ void validate_counted(const Plan& plan) {
   }
 }
 
-/// Throws UsageError if an option does not fit the test.
+/// Throws UsageError if an option cannot be combined with the test.
 void validate_shape(const Plan& plan) {
   if (plan.is_latency() && plan.depth != 1) {
     throw UsageError(
@@ -165,8 +165,8 @@ Counted counted_from(const Json& json) {
   return out;
 }
 
-/// Reads the connection options. Throws Json::exception if a value is missing, and Error if the
-/// option does not accept its value.
+/// Reads the connection options. Throws Json::exception if a value is missing, and Error if an
+/// option rejects its value.
 CommonOptions connection_from(const Json& json) {
   CommonOptions out;
   for (const auto& option : options::all()) {

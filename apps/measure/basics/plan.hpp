@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plan: all parameters of a measurement that both ends need. The client makes it from its command
-// line and sends it to the server, which validates it before using any of it.
+// Plan: all parameters of a measurement that both ends need. The client creates the plan from its
+// command line and sends it to the server, which validates the plan before using any of it.
 #pragma once
 
 #include <chrono>
@@ -16,9 +16,9 @@ namespace iwarp::apps::measure {
 
 enum class Operation : std::uint8_t { kWrite, kRead, kSend, kTcp };
 enum class Shape : std::uint8_t {
-  kStream,   ///< `depth` messages in flight, to measure throughput
-  kRate,     ///< a stream of small messages that are posted in lists, to measure the message rate
-  kLatency,  ///< one message at a time, to measure latency
+  kStream,   ///< measures throughput, with `depth` messages in flight
+  kRate,     ///< measures the message rate: a stream of small messages that are posted in lists
+  kLatency,  ///< measures latency, with one message at a time
 };
 
 struct Test {
@@ -31,24 +31,26 @@ std::span<const Test> tests();
 /// Returns the test with this name, or null if there is none.
 const Test* find_test(std::string_view name);
 
-/// How both ends wait.
+/// How both ends wait for completions or data.
 enum class Waiting : std::uint8_t {
   kEvent,     ///< sleeps until there is a completion; TCP uses blocking calls
   kPoll,      ///< polls the completion queue continuously; TCP uses non-blocking calls
   kBusyPoll,  ///< sleeps, but worker threads busy-poll for a while before they sleep
-  kEpoll,     ///< sleeps in an epoll of its own on the completion channel; TCP on the socket
+  kEpoll,     ///< sleeps in the program's own epoll on the completion channel; TCP on the socket
 };
 std::string_view to_string(Waiting waiting);
 
-/// A counted stream: a fixed number of messages from one buffer to one buffer, without reading the
-/// clock or the payload in between. iwarp cost uses it to count costs. It changes settings of the
-/// whole process, so a server only accepts it if it was started for this measurement alone.
+/// A counted stream: a fixed number of messages from one buffer to one buffer. The ends read
+/// neither the clock nor the payload in between. `iwarp cost` counts costs with it. A counted
+/// stream changes settings of the whole process, so a server accepts it only if the server was
+/// started for this measurement alone.
 struct Counted {
   std::uint64_t messages = 0;  ///< 0 if the plan is not a counted stream
-  std::uint64_t read = 0;      ///< for TCP: number of bytes that a receive call requests
-  /// "other": a processor for each end; "same": one for both; "any": no restriction.
+  std::uint64_t read = 0;      ///< for TCP: number of bytes that each receive call requests
+  /// "other" gives each end its own processor; "same" puts both ends on one; "any" sets no
+  /// restriction.
   std::string cpus = "any";
-  std::string crc_kernel;  ///< name of the CRC32c kernel; empty: the fastest
+  std::string crc_kernel;  ///< name of the CRC32c kernel; empty means the fastest
 };
 
 struct Plan {
@@ -56,34 +58,34 @@ struct Plan {
   std::uint64_t size = 0;   ///< size of a message in bytes
   std::uint64_t depth = 0;  ///< number of messages in flight
   std::uint64_t qps = 1;
-  std::uint64_t list = 1;  ///< number of messages that are posted at a time
+  std::uint64_t list = 1;  ///< number of messages that are posted together
   std::chrono::milliseconds duration{3000};
   std::chrono::milliseconds warm_up{500};
   Waiting waiting = Waiting::kEvent;
   bool check = false;
-  /// Options of the connection, the same at both ends except `trace` and TLS files.
+  /// Options of the connection. They are the same at both ends, except `trace` and the TLS files.
   CommonOptions connection;
   Counted counted;
 
   bool is_latency() const { return test->shape == Shape::kLatency; }
   bool is_tcp() const { return test->operation == Operation::kTcp; }
   bool is_counted() const { return counted.messages != 0; }
-  /// Returns for how many messages the memory of a connection has a buffer.
+  /// Returns the number of message buffers in the memory of each connection.
   std::uint64_t places() const { return is_counted() ? 1 : depth; }
 };
 
-/// Returns the size of messages that a test uses if the user gives none.
+/// Returns the message size that a test uses if the user gives none.
 std::uint64_t default_size(const Test& test);
 std::uint64_t default_depth(const Test& test);
 std::uint64_t default_list(const Test& test, std::uint64_t depth);
 
-/// Returns how many messages of a counted stream precede those that are measured.
+/// Returns the number of warm-up messages of a counted stream, which precede the measured messages.
 std::uint64_t warm_up_messages(const Plan& plan);
 
-/// Throws Error if values are out of range or contradict each other; the text names the option.
+/// Throws Error if values are out of range or contradict each other. The text names the option.
 void validate(const Plan& plan);
 
-/// Returns the connection options as JSON, including those that may differ between the ends.
+/// Returns the connection options as JSON, including the options that may differ between the ends.
 nlohmann::ordered_json connection_json(const CommonOptions& options);
 nlohmann::json to_json(const Plan& plan);
 /// Parses and validates a plan. Throws Error if `json` is not a valid plan.

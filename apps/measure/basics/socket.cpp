@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses non-blocking sockets with poll(2), which a stop signal interrupts.
+// Uses non-blocking sockets and poll(2). A stop signal interrupts each wait.
 #include "measure/basics/socket.hpp"
 
 #include <netdb.h>
@@ -25,7 +25,7 @@ namespace {
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-// Maximum time of one call of poll().
+// Maximum timeout of one call of poll().
 constexpr Clock::duration kLongestWait = std::chrono::hours(1);
 constexpr int kBacklog = 16;
 
@@ -40,7 +40,7 @@ AddressList resolve(const net::Address& address, int flags) {
   return {found, &freeaddrinfo};
 }
 
-/// Waits for `events` on the socket. Returns false if the deadline passes first.
+/// Waits for `events` on the socket. Returns false if the deadline passes before they occur.
 bool wait_for(int socket, short events, Clock::time_point deadline) {
   for (;;) {
     const auto left = std::clamp(deadline - Clock::now(), Clock::duration::zero(), kLongestWait);
@@ -59,7 +59,8 @@ void wait_or_fail(int socket, short events, Clock::time_point deadline) {
   if (!wait_for(socket, events, deadline)) throw Error("the peer did not answer in time");
 }
 
-/// Handles errno after a failed call: returns when the caller should retry the call, or throws.
+/// Handles errno after a failed call. Returns if the caller should retry the call, and throws
+/// otherwise.
 void wait_after_failure(int socket, short events, Clock::time_point deadline) {
   if (errno == EINTR) return;
   if (errno != EAGAIN) throw PeerGone("the peer closed the connection");
@@ -70,8 +71,8 @@ Descriptor open_socket(int family, const std::string& congestion) {
   Descriptor out(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (out.get() < 0) throw Error("cannot create a socket: " + errno_text());
   const auto size = static_cast<socklen_t>(congestion.size());
-  // Set the congestion control before connecting: a connection that has begun to pace continues to
-  // do so.
+  // Set the congestion control before connecting: a connection that has begun to pace would
+  // continue to pace.
   if (size != 0 &&
       ::setsockopt(out.get(), IPPROTO_TCP, TCP_CONGESTION, congestion.data(), size) != 0) {
     throw Error("cannot set congestion control \"" + printable(congestion) + "\": " + errno_text());
@@ -79,7 +80,7 @@ Descriptor open_socket(int family, const std::string& congestion) {
   return out;
 }
 
-/// Connects. Returns 0 once the connection is established, or the errno of the failure.
+/// Connects. Returns 0 once the connection is established, or errno if connecting failed.
 int try_connect(int socket, const addrinfo& to, Clock::time_point deadline) {
   if (::connect(socket, to.ai_addr, to.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
@@ -155,7 +156,7 @@ std::optional<Socket> Listener::accept(Clock::time_point deadline) {
   while (wait_for(fd_.get(), POLLIN, deadline)) {
     Descriptor fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd.get() >= 0) return Socket(std::move(fd));
-    // Ignore ECONNABORTED: the client may have closed the connection before it was accepted.
+    // Ignore ECONNABORTED: a client may close its connection before it is accepted.
     if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
       throw Error("cannot accept a connection: " + errno_text());
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Socket and Listener: the TCP connections of a measurement, which carry the control messages and
-// the data of the baselines. Every call has a deadline, and a stop signal ends each wait with
-// Interrupted. The stack's driver owns the RDMA connections, which do not use these classes.
+// Socket and Listener: the TCP connections of a measurement. They carry the control messages and
+// the data of the TCP baselines. Every call has a deadline, and a stop signal ends each wait with
+// Interrupted. RDMA connections do not use these classes: the stack's driver owns their sockets.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace iwarp::apps::measure {
 
 using Clock = std::chrono::steady_clock;
 
-/// A descriptor that is closed by the destructor.
+/// Owns a file descriptor; the destructor closes it.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -36,16 +36,16 @@ class Descriptor {
 
 class Socket {
  public:
-  /// Connects, and sets TCP_NODELAY. `congestion` is a value of TCP_CONGESTION; if it is empty, the
-  /// system default is used. Throws Error if the host is unknown, refuses, or does not answer
+  /// Connects, and sets TCP_NODELAY. `congestion` is a value for TCP_CONGESTION; if it is empty,
+  /// the system default applies. Throws Error if the host is unknown, refuses, or does not answer
   /// before the deadline.
   static Socket connect(const net::Address& to, Clock::time_point deadline,
                         const std::string& congestion = "");
 
-  /// Sends all bytes. Throws PeerGone if the connection has ended, or Error at the deadline.
+  /// Sends all bytes. Throws PeerGone if the connection has ended, or Error if the deadline passes.
   void send(bytes::View octets, Clock::time_point deadline);
-  /// Receives at least one byte and returns the number of bytes. Throws PeerGone if the connection
-  /// has ended, or Error at the deadline.
+  /// Receives at least one byte, and returns the number of bytes received. Throws PeerGone if the
+  /// connection has ended, or Error if the deadline passes.
   std::size_t receive(bytes::Span into, Clock::time_point deadline);
 
   /// Returns the descriptor, which is non-blocking.
@@ -60,8 +60,8 @@ class Socket {
 
 class Listener {
  public:
-  /// Listens at `at`. Throws Error if the host is unknown or is not an address of this machine, or
-  /// if the port is in use.
+  /// Listens at `at`. Throws Error if the host is unknown, if it is not an address of this machine,
+  /// or if the port is in use.
   explicit Listener(const net::Address& at, const std::string& congestion = "");
 
   std::uint16_t port() const { return port_; }
@@ -73,8 +73,8 @@ class Listener {
   std::uint16_t port_ = 0;
 };
 
-/// Returns the congestion control that a connection uses if it requests `name`, or if `name` is
-/// empty, the system default.
+/// Returns the congestion control that a connection uses if it requests `name`. An empty `name`
+/// stands for the system default.
 std::string congestion_in_effect(const std::string& name);
 
 }  // namespace iwarp::apps::measure

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client sends the plan, receives the port of the data connections, connects, exchanges
-// adverts, runs the phases, and receives the server's usage. The server does the reverse.
+// Runs a measurement. The client sends the plan, receives the port of the data connections,
+// connects, exchanges adverts, runs the phases, and receives the server's usage. The server does
+// the counterpart of each step.
 #include "measure/measurement/measurement.hpp"
 
 #include <fmt/format.h>
@@ -46,8 +47,8 @@ void set_up_process(const Plan& plan, bool sender) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(sender || plan.counted.cpus == "same" ? cpus.front() : cpus.back(), &set);
-  // Some containers do not permit this. The scheduler then chooses the processor, but the record
-  // contains what was requested.
+  // Ignore a failure: some containers do not permit setting the affinity. The scheduler then
+  // selects the processor, although the record contains the requested one.
   sched_setaffinity(0, sizeof set, &set);
 }
 
@@ -55,7 +56,8 @@ Phase warm_up(const Plan& plan) { return {plan.warm_up, warm_up_messages(plan)};
 Phase main_phase(const Plan& plan) { return {plan.duration, plan.counted.messages}; }
 bool warms_up(const Plan& plan) { return plan.is_counted() || plan.warm_up.count() > 0; }
 
-// The warm-up is not counted; it fills caches and opens congestion windows.
+// Runs the warm-up and the measured phase. The warm-up does not count; it fills caches and opens
+// congestion windows.
 Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
                        MeasureOptions& options) {
   Intervals none;
@@ -116,7 +118,8 @@ Observed serve_phases(const Plan& plan, ServerRole& server) {
 void report_usage(Control& control, const Observed& used) {
   control.send({{"usage", usage::to_json(used)}});
   try {
-    control.receive();  // no object arrives: the client disconnects when it has read the usage
+    control.receive();  // waits for the client to disconnect, which it does once it has read the
+                        // usage
   } catch (const PeerGone&) {  // NOLINT(bugprone-empty-catch): the expected end
   }
 }

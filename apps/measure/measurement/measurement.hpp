@@ -14,7 +14,7 @@ namespace iwarp::apps::measure {
 struct Measurement {
   Plan plan;
   Outcome outcome;
-  /// Counters of the client; its segments are those that the TCP of this process sent.
+  /// Counters of the client. The segments are those that this process sent over TCP.
   Observed client;
   Observed server;  ///< counters of the server; empty if `outcome.confirmed` is false
 
@@ -23,24 +23,25 @@ struct Measurement {
 };
 
 struct MeasureOptions {
-  Intervals intervals;  ///< reports the progress of the measured phase
-  /// The first stop signal ends the measured phase early (common/base/stop.hpp).
+  Intervals intervals;  ///< reports the progress of the measured phase while it runs
+  /// Whether the first stop signal ends the measured phase early (common/base/stop.hpp) and does
+  /// not abort it.
   bool signal_finishes = false;
 };
-/// Runs a measurement as the client. Throws Error that says which end failed, and why, or
-/// Interrupted on a stop signal.
+/// Runs a measurement as the client. Throws Error with a text that says which end failed and why,
+/// or Interrupted on a stop signal.
 Measurement take_measurement(const Plan& plan, const net::Address& server,
                              MeasureOptions options = {});
 
 struct ServeOptions {
-  std::string host;            ///< host on which data connections are accepted
-  const Test* only = nullptr;  ///< the only test to accept; null: accepts any test
-  /// Whether this process serves one client only. Then it accepts counted streams: the counters are
-  /// those of the whole process.
+  std::string host;            ///< host on which the server accepts data connections
+  const Test* only = nullptr;  ///< the only test to accept; null means any test
+  /// Whether this process serves only one client. It then accepts counted streams, whose counters
+  /// are those of the whole process.
   bool own_process = false;
-  options::TlsSettings tls = {};  ///< if these enable TLS, the client must use it
+  options::TlsSettings tls = {};  ///< if these settings enable TLS, the client must use TLS
 };
-/// Serves one client. If that fails, reports the failure to the client and throws it.
+/// Serves one client. If this fails, reports the error to the client and throws it.
 void serve_client(Socket socket, const ServeOptions& options);
 
 }  // namespace iwarp::apps::measure

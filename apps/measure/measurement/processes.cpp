@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forks children, passes a result to the parent, and kills children.
+// Forks child processes, passes a child's result to the parent, and kills children.
 #include "measure/measurement/processes.hpp"
 
 #include <fcntl.h>
@@ -24,14 +24,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr unsigned kLongest = 120;  // maximum life of a child in seconds
+constexpr unsigned kLongest = 120;  // maximum lifetime of a child, in seconds
 constexpr const char* kLoopback = "127.0.0.1";
 
-// Serves the client in the parent process. Prints no errors, because the client reports them.
+// Serves the client, which is in the parent process. Prints no errors, because the client reports
+// them.
 int serve_parent(Listener& listener, const options::TlsSettings& tls) {
   try {
-    // Ctrl-C sends SIGINT to this process as well. Ignore it: the parent handles it and kills this
-    // process.
+    // Ctrl-C sends SIGINT to this process too. Ignore it, because the parent handles it and then
+    // kills this process.
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     auto socket = listener.accept(Clock::now() + kTimeout);
@@ -92,7 +93,8 @@ Measurement result_from(const Plan& plan, const std::string& text) {
 }  // namespace
 
 Process::Process(const std::function<int()>& work, unsigned seconds) {
-  std::fflush(nullptr);  // otherwise the child would print the parent's buffered output again
+  std::fflush(nullptr);  // otherwise the child would also print the output that the parent has
+                         // buffered
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ < 0) throw Error("cannot start a process: " + errno_text());
@@ -100,7 +102,7 @@ Process::Process(const std::function<int()>& work, unsigned seconds) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   signal(SIGALRM, SIG_DFL);
   alarm(seconds);
-  // If the parent died before prctl() took effect, end here.
+  // If the parent ended before prctl() took effect, exit.
   _exit(getppid() == parent ? work() : kExitFailure);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The child processes of a local measurement: either only the server, or both ends, so that earlier
-// work of this process is not counted. The children are forked, and killed when the parent ends.
-// Call these functions before starting any thread.
+// The child processes of a local measurement: either only the server, or both ends. With both ends
+// in child processes, earlier work of this process is not counted. The children are forked, and are
+// killed when the parent ends. Call these functions before starting any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -12,11 +12,11 @@
 
 namespace iwarp::apps::measure {
 
-/// A child process. The destructor kills it, and the kernel kills it when its parent ends.
+/// A child process. The destructor kills the child, and the kernel kills it when its parent ends.
 class Process {
  public:
-  /// Runs `work` in a child; the return value is its exit status. The child is killed after
-  /// `seconds`; 0 means no limit.
+  /// Runs `work` in a child process. The child's exit status is the return value of `work`. The
+  /// child is killed after `seconds`; 0 means no limit.
   explicit Process(const std::function<int()>& work, unsigned seconds = 0);
   ~Process();
   Process(const Process&) = delete;
@@ -40,7 +40,7 @@ class ServerProcess {
   Process process_;
 };
 
-/// Runs client and server in two new processes, each of which is killed after two minutes.
+/// Runs the client and the server in two new processes. Each process is killed after two minutes.
 Measurement measure_apart(const Plan& plan);
 
 }  // namespace iwarp::apps::measure

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counted streams: a fixed number of messages is sent from one buffer and received into one buffer,
-// without reading the clock or the payload in between. The TCP baseline uses non-blocking sockets
-// and epoll, as servers do, and makes the same system calls as the stack.
+// Counted streams: a fixed number of messages is sent from one buffer and received into one buffer.
+// The ends read neither the clock nor the payload in between. The TCP baseline uses non-blocking
+// sockets and epoll, as servers do, and makes the same system calls as the stack.
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -57,8 +57,8 @@ class EpollStream {
       } else if (n > 0) {
         count_.octets_received += static_cast<std::uint64_t>(n);
         octets -= static_cast<std::uint64_t>(n);
-        // A short read has emptied the socket. Wait immediately instead of making a call that would
-        // return EAGAIN.
+        // A short read has emptied the socket. Wait immediately, because another call would return
+        // EAGAIN.
         if (static_cast<std::uint64_t>(n) < want) wait(EPOLLIN);
       }
     }
@@ -71,8 +71,8 @@ class EpollStream {
   }
 
  private:
-  // Waits without a limit, because the timer of a limit would be measured too. The whole process
-  // has a time limit instead.
+  // Wait without a time limit, because the timer of a limit would be measured too. The process as a
+  // whole has a time limit.
   void wait(std::uint32_t events) {
     ++count_.wait_calls;
     epoll_.wait(events, Epoll::kNoLimit);
@@ -88,8 +88,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The client of a counted stream over TCP. Measures the time between the server's answers to the
-/// previous phase and to this one.
+/// The client of a counted stream over TCP. It measures the time from the server's answer to the
+/// previous phase until the server's answer to this phase.
 class CountedTcpClient final : public ClientRole {
  public:
   CountedTcpClient(const Plan& plan, Socket socket)
@@ -133,7 +133,7 @@ class CountedTcpServer final : public ServerRole {
   Observed before_;
 };
 
-/// The client of a counted stream over RDMA: keeps as many Writes in flight as the depth allows.
+/// The client of a counted stream over RDMA. It keeps as many Writes in flight as the depth allows.
 class CountedClient final : public ClientRole {
  public:
   CountedClient(const Plan& plan, Endpoint& endpoint)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data path of an endpoint: posting, waiting and signals. endpoint_setup.cpp creates and
-// connects it.
+// connects the endpoint.
 #include "measure/roles/endpoint.hpp"
 
 #include <sys/epoll.h>
@@ -19,9 +19,9 @@ using verbs::SendFlags;
 using verbs::WrOpcode;
 
 constexpr std::size_t kSignalSize = 17;
-// Maximum size of a ping-pong message that is sent inline.
+// Maximum size of a ping-pong message that is sent inline, in bytes.
 constexpr std::uint64_t kInlineAtMost = 256;
-// Number of ping-pong messages of which one is signalled.
+// One out of this number of ping-pong messages is signalled.
 constexpr std::uint64_t kSignalEvery = 16;
 constexpr std::uint64_t kSleepsBetweenLooks = 256;
 
@@ -35,7 +35,7 @@ bool Endpoint::signals(std::uint64_t number) const {
   return plan_.test->operation == Operation::kRead || number % kSignalEvery == 0;
 }
 
-// Fills only those fields of `wr` that this test uses, because there may be millions of requests
+// Sets only those fields of `wr` that this test uses, because a test may post millions of requests
 // per second.
 void Endpoint::request(Lane& lane, std::uint64_t number, verbs::SendWr& wr, verbs::Sge& sge) {
   const auto from = slot(lane, number);
@@ -77,7 +77,7 @@ void Endpoint::post(Lane& lane, std::uint64_t count, bool signaled) {
   lane.posted += count;
 }
 
-// Format of a signal: mark (8) | first (64) | count (64)
+// Sends a signal. Format of the message: mark (8) | first (64) | count (64)
 void Endpoint::send_signal(Lane& lane, const Signal& signal) {
   std::array<std::byte, kSignalSize> octets;
   bytes::Writer out(octets);
@@ -123,7 +123,7 @@ void Endpoint::post_receive(Lane& lane, std::uint64_t slot) {
 // Waiting -----------------------------------------------------------------------------------------
 
 std::optional<verbs::WorkCompletion> Endpoint::poll() {
-  // Check for stop signals here, because an end that is never idle does not call check_time().
+  // Check for stop signals here too, because an end that is never idle does not call check_time().
   if (stop_requested()) throw Interrupted();
   if (fresh_.empty()) fresh_ = std::span(batch_).first(cq_->poll(batch_));
   if (fresh_.empty()) return std::nullopt;
@@ -135,8 +135,8 @@ std::optional<verbs::WorkCompletion> Endpoint::poll() {
 
 verbs::WorkCompletion Endpoint::wait() {
   if (const auto wc = poll()) return *wc;
-  // The target of one-sided operations gets no completions, so it must be able to wait for the
-  // whole phase.
+  // An end that is only the target of one-sided operations gets no completions, so it must be able
+  // to wait for the whole phase.
   const auto deadline = Clock::now() + plan_.warm_up + plan_.duration + kTimeout;
   for (unsigned spins = 1;; ++spins) {
     if (plan_.waiting == Waiting::kPoll) {
@@ -161,7 +161,7 @@ void Endpoint::sleep(Clock::time_point deadline) {
   if (++sleeps_ % kSleepsBetweenLooks == 0) check_time(deadline);
   const auto limit = idle_ ? kIdleSleep : kSleep;
   while (epoll_ ? !epoll_->wait(EPOLLIN, limit) : !channel_->wait(limit)) check_time(deadline);
-  // With epoll, a wake-up may be spurious, so the channel may be empty.
+  // An epoll wake-up may be spurious, so the channel may be empty.
   while (channel_->poll()) {
   }
 }
@@ -169,7 +169,7 @@ void Endpoint::sleep(Clock::time_point deadline) {
 Observed Endpoint::observed() const {
   auto out = usage::used_so_far();
   out.counters = rnic_->counters();
-  // The stack counts only its own sleeps, so add those in the epoll of this endpoint.
+  // The stack counts only its own sleeps. Add the sleeps in this endpoint's epoll.
   if (epoll_) out.counters.wait_calls += sleeps_;
   return out;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoint: one end of a measurement over RDMA: queue pairs ("lanes") with a common completion
-// queue, their memory, and the way of waiting that the plan sets. Client and server synchronise by
-// signals: small solicited Sends, which arrive after the data that precedes them.
+// Endpoint: one end of a measurement over RDMA. It has queue pairs ("lanes") with a common
+// completion queue, their memory, and the way of waiting that the plan specifies. The client and
+// the server synchronise by signals: small solicited Sends, which arrive after the data that
+// precedes them.
 #pragma once
 
 #include <array>
@@ -21,13 +22,14 @@ namespace iwarp::apps::measure {
 
 using usage::Observed;
 
-/// The kind of a signal; in the TCP baselines, also the first byte of each message.
+/// The kind of a signal. In the TCP baselines, the first byte of each message also has this type.
 enum class Mark : std::uint8_t {
-  kData,   ///< data; used by the TCP baselines only
-  kBegin,  ///< a phase begins, and the server starts to count its own usage
-  /// `count` Writes beginning with number `first` are in place, and the server must check them.
+  kData,   ///< data; only used by the TCP baselines
+  kBegin,  ///< a phase begins; the server starts to count its own usage
+  /// `count` Writes have been placed, starting with message number `first`; the server must check
+  /// them.
   kRound,
-  kEnd,  ///< a phase ends, in which `count` messages were sent on this lane
+  kEnd,  ///< a phase ends; `count` messages were sent on this lane in the phase
 };
 
 struct Signal {
@@ -38,15 +40,16 @@ struct Signal {
 
 struct Lane {
   std::uint64_t index = 0;
-  std::vector<std::byte> data;  ///< a buffer for each place; for write-lat, one for each direction
+  std::vector<std::byte> data;  ///< message buffers: plan.places() of them; for write-lat, one for
+                                ///< each direction
   net::Memory data_memory;
   std::vector<std::byte> inbox;
   net::Memory inbox_memory;
-  /// Declared after the memory, so that it is destroyed before it: the peer must see the end of the
-  /// stream before the memory becomes invalid.
+  /// Must be declared after the memory, so that it is destroyed first: the peer must see the end of
+  /// the stream before the memory becomes invalid.
   net::QpHandle qp;
-  Advert peer;  ///< advert of the other end's data
-  // Numbers of messages, counted over all phases.
+  Advert peer;  ///< advert of the other end's memory
+  // Message numbers, which continue across all phases.
   std::uint64_t posted = 0;
   std::uint64_t done = 0;
   std::uint64_t received = 0;
@@ -59,30 +62,31 @@ class Endpoint {
   /// Creates the queue pairs and posts their receives.
   Endpoint(const Plan& plan, Side side);
 
-  /// Connects all lanes, then exchanges adverts over `control`.
+  /// Connects all lanes, and then exchanges adverts over `control`.
   void connect(const net::Address& to, Control& control);
   /// Listens at `host`, sends the port over `control`, accepts all lanes, and exchanges adverts.
   void accept(const std::string& host, Control& control);
-  /// Disconnects all lanes; each sends its posted messages first.
+  /// Disconnects all lanes. Each lane first sends all messages that were posted.
   void disconnect();
 
   std::vector<Lane>& lanes() { return lanes_; }
-  /// Waits in the way that the plan sets, and returns a successful completion; the functions below
-  /// decode its wr_id. Throws PeerGone, Interrupted, or Error if nothing completes in time.
+  /// Waits for a completion in the way that the plan specifies, and returns it; it is always a
+  /// successful one. The functions below decode its wr_id. Throws PeerGone, Interrupted, or Error
+  /// if nothing completes in time.
   verbs::WorkCompletion wait();
-  /// Returns a successful completion, or nullopt if there is none yet. Throws PeerGone or
+  /// Returns a successful completion, or nullopt if there is none at the moment. Throws PeerGone or
   /// Interrupted.
   std::optional<verbs::WorkCompletion> poll();
-  /// Call from time to time while waiting in another way. Throws Interrupted, or Error after
-  /// `deadline`.
+  /// Checks the clock and stop signals. Call it from time to time in a loop that does not use
+  /// wait(). Throws Interrupted on a stop signal, or Error after `deadline`.
   void check_time(Clock::time_point deadline);
-  /// Sets a function that is called while wait() has to wait, and by check_time().
+  /// Sets a function that check_time() calls, and that wait() calls while it waits.
   void on_idle(Idle idle) { idle_ = std::move(idle); }
 
   Lane& lane(const verbs::WorkCompletion& wc) { return lanes_[wc.wr_id >> 32]; }
-  /// Returns how many messages a completion of the send queue stands for.
+  /// Returns the number of messages to which a completion of the send queue refers.
   static std::uint64_t count(const verbs::WorkCompletion& wc) { return wc.wr_id & 0xFFFFFFFF; }
-  /// Returns the message of a completed receive. It is valid until repost().
+  /// Returns the message that a completed receive contains. It is valid until repost() is called.
   bytes::View message(const verbs::WorkCompletion& wc);
   /// Decodes a signal. Throws Error if the message is not a signal.
   Signal signal(const verbs::WorkCompletion& wc);
@@ -90,9 +94,9 @@ class Endpoint {
 
   /// Returns the buffer of message `number` in the memory of its lane.
   bytes::Span slot(Lane& lane, std::uint64_t number);
-  /// For write-lat: returns the buffer to which the peer writes.
+  /// For write-lat: returns the buffer into which the peer writes.
   bytes::Span target(Lane& lane) { return bytes::Span(lane.data).subspan(plan_.size); }
-  /// Posts `count` messages. If `signaled` is true, the last one is signalled and its wr_id
+  /// Posts `count` messages. If `signaled` is true, the last message is signalled, and its wr_id
   /// contains `count`.
   void post(Lane& lane, std::uint64_t count, bool signaled);
   void send_signal(Lane& lane, const Signal& signal);
@@ -111,14 +115,14 @@ class Endpoint {
   void sleep(Clock::time_point deadline);
 
   const Plan& plan_;
-  std::uint64_t receives_ = 0;       ///< number of receives posted per lane
-  std::uint64_t receive_slots_ = 0;  ///< number of buffers for these receives
+  std::uint64_t receives_ = 0;       ///< number of receives that are posted per lane
+  std::uint64_t receive_slots_ = 0;  ///< number of buffers that these receives share
   std::uint64_t receive_size_ = 0;
   std::unique_ptr<net::Rnic> rnic_;
   std::optional<net::MetricsServer::Watch> watch_;
   std::unique_ptr<net::ProtectionDomain> pd_;
   std::unique_ptr<net::CompletionChannel> channel_;
-  std::optional<Epoll> epoll_;  ///< epoll on channel_, for Waiting::kEpoll
+  std::optional<Epoll> epoll_;  ///< for Waiting::kEpoll: an epoll instance on channel_
   net::CmChannelHandle cm_;
   net::CqHandle cq_;
   std::vector<Lane> lanes_;

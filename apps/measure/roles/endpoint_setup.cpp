@@ -22,13 +22,13 @@ using verbs::Access;
 
 constexpr std::uint64_t kSignalReceives = 4;  // maximum number of signals in flight to either end
 constexpr std::uint64_t kPingPongReceives = 4;
-// Number of bytes that may arrive before they are processed.
+// Number of bytes that can arrive before the server has processed them, in a stream of Sends.
 constexpr std::uint64_t kInbox = 16 << 20;
 constexpr std::uint64_t kMaxReceives = 4096;
-constexpr std::uint64_t kSmallest = 64;  // minimum size of a receive, so that a signal fits
+constexpr std::uint64_t kSmallest = 64;  // minimum size of a receive, because a signal must fit
 constexpr std::uint32_t kPingPongSends = 64;
 constexpr std::chrono::microseconds kBusyPoll{100};
-// How long the stack holds a Send that finds no receive, for back pressure.
+// How long the stack holds a Send for which no receive is posted. This provides back pressure.
 constexpr std::chrono::seconds kHold{10};
 
 verbs::ConnectionOptions options_of(const Plan& plan) {
@@ -41,8 +41,8 @@ std::uint64_t data_receives(const Plan& plan, bool server) {
   const bool write = plan.test->operation == Operation::kWrite;
   const bool send = plan.test->operation == Operation::kSend;
   if (plan.is_latency()) return write || send ? kPingPongReceives : 0;
-  // The server of a stream of Sends posts many receives, because every Send needs one: the fewer
-  // are posted, the sooner the stream has to wait.
+  // The server of a stream of Sends posts many receives, because every Send consumes one. With
+  // fewer receives, the stream would have to wait sooner.
   return send && server
              ? std::clamp(kInbox / plan.size, std::min(4 * plan.depth, kMaxReceives), kMaxReceives)
              : 0;
@@ -60,8 +60,8 @@ Endpoint::Endpoint(const Plan& plan, Side side)
     : plan_(plan), requests_(plan.depth), sges_(plan.depth) {
   const bool send = plan.test->operation == Operation::kSend;
   receives_ = data_receives(plan, side == Side::kServer) + kSignalReceives;
-  // If the payload is not checked, receives may have the same buffer, just as the messages of a
-  // stream do.
+  // If the payload is not checked, several receives may share a buffer, and so may the messages of
+  // a stream.
   receive_slots_ = plan.check ? receives_ : std::min(receives_, plan.depth + kSignalReceives);
   receive_size_ = std::max(send ? plan.size : 0, kSmallest);
   net::RnicOptions options;
@@ -89,7 +89,8 @@ Lane Endpoint::make_lane(std::uint64_t index) {
   init.limits.max_recv_wr = static_cast<std::uint32_t>(receives_);
   lane.qp = check(rnic_->create_qp(*pd_, init), "cannot create a queue pair");
   const bool pair = plan_.is_latency() && plan_.test->operation == Operation::kWrite;
-  // 0xFF is the last byte that the message before the first one would have.
+  // Initialise the buffers with 0xFF, which is the last byte of the (imaginary) message before the
+  // first one.
   lane.data.assign(plan_.size * (pair ? 2 : plan_.places()), std::byte{0xFF});
   const net::MemoryOptions own{.only_for = lane.qp.get()};
   lane.data_memory = check(
@@ -175,7 +176,7 @@ void Endpoint::swap_adverts(Control& control) {
 }
 
 void Endpoint::disconnect() {
-  // disconnect() fails if the stream has already ended; then there is nothing to close.
+  // disconnect() fails if the stream has already ended. In this case nothing needs to be closed.
   for (auto& lane : lanes_) [[maybe_unused]]
     const auto refused = lane.qp->disconnect();
 }

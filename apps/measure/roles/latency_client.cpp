@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client of ping-pongs: sends one message at a time, which the server answers with a message of
-// the same size; the latency is half of the round trip. A Read needs no answer by the server's
-// program, so its latency is the whole time.
+// The client of ping-pongs. It sends one message at a time, and the server answers with a message
+// of the same size; the latency is half of the round-trip time. A Read needs no answer from the
+// server's program, so its latency is the whole time.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -51,13 +51,13 @@ class LatencyClient final : public ClientRole {
  private:
   bool is(Operation operation) const { return plan_.test->operation == operation; }
 
-  /// Sends one message, waits for the answer, and returns the time at which it arrived.
+  /// Sends one message and waits for the answer. Returns the time at which the answer arrived.
   Clock::time_point exchange(Clock::time_point begun) {
     const auto number = lane_.posted;
     const auto slot = endpoint_.slot(lane_, number);
     if (plan_.check) prepare(slot, number);
-    // The last byte changes with each message, so that a peer that polls memory recognises a new
-    // message.
+    // The last byte differs from that of the previous message, so that a peer that polls memory
+    // recognises a new message.
     slot.back() = static_cast<std::byte>(number);
     const auto sent = plan_.check ? Clock::now() : begun;
     endpoint_.post(lane_, 1, endpoint_.signals(number));
@@ -102,7 +102,7 @@ class LatencyClient final : public ClientRole {
     }
   }
 
-  // Waits for the answer, which is valid until the next message has been sent.
+  // Waits for the answer. The returned completion is valid until the next message has been sent.
   verbs::WorkCompletion await_receive() {
     for (;;) {
       const auto wc = endpoint_.wait();
@@ -113,8 +113,8 @@ class LatencyClient final : public ClientRole {
     }
   }
 
-  // Posts the receive again that was consumed last. This is not urgent, because other receives are
-  // posted.
+  // Posts the receive again that was consumed last. This may happen late, because other receives
+  // are posted.
   void repost() {
     if (taken_) endpoint_.repost(*std::exchange(taken_, std::nullopt));
   }
@@ -128,7 +128,7 @@ class LatencyClient final : public ClientRole {
   Endpoint& endpoint_;
   Lane& lane_;
   std::optional<verbs::WorkCompletion> taken_;
-  Intervals* intervals_ = nullptr;  ///< reports the intervals of the current phase
+  Intervals* intervals_ = nullptr;  ///< reports the intervals of the phase that is running
   Outcome outcome_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The server over RDMA: answers signals, checks the data that precedes them, receives Sends, and
-// returns the messages of a ping-pong. The stack handles Writes and Reads without this code.
+// returns the messages of a ping-pong. The stack serves Writes and Reads without this code.
 #include <fmt/format.h>
 
 #include "common/base/error.hpp"
@@ -71,14 +71,14 @@ class RdmaServer final : public ServerRole {
     }
     if (is_send && plan_.check) check_pattern(endpoint_.message(wc), lane.index, lane.received);
     if (plan_.is_latency()) {
-      answer(lane);  // answer before anything else, because the peer waits
+      answer(lane);  // answer before doing anything else, because the peer is waiting
     } else {
       ++lane.received;
     }
     endpoint_.repost(wc);
   }
 
-  // Answers a message of a ping-pong.
+  // Answers a ping-pong message.
   void answer(Lane& lane) {
     const auto number = lane.received++;
     const auto slot = endpoint_.slot(lane, number);

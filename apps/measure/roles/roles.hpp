@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two roles of a measurement, for both kinds of transport: the client drives and times each
-// phase, the server serves it. Each end counts its own processor usage from the time when the other
-// end is ready until everything has arrived.
+// The two roles of a measurement, for RDMA and for TCP. The client drives each phase and measures
+// its time; the server serves the phase. Each end counts its own processor usage. The count begins
+// when the other end is ready, and ends when everything has arrived.
 #pragma once
 
 #include <chrono>
@@ -15,26 +15,26 @@
 
 namespace iwarp::apps::measure {
 
-/// The results of one phase at the client.
+/// The results of one phase, as the client has measured them.
 struct Outcome {
-  std::uint64_t messages = 0;  ///< number of messages; a round trip counts as one
+  std::uint64_t messages = 0;  ///< number of messages; a round trip counts as one message
   double seconds = 0;
-  Histogram latency;  ///< latencies; empty for a counted stream
+  Histogram latency;  ///< latencies of the messages; empty for a counted stream
   Observed used;
-  bool confirmed = true;  ///< false if the phase was interrupted and the server did not answer
+  bool confirmed = true;  ///< false if the phase was interrupted and the server did not respond
 };
 
-/// How long a phase lasts.
+/// The length of a phase: a duration or a number of messages.
 struct Phase {
   std::chrono::milliseconds duration;
-  std::uint64_t messages = 0;  ///< number of messages of a counted stream, which has no duration
+  std::uint64_t messages = 0;  ///< for a counted stream, which has no duration: number of messages
 };
 
 class ClientRole {
  public:
   virtual ~ClientRole() = default;
   /// Runs a phase, and reports its progress to `intervals`. Returns when the server has confirmed
-  /// that everything arrived. Ends the phase early if a signal asks for it (finish_requested()).
+  /// that everything has arrived. Ends the phase early after a stop signal (finish_requested()).
   virtual Outcome run(const Phase& phase, Intervals& intervals) = 0;
 };
 
@@ -44,14 +44,14 @@ class ServerRole {
   virtual Observed serve(const Phase& phase) = 0;
 };
 
-/// Creates the client of streams and message rates over RDMA.
+/// Creates the client of throughput and message rate tests over RDMA.
 std::unique_ptr<ClientRole> make_stream_client(const Plan& plan, Endpoint& endpoint);
 /// Creates the client of ping-pongs and single Reads over RDMA.
 std::unique_ptr<ClientRole> make_latency_client(const Plan& plan, Endpoint& endpoint);
 /// Creates the client of counted streams over RDMA.
 std::unique_ptr<ClientRole> make_counted_client(const Plan& plan, Endpoint& endpoint);
 std::unique_ptr<ServerRole> make_rdma_server(const Plan& plan, Endpoint& endpoint);
-/// Create the roles of the TCP baselines. `socket` is the data connection.
+/// Create the client and the server of the TCP baselines. `socket` is the data connection.
 std::unique_ptr<ClientRole> make_tcp_client(const Plan& plan, Socket socket);
 std::unique_ptr<ServerRole> make_tcp_server(const Plan& plan, Socket socket);
 std::unique_ptr<ClientRole> make_counted_tcp_client(const Plan& plan, Socket socket);

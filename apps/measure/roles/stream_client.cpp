@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client of streams: keeps `depth` messages in flight on every lane. With --check, it sends
+// The client of streams: keeps `depth` messages in flight on each lane. With --check, it sends
 // Writes in rounds: after `depth` Writes it waits until the server has checked them.
 #include <algorithm>
 #include <limits>
@@ -112,8 +112,8 @@ class StreamClient final : public ClientRole {
     await_replies(replies);
   }
 
-  // Fills the buffers of the next messages with the pattern; for Reads, clears the buffers that the
-  // Reads will fill.
+  // Prepares the buffers of the next messages: fills them with the pattern or, for Reads, clears
+  // them, because the Reads will fill them.
   void prepare(Lane& lane, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto octets = endpoint_.slot(lane, lane.posted + i);
@@ -132,7 +132,7 @@ class StreamClient final : public ClientRole {
       return;
     }
     const auto count = Endpoint::count(wc);
-    if (count == 0) return;  // the completion of a signal, which stands for no message
+    if (count == 0) return;  // the completion of a signal; a signal is not a message
     auto& lane = endpoint_.lane(wc);
     const auto last = lane.done + count - 1;
     outcome_.latency.add(Clock::now() - posted_at_[lane.index * plan_.depth + last % plan_.depth]);
@@ -158,7 +158,7 @@ class StreamClient final : public ClientRole {
   std::vector<std::uint64_t> before_;  ///< number of messages posted on each lane before the phase
   std::vector<std::uint64_t> round_first_ = std::vector<std::uint64_t>(plan_.qps);
   std::size_t replies_ = 0;
-  Intervals* intervals_ = nullptr;  ///< reports the intervals of the current phase
+  Intervals* intervals_ = nullptr;  ///< reports the intervals of the phase that is running
   Outcome outcome_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the calls on the socket, and waits when a call makes no progress.
+// Calls send() and receive() on the socket, and waits if a call makes no progress.
 #include "measure/roles/tcp.hpp"
 
 #include <fcntl.h>
@@ -28,7 +28,8 @@ TcpStream::TcpStream(Socket socket, Waiting waiting, Idle idle)
   if (waiting == Waiting::kEpoll) epoll_.emplace(fd);
 }
 
-// Handles errno after a failed call: returns when the caller should retry the call, or throws.
+// Handles errno after a failed call. Returns if the caller should retry the call, and throws
+// otherwise.
 void TcpStream::not_now(std::uint32_t events, Clock::time_point& since) {
   if (errno == EPIPE || errno == ECONNRESET) throw PeerGone("the peer closed the connection");
   if (errno != EINTR && errno != EAGAIN) throw Error("TCP: " + errno_text());
@@ -40,8 +41,8 @@ void TcpStream::not_now(std::uint32_t events, Clock::time_point& since) {
   if (now - since > kTimeout) throw Error("the peer did not answer in time");
 }
 
-// Returns whether it is time to check the clock and stop signals. With Waiting::kEpoll, first
-// sleeps in epoll_wait().
+// Returns whether it is time to check the clock and stop signals. With Waiting::kEpoll, sleeps in
+// epoll_wait() first.
 bool TcpStream::worth_a_look(std::uint32_t events) {
   if (waiting_ == Waiting::kPoll) {
     return (counters_.send_calls + counters_.receive_calls) % kSpinsBetweenLooks == 0;
@@ -68,8 +69,8 @@ void TcpStream::send(bytes::View octets) {
 std::size_t TcpStream::receive(bytes::Span into) {
   Clock::time_point since;
   for (;;) {
-    // Check for stop signals here, because an end that always receives data does not call
-    // not_now().
+    // Check for stop signals here too, because an end that always finds data to receive does not
+    // call not_now().
     if (stop_requested()) throw Interrupted();
     ++counters_.receive_calls;
     const auto n = ::recv(socket_.fd(), into.data(), into.size(), flags_);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// TcpStream: the data connection of the baselines, used as an efficient program would use it. It
-// sets TCP_NODELAY and makes blocking calls; for Waiting::kPoll, non-blocking calls in a loop; for
-// Waiting::kEpoll, calls until EAGAIN, then epoll_wait(). It counts its calls.
+// TcpStream: the data connection of the TCP baselines. It uses TCP as an efficient program would:
+// it sets TCP_NODELAY and makes blocking calls. With Waiting::kPoll, it makes non-blocking calls in
+// a loop; with Waiting::kEpoll, it calls until EAGAIN and then sleeps in epoll_wait(). It counts
+// its calls.
 #pragma once
 
 #include <optional>
@@ -19,16 +20,16 @@ using usage::Observed;
 
 class TcpStream {
  public:
-  /// Uses `socket` for data. If `idle` is not empty, it is called while a call waits.
+  /// Uses `socket` for data. If `idle` is not empty, it is called while send() or receive() waits.
   TcpStream(Socket socket, Waiting waiting, Idle idle = {});
 
   /// Sends all bytes. Throws PeerGone, Interrupted, or Error after kTimeout without progress.
   void send(bytes::View octets);
-  /// Receives at least one byte and returns the number of bytes.
+  /// Receives at least one byte, and returns the number of bytes received.
   std::size_t receive(bytes::Span into);
   void receive_all(bytes::Span into);
 
-  /// Returns the resources used so far, and the counts of calls and bytes.
+  /// Returns the resources used so far, including the numbers of calls and bytes.
   Observed observed() const;
 
  private:

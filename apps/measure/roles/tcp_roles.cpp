@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The baselines: a stream and a ping-pong over plain TCP. The first byte of each message is its
-// kind (Mark), so that the ends of phases are marked on the data connection itself.
+// The TCP baselines: a stream and a ping-pong over plain TCP. The first byte of each message is its
+// kind (Mark), so that the data connection itself marks the end of a phase.
 #include <algorithm>
 
 #include "common/base/error.hpp"
@@ -43,7 +43,7 @@ class TcpClient final : public ClientRole {
   }
 
  private:
-  /// Sends one message, waits for the answer if the test has one, and returns the time after that.
+  /// Sends one message. If the test has answers, waits for the answer. Returns the time after that.
   Clock::time_point send_one(Clock::time_point begun) {
     const auto message =
         bytes::Span(buffer_).subspan((number_ % plan_.depth) * plan_.size, plan_.size);
@@ -67,7 +67,8 @@ class TcpClient final : public ClientRole {
     }
   }
 
-  // Sends a message that only contains `mark`. Returns when the server has answered with one byte.
+  // Sends a message that contains nothing but `mark`. Returns when the server has answered with one
+  // byte.
   void mark(Mark mark) {
     std::ranges::fill(answer_, static_cast<std::byte>(mark));
     stream_.send(answer_);
@@ -79,7 +80,7 @@ class TcpClient final : public ClientRole {
   std::vector<std::byte> buffer_;
   std::vector<std::byte> answer_;
   std::uint64_t number_ = 0;
-  Intervals* intervals_ = nullptr;  ///< reports the intervals of the current phase
+  Intervals* intervals_ = nullptr;  ///< reports the intervals of the phase that is running
   Outcome outcome_;
 };
 
@@ -106,8 +107,8 @@ class TcpServer final : public ServerRole {
   }
 
  private:
-  // Handles a whole message. Returns true if it ends the phase: the client then sends no data
-  // before it has the answer.
+  // Handles a whole message. Returns true if the message ends the phase: the client then sends no
+  // further data before it gets the answer.
   bool take(bytes::Span message) {
     const auto mark = static_cast<Mark>(message.front());
     switch (mark) {

@@ -12,7 +12,8 @@ inline bool is_receive(const verbs::WorkCompletion& wc) {
   return wc.opcode == verbs::WcOpcode::kRecv || wc.opcode == verbs::WcOpcode::kRecvImmediate;
 }
 
-/// Waits for a Write by polling the last byte of its target, which becomes visible last.
+/// Waits for an RDMA Write by polling the last byte of its target buffer. This byte becomes visible
+/// last.
 class MemoryWatch {
  public:
   MemoryWatch(Endpoint& endpoint, bytes::Span octets)
