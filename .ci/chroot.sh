@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Chroots of a Debian release, for building packages and for testing them on a bare system.
-# Sourced by .ci/package and test/packaging. Uses the mirror of this machine's apt, and caches each
-# chroot as a tar file in $XDG_CACHE_HOME/iwarp. Needs root.
+# Functions for chroots of a Debian release, in which packages are built and tested on a bare
+# system. .ci/package and test/packaging source this file. It uses the mirror of this machine's apt,
+# and caches each chroot as a tar file in $XDG_CACHE_HOME/iwarp. Needs root.
 source "${BASH_SOURCE[0]%/*}/../apps/setup.sh"  # lab_packages
 chroot_cache=${XDG_CACHE_HOME:-$HOME/.cache}/iwarp/chroots
 
-# why_no_chroot: prints what is missing here, or nothing if chroots can be made.
+# why_no_chroot: prints what this machine lacks to make chroots, or nothing if it lacks nothing.
 why_no_chroot() {
   local tool
   for tool in mmdebstrap unshare tar; do
@@ -19,14 +19,15 @@ mirror() {
     'Label: Debian' | sort | head -n1
 }
 
-# chroot_packages SUITE KIND: prints its packages beyond the essential ones, separated by commas.
+# chroot_packages SUITE KIND: prints the packages of a chroot, except the essential ones, separated
+# by commas.
 chroot_packages() {
   local boost=libboost-dev packages
   if [ "$1" = bookworm ]; then boost=libboost1.81-dev; fi
   case $2 in
     minimal) packages=ca-certificates ;;
-    bare) packages=rdmacm-utils ;;  # not even apt
-    guest)  # builds a guest of this release for test/interop/siw
+    bare) packages=rdmacm-utils ;;  # without apt
+    guest)  # packages to build a guest of this release for test/interop/siw
       packages=apt,binutils,busybox-static,cpio,gcc,iproute2,kmod,make,python3,xz-utils
       packages+=,rdmacm-utils,ibverbs-utils,ibverbs-providers,perftest ;;
     build)
@@ -41,7 +42,8 @@ chroot_packages() {
   echo "$packages"
 }
 
-# chroot_tar SUITE KIND: makes the tar file unless it exists, and prints its name.
+# chroot_tar SUITE KIND: prints the name of the chroot's tar file, and makes the file unless it
+# exists.
 chroot_tar() {
   local packages tar architectures variant=minbase valid
   packages=$(chroot_packages "$1" "$2")
@@ -51,7 +53,8 @@ chroot_tar() {
     if [ "$2" = cross ]; then architectures+=,arm64; fi
     mkdir -p "$chroot_cache"
     if [ "$2" = bare ]; then variant=essential; fi
-    # Same setting as this machine's apt, whose mirror may be older than Valid-Until permits.
+    # Use the same setting as this machine's apt, because the mirror may be older than Valid-Until
+    # permits.
     eval "$(apt-config shell valid Acquire::Check-Valid-Until)"
     mmdebstrap --quiet --variant=$variant --aptopt="Acquire::Check-Valid-Until \"${valid:-true}\"" \
       --architectures="$architectures" --include="$packages" \
@@ -61,7 +64,8 @@ chroot_tar() {
   echo "$tar"
 }
 
-# kept_chroot SUITE KIND: unpacks a chroot for builds unless it exists, and prints its folder.
+# kept_chroot SUITE KIND: prints the folder of a chroot for builds, and unpacks the chroot unless it
+# exists.
 kept_chroot() {
   local tar root
   tar=$(chroot_tar "$1" "$2")
@@ -74,7 +78,8 @@ kept_chroot() {
   echo "$root"
 }
 
-# unpack_chroot SUITE KIND DIR: unpacks a fresh chroot with this machine's network settings.
+# unpack_chroot SUITE KIND DIR: unpacks a fresh chroot to DIR, and copies this machine's network
+# settings to it.
 unpack_chroot() {
   local tar
   tar=$(chroot_tar "$1" "$2")
@@ -83,13 +88,13 @@ unpack_chroot() {
   cp -L /etc/hosts /etc/resolv.conf "$3/etc/"
 }
 
-# in_chroot DIR [FOLDER...] -- COMMAND...: runs COMMAND with these folders mounted at the same
-# paths. The mounts end with the command.
+# in_chroot DIR [FOLDER...] -- COMMAND...: runs COMMAND in the chroot DIR. Each FOLDER is mounted at
+# the same path as outside. The mounts end with the command.
 in_chroot() {
   unshare --mount --pid --fork --kill-child --propagation private bash -ec '
     root=$1
     shift
-    mount --bind "$root" "$root"  # a root must be a mount point
+    mount --bind "$root" "$root"  # the root of a chroot must be a mount point here
     mount -t proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
     mount -t tmpfs tmpfs "$root/tmp"

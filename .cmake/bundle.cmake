@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# iwarp_find_bundler(WHY): sets WHY to a text that says what is missing to make bundles, or to an empty
-# string if nothing is missing.
+# iwarp_find_bundler(WHY): checks whether everything is present to bundle scripts. Sets WHY to a text
+# that says what is missing, or to an empty string if nothing is missing.
 function(iwarp_find_bundler WHY)
   find_program(IWARP_ESBUILD esbuild)
-  # Do not look below the root of a cross build: scripts do not depend on the processor.
+  # Search this machine, not the root of a cross build: scripts do not depend on the processor.
   find_path(IWARP_NODE_MODULES react-dom/package.json PATHS /usr/share/nodejs
     NO_CMAKE_FIND_ROOT_PATH)
   if(NOT IWARP_PAGES)
@@ -20,10 +20,10 @@ endfunction()
 set(iwarp_bundle_flags --bundle --minify --target=es2020 --charset=ascii --legal-comments=inline
   --log-level=error "--define:process.env.NODE_ENV=\"production\"")
 
-# iwarp_bundle(VARIABLE PAGE MAIN OUT): joins MAIN and all modules that it imports into one script,
-# with esbuild and Debian's libraries for node; node itself is not needed. Sets VARIABLE to its path.
-# If something is missing, sets VARIABLE to an empty string and prints what is missing and which PAGE
-# is left out.
+# iwarp_bundle(VARIABLE PAGE MAIN OUT): joins MAIN and all modules that it imports into the single
+# script OUT, with esbuild and Debian's libraries for node; node itself is not needed. Sets VARIABLE to
+# the script's path. If something is missing, sets VARIABLE to an empty string, and prints what is
+# missing and that PAGE is not built.
 function(iwarp_bundle VARIABLE PAGE MAIN OUT)
   set(${VARIABLE} "" PARENT_SCOPE)
   iwarp_find_bundler(why)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Makes and installs man pages and completions. The built command writes them itself, under an
-# emulator if it was built for another machine. `cmake -P` of this file with IWARP (the command,
-# after its emulator if any) and OUT writes them to the folder OUT.
+# Makes and installs man pages and completions. The built command writes them, under an emulator if
+# the build is for another architecture. `cmake -P` of this file with -D IWARP=... and -D OUT=...
+# writes them to the folder OUT; IWARP is the command, with its emulator in front if there is one.
 if(CMAKE_SCRIPT_MODE_FILE)
   file(REMOVE_RECURSE ${OUT})
   file(MAKE_DIRECTORY ${OUT}/man ${OUT}/completions)

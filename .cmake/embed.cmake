@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # iwarp_embed(FILE ns::function [NAME VARIABLE]...): writes a C++ source that defines
 #   std::string_view ns::function(std::string_view name)
-# which returns the contents of VARIABLE, byte for byte, if `name` is its NAME, and an empty string
-# for any other name.
+# This function returns the contents of VARIABLE, byte for byte, if `name` is the NAME that precedes
+# VARIABLE. For any other name it returns an empty string.
 function(iwarp_embed OUT FUNCTION)
   string(REGEX REPLACE "::[^:]*$" "" namespace ${FUNCTION})
   string(REGEX REPLACE "^.*::" "" function ${FUNCTION})
@@ -19,8 +19,7 @@ function(iwarp_embed OUT FUNCTION)
   file(COPY_FILE ${OUT}.new ${OUT} ONLY_IF_DIFFERENT)
 endfunction()
 
-# iwarp_read(VARIABLE FILE): reads FILE into VARIABLE, and makes CMake configure again when FILE
-# changes.
+# iwarp_read(VARIABLE FILE): reads FILE into VARIABLE. CMake configures again when FILE changes.
 function(iwarp_read VARIABLE FILE)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${FILE})
   file(READ ${FILE} content)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs two components: `iwarp` has the command and the drop-in libraries, `dev` has the headers
-# and libraries for building programs. find_package(iwarp COMPONENTS net) defines the layers as
-# iwarp::bytes, iwarp::mpa, iwarp::net and so on, and all of them together as iwarp::iwarp.
-# `pkg-config iwarp` names all layers.
+# Installs two components: `iwarp` with the command and the drop-in libraries, and `dev` with the
+# headers and libraries for building programs. find_package(iwarp COMPONENTS net) defines the layers
+# as iwarp::bytes, iwarp::mpa, iwarp::net and so on, and all of them together as iwarp::iwarp.
+# `pkg-config iwarp` provides all layers.
 if(IWARP_BUILD_APPS)
   include(.cmake/documents.cmake)
 endif()
 include(.cmake/packages.cmake)
 if(IWARP_STATIC_DEPENDENCIES)
-  return()  # no component `dev`
+  return()  # only the component `iwarp` is installed
 endif()
 
 include(CMakePackageConfigHelpers)
@@ -16,7 +16,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/iwarp)
 get_property(layers GLOBAL PROPERTY IWARP_LAYERS)
 if(IWARP_SHARED)
-  # Installs one library, to which the name of every layer refers.
+  # Install the single library libiwarp.so; the names of all layers refer to it.
   install(TARGETS iwarp_iwarp EXPORT iwarpTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
   set(pc_libraries -liwarp)
@@ -24,7 +24,7 @@ if(IWARP_SHARED)
 else()
   set(pc_libraries "")
   foreach(layer IN LISTS layers)
-    list(PREPEND pc_libraries -liwarp_${layer})  # a linker needs each layer before the layers that it uses
+    list(PREPEND pc_libraries -liwarp_${layer})  # a linker needs a layer before those that it uses
     install(TARGETS iwarp_${layer} EXPORT iwarpTargets
       ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
   endforeach()
@@ -36,21 +36,21 @@ endif()
 list(JOIN pc_libraries " " pc_libraries)
 
 install(EXPORT iwarpTargets NAMESPACE iwarp:: DESTINATION ${package_dir} COMPONENT dev)
-# CMake strips programs and shared libraries only. Remove the debugging information of archives, too.
+# CMake strips only programs and shared libraries. Also remove the debugging information of archives.
 install(CODE "if(CMAKE_INSTALL_DO_STRIP)
   file(GLOB archives \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libiwarp_*.a\")
   execute_process(COMMAND ${CMAKE_STRIP} --strip-debug --enable-deterministic-archives \${archives})
 endif()" COMPONENT dev)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/iwarpConfig.cmake.in
   ${PROJECT_BINARY_DIR}/iwarpConfig.cmake INSTALL_DESTINATION ${package_dir})
-# Before version 1.0, every minor version may change the interfaces.
+# Before version 1.0, any minor version may change the interfaces.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/iwarpConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/iwarpConfig.cmake ${PROJECT_BINARY_DIR}/iwarpConfigVersion.cmake
   DESTINATION ${package_dir} COMPONENT dev)
 install(FILES ${PROJECT_BINARY_DIR}/include/iwarp/version.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/iwarp COMPONENT dev)
-# iwarp.pc contains the prefix relative to its own folder, so that the prefix can be moved.
+# The prefix in iwarp.pc is relative to the folder of iwarp.pc, so the installed tree can be moved.
 file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/iwarp.pc.in ${PROJECT_BINARY_DIR}/iwarp.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/iwarp.pc

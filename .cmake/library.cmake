@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Defines iwarp::iwarp, all layers together: an interface target for the static libraries or, with
-# IWARP_SHARED, the library libiwarp.so. libiwarp.so exports only the classes and functions that
-# iwarp.symbols lists. The command, tests and drop-in libraries of this tree use the static layers.
+# Defines iwarp::iwarp, which stands for all layers together: an interface target for the static
+# libraries or, with IWARP_SHARED, the library libiwarp.so. libiwarp.so exports only the classes and
+# functions that iwarp.symbols lists. The command, the tests and the drop-in libraries of this tree
+# always use the static layers.
 get_property(layers GLOBAL PROPERTY IWARP_LAYERS)
 list(TRANSFORM layers PREPEND iwarp:: OUTPUT_VARIABLE layer_targets)
 
@@ -19,7 +20,8 @@ else()
       string(APPEND patterns "${class}::*;\n\"typeinfo for ${class}\";\n"
         "\"typeinfo name for ${class}\";\n\"vtable for ${class}\";\n")
     else()
-      string(APPEND patterns "${name}[!a-zA-Z0-9_]*;\n")  # matches parameters, or an ABI tag and parameters
+      # After the name: the parameters, with or without an ABI tag before them.
+      string(APPEND patterns "${name}[!a-zA-Z0-9_]*;\n")
     endif()
   endforeach()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/iwarp.map CONTENT
@@ -41,7 +43,7 @@ else()
     OpenSSL::SSL OpenSSL::Crypto fmt::fmt Threads::Threads ${CMAKE_DL_LIBS})
   target_link_options(iwarp_iwarp PRIVATE -Wl,--version-script,${PROJECT_BINARY_DIR}/iwarp.map)
   set_target_properties(iwarp_iwarp PROPERTIES OUTPUT_NAME iwarp VERSION ${PROJECT_VERSION}
-    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}  # before 1.0 every minor version may change the ABI
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}  # before 1.0, any minor version may change the ABI
     LINK_DEPENDS "${PROJECT_BINARY_DIR}/iwarp.map;${whole}")
 endif()
 add_library(iwarp::iwarp ALIAS iwarp_iwarp)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -D PAGE= -D STYLES= -D SCRIPT= -D OUT= [-D CPP= -D FUNCTION=] -P: makes the page OUT from the
-# template PAGE, its style sheets ("+" separates them) and its script. With CPP, also writes a C++
-# source whose FUNCTION returns the page.
+# template PAGE, the style sheets STYLES (separated by "+") and the script SCRIPT. With CPP, also
+# writes the C++ source CPP, in which FUNCTION returns the page.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 file(READ ${PAGE} page)

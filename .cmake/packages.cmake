@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# `cpack` in a build of the preset `package` makes the Debian packages iwarp and libiwarp-dev for the
-# Debian release on which it runs. In a build of the preset `archive` it makes an archive that needs
-# no packages. .ci/package runs either build in a chroot. Packages for other systems are not made.
+# In a build of the preset `package`, `cpack` makes the Debian packages iwarp and libiwarp-dev for the
+# Debian release on which it runs. In a build of the preset `archive`, it makes an archive that needs
+# no other packages. .ci/package runs both builds in a chroot. This file makes no packages for other
+# systems.
 set(CPACK_PACKAGE_NAME iwarp)
 set(CPACK_PACKAGE_VENDOR "the iwarp authors")
-# A package must name a contact. The project has no public address yet, so this address is in .invalid,
-# a reserved domain without an owner.
+# A package must name a contact. The project has no public address yet, so this address is in the
+# domain .invalid, which is reserved and has no owner.
 set(CPACK_PACKAGE_CONTACT "the iwarp authors <authors@iwarp.invalid>")
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_PACKAGE_CHECKSUM SHA256)
@@ -30,15 +31,15 @@ else()
   set(CPACK_DEB_COMPONENT_INSTALL ON)
   set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-  # The version contains the Debian release, so that an upgrade of Debian replaces a package that was
-  # built for the older release.
+  # The package version contains the Debian release. An upgrade of Debian then replaces a package that
+  # was built for the older release.
   set(release 12)
   if(EXISTS /etc/os-release)
     file(STRINGS /etc/os-release ids REGEX "^VERSION_ID=")
     string(REGEX MATCH "[0-9.]+" release "${ids}")
   endif()
   if(NOT release)
-    set(release 99)  # testing and unstable have no number
+    set(release 99)  # testing and unstable have no release number
   endif()
   set(CPACK_DEBIAN_PACKAGE_RELEASE 1~deb${release})
   set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
@@ -54,7 +55,8 @@ else()
   set(CPACK_DEBIAN_DEV_PACKAGE_NAME libiwarp-dev)
   set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
   set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libssl-dev, libfmt-dev")
-  set(CPACK_DEBIAN_DEV_PACKAGE_MULTIARCH same)  # CMake 3.31 and later write it
+  # CMake 3.31 and later write this field without being told.
+  set(CPACK_DEBIAN_DEV_PACKAGE_MULTIARCH same)
   file(READ ${packaging}/libiwarp-dev.txt CPACK_DEBIAN_DEV_DESCRIPTION)
 
   string(TIMESTAMP date "%a, %d %b %Y 00:00:00 +0000" UTC)
@@ -73,13 +75,13 @@ else()
   endforeach()
 endif()
 
-# The Debian packages whose code is compiled into the programs, and whose licences the package must
-# contain. Boost's licence makes no demands on programs.
+# Debian packages whose code is compiled into the programs. Their licences must be part of our package,
+# except that Boost's licence demands nothing of programs.
 set(compiled_in libcli11-dev nlohmann-json3-dev libjs-vega node-react node-react-dom node-scheduler)
 foreach(part IN ITEMS array collection color format interpolate scale time time-format)
   list(APPEND compiled_in node-d3-${part})
 endforeach()
-# These packages are compiled into the WebAssembly module of iwarp lab's page.
+# These packages are compiled into the WebAssembly module in the page of `iwarp lab`.
 list(APPEND compiled_in libc++-19-dev-wasm32 wasi-libc)
 if(IWARP_STATIC_DEPENDENCIES)
   string(REGEX REPLACE "\\..*" "" gcc ${CMAKE_CXX_COMPILER_VERSION})
@@ -90,7 +92,7 @@ foreach(package IN LISTS compiled_in)
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/iwarp/licences RENAME ${package})
 endforeach()
 
-# Builds all targets that the packages contain.
+# Builds everything that the packages contain.
 add_custom_target(all_packaged DEPENDS iwarp_documents iwarp)
 if(TARGET iwarp_rdma_core_cm)
   add_dependencies(all_packaged iwarp_rdma_core_cm iwarp_presence iwarp_careful)

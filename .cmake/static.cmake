@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # IWARP_STATIC_DEPENDENCIES: links all libraries except the C library statically into the command and
-# the drop-in libraries, which then run on every machine with the same or a newer C library. Debian
-# has fmt only as a shared library and as headers, so this file makes a static library from the
-# headers.
+# the drop-in libraries. They then run on every machine with the same or a newer C library. Debian's
+# fmt has no static library, only a shared library and headers, so this file builds a static library
+# from the headers.
 set(OPENSSL_USE_STATIC_LIBS ON)
 find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto SSL)
 set(ZLIB_USE_STATIC_LIBS ON)
 
 find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)
 mark_as_advanced(FMT_INCLUDE_DIR)
-# The library must also contain functions that only other headers of fmt need. Using them here makes
-# the compiler emit them.
+# The library must also contain the functions of fmt that only its other headers need. Using these
+# functions here makes the compiler emit them.
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/fmt.cpp CONTENT "// Made by CMake.
 #include <fmt/format.h>
 
@@ -27,7 +27,8 @@ target_compile_definitions(iwarp_fmt PRIVATE FMT_HEADER_ONLY)
 target_compile_options(iwarp_fmt PRIVATE
   -w -fno-inline -fno-ipa-sra -fno-ipa-cp -fkeep-inline-functions)
 add_library(fmt::fmt ALIAS iwarp_fmt)
-target_compile_definitions(iwarp_fmt INTERFACE FMT_SHARED)  # as for the shared library
+# Users of the shared fmt library get this definition, too.
+target_compile_definitions(iwarp_fmt INTERFACE FMT_SHARED)
 target_include_directories(iwarp_fmt SYSTEM INTERFACE ${FMT_INCLUDE_DIR})
 
 add_link_options(-static-libstdc++ -static-libgcc)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Makes WebAssembly modules with clang and Debian's libraries for wasm32-wasi.
+# Makes WebAssembly modules, with clang and Debian's libraries for wasm32-wasi.
 set(iwarp_wasm_flags --target=wasm32-wasi -std=c++23 -Os -DNDEBUG -Wall
-  # Code in a page cannot catch exceptions, so running out of memory ends the module.
+  # A module in a page cannot catch exceptions, so it aborts when memory is exhausted.
   -fignore-exceptions -DJSON_NOEXCEPTION -DFMT_HEADER_ONLY)
 
-# iwarp_find_wasm(WHY): sets WHY to a text that says what is missing to make a module, or to an empty
-# string if nothing is missing.
+# iwarp_find_wasm(WHY): checks whether everything is present to make a module. Sets WHY to a text that
+# says what is missing, or to an empty string if nothing is missing.
 function(iwarp_find_wasm WHY)
   find_program(IWARP_WASM_CXX NAMES clang++-19 clang++-20 clang++-21)
   mark_as_advanced(IWARP_WASM_CXX)
@@ -26,8 +26,8 @@ libc++-19, libc++abi-19 and libclang-rt-19)" PARENT_SCOPE)
   endif()
 endfunction()
 
-# iwarp_wasm(OUT.wasm INCLUDES ... EXPORTS ... UNITS ...): makes a module of all UNITS. Each unit is a
-# list "name;source;source;..." whose sources are compiled together.
+# iwarp_wasm(OUT.wasm INCLUDES ... EXPORTS ... UNITS ...): makes a module from all UNITS. Each unit is
+# the name of a list of sources, which are compiled together.
 function(iwarp_wasm OUT)
   cmake_parse_arguments(W "" "" "INCLUDES;EXPORTS;UNITS" ${ARGN})
   list(TRANSFORM W_INCLUDES PREPEND -I)
