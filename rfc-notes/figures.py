@@ -1,36 +1,38 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the figures in the Markdown files, which are enclosed in <!-- figure: ... --> and <!-- end -->.
+"""Makes the figures in the Markdown files. A figure is enclosed in <!-- figure: ... --> and <!-- end -->.
 
-  figures.py            make each again and compare; exit 1 if one is stale
-  figures.py --update   write them
+  figures.py            make each figure again and compare; exit 1 if a figure is stale
+  figures.py --update   write the figures that are stale
 
-The comment says how a figure is made. FILE is a capture, or FILE.hex#NAME, a frame of test/vectors:
+The comment before a figure says how to make the figure. FILE is a capture, or FILE.hex#NAME, which is a
+frame of test/vectors:
 
-  iwarp ARGUMENT...               what the command prints
+  iwarp ARGUMENT...               the output of this command
   octets FILE FRAME [brief]       each field of a frame: octets, value, purpose
-  hex FILE FRAME                  its octets
-  offsets FILE                    the position of each frame in the stream of its sender
-  changes FILE [MACHINE]          the edges of the state machines that its frames take
+  hex FILE FRAME                  the octets of a frame
+  offsets FILE                    the position of each frame in its sender's stream
+  changes FILE [MACHINE]          the edges of the state machines that the frames follow
   machine NAME                    a table of rfc-notes/fsm as a graph and as a list
-  source FILE                     lines of a source of the project
-  variables                       those of the table of options, by the commands that take the option
+  source FILE                     lines of a source file of the project
+  variables                       the variables of the table of options, by the commands that accept
+                                  the option
 
-After |, separated by ;  follow the parts of the output, or of a source, that are shown
+After "|", a list separated by ";" selects the parts of the output or of the source file to show:
 
-  frames 3-5,7                    these frames of `iwarp explain`
-  lines 1-4,9                     these lines; ... marks omitted lines
-  find TEXT -> TEXT               from the first line that begins so to the next that begins so;
-                                  without the arrow that one line
-  block TEXT                      from the first line that begins so to the end of what it opens
-  varies                          numbers differ from run to run: they are not compared
+  frames 3-5,7                    these frames in the output of `iwarp explain`
+  lines 1-4,9                     these lines; "..." marks omitted lines
+  find TEXT -> TEXT               the lines from the first one that begins with the first TEXT to the
+                                  next one that begins with the second TEXT; without "->", one line
+  block TEXT                      the first line that begins with TEXT, and the block that it opens
+  varies                          numbers differ from run to run, so they are not compared
 
 The test apps.cost_page draws the pictures of `iwarp cost report` in Chromium. A picture is preceded by
-<!-- picture: PRESET ROWS DIGEST --> with the digest of the rows that it shows; --update copies the
-picture from IWARP_BUILD/.../report-pictures if they have changed.
+<!-- picture: PRESET ROWS DIGEST -->; DIGEST is the digest of the rows that the picture shows. If the
+rows have changed, --update copies the picture from IWARP_BUILD/.../report-pictures.
 
-In README.md and rfc-notes, all other output must be marked: ```text if it is written by hand, and a
-preceding <!-- measured: where from --> if no run can repeat it."""
+In README.md and rfc-notes, all other output must be marked: by ```text if it is written by hand, and by
+a preceding <!-- measured: where from --> if no run can repeat it."""
 import argparse
 import hashlib
 import json
@@ -55,7 +57,7 @@ GENERATED = ("build", "node_modules", ".git")
 
 
 def markdown():
-    """Every Markdown file of the project."""
+    """Returns the paths of all Markdown files of the project."""
     return sorted(path for path in ROOT.rglob("*.md")
                   if not set(path.relative_to(ROOT).parts) & set(GENERATED))
 
@@ -81,7 +83,7 @@ def numbers(text):
     return out
 
 
-# What is made ---------------------------------------------------------------------------------------
+# Making figures --------------------------------------------------------------------------------------
 
 def show_lines(lines, wanted):
     out, left_out = [], False
@@ -104,7 +106,7 @@ def find(lines, ends):
 
 
 def block(lines, text):
-    """Behind its first line, what is indented deeper, and the bracket that closes it."""
+    """Returns the line that begins with `text`, the deeper-indented lines after it, and the closing bracket."""
     begin = end = lines.index(find(lines, text)[0])
     depth = len(lines[begin]) - len(lines[begin].lstrip())
     for end in range(begin + 1, len(lines) + 1):
@@ -130,7 +132,7 @@ def source(arguments, options):
 
 
 def shown(text, options):
-    """Several `find`, `block` and `lines` each give a part."""
+    """Returns the lines of `text` that the options select. Each `find`, `block`, `lines` or `frames` adds a part."""
     lines, parts = text.splitlines(), []
     for option in options:
         kind, _, what = option.partition(" ")
@@ -207,7 +209,7 @@ def changes(arguments):
 
 
 def machine(arguments):
-    """States are named in the order of the table; events that share an edge share an arrow."""
+    """Draws a state machine. Edges are in the order of the table; edges with the same ends share an arrow."""
     lines = (ROOT / f"rfc-notes/fsm/{arguments[0]}.txt").read_text().splitlines()
     head = (ROOT / f"rfc-notes/fsm/{arguments[0]}.dot").read_text()
     rows, arrows = [], {}
@@ -249,7 +251,7 @@ def made(recipe):
 
 
 def rounded(value):
-    """Three digits: compilers differ in the last ones."""
+    """Rounds all numbers to three digits, because compilers differ in the last digits."""
     if isinstance(value, float):
         return f"{value:.3g}"
     if isinstance(value, list):
@@ -268,14 +270,14 @@ def digest_of_rows(preset, rows):
 
 
 def take_picture(path, preset):
-    """From where the test left it; ValueError: it has not run."""
+    """Copies the picture from the build tree, where a test has written it. Raises ValueError if it is not there."""
     made = next(iter(BUILD.rglob(f"report-pictures/{preset}/{path.name}")), None)
     if made is None:
         raise ValueError(f"{path.name}: first run ctest -R cost_page")
     shutil.copyfile(made, path)
 
 
-# What is in the files -------------------------------------------------------------------------------
+# Checking the files ---------------------------------------------------------------------------------
 
 def same(recipe, new, old):
     if recipe.endswith("varies"):
@@ -284,7 +286,7 @@ def same(recipe, new, old):
 
 
 def unmade_output(path, text):
-    """Yields the code blocks without a language, and the pictures, that no figure or measurement produces."""
+    """Yields a problem for each code block without a language, and each picture, whose origin is not marked."""
     if path.parent != ROOT and "rfc-notes" not in path.relative_to(ROOT).parts:
         return
     text = FIGURE.sub(lambda found: "\n" * found[0].count("\n"), text)
@@ -304,7 +306,7 @@ def unmade_output(path, text):
 
 
 def check(path, update):
-    """(number of figures, what is wrong with them)"""
+    """Makes the figures of a file again. Returns the number of figures, and a list of problems."""
     text, problems = path.read_text(), []
     where = path.relative_to(ROOT)
 
@@ -324,7 +326,7 @@ def check(path, update):
     def check_picture(found):
         try:
             digest = digest_of_rows(found["preset"], found["rows"])
-        except ValueError as error:  # built without the library that draws
+        except ValueError as error:  # the command was built without the library that draws
             print(f"SKIPPED: {found['path']}: {error}")
             return found[0]
         if digest == found["digest"]:

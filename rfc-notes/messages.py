@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Lists every sentence that the commands and libraries show to a user, in messages.md, so that a
-reader can review them in one sitting.
+"""Lists in messages.md every sentence that the commands and libraries show to a user, so that a reader
+can review all of them in one sitting.
 
-  messages.py             check; exit 1 when messages.md is not what the sources say
-  messages.py --update    write it
+  messages.py             check; exit 1 if messages.md differs from the sources
+  messages.py --update    write messages.md
 
-A message is a string literal of at least three words in C++ that is built into the commands or the
-libraries: errors, refusals, log lines, explanations and help. Literals that follow each other are
-one. `{}` stands for a value. Web pages have texts of their own, which are not listed."""
+A message is a string literal of at least three words in a C++ source of the commands or libraries:
+errors, refusals, log lines, explanations and help. Adjacent literals count as one. `{}` stands for a
+value. The texts of web pages are not listed."""
 import argparse
 import collections
 import pathlib
@@ -19,7 +19,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "rfc-notes/messages.md"
 FOLDERS = ("mpa", "ddp", "rdmap", "verbs", "offload_model", "apps")
-NOT_SENTENCES = ("apps/command_line/completion.cpp",)  # scripts for shells
+NOT_SENTENCES = ("apps/command_line/completion.cpp",)  # contains shell scripts
 HEAD = """# What the program says
 
 Every sentence that the commands and the libraries show to a user, by the folder of its source: errors, refusals, log
@@ -37,7 +37,7 @@ def unescaped(text):
 
 
 def literals(text):
-    """String literals, joined where only white space and comments stand between them."""
+    """Yields the string literals. Joins literals with nothing but white space and comments between them."""
     joined, in_assert, depth = None, False, 0
     for token in TOKEN.finditer(text):
         words = token[0]
@@ -66,7 +66,7 @@ def is_message(text):
 
 
 def messages():
-    """{folder: messages in order of their files}"""
+    """Returns {folder: messages}; the messages are in the order of the files."""
     out = collections.defaultdict(dict)
     for path in sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")):
         inside = path.relative_to(ROOT)

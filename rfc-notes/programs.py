@@ -3,11 +3,11 @@
 """Makes the table of programs in programs.md from the results of the tests in test/rdma_core.
 
   programs.py                   check; exit 1 if the table does not list what the tests try
-  programs.py --update FOLDER   rewrite it from their results, build/release/programs for example
+  programs.py --update FOLDER   rewrite the table from the results in FOLDER, such as build/release/programs
 
-Each class of tests declares with @tried() what it tries (test/rdma_core/tried.py). Each test writes a line
-to FOLDER; folders below contain the results of other systems (test/packaging/test_programs.sh). If a
-program's tests were skipped on a system, its cell for that system does not change.
+Each test class declares with @tried() what it tries (test/rdma_core/tried.py). Each test writes a line
+to FOLDER. Sub-folders of FOLDER contain the results of other systems (test/packaging/test_programs.sh).
+If a program's tests were skipped on a system, the program's cell for that system does not change.
 """
 import argparse
 import ast
@@ -26,7 +26,7 @@ NOT_TRIED = "-"
 
 
 class Found:
-    """What the tests of a row found on one system."""
+    """The results of a row's tests on one system."""
 
     def __init__(self):
         self.versions = {}
@@ -45,7 +45,7 @@ class Found:
 
 
 class Row:
-    """One aspect of a program that is tried, in one or both personas."""
+    """A row of the table: one aspect of a program, which is tried in one or both personas."""
 
     def __init__(self, program, packages, what, personas):
         self.program, self.packages, self.what = program, packages.split(), what
@@ -57,13 +57,13 @@ class Row:
         self.found.setdefault(result["system"], Found()).take(result)
 
     def update(self, before):
-        """Keeps the old contents of cells without a result."""
+        """Sets the cells of all systems. A cell without a result keeps its old contents, from `before`."""
         for system in SYSTEMS:
             self.cells[system] = (self.found[system].cell(self.packages) if system in self.found
                                   else before.get(system, NOT_TRIED))
 
     def fixed_cells(self):
-        """The cells that do not depend on the system."""
+        """Returns the cells that do not depend on the system."""
         return self.program, ", ".join(self.packages), self.what, self.shown_as
 
     def __str__(self):
@@ -73,12 +73,12 @@ class Row:
 
 
 def upstream(version):
-    """Without Debian's epoch and revision: 7.2 of 1:7.2+dfsg-7+deb12u18."""
+    """Returns the version without Debian's epoch and revision: 7.2 for 1:7.2+dfsg-7+deb12u18."""
     return re.sub(r"^\d+:|[+~](dfsg|ds).*$|-[^-]*$", "", version)
 
 
 def tried_in(path):
-    """The rows of the file's @tried() decorators, in their order."""
+    """Yields a row for each @tried() decorator in the file, in order."""
     for node in ast.parse(path.read_text(), str(path)).body:
         for call in getattr(node, "decorator_list", ()):
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "tried":
@@ -88,14 +88,14 @@ def tried_in(path):
 
 
 def rows_of(tests):
-    """Sorts rdma-core's own programs first, then by name."""
+    """Returns all rows, sorted by name, with rdma-core's own programs first."""
     rows = [row for path in sorted(tests.rglob("test_*.py"), key=lambda path: path.name) for row in tried_in(path)]
     own = {"rdmacm-utils", "ibverbs-utils"}
     return sorted(rows, key=lambda row: (not set(row.packages) <= own, row.program.lower()))
 
 
 def read_table(text):
-    """{fixed cells: {system: cell}} of the rows between the marks."""
+    """Returns {fixed cells: {system: cell}} for the rows between the marks."""
     out = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]

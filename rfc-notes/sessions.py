@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads sessions through `iwarp explain`, for the figures (figures.py) and the answers of the course
-(test/notes). Nothing here decodes an octet."""
+(test/notes). This module itself decodes no octets."""
 import json
 import os
 import pathlib
@@ -15,7 +15,7 @@ STARTUP = [b"MPA ID %s Frame" % kind + bytes([0x40, 1, 0, 0]) for kind in (b"Req
 
 
 def iwarp(*arguments, status=(0, 1)):
-    """Returns the output of the command, run in the folder to which the paths of the notes are relative."""
+    """Runs the iwarp command in the root folder, to which paths in the notes are relative. Returns its output."""
     done = subprocess.run([IWARP, *arguments], cwd=ROOT, capture_output=True, text=True, check=False,
                           timeout=200)
     if done.returncode not in status:
@@ -24,7 +24,7 @@ def iwarp(*arguments, status=(0, 1)):
 
 
 def vectors(path):
-    """{name: octets} of a file in the form of test/vectors."""
+    """Reads a file in the format of test/vectors. Returns {name: octets}."""
     out, name = {}, None
     for line in pathlib.Path(path).read_text().splitlines():
         text = line.split("#")[0]
@@ -37,7 +37,7 @@ def vectors(path):
 
 
 def capture_of(fpdus):
-    """Builds a capture in which two ends agree on CRCs and the connecting end sends these FPDUs."""
+    """Returns a capture in which both ends agree on CRCs, and the connecting end then sends these FPDUs."""
     near, far = (bytes([192, 0, 2, 1]), 49152), (bytes([192, 0, 2, 2]), 7174)
     steps = [(near, far, STARTUP[0]), (far, near, STARTUP[1])] + [(near, far, f) for f in fpdus]
     out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
@@ -54,7 +54,7 @@ def capture_of(fpdus):
 
 
 class Session:
-    """The output of `iwarp explain` for a capture; frames are numbered as there, 1.4 or just 4."""
+    """The output of `iwarp explain` for a capture. Frames have the same names as there: "1.4", or "4" for short."""
 
     def __init__(self, capture):
         self.columns, self.frames, self.closed = [], {}, {}
@@ -83,7 +83,7 @@ class Session:
 
 
 def session(source):
-    """The session in a capture, or around one frame: FILE.pcap or FILE.hex#NAME, from the root."""
+    """Returns the Session of a capture FILE.pcap, or one that contains the single frame FILE.hex#NAME."""
     path, _, name = source.partition("#")
     if not name:
         return Session(path)
@@ -98,7 +98,7 @@ def session_of(fpdus):
 
 
 def lines_of_frames(text, wanted):
-    """Returns the parts of the output of `iwarp explain` that belong to these frames."""
+    """Returns the lines in the output of `iwarp explain` that belong to the wanted frames."""
     out, inside = [], False
     for line in text.splitlines():
         start = re.match(r"(\d+)\.(\d+) ", line)

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Traceability: compares rfc-notes/requirements/ with the ids that code and tests mention.
+"""Checks traceability: compares rfc-notes/requirements/ with the ids that code and tests mention.
 
   trace.py            check; exit 1 if a mark, a row or the table in README.md is wrong
   trace.py --update   rewrite the status table in README.md
   trace.py --promote  set every deferred row that both code and a test mention to done
-  trace.py --missing  list what each open row lacks; see requirements/README.md for the rules
+  trace.py --missing  list what each open row lacks
+
+requirements/README.md has the rules for marks and rows.
 """
 import argparse
 import pathlib
@@ -22,7 +24,7 @@ BEGIN, END = "<!-- status:begin -->", "<!-- status:end -->"
 
 
 class Row:
-    """One line of a requirements table; writes itself back in the same form."""
+    """One row of a requirements table. str() returns the row in the form in which it was read."""
 
     def __init__(self, path, line_number, cells):
         self.path, self.line_number = path, line_number
@@ -53,7 +55,7 @@ def read_rows(root, problems):
 
 
 def read_marks(root, folders, suffixes, rows, problems):
-    """All ids marked below the folders: {id: first place}. A wrong mark is a problem."""
+    """Returns {id: first place} for all marks below the folders. Adds a problem for each wrong mark."""
     prefixes = "|".join(sorted({row_id.split("-")[0] for row_id in rows}))
     mark = re.compile(r"\[((?:%s)-\d[^\]]*)\]" % prefixes)
     marks = {}
@@ -64,7 +66,7 @@ def read_marks(root, folders, suffixes, rows, problems):
             text = path.read_text(errors="replace")
             for found in mark.finditer(text):
                 where = f"{path.relative_to(root)}:{text.count(chr(10), 0, found.start()) + 1}"
-                # A list may be broken over two comment lines or two string literals.
+                # A list of ids may continue on the next comment line or in the next string literal.
                 for token in (part.strip(" \t\n/*\"") for part in found[1].split(",")):
                     if token in rows:
                         marks.setdefault(token, where)
@@ -80,7 +82,7 @@ def lacking(row, code, tests):
 
 
 def check_row(root, row, code, tests):
-    """Returns what is wrong with the row's status, or None."""
+    """Returns a text that says what is wrong with the row's status, or None if it is right."""
     if row.status not in STATUSES:
         return f"unknown status '{row.status}'"
     if row.status == "done":
@@ -183,5 +185,5 @@ def main():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `trace.py --missing | head` ends quietly
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # no error message from `trace.py --missing | head`
     sys.exit(main())
