@@ -22,10 +22,8 @@ enum class Completion : std::uint8_t { kNothing, kFile, kDirectory };
 struct Option {
   using Words = std::vector<std::string>;
 
-  std::string names;       ///< spellings, such as "-q,--quiet"; the name in capitals, such as
-                           ///< "URL", if positional
-  std::string value_name;  ///< placeholder for the value, such as "N"; empty for a flag or a
-                           ///< positional argument
+  std::string names;       ///< "-q,--quiet", for example; for a positional argument: "URL"
+  std::string value_name;  ///< placeholder for the value, such as "N"; empty if there is none
   std::string help;        ///< one paragraph, without line breaks; --help wraps it
   std::string group;       ///< heading under which --help lists the option; empty means "Options"
   std::string default_text;
@@ -51,7 +49,7 @@ struct Option {
   Option& completes(Completion what);
   /// Lets the option be given more than once, with one value each time.
   Option& repeatable();
-  /// Lets any number of values follow, up to the next option.
+  /// Lets the option take all words that follow, up to the next option.
   Option& greedy();
   /// Adds a check of each word, which runs before the value is stored. `fault` returns an error
   /// text, or an empty string if the word is valid.
@@ -83,8 +81,7 @@ class Command {
 
   std::string name;
   std::string summary;  ///< one line, without a full stop
-  std::string usage;    ///< replaces the generated usage line; the text is printed after "Usage:
-                        ///< iwarp "
+  std::string usage;    ///< replaces the generated usage line; does not include "Usage: iwarp "
   std::string notes;    ///< text that --help prints verbatim below the options
   /// Examples in --help: "iwarp ...", optionally followed by two blanks and an explanation.
   std::vector<std::string> shown;
@@ -118,7 +115,7 @@ class Command {
   Option& argument(std::string title, std::string& value, std::string help);
   Option& arguments(std::string title, std::vector<std::string>& value, std::string help);
 
-  /// Adds an option of any other kind.
+  /// Adds `option`, which may be of a kind that the functions above do not cover.
   Option& add(Option option);
 
   /// Puts the options that are declared after this call under the heading `title`.

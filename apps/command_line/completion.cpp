@@ -30,8 +30,8 @@ std::vector<Place> places(const Command& root) {
   return out;
 }
 
-/// Makes `text` safe inside single quotes by removing quotes and backslashes, because bash and zsh
-/// have no escapes there.
+/// Makes `text` safe inside single quotes by removing quotes and backslashes: bash and zsh have no
+/// escapes inside single quotes.
 std::string plain(std::string text) {
   std::erase_if(text, [](char c) { return c == '\'' || c == '\\'; });
   std::ranges::replace(text, '\n', ' ');

@@ -35,8 +35,7 @@ void fill_pattern(bytes::Span octets, unsigned seed);
 void check_pattern(bytes::View octets, unsigned seed, const std::string& whose);
 
 inline constexpr unsigned kDemoFirstWrite = 1;   ///< pattern seed of the Write that succeeds
-inline constexpr unsigned kDemoSecondWrite = 2;  ///< pattern seed of the Write that the target
-                                                 ///< refuses
+inline constexpr unsigned kDemoSecondWrite = 2;  ///< pattern seed of the Write that is refused
 
 /// Waits for an event of `type` on `session`, checks that it contains `kDemoRefusal`, and returns
 /// the text of the Terminate.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The smallest program: sends one message from one queue pair to another over a real TCP
-// connection. Both queue pairs are in this process. It shows the steps of every program: register,
-// create, post receives, connect, post, poll. Any error ends the program; `iwarp ping` shows how to
-// handle errors.
+// connection. Both queue pairs are in this process. The program shows the steps that every program
+// needs: register, create, post receives, connect, post, poll. Any error ends the program; `iwarp
+// ping` shows how to handle errors.
 #include <array>
 #include <cstdio>
 #include <cstring>

@@ -18,7 +18,7 @@ class CaptureReader {
  public:
   struct Packet {
     bytes::View octets;            ///< the captured octets, valid until the next packet is read
-    std::size_t wire_size = 0;     ///< size of the packet on the wire; the capture may be truncated
+    std::size_t wire_size = 0;     ///< size of the packet on the wire; `octets` may be shorter
     std::int64_t nanoseconds = 0;  ///< time of capture, in nanoseconds since 1970
   };
 

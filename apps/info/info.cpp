@@ -27,7 +27,7 @@ Json crc_kernels() {
   return {{"in_use", crc32c::active().name}, {"available", available}};
 }
 
-/// Returns the connection options that have a default, with this default. Times are in seconds.
+/// Returns the default of each connection option that has one. Times are in seconds.
 Json option_defaults() {
   Json out;
   for (const auto& option : options::all()) {

@@ -43,7 +43,7 @@ class End final : public verbs::QpDriver {
   // Posts the work request of an action. If this fails, returns an error text of one line.
   std::expected<void, std::string> post(const Action& action, const End& peer, TimePoint now);
   /// Processes pending events and completions: logs them, and accepts the connection when it is
-  /// requested. Returns whether there were any.
+  /// requested. Returns whether there were events or completions.
   bool look(TimePoint now);
   /// Resumes the connection if pins were released or Receives were posted since the last call.
   /// Returns whether it resumed the connection.

@@ -13,7 +13,7 @@
 
 namespace {
 
-using namespace iwarp::apps::lab;  // NOLINT: this is its outside
+using namespace iwarp::apps::lab;  // NOLINT: the functions below are the interface of the lab
 
 struct Module {
   History history;

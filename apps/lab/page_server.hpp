@@ -35,8 +35,8 @@ class PageServer {
     int fd;
     std::chrono::steady_clock::time_point until;
     std::string request;
-    std::string_view head;  ///< unsent part of the response's head; `body` is the unsent part of
-                            ///< its body
+    /// The parts of the response's head and body that have not been sent yet.
+    std::string_view head;
     std::string_view body;
     bool answered = false;
   };

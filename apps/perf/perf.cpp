@@ -102,8 +102,8 @@ void check_cost(const PerfOptions& options, const Plan& plan) {
   if (!options.cost) return;
   if (plan.is_latency()) throw UsageError("--cost: not supported for latency tests");
   if (options.json) throw UsageError("--cost and --json exclude each other");
-  usage::cost_host(*options.cost);  // throws if the host is invalid; checked before anything is
-                                    // measured
+  // Check the host before anything is measured: cost_host() throws if it is invalid.
+  usage::cost_host(*options.cost);
 }
 
 void print(const std::string& text) {

@@ -35,8 +35,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kCannotRun = 126;  // the status with which shells report a command that cannot be
-                                 // executed
+constexpr int kCannotRun = 126;  // exit status if a program cannot be executed, as in shells
 constexpr int kNotFound = 127;
 constexpr const char* kVerbsLibrary = "libibverbs.so.1";
 constexpr const char* kCmLibrary = "librdmacm.so.1";
@@ -189,7 +188,8 @@ std::string preload_list(bool is_careful, const fs::path& program) {
 constexpr const char* kUcxScheme = "UCX_RNDV_SCHEME";
 constexpr const char* kUcxByWrites = "put_zcopy";
 
-/// Adds UCX's variables. UCX uses this stack only if the stack appears as a RoCE adapter.
+/// Adds the variables that configure UCX. UCX uses this stack only if the stack appears as a RoCE
+/// adapter.
 void add_ucx(const cli::Given& given, options::Persona persona, Environment& out) {
   const char* const outside = std::getenv("IWARP_AS");
   const bool is_roce = given.has("--as")

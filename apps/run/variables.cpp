@@ -30,8 +30,8 @@ Environment variables_of(const cli::Given& given) {
     out.push_back({option.variable, value_of(option, word->second)});
     wants_tls = wants_tls || option.group == options::Group::kTls;
   }
-  // Each option of the TLS group enables TLS, even if its value is empty. It overrides an IWARP_TLS
-  // that the user has set.
+  // Each option of the TLS group enables TLS, even if its value is empty. Such an option overrides
+  // an IWARP_TLS that the user has set.
   if (wants_tls && !given.has("--tls")) out.push_back({"IWARP_TLS", "on"});
   if (given.has("--quiet")) out.push_back({"IWARP_LOG", "off"});
   return out;

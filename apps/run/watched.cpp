@@ -19,7 +19,7 @@ namespace iwarp::apps {
 namespace {
 
 constexpr std::array kForwarded{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM};
-constexpr int kBySignal = 128;  // added to the number of a signal, as shells do
+constexpr int kBySignal = 128;  // as in shells: a process killed by signal N has status 128 + N
 
 /// Returns whether a process sent the signal, and not the terminal. The terminal sends its signals
 /// to the whole process group, so the child has already received them.
@@ -64,8 +64,8 @@ Ending run_in_child(const std::function<int()>& become) {
   sigemptyset(&awaited);
   sigaddset(&awaited, SIGCHLD);
   for (const int signal : kForwarded) sigaddset(&awaited, signal);
-  // The parent of this process may have made it ignore SIGCHLD. waitpid() could not return a status
-  // then.
+  // This process may have inherited an ignored SIGCHLD, with which waitpid() cannot return a
+  // status.
   std::signal(SIGCHLD, SIG_DFL);
   ::sigprocmask(SIG_BLOCK, &awaited, &before);
   const pid_t parent = ::getpid();
@@ -84,8 +84,8 @@ Ending run_in_child(const std::function<int()>& become) {
 int end_as(const Ending& ending) {
   if (ending.signal == 0) return ending.status;
   const rlimit no_core{};
-  ::setrlimit(RLIMIT_CORE, &no_core);  // prevents a second core dump: the child has already written
-                                       // one if core dumps are enabled
+  // Prevent a second core dump: the child has already written one if core dumps are enabled.
+  ::setrlimit(RLIMIT_CORE, &no_core);
   std::signal(ending.signal, SIG_DFL);
   sigset_t one;
   sigemptyset(&one);

@@ -46,8 +46,8 @@ class Upload {
   void advertise() {
     const auto length = piece_length(advertised_, file_.size);
     OpenWindow window{.mapping = Mapping(file_, advertised_, length), .memory = {}};
-    const auto octets = window.mapping.octets();  // contains nothing but bytes of the file [SEC-17]
-                                                  // [SEC-15] [SEC-35]
+    // The octets contain nothing but bytes of the file. [SEC-17] [SEC-15] [SEC-35]
+    const auto octets = window.mapping.octets();
     sha_.update(octets);
     window.memory = messages_.session().register_memory(
         octets, verbs::Access::kRemoteRead | verbs::Access::kRemoteInvalidate);

@@ -8,11 +8,11 @@
 
 namespace iwarp::apps {
 
-/// Returns "512 B", "4.0 KiB", "3.0 GiB".
+/// Formats a size, for example as "512 B", "4.0 KiB" or "3.0 GiB".
 std::string format_octets(double octets);
-/// Returns "12.3 us", "4.56 ms", "7.8 s".
+/// Formats a duration, for example as "12.3 us", "4.56 ms" or "7.8 s".
 std::string format_duration(std::chrono::nanoseconds duration);
-/// Returns "812 MiB/s", or "-" if `duration` is zero.
+/// Formats a rate, for example as "812 MiB/s". Returns "-" if `duration` is zero.
 std::string format_rate(std::uint64_t octets, std::chrono::nanoseconds duration);
 
 }  // namespace iwarp::apps

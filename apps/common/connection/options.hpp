@@ -49,11 +49,8 @@ std::string congestion_fault(const std::string& name);
 /// Parses an address for connecting or listening. Throws UsageError if `text` is not an address.
 net::Address address_argument(const std::string& text, std::uint16_t default_port);
 
-inline constexpr std::uint16_t kFilePort = 7480;  ///< default port of `iwarp serve`, `get` and
-                                                  ///< `put`
-inline constexpr std::uint16_t kPingPort = 7174;  ///< default port of `iwarp ping`; the same as
-                                                  ///< rping's
-inline constexpr std::uint16_t kPerfPort = 7175;  ///< default port of the control connection of
-                                                  ///< `iwarp perf`
+inline constexpr std::uint16_t kFilePort = 7480;  ///< default port of `iwarp serve`
+inline constexpr std::uint16_t kPingPort = 7174;  ///< default port of `iwarp ping`, and of rping
+inline constexpr std::uint16_t kPerfPort = 7175;  ///< default port of `iwarp perf`
 
 }  // namespace iwarp::apps

@@ -30,8 +30,8 @@ struct Client {
   ClientSlot slot;
   std::atomic<bool> done{false};
   bool leaves = false;
-  std::jthread thread;  // must be the last member: it is joined before the other members are
-                        // destroyed
+  // Must be the last member: the thread is joined before the other members are destroyed.
+  std::jthread thread;
 };
 
 class ClientList {
@@ -46,8 +46,7 @@ class ClientList {
     client.request = std::move(request);
     try {
       client.thread = std::jthread([this, &client] { run(client); });
-    } catch (const std::system_error&) {  // thrown if the limit of processes or the memory is
-                                          // exhausted
+    } catch (const std::system_error&) {  // thrown at the limit of processes or memory
       refuse(*client.request, kNoThread);
       clients_.pop_back();
     }

@@ -18,7 +18,7 @@ struct ServerOptions {
   /// Maximum number of clients. When it is reached, the server evicts an idle client, or rejects
   /// the request with the text "busy" if no client is idle.
   unsigned max_clients = 64;
-  std::string metrics;  ///< the address or path that --metrics gave; empty if metrics are off
+  std::string metrics;  ///< value of --metrics: an address or a path; empty if metrics are off
   LogOptions log;
 };
 

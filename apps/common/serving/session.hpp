@@ -76,7 +76,7 @@ class Session {
   net::CqHandle cq_;
   net::QpHandle qp_;
   ClientSlot* slot_ = nullptr;
-  std::optional<ClientSlot::Use> use_;  ///< marks qp_ as in use for as long as it exists
+  std::optional<ClientSlot::Use> use_;  ///< registers qp_ with the client's slot
   std::array<verbs::WorkCompletion, 16> batch_;
   std::span<verbs::WorkCompletion> fresh_;
 };

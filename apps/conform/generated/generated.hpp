@@ -14,10 +14,8 @@
 namespace iwarp::apps::conform::generated {
 
 struct Choice {
-  std::vector<std::string> only;  ///< run only the sessions whose id begins with one of these;
-                                  ///< empty means all
-  std::string after;              ///< run only the sessions after the one with this id; empty means
-                                  ///< all
+  std::vector<std::string> only;  ///< prefixes of the ids to run; empty means all
+  std::string after;              ///< run only the sessions after this id; empty means all
   unsigned cases = 0;             ///< number of sessions that change one field; 0 means all
   unsigned pairs = 0;             ///< number of additional sessions that change two fields
   std::uint64_t seed = 1;         ///< seed of the random generator that selects sessions and pairs

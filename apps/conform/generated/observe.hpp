@@ -14,8 +14,7 @@ struct Observed {
   bool answered = false;   ///< whether the peer answered the probing Read
   bool delivered = false;  ///< whether the peer's program sent a message in response to the sample
   bool read_answered = false;
-  std::string wrong;  ///< the peer's first deviation on a stream that has not ended; empty if there
-                      ///< is none
+  std::string wrong;  ///< first deviation while the stream continues; empty if there is none
 
   std::string text(const Sample& sample, const Expectation& expected) const;
 };

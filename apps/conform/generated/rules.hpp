@@ -25,13 +25,11 @@ struct Rule {
 inline constexpr unsigned kAlone = 1;
 /// The peer may send a Terminate with any error code, because the RFCs do not define the code.
 inline constexpr unsigned kAnyTerminate = 2;
-inline constexpr unsigned kMayClose = 4;  ///< the peer may also close the connection without a
-                                          ///< Terminate
+inline constexpr unsigned kMayClose = 4;  ///< the peer may also close without a Terminate
 inline constexpr unsigned kMayGoOn = 8;   ///< the peer may accept the message and continue
 /// The peer may continue, but must not deliver the message to its program.
 inline constexpr unsigned kUndelivered = 16;
-inline constexpr unsigned kNoTerminate = 32;  ///< the peer must end the stream, but without a
-                                              ///< Terminate
+inline constexpr unsigned kNoTerminate = 32;  ///< the stream must end without a Terminate
 inline constexpr unsigned kNoHeaders = 64;    ///< the peer's Terminate need not return headers
 
 struct Expectation {

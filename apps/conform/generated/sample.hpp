@@ -61,8 +61,7 @@ struct Sample {
   ddp::SegmentHeader header;
   std::optional<rdmap::ReadRequest> read;  ///< payload of a Read Request
   Octets payload;                          ///< payload of any other message
-  std::uint8_t ddp_reserved = 0;           ///< value of bits 0x3C in the first octet of the DDP
-                                           ///< header
+  std::uint8_t ddp_reserved = 0;           ///< bits 0x3C of the first octet of the DDP header
   /// If set, the ULPDU is truncated or padded with zeros to this length.
   std::optional<std::size_t> ulpdu_length;
   Tamper tamper;

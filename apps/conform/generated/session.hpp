@@ -32,14 +32,12 @@ std::vector<Session> draw(std::vector<Session> sessions, std::size_t n, std::uin
 
 struct Outcome {
   std::string id;
-  std::string requirements;  ///< rows of rfc-notes/requirements about the changed fields and
-                             ///< violated rules
+  std::string requirements;  ///< requirement rows of the changed fields and violated rules
   std::string broken;        ///< names of the violated rules
-  std::string broken_rows;   ///< rows of rfc-notes/requirements about the violated rules only
+  std::string broken_rows;   ///< requirement rows of the violated rules only
   std::string expected;
   std::string came;
-  std::string headers;  ///< error in the headers that the peer's Terminate returns; empty if there
-                        ///< is none
+  std::string headers;  ///< error in the headers that the Terminate returns; empty if none
   bool right = false;
   bool reached = true;  ///< false if the tester could not connect or the state was not reached
   std::string record;   ///< frames of the session as text; only if Target::verbose is set

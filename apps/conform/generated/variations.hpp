@@ -17,8 +17,7 @@ struct Variation {
   Scope scope;
   std::string_view field;         ///< name of the field, for example "MSN"
   std::string_view value;         ///< name of the value, for example "next+1"
-  std::string_view requirements;  ///< rows of rfc-notes/requirements about the field, separated by
-                                  ///< blanks
+  std::string_view requirements;  ///< requirement rows about the field, separated by blanks
   void (*apply)(Sample&, const Progress&);
 };
 

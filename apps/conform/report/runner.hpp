@@ -19,8 +19,7 @@ struct Result {
   std::string expected;      ///< for kFail: what the case expected
   std::string came;          ///< for kFail: what the peer did
   std::string why;           ///< for kSkip: the reason
-  std::string record;        ///< frames of the case as text, layer by layer; only if
-                             ///< Target::verbose is set
+  std::string record;        ///< frames of the case as text; only if Target::verbose is set
   bool unreachable = false;  ///< for kFail: true if no connection could be established at all
   std::chrono::nanoseconds took{};
 };

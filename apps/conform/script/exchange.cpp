@@ -11,8 +11,7 @@
 namespace iwarp::apps::conform {
 namespace {
 
-constexpr std::uint64_t kSinkOffset = 512 * 1024;  // offset of the peer's sink in the tester's
-                                                   // memory
+constexpr std::uint64_t kSinkOffset = 512 * 1024;  // offset of the sink in the tester's memory
 
 Octets empty_advert() { return Octets(kAdvertSize); }
 

@@ -37,10 +37,10 @@ Octets advert_of(std::uint64_t offset, std::uint32_t size);
 /// Sends an advert of 16 octets, in the way that the case tests.
 using Sender = std::function<void(bytes::View advert)>;
 
-/// Runs the second half of the exchange and checks the data: a listening peer must Write back the
-/// octets that it has read, and for a connecting peer the tester writes them and reads them back.
-/// This shows that the stream works and that nothing was lost or repeated. If `sender` is given, it
-/// is called to send the adverts.
+/// Runs the second half of the exchange and checks the data. A listening peer must Write back the
+/// octets that it has read. If the peer connects, the tester Writes octets to the peer's memory and
+/// reads them back. This shows that the stream works and that nothing was lost or repeated. If
+/// `sender` is given, it is called to send the adverts.
 void finish_exchange(Script& script, const PeerMemory& memory, const Sender& sender = {});
 
 /// Runs both halves of the exchange. This shows that the peer works.

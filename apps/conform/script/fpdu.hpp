@@ -18,10 +18,8 @@ using Octets = std::vector<std::byte>;
 /// Deliberate errors to make in an FPDU.
 struct Tamper {
   std::uint32_t crc_xor = 0;                  ///< bits to flip in the CRC field
-  std::optional<std::uint16_t> ulpdu_length;  ///< value of ULPDU_Length, in place of the true
-                                              ///< length
-  std::uint8_t pad_fill = 0;                  ///< value of each PAD octet; the CRC covers these
-                                              ///< octets
+  std::optional<std::uint16_t> ulpdu_length;  ///< value that replaces the true length
+  std::uint8_t pad_fill = 0;                  ///< value of each PAD octet; the CRC covers it
   std::uint16_t fpduptr_xor = 0;  ///< bits to flip in FPDUPTR of the first marker in the FPDU
   /// Value of the reserved half of each marker in the FPDU; the CRC covers it.
   std::uint16_t marker_reserved = 0;

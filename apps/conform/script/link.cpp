@@ -35,8 +35,7 @@ AddressList resolve(const net::Address& address, int flags) {
   return {found, &freeaddrinfo};
 }
 
-constexpr Clock::duration kLongest = std::chrono::hours(1);  // maximum timeout of one call of
-                                                             // poll()
+constexpr Clock::duration kLongest = std::chrono::hours(1);  // maximum timeout of poll()
 
 // Waits for `events` on the socket. Returns false if the deadline passes before they occur.
 bool wait_for(int socket, short events, Clock::time_point deadline) {

@@ -83,8 +83,8 @@ class PeerReader {
 
   /// Resets the decoder at the start of a new connection.
   void restart();
-  /// Tells the decoder the tester's startup frame, in the form that it had before the case
-  /// corrupted it. The frame determines whether the peer's FPDUs have markers.
+  /// Passes the tester's startup frame to the decoder, as it was before the case corrupted it. The
+  /// frame determines whether the peer's FPDUs have markers.
   void said(const mpa::StartupFrame& frame);
   void octets(bytes::View octets);
   void ended(bool reset);
@@ -96,8 +96,7 @@ class PeerReader {
 
   std::unique_ptr<trace::StreamDecoder> decoder_;
   std::deque<Received> received_;
-  std::optional<bool> end_;  ///< set when the connection has ended: true after a reset, false after
-                             ///< a FIN
+  std::optional<bool> end_;  ///< set at the end of the connection: true if it was reset
 };
 
 }  // namespace iwarp::apps::conform

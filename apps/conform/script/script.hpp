@@ -32,16 +32,15 @@ struct Target {
   std::uint8_t revision = 2;         ///< highest revision of Requests to a listening peer
   bool waits_without_limit = false;  ///< whether to wait without a limit for a peer that connects
   std::chrono::milliseconds time_limit{5000};     ///< time limit of a case
-  std::chrono::milliseconds first_fpdu_delay{0};  ///< pause between Reply and the tester's first
-                                                  ///< FPDU
+  std::chrono::milliseconds first_fpdu_delay{0};  ///< pause between Reply and first FPDU
   bool verbose = false;                           ///< whether to record the frames, layer by layer
   PeerRole peer_role() const {
     return acceptor != nullptr ? PeerRole::kInitiator : PeerRole::kResponder;
   }
 };
 
-/// The content of the tester's startup frame: a Request if the tester connects, or a Reply. A Reply
-/// never offers more than the peer's Request allows, unless the case requires it.
+/// The content of the tester's startup frame: a Request if the tester connects, else a Reply. A
+/// Reply never offers more than the peer's Request allows, unless the case requires it.
 struct Setup {
   std::uint8_t revision = 2;
   bool crc = true;
@@ -94,7 +93,7 @@ class Script {
   /// Sends the frame that `setup` describes: a Request or a Reply, depending on the tester's role.
   void send_startup(const Setup& setup);
   /// Calls open(), receives the Request of a connecting peer, and returns `setup` adapted to it.
-  /// Equivalent to establish(): await_peer(), make_startup(), octets(), expect_accept(), begin().
+  /// await_peer(), make_startup(), octets(), expect_accept() and begin() equal establish().
   Setup await_peer(const Setup& setup = {});
   /// Returns the frame for `setup` without sending it, so that a case can split or corrupt it.
   Octets make_startup(const Setup& setup);

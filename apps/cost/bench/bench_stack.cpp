@@ -2,7 +2,7 @@
 // Measures the cost of this stack without system calls: two ends are connected in memory, with CRC
 // off. The costs of an FPDU and of a message follow from a comparison of Writes of one small FPDU
 // with Writes of many. The cost of a marker follows from a comparison of FPDUs with and without
-// markers; these FPDUs are larger, and are copied next to their headers.
+// markers; the payload of these FPDUs is larger, and is copied next to the header.
 #include <algorithm>
 #include <cstring>
 #include <memory>

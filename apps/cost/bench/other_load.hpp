@@ -14,8 +14,7 @@ namespace iwarp::apps::cost {
 /// The time that a set of processors has spent since boot, in nanoseconds.
 struct ProcessorTime {
   double used = 0;   ///< time used by programs and by other guests of the hypervisor
-  double total = 0;  ///< time used, idle, or in interrupts; our own traffic causes most of the
-                     ///< interrupts
+  double total = 0;  ///< time used, idle or in interrupts; our traffic causes most interrupts
 };
 /// Adds up the times of `processors` from a text in the format of /proc/stat. Returns nullopt if
 /// the text has no line for any of these processors.
@@ -25,8 +24,8 @@ std::optional<ProcessorTime> processor_time(std::istream& stat, const cpu_set_t&
 class OtherLoad {
  public:
   OtherLoad();
-  /// Returns the share of processor time, from 0 to 1, that other programs have used. Only the
-  /// processors that this program may use count. Returns nullopt if the kernel does not report the
+  /// Returns the share of processor time, from 0 to 1, that other programs have used. Includes only
+  /// the processors that this program may use. Returns nullopt if the kernel does not report the
   /// times.
   std::optional<double> share() const;
 

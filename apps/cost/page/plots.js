@@ -211,7 +211,7 @@ const specs = {
         { type: 'symbol', from: { data: 'here' }, encode: { enter: {
           x: { scale: 'x', field: 'gamma' }, y: { scale: 'y', field: 'alpha' },
           shape: { scale: 's', field: 'mode' }, fill: { value: '#111' },
-          // Draw the symbol of the TOE larger, because both symbols may be at the same place.
+          // Draw the TOE's symbol larger, because another symbol may be at the same place.
           size: { signal: "datum.mode === 'TOE' ? 320 : 80" },
           stroke: { value: 'white' }, strokeWidth: { value: 1.5 } } } }],
     });

@@ -28,7 +28,7 @@ Workload sized(Workload w, double size) {
   return w;
 }
 
-/// Returns powers of two, and two more sizes between each two of them.
+/// Returns powers of two, with two intermediate sizes between neighbours.
 std::vector<double> sizes() {
   std::vector<double> out;
   const auto step = std::cbrt(2.0);

@@ -40,8 +40,8 @@ Rows measured_dots(const std::vector<model::MeasuredShare>& measured);
 /// Returns the message size from which the RNIC is cheaper, for each number of transfers per
 /// registration and for every era.
 Rows by_reuse(const Question& question);
-/// Returns the gain for each gamma and alpha; `here` provides the other ratios. The second function
-/// returns the point of this host.
+/// laws_surface() returns the gain for each gamma and alpha, with the other ratios from `here`.
+/// laws_points() returns the point of this host.
 Rows laws_surface(const model::Laws& here);
 Rows laws_points(const Question& question);
 /// Returns the ratios of this host's RNIC.

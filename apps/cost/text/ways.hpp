@@ -24,7 +24,7 @@ inline constexpr const char* kAsAsked = "RNIC, as asked";
 inline constexpr const char* kOnce = "RNIC, once";
 
 /// Returns all ways. If the workload registers less often than for each transfer but more than
-/// once, adds a way for this between the two ways with an RNIC.
+/// once, adds this registration as a further way between the two ways with an RNIC.
 std::vector<Way> ways(const Question& question);
 model::Workload registered_each_time(model::Workload workload);
 model::Workload registered_once(model::Workload workload);

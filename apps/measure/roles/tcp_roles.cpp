@@ -43,7 +43,8 @@ class TcpClient final : public ClientRole {
   }
 
  private:
-  /// Sends one message. If the test has answers, waits for the answer. Returns the time after that.
+  /// Sends one message, and waits for the answer if the test has answers. Returns the time
+  /// afterwards.
   Clock::time_point send_one(Clock::time_point begun) {
     const auto message =
         bytes::Span(buffer_).subspan((number_ % plan_.depth) * plan_.size, plan_.size);
