@@ -71,8 +71,8 @@ struct Connections::Flow : TellingFlow {
     if (part.missing != 0) decoder->missing(part.side, part.missing);
     if (part.end) decoder->ended(part.side);
   }
-  /// Decodes the kept parts. Octets that waited for a segment get the time and packet number of
-  /// that segment if it was captured later than they were.
+  /// Decodes the kept parts. If octets had to wait for a segment that was captured later, they get
+  /// the time and the packet number of that segment.
   void release() {
     std::array<PacketMark, 2> latest{};
     for (auto& k : kept) {
@@ -94,7 +94,7 @@ struct Connections::Flow : TellingFlow {
   }
 };
 
-/// Receives the stream from one side from the TcpReassembly of that side.
+/// Sink for the TcpReassembly of one side: receives that side's stream.
 struct Connections::FlowSink final : StreamSink {
   FlowSink(Flow& f, Side s) : flow(f), side(s) {}
   void octets(bytes::View octets, const PacketMark& mark) override {
@@ -177,7 +177,7 @@ void Connections::look_for_datagram(int link_type, bytes::View packet, std::size
 }
 
 /// Returns whether the segment is a SYN that opens a new connection with the same ports. Returns
-/// false for a retransmission of this connection's SYN.
+/// false for a retransmission of the SYN that opened `flow`.
 bool Connections::begins_anew(const Flow& flow, const TcpSegment& segment) {
   if (!segment.syn || segment.ack_valid) return false;
   const auto& isn = flow.isn[index(segment.source == flow.info.near ? Side::kNear : Side::kFar)];
@@ -286,7 +286,7 @@ void Connections::finish() {
   flows.reserve(t.by_key.size());
   for (auto& [key, flow] : t.by_key) flows.push_back(&*flow);
   // Close the connections in the order of their MPA numbers. A connection without a frame has
-  // number 0. Subtracting 1 makes this the largest value, so such connections come last.
+  // number 0. Subtracting 1 turns 0 into the largest value, so such connections come last.
   std::ranges::sort(flows, {}, [](const Flow* flow) { return flow->info.number - 1; });
   for (Flow* flow : flows) close(*flow, Closing::kEndOfFile, last_);
   t.by_key.clear();

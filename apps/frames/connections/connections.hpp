@@ -21,13 +21,11 @@ namespace iwarp::apps::frames {
 
 struct ConnectionInfo {
   std::uint64_t number = 0;  ///< number of this MPA connection in the capture, counted from 1
-  TcpEnd near;  ///< the end that opened the connection, or else the sender of the first captured
-                ///< packet
+  TcpEnd near;  ///< end that opened the connection, or sender of the first captured packet
   TcpEnd far;
   bool opening_seen = false;           ///< whether the capture contains the SYN
   std::array<bool, 2> seen{};          ///< by side: whether the capture has octets from that side
-  std::array<bool, 2> startup_seen{};  ///< by side: whether the capture has that side's startup
-                                       ///< frame
+  std::array<bool, 2> startup_seen{};  ///< by side: whether the capture has its startup frame
   bool rejected = false;               ///< whether a Reply with R=1 rejected the connection
   /// By side: whether the capture lacks the startup frames, so that the decoder had to guess
   /// whether that side's frames have markers and CRCs.
@@ -98,15 +96,14 @@ class Connections {
   Connections& operator=(const Connections&) = delete;
 
   void packet(int link_type, bytes::View packet, std::size_t wire_size, const PacketMark& mark);
-  /// Ends the capture: passes on the octets that are still held, and then closes all connections.
+  /// Ends the capture: delivers the octets that are still held, and then closes all connections.
   void finish();
 
   struct Counts {
     std::array<std::uint64_t, 5> packets{};  ///< number of packets, by PacketKind
     std::uint64_t connections = 0;           ///< TCP connections
     std::uint64_t mpa = 0;                   ///< number of connections that carry MPA
-    std::uint64_t set_aside = 0;  ///< number of MPA connections that were evicted while they were
-                                  ///< open
+    std::uint64_t set_aside = 0;  ///< number of MPA connections that were evicted while open
     std::uint64_t records = 0;    ///< number of records in log files; not part of `packets`
     /// Number of datagrams of this stack among the packets that are not TCP.
     std::uint64_t datagrams = 0;

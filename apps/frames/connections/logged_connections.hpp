@@ -45,7 +45,7 @@ class LoggedConnections {
   /// group.
   const char* datagram(bool outbound, const Ends& ends, bytes::View octets, const PacketMark& mark);
   /// Ends the file and closes all connections. If the next file has groups with the same names,
-  /// they are other connections.
+  /// these groups are other connections.
   void finish();
 
   static constexpr std::size_t kMaxOpen = 512;

@@ -45,7 +45,7 @@ struct TcpSegment {
 
 enum class PacketKind : std::uint8_t {
   kTcp,
-  kOther,      ///< another protocol than IP, or IP with another protocol than TCP
+  kOther,      ///< a protocol other than IP, or IP with a protocol other than TCP
   kFragment,   ///< a fragment of an IP packet
   kCut,        ///< captured only in part: the TCP header is incomplete
   kMalformed,  ///< contains lengths that contradict each other

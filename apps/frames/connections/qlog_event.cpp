@@ -22,8 +22,8 @@ using verbs::LocalEvent;
 /// Maximum number of octets in one event. It exceeds the size of any FPDU with its markers.
 constexpr std::size_t kMaxOctets = 128 * 1024;
 
-/// Reads members of a JSON object. If a member is missing or has the wrong type, good() returns
-/// false from that time on.
+/// Reads members of a JSON object. If a member is missing or has the wrong type, every later call
+/// of good() returns false.
 class Members {
  public:
   explicit Members(const json& object) : object_(object) {}

@@ -61,7 +61,7 @@ class QlogReader {
   bool relative_to_previous_ = false;
   std::int64_t start_ = 0;  ///< the origin of the event times, in nanoseconds since 1970
   double time_ = 0;         ///< time of the previous event, in milliseconds since `start_`
-  std::string group_;       ///< group_id of events that have no group_id of their own
+  std::string group_;       ///< group_id for events that do not have their own
   PacketMark mark_;
 };
 

@@ -48,8 +48,7 @@ class TcpReassembly {
 
   struct Counts {
     std::uint64_t repeated = 0;   ///< number of octets that were captured more than once
-    std::uint64_t reordered = 0;  ///< number of segments captured after one that follows them in
-                                  ///< the stream
+    std::uint64_t reordered = 0;  ///< number of segments that were captured out of order
     std::uint64_t missing = 0;    ///< number of octets that are not in the capture
   };
   const Counts& counts() const { return counts_; }

@@ -15,7 +15,7 @@ struct TellingFlow {
   std::optional<Session> session;  ///< set once a frame has been found
   std::array<std::optional<Skipped>, 2> skipped;
   std::optional<Side> first_ended;
-  PacketMark mark;  ///< packet from which the octets that are being decoded come
+  PacketMark mark;  ///< packet whose octets are being decoded
 
   static std::size_t index(Side side) { return static_cast<std::size_t>(side); }
 

@@ -51,7 +51,7 @@ void Ends::request(Side from) {
 }
 
 void Ends::reply(Side from, bool rejected) {
-  // If the capture begins with the Reply, assume that the Request was sent and received before.
+  // If the capture begins with the Reply, assume that the Request was sent and received earlier.
   if (end(from).startup == StartupState::kIdle) end(from).startup = StartupState::kAwaitDecision;
   auto& peer = end(other(from)).startup;
   if (peer == StartupState::kIdle) peer = StartupState::kAwaitReply;

@@ -110,8 +110,7 @@ struct OctetRange {
 struct FieldAt {
   Field field;
   std::string value;               ///< the value as printable text
-  std::vector<OctetRange> octets;  ///< the field's ranges in order; more than one if markers split
-                                   ///< the field
+  std::vector<OctetRange> octets;  ///< ranges of the field in order; several if markers split it
   /// For a field that does not fill its octets, `bits` is its size in bits, and `first_bit` is its
   /// first bit. As in the RFCs, bits are counted from the most significant bit of the first octet.
   /// `bits` is 0 if the field fills its octets.

@@ -13,8 +13,7 @@ namespace iwarp::apps::frames {
 
 struct Filter {
   std::uint64_t connection = 0;  ///< number of the connection to report; 0 means all connections
-  std::string operation;         ///< the operation to report, one of operation_names(); empty means
-                                 ///< all
+  std::string operation;         ///< one of operation_names(); empty means all operations
   bool errors = false;           ///< whether to report only errors and Terminates
 
   bool wants(const ConnectionInfo& info) const {

@@ -6,8 +6,8 @@
 
 namespace iwarp::apps::frames {
 
-/// Checks an FPDU and adds its violations to `e`. Of `header`, `opcode` and `payload`, the caller
-/// must have set those that it could decode.
+/// Checks an FPDU and adds its violations to `e`. The caller must have set `header`, `opcode` and
+/// `payload`, as far as it could decode them.
 void judge_fpdu(Explained& e);
 void judge_startup(Explained& e);
 /// Checks a Reply against its Request. Call it only if the Request was captured.

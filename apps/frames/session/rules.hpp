@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules whose violation an observer can see. Each has a row here, with its row in
+// The rules whose violation an observer can see. Each row of the table has the id of the rule in
 // rfc-notes/requirements and the text to show. Rules that only an end itself can check (about
-// memory, rights and queues) are not in this table.
+// memory, rights and queues) are not in the table.
 #pragma once
 
 #include <array>

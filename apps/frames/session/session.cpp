@@ -56,12 +56,10 @@ struct End {
   bool complete = false;  ///< whether the capture has every octet since the startup frame
   std::uint64_t fpdus = 0;
   std::uint32_t untagged_messages = 0;
-  std::uint64_t terminated = 0;  ///< number of the frame with this end's Terminate; 0 if there is
-                                 ///< none
+  std::uint64_t terminated = 0;  ///< frame with this end's Terminate; 0 if there is none
   std::array<std::optional<ddp::Msn>, ddp::kQueues> next_msn;
   std::array<std::optional<Message>, ddp::kQueues> untagged;
-  std::array<std::optional<Message>, 2> tagged;  ///< the unfinished RDMA Write and the unfinished
-                                                 ///< Read Response
+  std::array<std::optional<Message>, 2> tagged;  ///< the unfinished RDMA Write and Read Response
   std::deque<Request> requests;
   std::deque<Recent> recent;
   StagBook book;  ///< the payloads in which this end may have advertised its STags

@@ -87,9 +87,9 @@ class Session {
 
   /// Maximum number of unanswered requests that are stored for each side.
   static constexpr std::size_t kMaxRequests = 512;
-  /// Maximum number of recent frames among which the cause of a Terminate is searched.
+  /// Maximum number of recent frames that are stored to find the cause of a Terminate.
   static constexpr std::size_t kMaxRecent = 128;
-  /// Maximum number of payloads in which an STag is searched.
+  /// Maximum number of payloads that are searched for an STag.
   static constexpr std::size_t kMaxTold = 32;
   static constexpr std::size_t kMaxToldOctets = 256;
 

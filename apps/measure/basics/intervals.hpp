@@ -17,8 +17,7 @@ struct Interval {
   double from = 0;  ///< beginning of the interval, in seconds since begin()
   double to = 0;
   std::uint64_t messages = 0;
-  bool partial = false;           ///< whether this is the last interval and is shorter than the
-                                  ///< others
+  bool partial = false;           ///< whether this last interval is shorter than the others
   Histogram::Nanoseconds min{0};  ///< shortest latency in the interval
   Histogram::Nanoseconds p50{0};
   Histogram::Nanoseconds p99{0};

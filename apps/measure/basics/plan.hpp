@@ -41,7 +41,7 @@ enum class Waiting : std::uint8_t {
 std::string_view to_string(Waiting waiting);
 
 /// A counted stream: a fixed number of messages from one buffer to one buffer. The ends read
-/// neither the clock nor the payload in between. `iwarp cost` counts costs with it. A counted
+/// neither the clock nor the payload in between. `iwarp cost` uses it to measure costs. A counted
 /// stream changes settings of the whole process, so a server accepts it only if the server was
 /// started for this measurement alone.
 struct Counted {

@@ -118,8 +118,9 @@ Observed serve_phases(const Plan& plan, ServerRole& server) {
 void report_usage(Control& control, const Observed& used) {
   control.send({{"usage", usage::to_json(used)}});
   try {
-    control.receive();  // waits for the client to disconnect, which it does once it has read the
-                        // usage
+    // No object arrives: wait until the client disconnects, which it does once it has read the
+    // usage.
+    control.receive();
   } catch (const PeerGone&) {  // NOLINT(bugprone-empty-catch): the expected end
   }
 }

@@ -93,8 +93,8 @@ Measurement result_from(const Plan& plan, const std::string& text) {
 }  // namespace
 
 Process::Process(const std::function<int()>& work, unsigned seconds) {
-  std::fflush(nullptr);  // otherwise the child would also print the output that the parent has
-                         // buffered
+  // Otherwise the child would also print the output that the parent has buffered.
+  std::fflush(nullptr);
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ < 0) throw Error("cannot start a process: " + errno_text());

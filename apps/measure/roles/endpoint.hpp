@@ -40,8 +40,8 @@ struct Signal {
 
 struct Lane {
   std::uint64_t index = 0;
-  std::vector<std::byte> data;  ///< message buffers: plan.places() of them; for write-lat, one for
-                                ///< each direction
+  /// Message buffers: plan.places() of them or, for write-lat, one for each direction.
+  std::vector<std::byte> data;
   net::Memory data_memory;
   std::vector<std::byte> inbox;
   net::Memory inbox_memory;
@@ -70,8 +70,8 @@ class Endpoint {
   void disconnect();
 
   std::vector<Lane>& lanes() { return lanes_; }
-  /// Waits for a completion in the way that the plan specifies, and returns it; it is always a
-  /// successful one. The functions below decode its wr_id. Throws PeerGone, Interrupted, or Error
+  /// Waits, in the way that the plan specifies, until a request has completed successfully. Returns
+  /// the completion; the functions below decode its wr_id. Throws PeerGone, Interrupted, or Error
   /// if nothing completes in time.
   verbs::WorkCompletion wait();
   /// Returns a successful completion, or nullopt if there is none at the moment. Throws PeerGone or

@@ -113,8 +113,8 @@ class LatencyClient final : public ClientRole {
     }
   }
 
-  // Posts the receive again that was consumed last. This may happen late, because other receives
-  // are posted.
+  // Reposts the receive that was consumed last. This is not urgent, because other receives are
+  // posted.
   void repost() {
     if (taken_) endpoint_.repost(*std::exchange(taken_, std::nullopt));
   }
