@@ -5,7 +5,7 @@
 source "${BASH_SOURCE[0]%/*}/../apps/setup.sh"  # lab_packages
 chroot_cache=${XDG_CACHE_HOME:-$HOME/.cache}/iwarp/chroots
 
-# why_no_chroot: prints what this machine lacks to make chroots, or nothing if it lacks nothing.
+# why_no_chroot: prints why this machine cannot make chroots, or nothing if it can.
 why_no_chroot() {
   local tool
   for tool in mmdebstrap unshare tar; do

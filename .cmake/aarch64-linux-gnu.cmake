@@ -10,6 +10,6 @@ set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
 # Boost's headers are the same for every architecture. CMake, however, looks for Boost's configuration
 # only in the AArch64 folder, which does not have it.
 file(GLOB Boost_DIR /usr/lib/*/cmake/Boost-1*)
-# Without this setting, pkg-config would tell FindOpenSSL the libraries of this machine's
+# Without this setting, pkg-config would give FindOpenSSL the libraries of this machine's
 # architecture.
 set(ENV{PKG_CONFIG_LIBDIR} /usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig)

@@ -20,7 +20,7 @@ else()
       string(APPEND patterns "${class}::*;\n\"typeinfo for ${class}\";\n"
         "\"typeinfo name for ${class}\";\n\"vtable for ${class}\";\n")
     else()
-      # After the name: the parameters, with or without an ABI tag before them.
+      # The pattern matches the name and its parameters, with or without an ABI tag in between.
       string(APPEND patterns "${name}[!a-zA-Z0-9_]*;\n")
     endif()
   endforeach()

@@ -76,7 +76,7 @@ else()
 endif()
 
 # Debian packages whose code is compiled into the programs. Their licences must be part of our package,
-# except that Boost's licence demands nothing of programs.
+# but Boost's licence makes no demands on programs.
 set(compiled_in libcli11-dev nlohmann-json3-dev libjs-vega node-react node-react-dom node-scheduler)
 foreach(part IN ITEMS array collection color format interpolate scale time time-format)
   list(APPEND compiled_in node-d3-${part})

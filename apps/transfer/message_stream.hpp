@@ -35,8 +35,8 @@ class MessageStream {
   Session& session() { return session_; }
 
  private:
-  static constexpr std::uint64_t kReceiveId = 1ULL << 32;  ///< receives have wr_ids from this value
-                                                           ///< on
+  /// Receives have wr_ids from this value on; data requests have lower ones.
+  static constexpr std::uint64_t kReceiveId = 1ULL << 32;
   /// Number of receives. It suffices for all Windows and a Finish, or for all Pieces and a Done,
   /// and leaves a margin.
   static constexpr std::size_t kReceives = 2 * kMaxWindows;

@@ -55,8 +55,7 @@ std::span<const std::span<const Case>> all_cases();
 std::span<const Case> request_cases();   ///< cases about Requests to a listening peer (5044 7.1)
 std::span<const Case> reply_cases();     ///< cases about Replies to a connecting peer (5044 7.1)
 std::span<const Case> startup_cases();   ///< cases about both Requests and Replies (5044 7.1)
-std::span<const Case> enhanced_cases();  ///< cases about enhanced frames, flags A-D (6581 6, 9.2,
-                                         ///< 10)
+std::span<const Case> enhanced_cases();  ///< cases about enhanced frames, A to D (6581 6, 9.2, 10)
 std::span<const Case> depth_cases();     ///< cases about IRD and ORD (6581 9.1)
 std::span<const Case> rtr_cases();       ///< cases about Ready To Receive messages (6581 9.2)
 std::span<const Case> fpdu_cases();      ///< cases about FPDU, PAD, TCP segments (5044 4, 5)
