@@ -40,7 +40,7 @@ class End final : public verbs::QpDriver {
   static constexpr std::uint32_t kWindow = 512, kReceive = 128, kReceives = 8;
   static constexpr std::uint16_t kReads = 16;
 
-  // Posts the work request of an action. If this fails, returns an error text of one line.
+  /// Posts the work request of an action. If this fails, returns an error text of one line.
   std::expected<void, std::string> post(const Action& action, const End& peer, TimePoint now);
   /// Processes pending events and completions: logs them, and accepts the connection when it is
   /// requested. Returns whether there were events or completions.

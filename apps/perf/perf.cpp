@@ -153,8 +153,8 @@ int run_client(const PerfOptions& options) {
     print(perf::summary_text(report.result));
     if (options.cost && report.result.outcome.messages > 0) print(bill(options, report.result));
   }
-  // A stop signal is the usual way to end a long measurement. It is no failure, because there are
-  // results to report.
+  // A stop signal is the usual way to end a long measurement. This is not a failure, because there
+  // are results to report.
   if (report.interrupted) {
     fmt::print(stderr, "iwarp perf: interrupted after {:.2f} of {:g} seconds{}\n",
                report.result.outcome.seconds, options.duration,

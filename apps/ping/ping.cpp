@@ -191,8 +191,8 @@ int run_client(const PingOptions& options) {
   try {
     ping_loop(options, session, times);
   } catch (const Interrupted&) {
-    // A stop signal is the usual way to end an endless ping. It is no failure if there are results
-    // to report.
+    // A stop signal is the usual way to end an endless ping. This is not a failure if there are
+    // results to report.
     if (times.empty()) throw;
   }
   print_summary(std::move(times), options.size);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file protocol of serve, get and put: small messages in Sends, file content by RDMA.
 //
-//   get: client Get, server Ready; per window: client Window, server RDMA Write + Piece (a Send
-//        with Invalidate of the window's STag); at the end server Done with the digest.
-//   put: client Put, server Ready; per window: client Window, server RDMA Read + Piece (as above);
-//        at the end client Finish with the digest, server Done once the file is in place.
-//   Either end may send a Refusal instead at any time, which ends the stream.
+//   get: The client sends Get, and the server sends Ready. For each window, the client sends a
+//        Window; the server RDMA Writes the data and sends a Piece, which is a Send with Invalidate
+//        of the window's STag. At the end the server sends Done with the digest.
+//   put: The client sends Put, and the server sends Ready. For each window, the client sends a
+//        Window; the server RDMA Reads the data and sends a Piece, as for get. At the end the
+//        client sends Finish with the digest, and the server sends Done once the file is in place.
+//   Either end may send a Refusal at any time instead, which ends the stream.
 //
 // Windows are advertised in file order and without gaps. Each window is kMaxPiece bytes long,
 // except the last one, which ends with the file. At most kMaxWindows windows may be outstanding:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The protocol of rdma-core's rping. In a conformance case the tester plays either end:
-//   client: Send {TO, STag, length} of its source;  server: RDMA Read of it, Send "go on";
-//   client: Send {TO, STag, length} of its sink;    server: RDMA Write into it, Send "go on".
+//   client: Sends {TO, STag, length} of its source;  server: RDMA Reads it, and Sends "go on";
+//   client: Sends {TO, STag, length} of its sink;    server: RDMA Writes it, and Sends "go on".
 // A peer that listens is the server: its Read Request names an STag of its own memory as the sink.
 // A peer that connects is the client and advertises an STag. In both roles the tester learns an
 // STag and TO of the peer, and can then Read and Write the peer's memory.
