@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads capture files back with libpcap: Ethernet, IPv4 or IPv6, TCP. Checks every checksum and
-// reassembles the octets of each connection. Throws on packets other than TCP over IP.
+// Reads capture files of TCP over IPv4 or IPv6 on Ethernet with libpcap. Checks every checksum and
+// reassembles the byte stream of each connection. Throws on any other packet, except ARP.
 #pragma once
 
 #include <pcap/pcap.h>
@@ -21,7 +21,7 @@ namespace iwarp::test {
 inline constexpr unsigned kTcpFin = 0x01, kTcpSyn = 0x02, kTcpRst = 0x04, kTcpAck = 0x10;
 
 struct TcpPacket {
-  std::int64_t nanoseconds = 0;  ///< since 1970
+  std::int64_t nanoseconds = 0;  ///< time of capture, since 1970
   unsigned ip_version = 0;
   std::vector<std::byte> source, destination;
   std::uint16_t source_port = 0, destination_port = 0;
@@ -31,8 +31,8 @@ struct TcpPacket {
   bool checksums_good = false;
 };
 
-/// Computes the checksum of RFC 1071, which is zero over octets that include their own correct
-/// checksum.
+/// Computes the checksum of RFC 1071. Returns 0 if `octets` include their own checksum and it is
+/// correct.
 inline std::uint16_t internet_checksum(std::span<const std::byte> octets, std::uint32_t sum = 0) {
   for (std::size_t i = 0; i < octets.size(); ++i) {
     sum += std::to_integer<std::uint32_t>(octets[i]) << (i % 2 == 0 ? 8 : 0);
@@ -111,7 +111,8 @@ inline std::vector<TcpPacket> read_capture(const std::string& path) {
   return packets;
 }
 
-/// The octets of one connection, in the order in which they became readable.
+/// One TCP connection: the octets of each direction, in the order in which the receiver could read
+/// them.
 struct Connection {
   struct Piece {
     bool from_opener;
@@ -121,7 +122,7 @@ struct Connection {
   std::vector<Piece> pieces;
 };
 
-/// Reassembles every connection whose SYN is among the packets; repeated octets count once.
+/// Reassembles every connection whose SYN is among the packets. Drops retransmitted octets.
 inline std::vector<Connection> reassemble(const std::vector<TcpPacket>& packets) {
   struct Flow {
     std::size_t connection = 0;
@@ -136,7 +137,7 @@ inline std::vector<Connection> reassemble(const std::vector<TcpPacket>& packets)
     if ((p.flags & kTcpSyn) != 0) {
       const bool opener = (p.flags & kTcpAck) == 0;
       if (opener) connections.push_back({p.source_port, p.destination_port, {}});
-      // There may be SYNs of other connections between a SYN and its answer.
+      // SYNs of other connections may lie between a SYN and its SYN-ACK.
       const auto asked = flows.find({p.destination_port, p.source_port});
       if (!opener && asked == flows.end()) continue;
       const auto connection = opener ? connections.size() - 1 : asked->second.connection;

@@ -37,8 +37,8 @@ class CapturedStderr {
     INFO(so_far);
     return so_far.find(part) != std::string::npos;
   }
-  /// Waits until another thread has written `part`. Returns false after a minute, which only a
-  /// defect reaches.
+  /// Waits until another thread has written `part`. Returns false if that takes more than a minute,
+  /// which happens only if the tested code is broken.
   bool comes_to_have(std::string_view part) const {
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     while (!has(part)) {

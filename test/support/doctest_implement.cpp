@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// doctest itself, compiled once for all test programs. Separate from main(), because some programs
-// have their own main().
+// The implementation of doctest, compiled once for all test programs. main() is in another file
+// because some test programs define their own.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>

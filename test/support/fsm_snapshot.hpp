@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints the complete edge table of a state machine, as text and as a Graphviz graph, and compares
-// both with the checked copies in rfc-notes/fsm. Writes the copies only with
-// IWARP_UPDATE_SNAPSHOTS=1: a change of a machine is then visible in the diff of a commit.
+// both with the committed copies in rfc-notes/fsm. Overwrites the copies only if
+// IWARP_UPDATE_SNAPSHOTS=1 is set. A change of a state machine is therefore visible in the diff of
+// its commit.
 #pragma once
 
 #include <cstdlib>
@@ -16,7 +17,7 @@
 
 namespace iwarp::test {
 
-/// Returns one line for every (state, event), including those without an edge. Finds
+/// Returns one line for every pair of state and event, including pairs without an edge. Finds
 /// `to_string(State)` and `to_string(Event)` by argument-dependent lookup.
 template <typename Edges, typename States, typename Events>
 std::string fsm_table(std::string_view name, const Edges& edges, const States& states,
@@ -50,8 +51,8 @@ std::string fsm_graph(std::string_view name, const Edges& edges) {
   return out.str();
 }
 
-/// Compares `text` with the file at `path`, or writes it there if `update` is set. Returns nullopt
-/// if they agree, else the difference and what to do about it.
+/// Compares `text` with the file at `path`, or writes `text` to that file if `update` is set.
+/// Returns nullopt if they agree, else the difference and how to fix it.
 inline std::optional<std::string> compare_snapshot(const std::string& path, const std::string& text,
                                                    bool update) {
   if (update) {
@@ -68,7 +69,7 @@ inline std::optional<std::string> compare_snapshot(const std::string& path, cons
 
 /// Compares rfc-notes/fsm/<name>.txt and <name>.dot with the state machine in the code. Returns
 /// nullopt if both files match it, else the difference.
-/// Use:
+/// Example:
 ///   const auto wrong = fsm_snapshot(...);  CHECK_MESSAGE(!wrong, wrong.value_or(""));
 template <typename Edges, typename States, typename Events>
 std::optional<std::string> fsm_snapshot(const std::string& name, const Edges& edges,

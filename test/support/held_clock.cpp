@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The held clock shows the kernel's time, less the time for which it was held back, and at most the
-// time at which it stands still.
+// The held clock shows the kernel's time minus the total time for which it has stood still, and
+// never more than the time at which it has to stop.
 #include "held_clock.hpp"
 
 #include <sys/syscall.h>
@@ -24,7 +24,7 @@ std::int64_t held(const timespec& now) {
 
 }  // namespace
 
-// Replaces the function of the C library.
+// Overrides the function of the C library.
 extern "C" int clock_gettime(clockid_t clock, timespec* out) noexcept {
   const auto result = ::syscall(SYS_clock_gettime, clock, out);
   if (result != 0 || clock != CLOCK_MONOTONIC) return static_cast<int>(result);
@@ -43,7 +43,7 @@ HeldClock::~HeldClock() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   timespec real{};
   ::syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &real);
-  // `behind` is set before `last`, so that the clock never goes back.
+  // `behind` is set before `last`, so that the clock never runs backwards.
   behind = real.tv_sec * kSecond + real.tv_nsec - now;
   last = INT64_MAX;
 }

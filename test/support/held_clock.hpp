@@ -7,9 +7,10 @@
 
 namespace iwarp::test {
 
-/// While an object exists, CLOCK_MONOTONIC advances by at most `most` and then stands still;
-/// afterwards it continues from there. Kernel timers are not held, so a thread may wake up early
-/// and wait again. A process may have only one such object at a time.
+/// While a HeldClock exists, CLOCK_MONOTONIC advances by at most `most` and then stands still. When
+/// the object is destroyed, the clock continues from the time that it shows. Kernel timers still
+/// follow the real clock, so a thread may wake up early and wait again. A process may have only one
+/// HeldClock at a time.
 class HeldClock {
  public:
   explicit HeldClock(std::chrono::nanoseconds most = {});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A peer without a protocol: a plain blocking TCP socket that sends whatever a test chooses.
+// A peer that implements no protocol: a blocking TCP socket that sends whatever octets a test
+// chooses.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -52,7 +53,7 @@ class RawPeer {
     REQUIRE_EQ(::recv(socket_.get(), out.data(), size, MSG_WAITALL), static_cast<ssize_t>(size));
     return out;
   }
-  /// Reads until the other side closes. Returns whether the connection was reset.
+  /// Reads until the other side closes or resets the connection. Returns whether it was a reset.
   bool wait_for_end() {
     std::byte drop[512];
     ssize_t n = 0;
@@ -70,7 +71,8 @@ class RawPeer {
     out.insert(out.end(), rest.begin(), rest.end());
     return out;
   }
-  /// Returns whether the other side has closed or reset, with nothing left to read. Does not block.
+  /// Returns whether the other side has closed or reset the connection and all its octets have been
+  /// read. Does not block.
   bool has_ended() const {
     std::byte octet{};
     const auto n = ::recv(socket_.get(), &octet, 1, MSG_DONTWAIT | MSG_PEEK);

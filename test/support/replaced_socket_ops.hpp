@@ -12,9 +12,9 @@ namespace iwarp::test {
 /// Replaces the system calls of all drivers until the object is destroyed.
 class ReplacedSocketOps {
  public:
-  /// `change` gets the table of the kernel's calls, and replaces entries of it. The table lives
-  /// until the process ends: a worker that has fetched it may still call through it after this
-  /// object is destroyed.
+  /// `change` receives the table of the kernel's calls and replaces entries of it. The table lives
+  /// until the process ends, because a worker that has fetched it may still call through it after
+  /// this object is destroyed.
   explicit ReplacedSocketOps(std::invocable<net::SocketOps&> auto change) {
     static auto* const kept = new std::forward_list<net::SocketOps>;
     change(kept->emplace_front(net::kernel_socket_ops()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two connections joined by a link in memory: seeded segment sizes, a virtual clock, cuts at any
-// octet. No sockets, no threads, no sleeps: the test performs every step.
+// Two connections joined by a simulated link in memory. A seed chooses the segment sizes, the clock
+// is virtual, and the link can break at any octet. There are no sockets, threads or sleeps: the
+// test performs every step.
 #pragma once
 
 #include <array>
@@ -25,11 +26,11 @@ using bytes::View;
 using mpa::Role;
 using mpa::TimePoint;
 
-/// Size of a Request or Reply between two ends whose only tag is that of RFC 7306.
+/// Size of a Request or Reply if RFC 7306 is the only extension that both ends announce.
 inline constexpr std::size_t kPlainFrame = mpa::startup_frame_size(mpa::kExtensionsTagSize);
 inline constexpr std::size_t kEnhancedFrame = kPlainFrame + mpa::kEnhancedWordSize;
 
-/// One end: its own STag table, queues, memory and connection.
+/// One end of the link, with its own STag table, queues, memory and connection.
 class End final : public verbs::QpDriver {
  public:
   explicit End(std::uint32_t seed, verbs::QpInit init = {})
@@ -55,7 +56,7 @@ class End final : public verbs::QpDriver {
   void terminate() override { connection->terminate(rdmap::kLocalCatastrophic, now); }
   void abort() override { connection->abort(now); }
 
-  /// Registers `octets` octets of zeroed memory between two guards.
+  /// Registers `octets` octets of zeroed memory, with guard octets before and after it.
   verbs::Region* memory(std::size_t octets, verbs::Access access, bool only_for_qp = false) {
     auto& block = blocks_.emplace_back(octets + 2 * kGuard, kGuardOctet);
     std::fill(block.begin() + kGuard, block.end() - static_cast<long>(kGuard), std::byte{0});
@@ -67,7 +68,7 @@ class End final : public verbs::QpDriver {
                                 .access = access});
     return *region;
   }
-  /// Returns whether no octet before or after any registered memory was changed.
+  /// Returns whether all guard octets around the registered memory are unchanged.
   bool guards_intact() const {
     for (const auto& block : blocks_) {
       for (std::size_t i = 0; i < kGuard; ++i) {
@@ -100,7 +101,8 @@ class End final : public verbs::QpDriver {
   verbs::CompletionQueue cq;
   std::vector<verbs::AsyncEvent> async;
   std::unique_ptr<verbs::QueuePair> qp;
-  std::unique_ptr<verbs::WireTap> tap;  ///< tap of connections that are created later
+  std::unique_ptr<verbs::WireTap>
+      tap;  ///< tap of every connection that this end creates after the tap is set
   std::unique_ptr<verbs::Connection> connection;
   std::optional<mpa::Failure> last_failure;
   TimePoint now{};
@@ -112,10 +114,10 @@ class End final : public verbs::QpDriver {
 
 struct LinkOptions {
   std::uint32_t seed = 1;
-  /// Maximum number of octets moved per step; the seed picks fewer.
+  /// Maximum number of octets moved per step. The seed picks the actual number.
   std::size_t max_segment = 100'000;
-  /// The octet of the initiator-to-responder stream at which the link breaks. Both ends then see a
-  /// reset.
+  /// The offset in the stream from initiator to responder at which the link breaks. Both ends then
+  /// see a reset.
   std::size_t reset_at = SIZE_MAX;
 };
 
@@ -125,7 +127,7 @@ struct Direction {
   std::vector<std::byte> log;  ///< all octets ever sent
   bool fin = false;
   bool fin_delivered = false;
-  bool sent_after_fin = false;  ///< set if a connection sent octets behind its FIN
+  bool sent_after_fin = false;  ///< set if a connection sent octets after its FIN
 };
 
 class Pair {
@@ -140,14 +142,14 @@ class Pair {
     renew(initiator, responder);
   }
   ~Pair() {
-    // The queue pairs hold their drivers while connected.
+    // A queue pair holds its driver while it is connected.
     a->qp->abort();
     b->qp->abort();
   }
   Pair(const Pair&) = delete;
   Pair& operator=(const Pair&) = delete;
 
-  /// Makes a new TCP connection between the same two queue pairs.
+  /// Creates a new TCP connection between the same two queue pairs.
   void renew(const verbs::ConnectionOptions& initiator, const verbs::ConnectionOptions& responder) {
     a->connection = std::make_unique<verbs::Connection>(Role::kInitiator, a->qp.get(), *a,
                                                         initiator, a->tap.get());
@@ -189,7 +191,7 @@ class Pair {
 
   bool was_reset() const { return reset_; }
 
-  /// Called between transmit_plan() and the transmission of the plan's octets.
+  /// Called after transmit_plan() and before the planned octets are transmitted.
   std::function<void()> on_plan;
 
   /// Advances virtual time at both ends.

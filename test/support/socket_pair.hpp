@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ends over loopback, and helpers of the tests that use them. Every wait is for an event, with
-// a timeout that only a defect reaches.
+// Two ends of a connection over loopback, and helpers for the tests that use them. Every wait is
+// for an event, with a timeout that expires only if the tested code is broken.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -60,8 +60,8 @@ inline CmEvent expect(CmChannel& channel, CmEvent::Type type) {
   return event;
 }
 
-/// One end: a protection domain, a completion queue with its channel, a buffer with all rights, and
-/// a queue pair.
+/// One end: a protection domain, a completion queue with its channel, a buffer that allows every
+/// access, and a queue pair.
 struct End {
   explicit End(Rnic& device, std::size_t size = 1 << 16, unsigned seed = 1)
       : rnic(device),
@@ -80,7 +80,7 @@ struct End {
         rnic.create_qp(*pd, {.send_cq = cq.get(), .recv_cq = cq.get(), .signal_all = true}));
   }
 
-  /// Registers the buffer again; `number` becomes the address of its first octet.
+  /// Registers the buffer again, so that peers address its first octet as `number`.
   void renumber(std::uint64_t number) {
     memory = must(rnic.register_memory(
         *pd, std::span(buffer), Access::kLocalWrite | Access::kRemoteWrite | Access::kRemoteRead,
@@ -105,7 +105,7 @@ struct End {
     const auto one = sge(at, length);
     return qp->post_send({.wr_id = id, .opcode = opcode, .sgl = std::span(&one, 1), .remote = to});
   }
-  /// Returns the next completion; sleeps until it arrives.
+  /// Blocks until the next completion arrives and returns it.
   verbs::WorkCompletion completion() {
     verbs::WorkCompletion wc;
     for (;;) {
@@ -115,7 +115,7 @@ struct End {
       REQUIRE(channel->wait(kLimit).has_value());
     }
   }
-  /// Returns the next completion, by polling only.
+  /// Busy-polls until the next completion arrives and returns it.
   verbs::WorkCompletion spin() {
     verbs::WorkCompletion wc;
     const auto end = std::chrono::steady_clock::now() + kLimit;
@@ -138,7 +138,8 @@ struct End {
   QpHandle qp;
 };
 
-/// Connects `of_a` to `of_b` through the listener at `at`, whose requests go to the channel of `b`.
+/// Connects `of_a` to `of_b` through the listener at `at`. The channel of `b` receives the
+/// connection requests.
 template <typename Qp>
 void join(End& a, Qp& of_a, End& b, Qp& of_b, const Address& at,
           const ConnectOptions& options = {}) {
@@ -146,7 +147,7 @@ void join(End& a, Qp& of_a, End& b, Qp& of_b, const Address& at,
   auto request = expect(*b.cm, CmEvent::Type::kConnectRequest);
   REQUIRE_FALSE(request.request->accept(of_b));
   expect(*a.cm, CmEvent::Type::kEstablished);
-  // Without an RTR the passive side is established at once, otherwise when the RTR has arrived.
+  // Without an RTR the passive side is established at once, otherwise when the RTR arrives.
   expect(*b.cm, CmEvent::Type::kEstablished);
 }
 inline void join(End& a, End& b) {
@@ -154,7 +155,7 @@ inline void join(End& a, End& b) {
   join(a, *a.qp, b, *b.qp, listener->local());
 }
 
-/// Two ends of one device. The second one has a listener.
+/// Two ends on the same device. The second end has a listener.
 struct Pair {
   explicit Pair(std::size_t size = 1 << 16, const RnicOptions& options = {},
                 const Address& at = {"127.0.0.1", 0}, const ListenOptions& listen = {})
@@ -186,7 +187,7 @@ struct Established : Pair {
   }
 };
 
-/// Exchanges `rounds` Sends in each direction; `wait` returns the next completion of an end.
+/// Exchanges `rounds` Sends in each direction. `wait` returns the next completion of the given end.
 template <typename Wait>
 void ping_pong(Pair& pair, int rounds, Wait wait) {
   pair.b.post_recv(0, 64, 1);

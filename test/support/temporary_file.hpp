@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file for one test, with a unique name in the system's temporary directory. It is removed at the
-// end.
+// A file for one test, with a unique name in the system's temporary directory. The destructor
+// removes it.
 #pragma once
 
 #include <unistd.h>

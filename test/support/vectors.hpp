@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the frames of test/vectors/*.hex: "== NAME [@POSITION] what it is", then hex; '#' starts a
-// comment. A malformed file throws, which fails the test that reads it.
+// Reads the frames in test/vectors/*.hex. Each frame is a line "== NAME [@POSITION] TITLE" followed
+// by its octets in hex; '#' starts a comment. Throws if a file is malformed, which fails the test
+// that reads it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace iwarp::test {
 
 struct Vector {
   std::string name;
-  /// Position in a stream with markers; nullopt if the stream has no markers.
+  /// Position of the frame in a stream with markers; nullopt if the stream has no markers.
   std::optional<std::uint64_t> position;
   std::string title;
   std::vector<std::byte> octets;
@@ -59,7 +60,7 @@ inline std::vector<Vector> load_vectors(const std::string& file) {
   return vectors;
 }
 
-/// Returns the frame of that name.
+/// Returns the frame called `name` in that file.
 inline Vector load_vector(const std::string& file, const std::string& name) {
   for (auto& vector : load_vectors(file)) {
     if (vector.name == name) return vector;

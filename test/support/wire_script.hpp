@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WireScript: encodes what both ends of a connection send, frame by frame, with the project's own
-// codecs. The near end is the initiator. Does not model timing.
+// WireScript encodes what both ends of a connection send, frame by frame, with the project's own
+// codecs. The near end is the initiator. WireScript does not model timing.
 #pragma once
 
 #include <array>
@@ -21,12 +21,12 @@ namespace iwarp::test {
 class WireScript {
  public:
   struct Options {
-    bool near_markers = false;  ///< M of the Request: the far end sends markers
-    bool far_markers = false;   ///< M of the Reply: the near end sends markers
+    bool near_markers = false;  ///< M flag of the Request: the far end sends markers
+    bool far_markers = false;   ///< M flag of the Reply: the near end sends markers
     bool crc = true;
   };
   struct Sent {
-    bool outbound;  ///< whether the near end sends the frame
+    bool outbound;  ///< set if the near end sends the frame
     std::vector<std::byte> octets;
   };
 
@@ -129,15 +129,15 @@ class WireScript {
   mpa::Framer near_, far_;
 };
 
-/// Returns `n` octets with the values 0, 1, 2 ... modulo 256.
+/// Returns `n` octets with the values 0, 1, 2 and so on, modulo 256.
 inline std::vector<std::byte> counting(std::size_t n) {
   std::vector<std::byte> octets(n);
   for (std::size_t i = 0; i < n; ++i) octets[i] = static_cast<std::byte>(i & 0xFF);
   return octets;
 }
 
-/// Returns a short session: an RTR, an advert, a Write of three segments, a Read, a Send with
-/// Invalidate, and a Write to the STag that is now invalid.
+/// Returns a short session: an RTR, an advertisement, a Write of three segments, a Read, a Send
+/// with Invalidate, and a Write to the STag that is then invalid.
 inline WireScript short_session(const WireScript::Options& options) {
   using rdmap::Opcode;
   constexpr bool kNear = true;
