@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests Reader and Writer: both are big endian, and after a field that does not fit they accept no
-// other field.
+// Tests Reader and Writer. Both use big-endian order. After a field that does not fit, each refuses
+// every further field.
 #include "iwarp/bytes/cursor.hpp"
 
 #include <doctest/doctest.h>
@@ -36,7 +36,7 @@ TEST_CASE("a Reader stays failed after the first field that does not fit") {
   CHECK(in.u16() == 0x0102);
   CHECK(in.u16() == 0);
   CHECK_FALSE(in.ok());
-  CHECK(in.u8() == 0);  // This field would fit, but the one before it did not.
+  CHECK(in.u8() == 0);  // This field would fit, but the previous one did not.
   CHECK(in.take(1).empty());
   CHECK(in.remaining() == 0);
   CHECK(in.rest().empty());
@@ -102,7 +102,7 @@ TEST_CASE("a Writer stays failed and touches nothing outside its room") {
   out.u16(0x0102);
   out.u32(0x03040506);
   CHECK_FALSE(out.ok());
-  out.u8(0x07);  // This field would fit, but the one before it did not.
+  out.u8(0x07);  // This field would fit, but the previous one did not.
   out.zeros(1);
   out.put(View(room).first(1));
   CHECK(out.size() == 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the state machine toolkit: it finds errors in a table, and makes snapshots.
+// Tests that the state machine toolkit detects errors in an edge table and produces snapshots.
 #include "iwarp/bytes/fsm.hpp"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,7 @@ const char* to_string(Act act) {
 }
 
 constexpr std::array kDoor{
-    // The table uses kLocked before any edge leads there.
+    // The table leaves kLocked before any earlier edge has reached it.
     DoorEdge{Door::kLocked, Act::kTurnKey, Door::kClosed, "c"},
     DoorEdge{Door::kClosed, Act::kTurnKey, Door::kLocked, "b"},
     DoorEdge{Door::kOpen, Act::kPull, Door::kClosed, "a"},

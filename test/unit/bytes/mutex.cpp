@@ -46,7 +46,7 @@ TEST_CASE("all who sleep on a mutex come to it") {
       });
     }
     while (came != 3) std::this_thread::yield();
-    // This takes longer than any thread spins.
+    // Holds the mutex for longer than any thread spins.
     for (int i = 0; i < 1000; ++i) std::this_thread::yield();
   }
   threads.clear();

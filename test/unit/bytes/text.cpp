@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Octets to hex and back, and how a Fault is printed and compared.
+// Tests the conversion between octets and hex, and how a Fault is printed and compared.
 #include <doctest/doctest.h>
 
 #include <string>

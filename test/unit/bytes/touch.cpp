@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how a page fault in memory of the program is caught. The tests do themselves what the
-// signal handler does.
+// Tests how a page fault in the program's memory is caught. The tests perform the signal handler's
+// steps themselves.
 #include "iwarp/bytes/touch.hpp"
 
 #include <doctest/doctest.h>

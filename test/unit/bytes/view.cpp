@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of views: total size, and cutting a range out of one.
+// Tests lists of views: their total size, and extracting a range from a list.
 #include "iwarp/bytes/view.hpp"
 
 #include <doctest/doctest.h>

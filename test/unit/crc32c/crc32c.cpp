@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests every CRC32c kernel that this processor supports, against the published vectors (RFC 3720
-// B.4) and against a bit-by-bit reference at all small lengths, alignments and splits. The
-// benchmark measures the speed.
+// Tests every CRC32c kernel that this processor supports against the published vectors (RFC 3720
+// B.4), and against a bit-by-bit reference at all small lengths, alignments and splits. The
+// benchmarks measure the kernels' speed.
 #include "iwarp/crc32c/crc32c.hpp"
 
 #include <doctest/doctest.h>

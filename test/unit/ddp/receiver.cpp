@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placement and delivery of valid segments (RFC 5041 sections 5.3 and 5.4).
+// Tests how the receiver places and delivers valid segments (RFC 5041 sections 5.3 and 5.4).
 #include "iwarp/ddp/receiver.hpp"
 
 #include "support.hpp"
@@ -48,8 +48,8 @@ TEST_CASE("a buffer of several pieces is filled across their borders [DDP-40]") 
     return bytes::Span(memory).subspan(at, n);
   };
   const auto payload = pattern(23, 9);
-  // Cuts 23 octets into two segments in every possible way. The buffer has pieces of 1, 0, 7 and 15
-  // octets.
+  // Cuts 23 octets of payload into two segments at every possible position. The pieces of the
+  // buffer have 1, 0, 7 and 15 octets.
   for (std::size_t cut = 0; cut <= payload.size(); ++cut) {
     Bench bench;
     bench.sink.buffer = {piece(0, 1), piece(10, 0), piece(20, 7), piece(40, 15)};

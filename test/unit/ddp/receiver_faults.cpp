@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what the receiver refuses: each limit from both sides, with its exact error code (RFC 5041
-// section 7). Also tests that the receiver accepts nothing after a fault.
+// Tests what the receiver refuses: values just inside and just outside each limit, with the exact
+// error code (RFC 5041 section 7). Also tests that the receiver accepts nothing after a fault.
 #include "support.hpp"
 
 namespace iwarp::ddp {
@@ -111,7 +111,7 @@ TEST_CASE("a message just fits its buffer, one octet more does not [DDP-7, DDP-7
 TEST_CASE("a message may not reach 2^32 octets, however large its buffer is [DDP-38, DDP-71]") {
   Bench bench;
   std::byte first{};
-  // This memory is never accessed: only the arithmetic is tested.
+  // The receiver never accesses this memory: only its arithmetic is tested.
   const bytes::Span huge(&first, std::size_t{1} << 33);
   bench.sink.buffer = {huge};
   constexpr std::uint32_t kStep = 64768 - kUntaggedHeaderSize;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codec of DDP segment headers against golden octets (RFC 5041 sections 4.1 to 4.3).
+// Tests the codec of DDP segment headers with golden octets (RFC 5041 sections 4.1 to 4.3).
 #include "iwarp/ddp/segment_header.hpp"
 
 #include <vectors.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers of the DDP tests: segments made from their fields, and a Sink that returns scripted
-// answers and records its calls. The Sink checks nothing itself.
+// Helpers for the DDP tests: functions that build a segment from its fields, and a Sink that
+// returns scripted answers and records its calls. The Sink checks nothing itself.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -39,7 +39,7 @@ inline Octets pattern(std::size_t size, unsigned seed = 1) {
   return out;
 }
 
-/// A segment as on the wire: header, then payload.
+/// Returns a segment as sent on the wire: its header, then its payload.
 inline Octets segment(const SegmentHeader& header, bytes::View payload = {}) {
   Octets out(header.size());
   bytes::Writer writer{bytes::Span(out)};
@@ -103,8 +103,8 @@ class ScriptedSink {
   Log take_log() { return std::exchange(log, {}); }
 };
 
-/// A receiver with its sink, fed whole segments. Places payload where begin() says, as a caller
-/// must.
+/// Feeds whole segments to a receiver that uses `sink`. Places payload where begin() says, as every
+/// user of the receiver must.
 struct Bench {
   ScriptedSink sink;
   Receiver receiver;
@@ -133,7 +133,7 @@ struct Bench {
   }
 };
 
-/// The fault of a bytes::Result or bytes::Check, or nullopt.
+/// Returns the fault of a bytes::Result or bytes::Check, or nullopt.
 template <typename Outcome>
 std::optional<Fault> fault_of(const Outcome& result) {
   if (result) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segmentation of outbound messages (RFC 5041 section 5.2).
+// Tests the segmentation of outbound messages (RFC 5041 section 5.2).
 #include "iwarp/ddp/transmitter.hpp"
 
 #include "support.hpp"
@@ -33,7 +33,7 @@ void check_message(const Message& message, const std::vector<Segment>& segments,
     CHECK(s.offset == offset);
     const auto ulpdu = s.header.size() + s.length;
     CHECK(ulpdu <= mulpdu);
-    if (!last) CHECK(ulpdu == mulpdu);  // The segment is full.
+    if (!last) CHECK(ulpdu == mulpdu);  // Every segment but the last is full.
     if (message.tagged) {
       CHECK(s.header.stag == message.stag);
       CHECK(s.header.to.value == message.to.value + offset);

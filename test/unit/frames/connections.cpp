@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that MPA connections are detected among packets, followed through loss and port reuse, and
-// forgotten.
+// Tests that Connections detects MPA connections among packets, follows them through loss and port
+// reuse, and drops their state when they end.
 #include "frames/connections/connections.hpp"
 
 #include <doctest/doctest.h>
@@ -53,14 +53,14 @@ struct Listener final : frames::ConnectionListener {
   }
   ConnectionInfo info;
   std::size_t frames = 0, violations = 0, bad = 0, unknown = 0, startups = 0, answers = 0;
-  /// Numbers of the packets in which frames ended, in the order of the callbacks.
+  /// Number of the packet in which each frame ended, in the order of the callbacks.
   std::vector<std::uint64_t> packets;
   std::vector<frames::Skipped> skips;
   std::vector<frames::Closed> endings;
   std::vector<std::string> datagrams;
 };
 
-/// The packets of a script, in order, as one TCP connection.
+/// The packets of one TCP connection that carries the frames of a script, in order.
 struct Wire {
   std::vector<PacketOctets> packets;
   MadePacket form;
@@ -155,8 +155,8 @@ TEST_CASE(
     std::swap(moved.packets[late], moved.packets[late + 1]);
     const auto seen = look_at(moved);
     CHECK(std::ranges::is_sorted(seen.packets));
-    // An acknowledgement of later data proves that the octets of the hole were sent, so the reader
-    // does not wait for them.
+    // If a later acknowledgement proves that the octets of the hole were sent, the reader does not
+    // wait for them and reports them as missing. This test then has nothing to check.
     if (seen.endings[0].tcp[0].missing + seen.endings[0].tcp[1].missing != 0) continue;
     CHECK(seen.frames == 12);
     CHECK(seen.skips.empty());
@@ -188,7 +188,8 @@ TEST_CASE("a hole that is not acknowledged keeps the other stream for a bounded 
   CHECK(seen.endings[0].tcp[1].missing == 50);
 }
 
-/// Makes a UDP packet as on a link without a link header.
+/// Makes a UDP packet that starts with the IP header, as captured from a link without a link-layer
+/// header.
 std::vector<std::byte> udp_packet(bytes::View payload, std::uint16_t port, bool v6) {
   std::vector<std::byte> out((v6 ? 40 : 20) + 8 + payload.size());
   bytes::Writer writer(out);
@@ -259,7 +260,7 @@ TEST_CASE("datagrams of this stack are told apart from others, to the port that 
   CHECK(connections.counts().datagrams == 4);
 }
 
-/// A tap writes packets to this sink, which parses each immediately.
+/// Parses each packet as soon as a tap writes it.
 struct ReadBack final : trace::PacketSink {
   explicit ReadBack(frames::ConnectionListener& listener) : connections(listener) {}
   void write(bytes::View packet, mpa::TimePoint /*now*/) override {
@@ -393,7 +394,7 @@ TEST_CASE("what many connections hold is bounded together") {
   for (std::uint16_t port = 1; port <= 400; ++port) {
     Wire wire{.packets = {}, .form = {.near_port = port}};
     wire.open();
-    wire.seq[0] += 10;  // Leaves a hole, so that everything after it is held.
+    wire.seq[0] += 10;  // Leaves a hole, so that everything after it is held back.
     for (int i = 0; i < 4; ++i) wire.add(true, piece);
     show(connections, wire);
     CHECK(connections.held() <= frames::Connections::kMaxHeld + 5 * piece.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the model of a session for programs that display it: fields with their octets, memory and
-// states.
+// Tests the model that programs use to display a session: the fields with their octets, the memory
+// and the states.
 #include "frames/model/fields.hpp"
 
 #include <doctest/doctest.h>
@@ -58,7 +58,8 @@ std::vector<Shown> shown(const WireScript& script) {
   return out;
 }
 
-/// Checks that each octet is in one field of whole octets, or in bit fields that fill it.
+/// Checks that each octet is covered once: by one field of whole octets, or by bit fields that fill
+/// it.
 void check_all_octets(const Shown& frame) {
   std::vector<unsigned> bits(frame.size);
   for (const auto& field : frame.fields) {
@@ -87,7 +88,7 @@ ddp::SegmentHeader header_of(Opcode opcode) {
           .msn = {1}};
 }
 
-/// One frame of each kind, with markers in one direction.
+/// Returns a script with one frame of each kind, with markers in one direction.
 WireScript every_kind() {
   WireScript script({.near_markers = true, .far_markers = true});
   script.request(counting(9));

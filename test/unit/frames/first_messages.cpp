@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests conventions of peers of MPA revision 1: SMB Direct puts IRD and ORD into the private data,
-// and an empty first message lets the other end send.
+// Tests two conventions of peers that use MPA revision 1: SMB Direct puts IRD and ORD into the
+// private data, and the initiator sends an empty first message so that the other end may send.
 #include <doctest/doctest.h>
 
 #include "frames/model/fields.hpp"
@@ -36,8 +36,8 @@ TEST_CASE("8 octets of private data with two small numbers have the form of SMB 
   CHECK(depths({0, 0, 0x3F, 0xFF, 0, 0, 0, 1}) == "IRD 16383, ORD 1 in the form of SMB Direct");
   CHECK(depths({16, 0, 0, 0, 32, 0, 0, 0}) ==
         "IRD 16, ORD 32 in the form of SMB Direct, but in little-endian order");
-  // Other private data is not reported: impossible values, no values, another size, and RFC 6581
-  // instead.
+  // Other private data is not reported as IRD and ORD: impossible values, no values, another size,
+  // and the enhanced word of RFC 6581.
   CHECK(depths({0, 0, 0x40, 0, 0, 0, 0, 1}).empty());
   CHECK(depths({'p', 'r', 'i', 'v', 'a', 't', 'e', '.'}).empty());
   CHECK(depths({0, 0, 0, 0, 0, 0, 0, 0}).empty());
@@ -46,7 +46,7 @@ TEST_CASE("8 octets of private data with two small numbers have the form of SMB 
   CHECK(depths({0, 0, 0, 16, 0, 0, 0, 1}, true).empty());
 }
 
-/// The report about the last frame.
+/// What the session reports about the last frame.
 struct Last {
   Rtr rtr = Rtr::kNone;
   std::size_t violations = 0;
@@ -102,7 +102,8 @@ TEST_CASE("the first message of revision 1 is a ready-to-receive message if it m
   auto more = started();
   more.read_request(kNear, 1, kSomething);
   CHECK(last_of(more).rtr == Rtr::kNone);
-  // A Send consumes a receive, so the program may have meant it as a message.
+  // A Send is not reported as an RTR: it consumes a receive, so the program may have meant it as a
+  // message.
   auto send = started();
   send.send(kNear, 1, {});
   CHECK(last_of(send).rtr == Rtr::kNone);

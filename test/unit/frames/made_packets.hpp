@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synthetic packets of one TCP connection, for tests of capture readers: any link layer, IPv4 or
-// IPv6, no checksums. The near end is 10.0.0.1:4000 or fd00::1, the far one 10.0.0.2:7174 or
+// Makes synthetic packets of one TCP connection to test capture readers: any link layer, IPv4 or
+// IPv6, no checksums. The near end is 10.0.0.1:4000 or fd00::1. The far end is 10.0.0.2:7174 or
 // fd00::2.
 #pragma once
 

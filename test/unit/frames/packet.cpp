@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets of every link type: whole, truncated and malformed.
+// Tests the parser with whole, truncated and malformed packets of every link type.
 #include "frames/connections/packet.hpp"
 
 #include <doctest/doctest.h>

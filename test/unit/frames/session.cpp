@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what a session derives from its frames, and every rule that it checks.
+// Tests what a Session derives from its frames, and every protocol rule that it checks.
 #include "frames/session/session.hpp"
 
 #include <doctest/doctest.h>
@@ -27,8 +27,8 @@ using trace::Side;
 constexpr bool kNear = true;
 constexpr bool kFar = false;
 
-/// A copy of what was reported about a frame, without the parts that are valid only during the
-/// callback.
+/// A copy of what the session reported about a frame. Omits the parts that are valid only during
+/// the callback.
 struct Said {
   std::uint64_t number, operation;
   std::optional<std::uint64_t> request, cause;
@@ -70,7 +70,7 @@ struct Started : WireScript {
   Started() : WireScript(Options{}) {
     request();
     reply();
-    send(kNear, 1, counting(4));  // The far end may send once it has received this.
+    send(kNear, 1, counting(4));  // The far end may send once it has received this Send.
   }
 };
 
@@ -111,7 +111,7 @@ TEST_CASE("Read Requests in little-endian order are understood by what answers t
   }
   const auto seen = look_at(script);
   REQUIRE(seen.size() == 9);
-  CHECK(seen[3].rules.empty());  // The byte order cannot be decided yet.
+  CHECK(seen[3].rules.empty());  // With one frame, the session cannot decide the byte order yet.
   for (const std::size_t i : {4U, 5U, 7U}) CHECK(seen[i].rules == Rules{Rule::kReadByteOrder});
   for (const std::size_t i : {6U, 8U}) CHECK(seen[i].rules.empty());
   for (const std::size_t i : {4U, 6U, 8U}) {
@@ -286,9 +286,9 @@ TEST_CASE("octets that MPA must not send [MPA-7] [MPA-15] [MPA-27] [MPA-46] [DDP
   CHECK(one(false, 5, 2, false) == Rules{Rule::kDdpReserved});
   CHECK(one(false, 5, SIZE_MAX, false) == Rules{Rule::kPad});
   CHECK(one(true, 5, SIZE_MAX, false) == Rules{Rule::kPad});
-  // After a wrong marker the stream has no FPDU boundaries any more.
+  // After a wrong marker the decoder no longer knows where FPDUs begin in the stream.
   CHECK(one(true, 600, 515, true) == Rules{});
-  // Makes an FPDU that is longer than any from this project's framer.
+  // Makes an FPDU that is longer than any FPDU of this project's framer.
   auto script = WireScript::started();
   constexpr std::uint16_t kLength = mpa::kMaxMulpdu + 1;
   std::vector<std::byte> fpdu(mpa::fpdu_size(kLength));
@@ -379,7 +379,7 @@ TEST_CASE(
   CHECK(broken(script) == Rules{Rule::kAfterTerminate});
 }
 
-/// Startup frames whose fields the test sets.
+/// A Request and a Reply whose fields the test sets.
 struct Startup {
   mpa::StartupFrame request{.kind = mpa::FrameKind::kRequest, .enhanced = true, .revision = 2};
   mpa::StartupFrame reply{.kind = mpa::FrameKind::kReply, .enhanced = true, .revision = 2};

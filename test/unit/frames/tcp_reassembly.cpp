@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests streams from segments that are duplicated, late, overlapping, cut or missing.
+// Tests how TcpReassembly rebuilds a stream from duplicated, late, overlapping, truncated or
+// missing segments.
 #include "frames/connections/tcp_reassembly.hpp"
 
 #include <doctest/doctest.h>
@@ -19,7 +20,7 @@ using frames::PacketMark;
 using frames::TcpReassembly;
 using frames::TcpSegment;
 
-/// The reassembled stream; missing octets become 0xEE.
+/// Collects the reassembled stream; missing octets become 0xEE.
 struct Sink final : frames::StreamSink {
   void octets(bytes::View in, const PacketMark&) override {
     stream.insert(stream.end(), in.begin(), in.end());
@@ -32,7 +33,8 @@ struct Sink final : frames::StreamSink {
   std::uint64_t lost = 0;
 };
 
-constexpr std::uint32_t kIsn = 0xFFFFFF00;  // The sequence numbers soon wrap.
+// close to 2^32, so that sequence numbers soon wrap around
+constexpr std::uint32_t kIsn = 0xFFFFFF00;
 
 struct Direction {
   TcpReassembly tcp;
@@ -70,7 +72,7 @@ TEST_CASE("segments in any order, twice and overlapping, are one stream") {
       if (random() % 4 == 0) pieces.push_back(pieces[random() % pieces.size()]);
       at += size;
     }
-    // Reorders packets within a window, as networks do.
+    // Reorders packets within a window, as a network may.
     for (std::size_t i = 0; i + 8 < pieces.size(); i += 4) {
       std::shuffle(pieces.begin() + static_cast<std::ptrdiff_t>(i),
                    pieces.begin() + static_cast<std::ptrdiff_t>(i + 8), random);
@@ -109,7 +111,7 @@ TEST_CASE("what the peer has acknowledged is not waited for") {
   d.give(10, 10);
   d.give(50, 10);
   d.tcp.acknowledged(kIsn, d.sink);
-  // The last octet of the hole is not acknowledged, so it may still arrive.
+  // The last octet of the hole is not acknowledged yet, so it may still arrive.
   d.tcp.acknowledged(kIsn + 9, d.sink);
   CHECK(d.sink.lost == 0);
   d.tcp.acknowledged(kIsn + 10, d.sink);
@@ -132,7 +134,7 @@ TEST_CASE("out of order is what comes late, not what waits for it") {
   d.give(30, 10);  // This is a duplicate.
   CHECK(d.tcp.counts().reordered == 0);
   CHECK(d.tcp.counts().repeated == 10);
-  d.give(40, 10);  // Reordered: octets 50 to 59 came first.
+  d.give(40, 10);  // Arrives late: octets 50 to 59 arrived earlier.
   CHECK(d.tcp.counts().reordered == 1);
   d.give(10, 10);
   CHECK(d.tcp.counts().reordered == 2);
@@ -147,7 +149,8 @@ TEST_CASE("a capture without the SYN begins with the first octets that it has") 
   // An acknowledgement without data does not begin the stream.
   d.tcp.segment({.seq = kIsn - 5000}, {}, d.sink);
   d.give(1000, 100);
-  d.give(900, 100);  // This is late and precedes the beginning, so it looks like a retransmission.
+  d.give(900, 100);  // This segment is late. It precedes the first octet of the capture, so it
+                     // looks like a retransmission.
   d.give(1100, 100);
   CHECK(d.sink.stream.size() == 200);
   CHECK(d.tcp.counts().repeated == 100);
@@ -183,8 +186,8 @@ TEST_CASE("a probe of one old octet and a number far ahead") {
   d.give(0, 100);
   d.give(99, 1);
   CHECK(d.tcp.counts().repeated == 1);
-  // This number is 0x70000000 octets behind the next octet, which is further back than any
-  // retransmission. TcpReassembly therefore counts it as 0x90000000 octets ahead.
+  // This sequence number is 0x70000000 octets before the next expected one, which is further back
+  // than any retransmission. TcpReassembly therefore treats it as 0x90000000 octets ahead.
   d.tcp.segment(
       {.seq = kIsn + 100 + 0x90000000U, .payload = bytes::View(d.all).first(5), .size = 5}, {},
       d.sink);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the Deframer with its staging area: golden frames, what it must ignore, what it must
-// refuse, and how receive plans end. placement.cpp tests direct placement.
+// refuse, and how receive plans end. The tests of direct placement are in placement.cpp.
 #include "iwarp/mpa/deframer.hpp"
 
 #include <doctest/doctest.h>
@@ -60,8 +60,8 @@ TEST_CASE(
       for (std::size_t i = 0; i < received.ulpdus.size(); ++i) {
         REQUIRE(received.ulpdus[i] == sent[i]);
       }
-      // A fault is not required: a damaged length may extend past the end of the stream, so that
-      // the deframer still waits for data. [MPA-61]
+      // A fault is not required. A damaged length may extend past the end of the stream, and the
+      // deframer then still waits for data. [MPA-61]
       if (received.fault) REQUIRE(*received.fault == mpa::kCrcMismatch);
     }
   }
@@ -101,7 +101,8 @@ TEST_CASE(
 
 TEST_CASE("a marker that disagrees with the length chain is error 3 [MPA-58] [MPA-108] [MPA-110]") {
   for (const bool crc : {true, false}) {
-    // FPDUs of 20 octets have only a leading marker, those of 600 also an interior one.
+    // An FPDU of 20 octets has only a leading marker. An FPDU of 600 octets also has an interior
+    // one.
     for (const std::size_t size : {20U, 600U}) {
       for (const int wrong : {4, 512, 0xFFFC}) {
         ReferenceStream stream(true, crc);
@@ -161,7 +162,7 @@ TEST_CASE("a stream cut short delivers what is whole and nothing else [MPA-61]")
         receive_all(deframer, View(stream.octets()).first(size), [] { return kWhole; });
     REQUIRE(!received.fault);
     REQUIRE(received.ulpdus.size() == (size >= boundary ? 1 : 0));
-    // The end of the stream is clean only between two FPDUs.
+    // The stream may end only between two FPDUs.
     REQUIRE(deframer.at_boundary() == (size == 0 || size == boundary));
   }
 }
@@ -216,13 +217,13 @@ TEST_CASE("kPartial comes once, when the wanted prefix is there, and the prefix 
             ++partials;
             REQUIRE(deframer.ulpdu_length() == ulpdu.size());
             REQUIRE(std::ranges::equal(deframer.prefix(), View(ulpdu).first(want)));
-            // kPartial is returned as early as possible.
+            // kPartial is returned as soon as `want` octets of the ULPDU are staged.
             CHECK(deframer.staged_octets() < want + 2 + 2 * 4 + 1);
           }
         }
         CHECK(partials == 1);
         REQUIRE(step == Step::kUlpdu);
-        // next() returns the same step until consume() is called.
+        // Until consume() is called, next() returns the same step.
         CHECK(*deframer.next(want) == Step::kUlpdu);
         CHECK(std::ranges::equal(deframer.prefix(), View(ulpdu).first(want)));
         deframer.consume();
@@ -301,8 +302,8 @@ TEST_CASE("equal large FPDUs pass the stage without being moved") {
   const Received received =
       receive_all(deframer, stream.octets(), [&] { return 1 + random() % 150000; });
   CHECK(received.ulpdus.size() == 20);
-  // Only the first read is planned without knowing how long the FPDUs are, so only its octets are
-  // moved.
+  // Only the first read is planned before the length of the FPDUs is known, so only the octets of
+  // that read have to be copied.
   CHECK(deframer.counters().octets_copied <= 60008);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FPDU sizes, the count of markers and the MULPDU formula (RFC 5044 sections 4.1, 4.3, 4.5), and
-// the layout arithmetic that framer and deframer use.
+// Tests FPDU sizes, the count of markers and the MULPDU formula (RFC 5044 sections 4.1, 4.3, 4.5),
+// and the layout arithmetic that framer and deframer use.
 #include "iwarp/mpa/fpdu.hpp"
 
 #include <doctest/doctest.h>

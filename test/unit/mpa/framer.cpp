@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the Framer: golden frames, the gather list, cookies, and withdrawing FPDUs. round_trip.cpp
-// covers all lengths.
+// Tests the Framer: golden frames, the gather list, cookies, and how FPDUs are withdrawn. The tests
+// of all lengths are in round_trip.cpp.
 #include "iwarp/mpa/framer.hpp"
 
 #include <doctest/doctest.h>
@@ -147,7 +147,8 @@ TEST_CASE("the largest ULPDU has room in empty queues however small the limits a
       CHECK(!framer.room(18, 1, mode));
       const Octets part = send_all(framer, 5000);
       sent.insert(sent.end(), part.begin(), part.end());
-      CHECK(!framer.room(18, 1, mode));  // There is no room until the cookie has been fetched.
+      // There is no room until the caller has fetched the cookie.
+      CHECK(!framer.room(18, 1, mode));
       CHECK(cookies(framer).size() == 1);
     }
     CHECK(sent == reference.octets());
@@ -240,7 +241,7 @@ TEST_CASE("drop_unsent keeps the FPDU that is half out and the stream goes on be
         one.fpdu(first);
         return one.octets().size();
       }();
-      // Sends nothing, then part of the first FPDU, then exactly the first FPDU.
+      // Tries three cases: sends nothing, part of the first FPDU, or exactly the first FPDU.
       for (std::size_t out = 0; out <= first_size; out += out < 40 ? 1 : 13) {
         CAPTURE(out);
         Framer framer({.markers = markers});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the golden frames; golden.hpp says where they come from. Long payloads are generated, the
-// octets around them are literal.
+// Defines the golden frames; golden.hpp names their sources. Long payloads are generated. The
+// octets around them are written out.
 #include "golden.hpp"
 
 namespace iwarp::test {
@@ -14,9 +14,8 @@ Octets send_ulpdu(std::uint8_t msn, std::size_t payload, std::byte value) {
   return ulpdu;
 }
 
-/// Makes a first FPDU with `payload` octets of 0x5A, which ends near position 512. Its stream has
-/// `total` octets, starts with `front` and ends with `tail`; between header and tail is nothing but
-/// payload.
+/// Makes a first FPDU with `payload` octets of 0x5A that ends near position 512. Its stream has
+/// `total` octets, starts with `front` and ends with `tail`. All octets in between are payload.
 Golden near_512(std::size_t payload, std::size_t total, std::string_view front,
                 std::string_view tail) {
   Golden golden;
@@ -29,7 +28,8 @@ Golden near_512(std::size_t payload, std::size_t total, std::string_view front,
   return golden;
 }
 
-/// An RDMA Write of 1410 octets (0, 1, 2 ... modulo 256): markers at 0, 512 and 1024.
+/// An RDMA Write of 1410 octets with the values 0, 1, 2 and so on, modulo 256. Its markers are at
+/// positions 0, 512 and 1024.
 Golden three_markers() {
   Golden golden;
   golden.name = "a first FPDU of 1444 octets";

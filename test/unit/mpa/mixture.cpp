@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries a stream from Framer to Deframer with random (seeded) sizes, cuts and read-ahead. Payload
-// is randomly staged, placed at once, placed late, or abandoned. What arrives must be what was
-// sent, in order.
+// Carries a stream from a Framer to a Deframer with seeded random sizes, cuts and read-ahead. The
+// receiver randomly stages each payload, places it at once, places it late, or abandons it. The
+// received octets must equal the sent ones, in order.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -19,7 +19,7 @@ constexpr std::size_t kDdpHeader = 14;
 
 enum class Fate { kStage, kPlace, kPlaceLate, kAbandon };
 
-/// A receiver that treats each FPDU in a random way.
+/// A receiver that picks a random treatment for each FPDU.
 class Receiver {
  public:
   Receiver(const mpa::DeframerOptions& options, std::vector<Octets> sent, std::uint32_t seed)
@@ -43,7 +43,7 @@ class Receiver {
     CHECK(stream.empty());
     CHECK(deframer_.at_boundary());
     for (const Fate fate : {Fate::kStage, Fate::kPlace, Fate::kPlaceLate, Fate::kAbandon}) {
-      CHECK(seen_[fate] > 0);  // The stream was long enough for each treatment.
+      CHECK(seen_[fate] > 0);  // The stream was long enough for each treatment to occur.
     }
   }
 

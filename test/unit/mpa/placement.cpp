@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests place(): payload goes straight to its destination, at every split between octets that were
-// staged before the destination was known and octets that arrived later. Also tests verification at
-// the end, and abandoning a placement.
+// Tests place(): payload goes straight to its destination, for every split between octets that were
+// staged before the destination was known and octets that arrived later. Also tests the CRC check
+// at the end, and abandoning a placement.
 #include <doctest/doctest.h>
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the Framer with the reference encoder, and feeds the result to the Deframer: every ULPDU
-// length up to 2100 and the largest ones, markers and CRC on and off, at any TCP segmentation.
+// Compares the Framer with the reference encoder and feeds its output to the Deframer. Covers every
+// ULPDU length up to 2100 and the largest lengths, markers and CRC on and off, and any TCP
+// segmentation.
 #include <doctest/doctest.h>
 
 #include "stream.hpp"
@@ -35,7 +36,7 @@ void frame_with_room(Framer& framer, View ulpdu, std::size_t header_size, Payloa
   framer.frame(ulpdu.first(header_size), bytes::Gather{payload}, mode, 0);
 }
 
-/// Lengths 0..2100 and some large ones, up to the largest.
+/// Returns the lengths 0 to 2100 and some large ones, up to the maximum.
 std::vector<std::size_t> lengths() {
   std::vector<std::size_t> all;
   for (std::size_t length = 0; length <= 2100; ++length) all.push_back(length);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how two ends learn that both support RFC 7306: the tag after the ULP's private data, its
-// limits, and what a peer sees that does not know the tag. Also tests how the offered IRD is
-// rounded.
+// Tests how two ends learn that both support RFC 7306: the tag after the ULP's private data, the
+// limits of the tag, and what a peer sees if it does not know the tag. Also tests how the offered
+// IRD is rounded.
 #include "startup_support.hpp"
 
 namespace iwarp::mpa::test {
@@ -22,8 +22,8 @@ struct Ends {
   Startup responder;
 };
 
-/// Returns both ends in the state in which the Request with `data` has arrived and the responder's
-/// ULP has to decide.
+/// Returns both ends after the Request with `data` has arrived. The responder's ULP has not decided
+/// yet.
 Ends asked(const StartupOptions& a, const StartupOptions& b, bytes::View data) {
   Ends ends{Startup(Role::kInitiator, a), listening(b)};
   REQUIRE(ends.initiator.request(data, kStart));
@@ -32,7 +32,7 @@ Ends asked(const StartupOptions& a, const StartupOptions& b, bytes::View data) {
   return ends;
 }
 
-/// Returns both ends as asked() does, after the ULP has accepted with `answer`.
+/// Returns both ends after the responder's ULP has also accepted the Request with `answer`.
 Ends agreed(const StartupOptions& a, const StartupOptions& b, bytes::View data,
             bytes::View answer) {
   auto ends = asked(a, b, data);
@@ -42,7 +42,7 @@ Ends agreed(const StartupOptions& a, const StartupOptions& b, bytes::View data,
   return ends;
 }
 
-/// Checks that each ULP got exactly what the other sent, and that both ends agree on the
+/// Checks that each ULP received exactly what the other ULP sent, and that both ends agree on the
 /// extensions.
 void check_agreed(const Ends& ends, bytes::View data, bytes::View answer, bool extensions) {
   CHECK(text(ends.responder.peer_private_data()) == text(data));
@@ -128,14 +128,16 @@ TEST_CASE("a rejection carries no tag, and what it carries is the ULP's alone [M
 }
 
 TEST_CASE("a peer that knows nothing of the tag has 8 more octets and never answers them") {
-  // As responder, such a peer passes the whole Request to its ULP. Its Reply is worked frame B.
+  // As responder, a peer that does not know the tag passes the whole Request to its ULP. Its Reply
+  // is worked frame B.
   auto end = requested(with_extensions(), octets("HELO"));
   end.receive(hex(kFrameB), kStart);
   CHECK(end.state() == StartupState::kFullOperation);
   CHECK_FALSE(end.negotiated().extensions);
   CHECK_FALSE(end.peer_offer()->extensions);
   CHECK(end.peer_private_data().empty());
-  // As initiator, the peer sends worked frame A, which is answered without a tag.
+  // As initiator, a peer that does not know the tag sends worked frame A. The Reply to it has no
+  // tag.
   auto responder = listening(with_extensions());
   responder.receive(hex(kFrameA), kStart);
   REQUIRE(responder.accept({}, 4, 4));
@@ -149,7 +151,8 @@ TEST_CASE("a tag that we did not ask for is the ULP's") {
   end.receive(hex(kReplyKey + "5002000c 00100010 " + kReplyTag), kStart);
   CHECK(text(end.peer_private_data()) == text(octets("7306 too")));
   CHECK_FALSE(end.negotiated().extensions);
-  // The same happens to an initiator that omitted its tag because the private data was too long.
+  // An initiator also treats such a tag as private data if it omitted its own tag because the
+  // private data was too long.
   auto long_one = requested(with_extensions(), Octets(237));
   long_one.receive(hex(kReplyKey + "5002000c 00100010 " + kReplyTag), kStart);
   CHECK(text(long_one.peer_private_data()) == text(octets("7306 too")));
@@ -163,8 +166,8 @@ TEST_CASE("private data that itself ends in the tag survives between ends that a
 }
 
 TEST_CASE("private data that ends in the tag is taken for one when the initiator adds none") {
-  // This is a known and accepted limitation: no ULP's private data is expected to end in these 8
-  // octets by chance.
+  // This is a known and accepted limitation: private data is not expected to end in these 8 octets
+  // by chance.
   const auto data = octets("as in RFC 7306");
   const auto ends = agreed({}, with_extensions(), data, octets("yes"));
   CHECK(text(ends.responder.peer_private_data()) == text(octets("as in ")));
@@ -186,7 +189,8 @@ TEST_CASE("a frame that is all tag, and one whose word looks like a part of it")
   CHECK(plain.peer_private_data().empty());
   auto word = listening(with_extensions());
   word.receive(frame(FrameKind::kRequest, 0x50, 2, octets("RFC 7306")), kStart);
-  CHECK_FALSE(word.peer_offer()->extensions);  // "RFC " is the enhanced word.
+  CHECK_FALSE(word.peer_offer()->extensions);  // The octets "RFC " are the enhanced word here, not
+                                               // the beginning of a tag.
   CHECK(text(word.peer_private_data()) == text(octets("7306")));
 }
 

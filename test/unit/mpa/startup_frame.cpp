@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codec of Request and Reply: worked frames octet by octet, keys, lengths, and every cut.
+// Tests the codec of Request and Reply: worked frames octet by octet, keys, lengths, and truncation
+// at every octet.
 #include "iwarp/mpa/startup_frame.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the state machine of Startup with its checked copy in rfc-notes/fsm.
+// Compares the state machine of Startup with its committed copy in rfc-notes/fsm.
 #include "iwarp/mpa/startup_fsm.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds every frame cut at every octet, truncated at every octet, and with every bit flipped.
+// Feeds every frame split in two at every octet, truncated at every octet, and with every bit
+// flipped.
 #include <random>
 
 #include "startup_support.hpp"
@@ -30,7 +31,7 @@ std::vector<Vector> vectors() {
   };
 }
 
-/// Returns an end that expects a frame of this kind.
+/// Returns an end that waits for a frame of this kind.
 Startup receiver_of(FrameKind kind) {
   return kind == FrameKind::kRequest ? listening() : requested(asking_for_rtr());
 }
@@ -103,17 +104,19 @@ StartupState expected_of_request(std::size_t bit) {
   const auto octet = bit / 8;
   const auto mask = 1U << (bit % 8);
   if (octet < 16) return StartupState::kFailed;  // The key is wrong.
-  // M, C, R, S and Res are valid with any value; each changes the meaning.
+  // M, C, R, S and Res are valid with any value, although each value changes the meaning.
   if (octet == 16) return StartupState::kAwaitDecision;
-  if (octet == 17) return StartupState::kFailed;              // Rev 0, 3, 6 ... is not supported.
+  // The revision becomes 0, 3, 6 or more, which is not supported.
+  if (octet == 17) return StartupState::kFailed;
   if (octet == 18 && mask > 2) return StartupState::kFailed;  // PD_Length is at least 1032.
   if (octet == 18)
-    return mask == 2 ? StartupState::kFailed         // PD_Length is 520.
-                     : StartupState::kAwaitRequest;  // PD_Length is 264: waits for more.
-  // PD_Length is 0: no room for the enhanced word.
+    // PD_Length is 520. PD_Length is 264: the end waits for more octets.
+    return mask == 2 ? StartupState::kFailed : StartupState::kAwaitRequest;
+  // PD_Length is 0, which leaves no room for the enhanced word.
   if (octet == 19 && mask == 8) return StartupState::kFailed;
-  if (octet == 19) return StartupState::kAwaitRequest;  // PD_Length exceeds the frame.
-  // The enhanced word and private data are valid with any value.
+  // PD_Length exceeds the frame: the end waits for more octets.
+  if (octet == 19) return StartupState::kAwaitRequest;
+  // The enhanced word and the private data are valid with any value.
   return StartupState::kAwaitDecision;
 }
 
@@ -142,7 +145,7 @@ StartupState expected_of_reply(std::size_t bit) {
   const auto octet = bit / 8;
   const auto mask = 1U << (bit % 8);
   if (octet < 16 || octet == 17) return StartupState::kFailed;
-  // Without S the Reply is not enhanced.
+  // Without the S flag, the Reply is not enhanced.
   if (octet == 16 && mask == 0x10) return StartupState::kFailed;
   if (octet == 16 && mask == 0x20) return StartupState::kRejected;
   if (octet == 16) return StartupState::kFullOperation;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connects two ends by a seeded pipe that cuts the stream anywhere. For every combination of
+// Connects two ends by a seeded pipe that splits the stream at any octet. For every combination of
 // options, both ends must agree on the result.
 #include <random>
 
@@ -15,7 +15,8 @@ class Pair {
         initiator_(Role::kInitiator, initiator),
         responder_(Role::kResponder, responder) {}
 
-  /// Runs until neither end has anything to send. The responder's ULP answers at once.
+  /// Runs until neither end has anything to send. The responder's ULP accepts or rejects
+  /// immediately.
   void run(bool accept = true) {
     responder_.listen(kStart);
     REQUIRE(initiator_.request(octets("to the responder"), kStart));
@@ -35,7 +36,7 @@ class Pair {
   const Startup& responder() const { return responder_; }
 
  private:
-  /// Moves part of the output of `from` to `to`; all of it belongs to startup.
+  /// Moves part of the output of `from` to `to`, which must consume all of it as startup frames.
   void move(Startup& from, Startup& to) {
     const auto ready = from.transmit();
     if (ready.empty()) return;
@@ -82,7 +83,8 @@ TEST_CASE(
     b.markers = bit(bits, 3);
     a.revision = bit(bits, 4) ? 2 : 1;
     b.revision = bit(bits, 5) ? 2 : 1;
-    if (a.revision > b.revision) continue;  // The responder closes; a test below covers this.
+    // The responder closes the connection; a test below covers this.
+    if (a.revision > b.revision) continue;
     Pair pair(a, b, bits);
     pair.run();
     check_agreement(pair);
@@ -91,7 +93,7 @@ TEST_CASE(
     CHECK(pair.initiator().negotiated().tx_markers == b.markers);
     CHECK(pair.initiator().negotiated().revision == a.revision);
     CHECK(pair.initiator().negotiated().enhanced == (a.revision == 2));
-    // The Reply's C bit has the agreed value.
+    // The C bit of the Reply has the agreed value.
     CHECK(pair.initiator().peer_offer()->crc == (a.crc || b.crc));
     CHECK(pair.responder().peer_offer()->crc == a.crc);
   }

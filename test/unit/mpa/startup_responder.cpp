@@ -48,7 +48,7 @@ TEST_CASE("a plain Request gets a plain Reply with Rev 1 [EMPA-6, EMPA-46, EMPA-
     CHECK(text(end.transmit()) == kReplyKey + "40010004 706f6e67");
     CHECK(end.negotiated().revision == 1);
     CHECK_FALSE(end.negotiated().enhanced);
-    // A plain Request negotiates nothing, so each end uses its own values.
+    // A plain Request negotiates nothing, so each end uses its own IRD and ORD.
     CHECK(end.negotiated().ird == 7);
     CHECK(end.negotiated().ord == 9);
     CHECK(end.peer_offer()->ird == 0);
@@ -225,7 +225,7 @@ TEST_CASE("what follows an accepted Reply belongs to full operation [MPA-64, MPA
   auto end = after({}, hex(kFrameA));
   REQUIRE(end.accept({}, 4, 4));
   CHECK(end.receive(octets("FPDU"), kStart) == 0);
-  CHECK(end.transmit().size() == 24);  // The Reply has not been sent yet.
+  CHECK(end.transmit().size() == 24);  // The 24 octets of the Reply have not been sent yet.
 }
 
 TEST_CASE("the whole exchange has one deadline, also against a slow drip [MPA-99, MPA-102]") {
@@ -285,7 +285,7 @@ TEST_CASE("calls that have no place are refused and change nothing") {
   REQUIRE(end.accept({}, 4, 4));
   CHECK_FALSE(end.accept({}, 4, 4));
   CHECK_FALSE(end.reject({}));
-  end.transmitted(1000);  // There are fewer octets to send.
+  end.transmitted(1000);  // Fewer than 1000 octets are queued.
   CHECK(end.transmit().empty());
 }
 

@@ -85,7 +85,7 @@ TEST_CASE(
                                 .rtr_read = (theirs & 2) != 0,
                                 .ord = 4},
                                4, 4);
-      // A responder can always receive a zero-length Write.
+      // A responder can always receive a zero-length Write as RTR.
       const unsigned can = ours == 0 ? 1 : ours;
       const unsigned expected = (can & theirs) != 0 ? can & theirs : can;
       CHECK(word.peer_to_peer);

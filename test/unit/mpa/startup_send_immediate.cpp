@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how two ends learn that both support Send with Immediate: by a tag of the same length,
-// which replaces the tag of RFC 7306 and stands for both extensions.
+// Tests how two ends learn that both support Send with Immediate: each sends another tag of the
+// same length instead of the tag of RFC 7306. That tag stands for both extensions.
 #include "startup_support.hpp"
 
 namespace iwarp::mpa::test {
@@ -9,7 +9,7 @@ namespace {
 const std::string kImmRequestTag = "37333036 20696d6d";  // "7306 imm"
 const std::string kImmReplyTag = "696d6d2e 20746f6f";    // "imm. too"
 
-/// The values are in ascending order: each includes the extensions of the previous ones.
+/// In ascending order: each value includes the extensions of the previous values.
 constexpr std::array kAll{Extensions::kNone, Extensions::kRfc7306, Extensions::kSendImmediate,
                           Extensions::kAcknowledged};
 

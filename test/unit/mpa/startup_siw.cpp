@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares Startup with frames of the kernel's siw (Linux 6.1.192, rdma-core 44). They were
-// captured between two such peers: rping and rdma_client, with and without CRC, in peer-to-peer
-// mode, and in revision 1. No frame carries ULP private data.
+// Compares Startup with frames of the kernel's siw (Linux 6.1.192, rdma-core 44). The frames were
+// captured between two siw peers that ran rping and rdma_client: with and without CRC, in
+// peer-to-peer mode, and in revision 1. No frame carries ULP private data.
 #include "startup_support.hpp"
 
 namespace iwarp::mpa::test {
@@ -57,8 +57,8 @@ TEST_CASE("our responder takes siw's Request and answers what siw's does [MPA-87
     CAPTURE(capture.request);
     auto options = like(capture);
     options.revision = 2;
-    options.crc = false;                 // siw's Reply repeats the C bit of the Request.
-    options.rtr_supported.read = false;  // siw answers with one RTR kind.
+    options.crc = false;                 // The Reply of siw repeats the C bit of the Request.
+    options.rtr_supported.read = false;  // The Reply of siw offers only one RTR kind.
     auto end = listening(options);
     end.receive(hex(kRequestKey + capture.request), kStart);
     REQUIRE(end.state() == StartupState::kAwaitDecision);

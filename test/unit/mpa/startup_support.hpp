@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers of the startup tests: frames from and to hex, and one end driven by the test.
+// Helpers for the startup tests: convert frames from and to hex, and drive one end.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -48,7 +48,7 @@ inline Octets octets(std::string_view characters) {
   return out;
 }
 
-/// A frame from its parts; `private_data` includes the enhanced word if there is one.
+/// Makes a frame from its parts. `private_data` includes the enhanced word if there is one.
 inline Octets frame(FrameKind kind, std::uint8_t flags, std::uint8_t revision,
                     bytes::View private_data = {}) {
   Octets out = hex(kind == FrameKind::kRequest ? kRequestKey : kReplyKey);
@@ -89,7 +89,7 @@ inline Startup listening(const StartupOptions& options = {}) {
   return end;
 }
 
-/// Decodes the frame that `end` sent; `octets` must outlive it.
+/// Decodes the frame that `end` sent. The result refers to `octets`.
 inline StartupFrame decoded(FrameKind kind, bytes::View octets) {
   const auto result = decode_startup_frame(kind, octets);
   REQUIRE(result);
@@ -103,7 +103,8 @@ inline EnhancedWord word_of(const StartupFrame& frame) {
   return decode_enhanced_word(bytes::load_be<std::uint32_t>(frame.private_data.data()));
 }
 
-/// Returns the word with which a responder with `options` answers a Request with `word`.
+/// Returns the enhanced word with which a responder with `options` answers a Request that carries
+/// `word`.
 inline EnhancedWord answer(const StartupOptions& options, const EnhancedWord& word,
                            std::uint16_t ird, std::uint16_t ord) {
   auto end = listening(options);
@@ -122,7 +123,7 @@ inline void check_failed(const Startup& end, const Fault& fault) {
   CHECK_FALSE(end.timeout());
 }
 
-/// Returns a responder that received `octets_in` in one piece.
+/// Returns a responder that has received `octets_in` in one piece.
 inline Startup after(const StartupOptions& options, bytes::View octets_in) {
   auto end = listening(options);
   end.receive(octets_in, kStart);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers of the tests of the MPA data path: a reference encoder that writes a stream octet by
-// octet, following the text of RFC 5044 sections 4.1 to 4.4 (with deliberate errors on request),
-// and loops that carry octets between a Framer, a list of octets and a Deframer.
+// Helpers for the tests of the MPA data path: a reference encoder, and loops that carry octets from
+// a Framer through a vector to a Deframer. The encoder writes a stream octet by octet, following
+// the text of RFC 5044 sections 4.1 to 4.4, and makes deliberate errors on request.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ inline Octets join(std::span<const View> pieces) {
   return all;
 }
 
-/// How the reference encoder deviates in one FPDU; the defaults make a valid FPDU.
+/// How the reference encoder deviates in one FPDU. The defaults produce a valid FPDU.
 struct Oddities {
   std::byte pad{0};
   std::uint16_t reserved = 0;   ///< value of the reserved half of every marker
@@ -46,7 +46,7 @@ struct Oddities {
   std::uint16_t wrong_ptr = 0;  ///< number added to every FPDUPTR
 };
 
-/// Writes a stream that begins at octet `position` of full operation.
+/// Encodes a stream that begins at octet `position` of full operation.
 class ReferenceStream {
  public:
   ReferenceStream(bool markers, bool crc, std::uint64_t position = 0)
@@ -114,13 +114,13 @@ inline std::size_t fill(mpa::Deframer& deframer, View octets, std::size_t most,
   return n;
 }
 
-/// The ULPDUs and the fault, if any, that a deframer returned.
+/// The ULPDUs that a deframer returned, and its fault if there was one.
 struct Received {
   std::vector<Octets> ulpdus;
   std::optional<bytes::Fault> fault;
 };
 
-/// Consumes every complete ULPDU; does nothing at kPartial.
+/// Consumes every complete ULPDU. Returns at kPartial without placing payload.
 inline void drain(mpa::Deframer& deframer, Received& into, std::size_t want_prefix = 18) {
   while (!into.fault) {
     const auto step = deframer.next(want_prefix);
@@ -135,7 +135,7 @@ inline void drain(mpa::Deframer& deframer, Received& into, std::size_t want_pref
   }
 }
 
-/// Feeds all of `octets` in cuts of next_cut() octets.
+/// Feeds all of `octets` to the deframer, next_cut() octets at a time.
 template <typename NextCut>
 Received receive_all(mpa::Deframer& deframer, View octets, NextCut next_cut) {
   Received received;
@@ -146,7 +146,7 @@ Received receive_all(mpa::Deframer& deframer, View octets, NextCut next_cut) {
   return received;
 }
 
-/// Takes all queued octets out of a framer, `cut` at a time.
+/// Removes all queued octets from a framer, at most `cut` at a time.
 inline Octets send_all(mpa::Framer& framer, std::size_t cut = static_cast<std::size_t>(-1)) {
   Octets all;
   while (framer.queued_octets() != 0) {

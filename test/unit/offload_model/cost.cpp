@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the equations A to D term by term: a test sets one cost and leaves all others zero.
+// Tests the equations A to D term by term: each test sets one cost and leaves all others at zero.
 #include "iwarp/offload_model/cost.hpp"
 
 #include <doctest/doctest.h>
@@ -137,7 +137,7 @@ TEST_CASE("an RNIC costs requests and completions, whatever the size") {
   p.doorbell_batch = 4;
   p.completion = 3;
   for (const double size : {1.0, 4096.0, 1e6}) {
-    // Counts one request at each end, and the request that advertises the buffer.
+    // There are three requests: one at each end, and one that advertises the buffer.
     CHECK(message_cost(Mode::kRnic, p, {.size = size}).total() == 3 * 6);
     CHECK(message_cost(Mode::kRnic, p, {.size = size, .advertise = 10}).total() ==
           Approx(2 * 6 + 0.6));
@@ -196,8 +196,8 @@ TEST_CASE("the presets give the figures they were chosen for, at 64 KiB") {
     const char* name;
     double rx, tx, toe, rnic;
   };
-  // GHz per Gb/s of receiver and sender; the share of the host's work that remains with TOE and
-  // RNIC.
+  // GHz per Gb/s of receiver (rx) and sender (tx), and the share of the host's work that remains
+  // with TOE and with RNIC.
   for (const auto& e :
        {Expected{"2003", 1.23, 0.86, 0.42, 0.05}, Expected{"2007", 0.62, 0.21, 0.50, 0.05},
         Expected{"100g", 0.076, 0.040, 0.73, 0.07}}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that the fit finds the costs that generated the data, keeps them above zero, and reports
-// how well it predicts data that it has not seen. Also tests that the ledger of a run counts each
-// event once.
+// Tests that the fit recovers the costs that generated the data, keeps them above zero, and reports
+// how well it predicts data that it was not fitted to. Also tests that the ledger of a run counts
+// each event once.
 #include "iwarp/offload_model/fit.hpp"
 
 #include <doctest/doctest.h>
@@ -35,7 +35,7 @@ TEST_CASE("costs are found again") {
 
 TEST_CASE("no cost is below zero, even where that would fit better") {
   auto data = made_of(350, 0.2);
-  // Adds a column that is proportional to the octets.
+  // Adds a column of counts that is proportional to the octets.
   for (auto& o : data) o.counts.push_back(o.counts[0] * o.group);
   for (auto& o : data) o.cost -= 0.1 * o.counts[0];
   for (const auto cost : fit_costs(data)) CHECK(cost >= 0);

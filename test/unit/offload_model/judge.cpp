@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests synthetic runs generated from known costs: the fit recovers the costs; the judgement passes
-// if iWARP costs what the model predicts, and fails otherwise.
+// Tests the fit and the judgement with synthetic runs that are generated from known costs. The fit
+// must recover the costs. The judgement must pass if iWARP costs what the model predicts, and fail
+// otherwise.
 #include "iwarp/offload_model/judge.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +14,7 @@ using doctest::Approx;
 
 namespace {
 
-// In ns: send, receive, piece, octet, switch.
+// Costs in ns, in this order: send, receive, piece, octet, context switch.
 constexpr SocketCosts kTrue{300, 500, 4000, 0.2, 1000};
 
 /// A run that costs exactly what kTrue implies, times `factor`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the identities of LAWS over a grid of ratios, and compares the ratios of a host with its
-// throughput.
+// Tests the identities of the LAWS model over a grid of ratios, and compares the ratios of a host
+// with its throughput.
 #include "iwarp/offload_model/laws.hpp"
 
 #include <doctest/doctest.h>
@@ -80,7 +80,7 @@ TEST_CASE("from a host's parameters: a TOE leaves more structure than an RNIC") 
     const auto toe = ratios(Mode::kToe, p, w, 0.1);
     const auto rnic = ratios(Mode::kRnic, p, w, 0.1);
     CHECK(toe.beta > rnic.beta);
-    // FPDU headers use a small part of the link.
+    // FPDU headers use only a small part of the link, so TOE and RNIC differ little.
     CHECK(toe.sigma == Approx(rnic.sigma).epsilon(0.05));
     CHECK(toe.gamma > 0);
     CHECK(toe.offloaded < rnic.offloaded);
@@ -95,7 +95,7 @@ TEST_CASE("the gain by the ratios is the one that throughput shows: one card, on
         CAPTURE(size);
         CAPTURE(to_string(mode));
         auto p = preset_parameters(name.c_str());
-        p.memory_bus = 1e6;  // LAWS has no memory bus.
+        p.memory_bus = 1e6;  // LAWS does not model the memory bus, so it must not limit.
         const Workload w{.size = size, .hit_rate = 1};
         const auto before = throughput(Mode::kSockets, p, w, 1, 0.1);
         const auto after = throughput(mode, p, w, 1, 0.1);

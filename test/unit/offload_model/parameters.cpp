@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that presets are complete and that each value is marked with its source. Also tests that an
-// invalid file is refused with a message that names the key and the unit.
+// Tests that presets are complete and that each value names its source. Also tests that an invalid
+// file is refused with a message that names the key and the unit.
 #include "iwarp/offload_model/parameters.hpp"
 
 #include <doctest/doctest.h>

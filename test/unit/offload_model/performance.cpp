@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests throughput and its limits, latency, and crossovers, whose answers may be "never" and
+// Tests throughput and what limits it, latency, and crossovers, which may also be "never" or
 // "always".
 #include "iwarp/offload_model/performance.hpp"
 
@@ -115,7 +115,7 @@ TEST_CASE("registering each time moved the crossover up from 2003 to 100G") {
   const auto crossover = [](const char* name) {
     return from(cpu_crossover(preset_parameters(name), Workload{}));
   };
-  // The crossovers are within a factor of two of 11, 18 and 240 KB.
+  // The expected crossovers are 11, 18 and 240 KB, each within a factor of two.
   CHECK(crossover("2003") > 5.5e3);
   CHECK(crossover("2003") < 22e3);
   CHECK(crossover("2007") > 9e3);

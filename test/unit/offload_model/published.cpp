@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the published rows: required results match, predictions are marked as such, and misses are
-// shown.
+// Tests the comparison with published results: required results match, predictions are marked as
+// predictions, and mismatches are shown.
 #include "iwarp/offload_model/published.hpp"
 
 #include <doctest/doctest.h>

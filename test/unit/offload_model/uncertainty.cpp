@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that bands contain the prediction, are reproducible, and have the width that the
-// uncertainty implies.
+// Tests that uncertainty bands contain the prediction, are reproducible, and have the width that
+// follows from the uncertainty of the parameters.
 #include "iwarp/offload_model/uncertainty.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the mapping of the program's port numbers to TCP's, at both ends of the range.
+// Tests how the program's port numbers map to TCP ports, at both ends of the range.
 #include <doctest/doctest.h>
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that every error of the verbs maps to a specific errno, and that no exception leaves the
+// Tests that every verbs error maps to a specific errno, and that no exception passes the C
 // interface.
 #include "process/errno_table.hpp"
 
@@ -18,7 +18,7 @@ TEST_CASE("errors of the verbs become errno values") {
   CHECK(to_errno(make_error_code(verbs::Errc::kAddressInUse)) == EADDRINUSE);
   CHECK(to_errno(make_error_code(verbs::Errc::kTimedOut)) == ETIMEDOUT);
   CHECK(to_errno(make_error_code(verbs::Errc::kNotAgreed)) == EOPNOTSUPP);
-  // An error that is missing from the table maps to EIO, which kSystem does on purpose.
+  // An error that is missing from the table maps to EIO. Only kSystem is meant to map to EIO.
   for (int i = 1; i <= static_cast<int>(verbs::Errc::kCarrierFailed); ++i) {
     const std::error_code error(i, verbs::verbs_category());
     if (error == verbs::Errc::kSystem) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that the descriptor is readable exactly while events are queued, whatever the program does
-// with it.
+// Tests that the queue's file descriptor is readable exactly while events are queued, whatever the
+// program does with the descriptor.
 #include "process/event_queue.hpp"
 
 #include <doctest/doctest.h>
@@ -65,8 +65,8 @@ TEST_CASE("an event that is withdrawn from a thread about to take it leaves no c
   bool is_moved = false;
   SUBCASE("removed") {}
   SUBCASE("moved to another queue") { is_moved = true; }
-  // The reader has to wake up before it gets the lock, so push() below almost always gets the lock
-  // first.
+  // The reader has to wake up before it can take the lock, so push() below almost always takes the
+  // lock first.
   for (int round = 0; round < 100; ++round) {
     EventQueue<int> queue;
     EventQueue<int> other;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests delayed datagrams: they are sent in order of time, unchanged, never after their queue pair
-// is gone, and the number of waiting datagrams is limited.
+// Tests delayed datagrams: they are sent unchanged and in the order of their due times, but not
+// after their queue pair is destroyed. The number of waiting datagrams is limited.
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,7 +19,8 @@ namespace verbs = iwarp::verbs;
 
 namespace {
 
-/// A pair of sockets: datagrams sent to `from` arrive at `to`. The socket buffer holds only a few.
+/// A pair of sockets: datagrams sent to `from` arrive at `to`. The socket buffer holds only a few
+/// datagrams.
 struct Sockets {
   Sockets() {
     std::array<int, 2> both{};
@@ -46,7 +47,7 @@ struct Sockets {
   int to = -1;
 };
 
-/// A datagram as the driver passes it: header, payload, trailer.
+/// A datagram as the driver passes it to the socket: header, payload, trailer.
 struct Message {
   Message(std::uint32_t qp_num, std::string text)
       : header(verbs::encode({.destination = 9, .source = qp_num})), payload(std::move(text)) {

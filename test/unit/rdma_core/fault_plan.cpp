@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the grammar of fault plans, and when their rules are due.
+// Tests the grammar of fault plans, and when a rule triggers its fault.
 #include <doctest/doctest.h>
 
 #include <cerrno>
@@ -32,7 +32,8 @@ Book book(const std::string& text) {
   return Book(std::move(*plan));
 }
 
-/// Returns at which completions of a queue pair, out of `events`, the first rule is due.
+/// Counts `events` completions of a queue pair. Returns the ordinals of the completions at which
+/// the first rule is due.
 std::vector<std::uint64_t> due_at(Book& of, std::uint32_t qp, int events) {
   std::vector<std::uint64_t> out;
   for (int i = 0; i < events; ++i) {
@@ -235,14 +236,14 @@ TEST_CASE("rules that can never be due again leave, and make room") {
     CHECK(of.passed(1, of.room(1, 100)).size() == 1);
     REQUIRE(of.rules() == stays);
   }
-  // A rule that counts each queue pair separately stays when one queue pair is gone, as it may
-  // still trigger for another.
+  // A rule that counts each queue pair separately remains when one queue pair is destroyed, because
+  // it may still trigger for another queue pair.
   REQUIRE(of.add(rule("after 1 completion qp each error"), 0ns));
   CHECK(due_at(of, 5, 2) == std::vector<std::uint64_t>{1});
   of.gone(5);
   CHECK(due_at(of, 6, 2) == std::vector<std::uint64_t>{1});
   CHECK(of.size() == stays.size() + 1);
-  // A rule about one queue pair is dropped when that queue pair is gone.
+  // A rule about one queue pair is dropped when that queue pair is destroyed.
   of.gone(2);
   CHECK(of.size() == stays.size());
   CHECK(of.rules().front() == "every 2 sends error");

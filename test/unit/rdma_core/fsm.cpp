@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state machines of an rdma_cm_id and of a queue pair's link, against their checked copies.
+// Compares the state machines of an rdma_cm_id and of a queue pair's link with their committed
+// copies.
 #include <doctest/doctest.h>
 
 #include <fsm_snapshot.hpp>

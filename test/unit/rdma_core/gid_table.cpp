@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the indices of GIDs while addresses are added and removed.
+// Tests that GIDs keep their indices while addresses are added and removed.
 #include "device/gid_table.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,8 @@ namespace {
 
 ibv_gid gid(int n) { return {.raw = {0xFD, static_cast<std::uint8_t>(n)}}; }
 
-/// Arranges a host's addresses, given as numbers. In the result, 0 is an index without an address.
+/// Assigns an index to each address of a host; numbers stand for addresses. Returns the number at
+/// each index, 0 if the index has no address.
 std::vector<int> arranged(GidTable& table, std::initializer_list<int> numbers) {
   Port port;
   for (const int n : numbers) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the conversion of the timers and retry counts of ibv_modify_qp(3) to durations.
+// Tests how the timers and retry counts of ibv_modify_qp(3) are converted to durations.
 #include "qp/peer_timeouts.hpp"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ TEST_CASE("timeout and retry_cnt: 4.096 us times two to the timeout, once and fo
   attr.retry_cnt = 0;
   attr.timeout = 31;
   CHECK(peer_timeouts(attr, IBV_QP_TIMEOUT).answer == 4096ns * (std::int64_t{1} << 31));
-  attr.timeout = 0;  // 0 means for ever.
+  attr.timeout = 0;  // 0 means no timeout.
   CHECK(peer_timeouts(attr, IBV_QP_TIMEOUT).answer == 0ns);
 }
 

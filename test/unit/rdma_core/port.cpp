@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that LID and GIDs map back to the addresses from which they were made.
+// Tests that a LID or GID maps back to the address from which it was made.
 #include "device/port.hpp"
 
 #include <doctest/doctest.h>
@@ -114,7 +114,7 @@ TEST_CASE("a group is joined where an address of its family is and multicast can
 TEST_CASE("the speed and the MTU of a link are told as the kernel tells them") {
   struct Case {
     unsigned speed, mtu;
-    int width, active_speed;  // as verbs.h encodes them: width 2 is 4X
+    int width, active_speed;  // as verbs.h encodes them, for example width 2 for 4X
     ibv_mtu active_mtu;
   };
   for (const auto& [speed, mtu, width, active_speed, active_mtu] :

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests rsockets without sockets: the wire format of its header, tables and messages, and how
-// Inbound and Outbound handle honest and malicious peers.
+// Tests the rsockets protocol without sockets: the wire format of its header, tables and messages,
+// and how Inbound and Outbound handle correct and malicious peers.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -107,14 +107,14 @@ TEST_CASE("what is sent goes round the ring, and into one target after the other
   CHECK(first->address == 1000);
   CHECK(first->key == 7);
   REQUIRE(out.add({90000, 8, 4096}));
-  const auto second = out.take(4096);  // ends where the first target ends
+  const auto second = out.take(4096);  // this range ends where the first target ends
   REQUIRE(second);
   CHECK(second->at == 4096);
   CHECK(second->length == 5000 - 4096);
   CHECK(second->address == 1000 + 4096);
   out.completed(4096);
   out.completed(0);
-  const auto third = out.take(4096);  // ends where the ring ends
+  const auto third = out.take(4096);  // this range ends where the ring ends
   REQUIRE(third);
   CHECK(third->address == 90000);
   CHECK(third->at == 5000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests IWARP_* variables: each value, the defaults, and the messages about invalid values.
+// Tests the IWARP_* variables: each value, the defaults, and the messages about invalid values.
 #include "process/settings.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests when a thread whose polls find nothing yields the processor.
+// Tests when a thread yields the processor because its polls return nothing.
 #include "objects/yield_policy.hpp"
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Returns the number of fruitless polls after which the policy yields.
+// Returns the number of fruitless polls after which the policy lets the thread yield.
 unsigned polls_until_yield(YieldPolicy& yield_policy) {
   unsigned polls = 1;
   while (!yield_policy.polled(false)) ++polls;

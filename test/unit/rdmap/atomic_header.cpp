@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the headers of Atomics and their arithmetic. A bit-by-bit model that follows the pseudo
-// code of RFC 7306 section 5.1 checks the arithmetic.
+// Tests the headers of Atomics and their arithmetic. The expected results come from a bit-by-bit
+// model that follows the pseudocode of RFC 7306 section 5.1.
 #include "iwarp/rdmap/atomic_header.hpp"
 
 #include <bit>
@@ -142,7 +142,7 @@ TEST_CASE("FetchAdd is what the model says for 100000 words, addends and masks [
     const auto original = draw(random);
     const AtomicRequest r{.add_or_swap = draw(random),
                           .mask = draw(random),
-                          .compare = draw(random),  // FetchAdd ignores this. [EXT-23]
+                          .compare = draw(random),  // FetchAdd ignores this value. [EXT-23]
                           .compare_mask = draw(random)};
     REQUIRE(apply(r, original) == model_fetch_add(original, r.add_or_swap, r.mask));
   }
@@ -158,8 +158,8 @@ TEST_CASE("CmpSwap is what the model says for 100000 words, operands and masks [
                     .mask = draw(random),
                     .compare = draw(random),
                     .compare_mask = draw(random)};
-    // Lets the comparison succeed in half of the rounds; random values alone would hardly ever
-    // match.
+    // Makes the comparison succeed in half of the rounds; with random values alone it would almost
+    // never succeed.
     if (random() % 2 == 0) r.compare = original ^ (draw(random) & ~r.compare_mask);
     const auto expected = model_cmp_swap(original, r);
     swaps += expected != original ? 1 : 0;
@@ -176,7 +176,7 @@ TEST_CASE("a few words by hand [EXT-12, EXT-14]") {
   CHECK(add(41, 1, 0) == 42);
   CHECK(add(kAll, 1, 0) == 0);
   CHECK(add(5, kAll, 0) == 4);
-  // The carry ends at the end of its field.
+  // A carry stops at the end of its field.
   CHECK(add(0x00000000FFFFFFFF, 1, 0x0000000080000000) == 0);
   CHECK(add(0x00000000FFFFFFFF, 1, 0x8000000000000000) == 0x0000000100000000);
   CHECK(add(0xFF7FFF7FFF7FFF7F, 0x0101010101010101, 0x8080808080808080) == 0x0080008000800080);

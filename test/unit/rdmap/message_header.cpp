@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the opcode table, the control octet, the Read Request header, and the descriptions of
-// messages in words (RFC 5040 sections 4.1 to 4.4, RFC 7306 section 4).
+// Tests the opcode table, the control octet, the Read Request header, and the texts that describe
+// messages (RFC 5040 sections 4.1 to 4.4, RFC 7306 section 4).
 #include "iwarp/rdmap/message_header.hpp"
 
 #include "iwarp/rdmap/describe.hpp"

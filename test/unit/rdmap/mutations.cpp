@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends every worked frame with each bit flipped, cut at each octet, or extended by one octet, to a
-// stream that expects the frame. The result is a fault with its Terminate, or a tolerable value,
-// but never an access outside the memory granted. Sanitizers make the test stricter.
+// Sends every worked frame to a stream that expects it: with each bit flipped, truncated at each
+// octet, or extended by one octet. The result must be a fault with its Terminate, or a tolerable
+// value, and never an access outside the granted memory. With sanitizers the test detects more.
 #include "support.hpp"
 
 namespace iwarp::rdmap {
@@ -24,8 +24,8 @@ std::vector<Frame> all_frames() {
   return out;
 }
 
-// A stream that accepts the frame: it expects the frame's MSN, its STag is valid, and its Read is
-// outstanding.
+// A stream that accepts the unchanged frame: it expects the frame's MSN, the frame's STag is valid,
+// and the Read that the frame answers is outstanding.
 struct Expecting : Bench {
   explicit Expecting(const Octets& frame) : Bench({.extensions = true}) {
     ulp.writable = {{.stag = 0x11223344, .to = 0x100000000, .at = 64, .length = 32},
@@ -128,8 +128,8 @@ TEST_CASE("a frame cut at any octet, or longer, is a fault or tolerated [DDP-78]
 TEST_CASE("every worked frame is taken as it is") {
   for (const auto& [name, ulpdu] : all_frames()) {
     CAPTURE(name);
-    // The stream accepts every unchanged frame except C3, which answers a request other than the
-    // outstanding one.
+    // The stream accepts every unchanged frame except C3, because C3 does not answer the
+    // outstanding request.
     CHECK((try_mutation(ulpdu, ulpdu) == Outcome::kTolerated) == (name != "C3"));
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests Atomics from both ends: the responder executes requests in order and answers them, the
-// requester checks responses (RFC 7306 sections 5, 7 and 8).
+// Tests Atomics from both ends: the responder executes requests in order and answers them, and the
+// requester checks the responses (RFC 7306 sections 5, 7 and 8).
 #include "support.hpp"
 
 namespace iwarp::rdmap {
@@ -50,7 +50,7 @@ struct AtomicResponder : Bench {
   }
   void set(std::uint64_t value) { bytes::store_be(ulp.arena.data(), value); }
   std::uint64_t word() const { return bytes::load_be<std::uint64_t>(ulp.arena.data()); }
-  /// Returns the value in the next Read or Atomic Response.
+  /// Sends the next Read or Atomic Response and returns the value in it.
   std::uint64_t next_value() {
     const auto octets = next();
     REQUIRE(octets);
@@ -65,7 +65,7 @@ TEST_CASE(
   bench.set(41);
   bench.stream.receiver().set_expected_msn(kReadRequestQueue, Msn{2});
   CHECK_FALSE(bench.feed(extension("J")));
-  CHECK(bench.ulp.log.empty());  // The request is executed only when its answer is due.
+  CHECK(bench.ulp.log.empty());  // The request is executed only when its response is due.
   CHECK(bench.stream.inbound_reads() == 1);
   CHECK(bench.next_text() == text(extension("K")));
   CHECK(bench.word() == 42);
@@ -99,7 +99,7 @@ TEST_CASE("an Atomic finds the Writes in front of it, and Sends are complete [EX
   CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kWrite, kStag, 0x1000), five)));
   CHECK_FALSE(bench.feed(segment(send_header(1), pattern(3))));
   CHECK_FALSE(bench.feed(add_one(1)));
-  // A Send after the Atomic may be delivered before the Atomic is answered. [EXT-46, EXT-59]
+  // A Send after the Atomic may be delivered before the Atomic Response is sent. [EXT-46, EXT-59]
   CHECK_FALSE(bench.feed(segment(send_header(2), pattern(4))));
   CHECK(bench.next_value() == 5);
   CHECK(bench.ulp.take_log() == Log{"write 11223344 1000 8", "receive", "send 3", "receive",
@@ -130,7 +130,8 @@ TEST_CASE(
       return bench.feed((kinds >> (msn - 1) & 1) != 0 ? add_one(msn) : read_word(msn));
     };
     for (std::uint32_t msn = 1; msn <= 3; ++msn) CHECK_FALSE(feed(msn));
-    if (kinds % 2 == 0) CHECK(bench.next());  // Sending one answer makes room for a request.
+    // Sending one response makes room for one more request.
+    if (kinds % 2 == 0) CHECK(bench.next());
     const auto fourth = feed(4);
     CHECK(fourth == (kinds % 2 == 0 ? std::nullopt : std::optional(ddp::kUntaggedNoBuffer)));
   }
@@ -149,7 +150,7 @@ TEST_CASE(
                                                 .add_or_swap = 1,
                                                 .mask = opcode == AtomicOpcode::kCmpSwap ? 1U : 0,
                                                 .compare = 0})));
-      REQUIRE(bench.next());  // This answers the earlier Read.
+      REQUIRE(bench.next());  // This sends the response to the earlier Read.
       const auto before = bench.ulp.arena;
       bench.ulp.take_log();
       const auto answer = bench.next_text();
@@ -250,7 +251,7 @@ TEST_CASE("a request that begins as one kind and ends as the other uses no stale
     const auto rest = bytes::View(closer).subspan(22);
     const auto fault = bench.feed(segment(second, rest));
     if (atomic_first) {
-      // 28 octets are a complete Read Request, whichever segments they come from.
+      // 28 octets are a complete Read Request, however they are split into segments.
       CHECK_FALSE(fault);
       CHECK(bench.stream.inbound_reads() == 1);
     } else {

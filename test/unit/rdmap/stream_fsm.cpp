@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the stream's state machine with its checked copy in rfc-notes/fsm, and lets a Stream
-// take each of its edges.
+// Compares the stream's state machine with its committed copy in rfc-notes/fsm, and makes a Stream
+// take each edge.
 #include "iwarp/rdmap/stream_fsm.hpp"
 
 #include <fsm_snapshot.hpp>

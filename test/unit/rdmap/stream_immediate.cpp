@@ -65,7 +65,7 @@ TEST_CASE("Immediates and Sends arrive in the order they were sent [EXT-51, EXT-
   CHECK(to.ulp.received[1].immediate == 77);
   CHECK(to.ulp.received[2].immediate == 0);
   CHECK(to.ulp.receives.empty());
-  // The Immediate leaves the buffer of the second receive unchanged.
+  // The Immediate consumes the second receive but does not change its buffer.
   CHECK(to.ulp.arena[16] == std::byte{0xEE});
   CHECK(to.ulp.arena[32] == data[0]);
 }
@@ -104,7 +104,7 @@ TEST_CASE("without a receive an Immediate is 1/2/02, or waits where Sends wait [
   const auto octets = immediate(1, 8);
   REQUIRE(held.stream.begin(bytes::View(octets).first(18), octets.size()));
   CHECK(held.stream.arrival().hold);
-  held.ulp.receives = {bytes::Span{}};  // The receive needs no buffer for an Immediate.
+  held.ulp.receives = {bytes::Span{}};  // An Immediate consumes a receive but needs no buffer.
   CHECK_FALSE(held.feed(octets));
   CHECK(held.ulp.received.size() == 1);
 }

@@ -44,7 +44,8 @@ TEST_CASE(
   std::uint32_t msn = 0;
   for (const Row& row : rows) {
     bench.ulp.receives = {bench.ulp.memory(0, 8)};
-    // The STag field is filled in for all opcodes. Opcodes that do not invalidate ignore it.
+    // The sender sets the STag field for all opcodes. The receiver ignores the field unless the
+    // opcode invalidates.
     CHECK_FALSE(bench.feed(segment(send_header(++msn, row.opcode, 0xA1B2C3), pattern(3))));
     const auto& got = bench.ulp.received.back();
     CHECK(got.opcode == row.opcode);
@@ -78,7 +79,8 @@ TEST_CASE(
   CHECK(bench.feed(segment(send_header(2, Opcode::kSendInvalidate, 0xA1B2C3))) ==
         kCannotInvalidate);
   CHECK(bench.ulp.received.size() == 1);
-  // The Terminate has the bits M and D but not R, because only a Read Request has an RDMA header.
+  // The Terminate has the bits M and D. R is not set, because only a Read Request has an RDMA
+  // header.
   CHECK(bench.next_text() ==
         "41470000 00000000 00020000 00010000 00000109 c0000012 414400a1 b2c30000 00000000 "
         "00020000 0000");
@@ -160,7 +162,7 @@ TEST_CASE(
       header.qn = qn;
       bench.ulp.receives = {bench.ulp.memory(0, 8)};
       const auto fault = bench.feed(segment(header, pattern(4)));
-      // An Atomic Response without a request is unexpected in any queue. [EXT-38]
+      // An Atomic Response without a request is unexpected on any queue. [EXT-38]
       const bool right = row != nullptr && !row->tagged && row->qn == qn && opcode != 0xB;
       CHECK((fault == kUnexpectedOpcode) == !right);
     }
@@ -168,7 +170,7 @@ TEST_CASE(
     auto header = tagged_header(Opcode::kWrite, 1, 1);
     header.rsvd_ulp = static_cast<std::uint8_t>(kVersion | opcode);
     const auto fault = bench.feed(segment(header));
-    // A Read Response without a request is unexpected too. [RDMAP-46]
+    // A Read Response without a request is also unexpected. [RDMAP-46]
     CHECK((fault == kUnexpectedOpcode) == (opcode != 0));
   }
 }
@@ -201,7 +203,7 @@ TEST_CASE("an empty Send as RTR is taken from the stream when one is expected [E
   Bench bench({.rtr_send_expected = true});
   CHECK_FALSE(bench.feed(message("C1")));
   CHECK(bench.ulp.log.empty());
-  // Only the first message could be an RTR: the next empty Send is a normal message.
+  // Only the first message could be an RTR, so the next empty Send is a normal message.
   bench.ulp.receives = {bench.ulp.memory(0, 8)};
   CHECK_FALSE(bench.feed(segment(send_header(2))));
   CHECK(bench.ulp.received.size() == 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what a stream sends: messages octet by octet, their order, credit, and the RTR (RFC 5040
-// sections 4, 5 and 6.1, RFC 6581 section 9.2).
+// Tests what a stream sends: messages octet by octet, their order, the ORD limit, and the RTR (RFC
+// 5040 sections 4, 5 and 6.1, RFC 6581 section 9.2).
 #include "support.hpp"
 
 namespace iwarp::rdmap {
@@ -110,7 +110,7 @@ TEST_CASE("ORD Read Requests are outstanding and not one more [RDMAP-82, RDMAP-8
     }
     CHECK(bench.drain() == std::string(ord, '1'));
     CHECK(bench.stream.outstanding_reads() == ord);
-    // Each response returns one credit.
+    // Each response lets the stream send one more request.
     CHECK_FALSE(
         bench.feed(segment(tagged_header(Opcode::kReadResponse, 0x55667788, 0x2000), pattern(4))));
     CHECK(bench.drain() == "1");
@@ -134,7 +134,7 @@ TEST_CASE("the RTR is frame C, C\" or C' and leaves before everything else [EMPA
     bench.ulp.requests = {send(Opcode::kSendSolicited, {}, 9)};
     bench.stream.send_rtr(kind);
     CHECK(bench.next_text() == text(message(frame)));
-    CHECK(bench.ulp.log.empty());  // The ULP is not notified.
+    CHECK(bench.ulp.log.empty());  // The stream does not notify the ULP.
     CHECK(bench.drain() == "5");
     CHECK(bench.ulp.take_log() == Log{"sent 9"});
   }
@@ -166,7 +166,7 @@ TEST_CASE("responses and requests take turns at message boundaries") {
   }
   const auto payload = pattern(200);
   for (int i = 0; i < 3; ++i) bench.ulp.requests.push_back(send(Opcode::kSend, payload));
-  // Each response has three segments and each Send two. Segments of two messages are never
+  // Each response has three segments, and each Send has two. Segments of two messages are never
   // interleaved.
   const auto order = bench.drain(128);
   CHECK((order == "222332223322233" || order == "332223322233222"));

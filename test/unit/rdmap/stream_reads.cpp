@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests RDMA Reads from both ends: the responder answers requests, the requester checks responses
-// (RFC 5040 sections 5.2, 6.1 and 7.2).
+// Tests RDMA Reads from both ends: the responder answers requests, and the requester checks the
+// responses (RFC 5040 sections 5.2, 6.1 and 7.2).
 #include "support.hpp"
 
 namespace iwarp::rdmap {
@@ -141,7 +141,8 @@ TEST_CASE(
                             .source_stag = Stag{0x11223344},
                             .source_to = TaggedOffset{0x1000}};
   CHECK_FALSE(bench.feed(read_request(1, request)));
-  CHECK(bench.next(128)->size() == 128);  // The segment has 114 octets of payload.
+  // The segment has 114 octets of payload after its header of 14.
+  CHECK(bench.next(128)->size() == 128);
   CHECK(bench.next(128)->size() == 128);
   bench.ulp.readable.clear();
   const auto octets = bench.next(128);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests an Immediate that belongs to the Send after it, on streams whose ends negotiated that: the
-// ULP sees one message. Every deviation by a peer ends in the same Terminate, and no octet is
-// placed outside granted memory.
+// Tests an Immediate that carries the immediate value of the Send after it, on streams whose ends
+// negotiated this extension. The ULP sees one message. Every deviation by a peer causes the same
+// Terminate, and no octet is placed outside granted memory.
 #include "support.hpp"
 
 namespace iwarp::rdmap {
@@ -182,7 +182,8 @@ TEST_CASE("an announcement without a receive is 1/2/02, or waits where Sends wai
   const auto octets = announcement();
   REQUIRE(held.stream.begin(bytes::View(octets).first(18), octets.size()));
   CHECK(held.stream.arrival().hold);
-  held.ulp.receives = {held.ulp.memory(0, 16)};  // One receive takes both messages.
+  // One receive takes both the Immediate and the Send.
+  held.ulp.receives = {held.ulp.memory(0, 16)};
   CHECK_FALSE(held.feed(octets));
   CHECK_FALSE(held.feed(segment(send_header(2), pattern(5))));
   CHECK(held.ulp.received.size() == 1);

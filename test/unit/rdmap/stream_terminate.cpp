@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the end of a stream: which Terminate is sent, that it is the only one and the last message,
+// Tests the end of a stream: which Terminate it sends, that it sends only one and nothing after it,
 // and the effect of the peer's Terminate (RFC 5040 sections 5.4, 6.2.1 and 7.1).
 #include "support.hpp"
 

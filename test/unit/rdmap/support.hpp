@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers of the RDMAP tests: an Ulp that answers from a script and records its calls, and a stream
-// driven one ULPDU at a time. Payload is placed only where begin() said.
+// Helpers for the RDMAP tests: an Ulp that answers from a script and records its calls, and a
+// stream that the test feeds one ULPDU at a time. Payload is placed only where begin() says.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -45,7 +45,7 @@ inline Octets pattern(std::size_t size, unsigned seed = 0) {
   return out;
 }
 
-/// The ULPDU of a worked frame: without MPA's length, PAD and CRC.
+/// Returns the ULPDU of a worked frame, without MPA's length, PAD and CRC.
 inline Octets ulpdu_of(const iwarp::test::Vector& frame) {
   const auto length = bytes::load_be<std::uint16_t>(frame.octets.data());
   const auto from = frame.octets.begin() + 2;
@@ -61,7 +61,7 @@ inline Octets terminate_frame(const std::string& name) {
   return ulpdu_of(iwarp::test::load_vector("terminates.hex", name));
 }
 
-/// A segment from its header and payload.
+/// Returns a segment with this header and payload.
 inline Octets segment(const ddp::SegmentHeader& header, bytes::View payload = {}) {
   Octets out(header.size());
   bytes::Writer writer{bytes::Span(out)};
@@ -98,7 +98,7 @@ inline Octets read_request(std::uint32_t msn, const ReadRequest& request) {
 
 class ScriptedUlp final : public Ulp {
  public:
-  /// The part of the arena that the peer may use under an STag.
+  /// The part of the arena that the peer may access with one STag.
   struct Window {
     std::uint32_t stag;
     std::uint64_t to;
@@ -106,21 +106,21 @@ class ScriptedUlp final : public Ulp {
     std::uint32_t length;
   };
 
-  // Scripted answers.
+  // Answers of the script.
   Octets arena = Octets(4096, std::byte{0xEE});
   std::vector<Window> writable;
   std::vector<Window> readable;
   AccessError refusal = AccessError::kStagInvalid;  ///< returned when no window fits
   std::deque<Request> requests;
   std::deque<bytes::Span> receives;
-  std::optional<bytes::Span> taken;  ///< memory that was handed out and that nothing has filled yet
+  std::optional<bytes::Span> taken;  ///< memory that was granted and has not been filled yet
   bool hold_sends = false;
   bool refuse_invalidate = false;
 
   // Recorded calls.
   Log log;
   std::vector<ReceivedSend> received;
-  std::vector<bytes::View> granted;  ///< all memory ever handed out for writing
+  std::vector<bytes::View> granted;  ///< all memory that was ever granted for writing
   bool target_held = false;
   bool source_held = false;
 
@@ -223,7 +223,8 @@ struct Bench {
   ScriptedUlp ulp;
   Stream stream;
 
-  /// Feeds one inbound ULPDU: places it and ends it. Returns the fault, or nullopt.
+  /// Feeds one inbound ULPDU: begins it, places its payload and ends it. Returns the fault, or
+  /// nullopt.
   std::optional<Fault> feed(bytes::View ulpdu) {
     const auto prefix = std::min(ulpdu.size(), Stream::kPrefix);
     const auto begun = stream.begin(ulpdu.first(prefix), ulpdu.size());
@@ -241,7 +242,8 @@ struct Bench {
     return std::nullopt;
   }
 
-  /// Returns the next outbound ULPDU, or nullopt if there is none. Its last octet is sent at once.
+  /// Returns the next outbound ULPDU, or nullopt if there is none. Tells the stream that all its
+  /// octets were sent.
   std::optional<Octets> next(std::size_t mulpdu = 1442) {
     OutSegment out;
     if (!stream.next_segment(mulpdu, out)) return std::nullopt;
@@ -258,7 +260,7 @@ struct Bench {
     const auto octets = next(mulpdu);
     return octets ? text(*octets) : "nothing";
   }
-  /// Returns all messages that can be sent now, as opcode nibbles.
+  /// Returns the opcodes of all messages that can be sent now, one hex digit each.
   std::string drain(std::size_t mulpdu = 1442) {
     std::string opcodes;
     while (const auto octets = next(mulpdu)) {

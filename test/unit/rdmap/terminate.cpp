@@ -22,8 +22,8 @@ Octets payload_of(const std::string& name) {
   return {ulpdu.begin() + ddp::kUntaggedHeaderSize, ulpdu.end()};
 }
 
-// Returns a segment as the Stream stores it: with its headers, and with the Read Request's header
-// if there is one.
+// Returns a segment as the Stream stores it for a Terminate: with its headers, and with the Read
+// Request's header if there is one.
 TerminatedSegment remembered(const std::string& name, bool with_read_request) {
   const auto ulpdu = message(name);
   TerminatedSegment s;
@@ -120,7 +120,7 @@ TEST_CASE("reserved bits behind M, D and R are ignored [RDMAP-18]") {
 }
 
 TEST_CASE("siw's control word, in host bit order, is understood") {
-  // Both words are from captures of the kernel's siw on a little-endian host.
+  // Both words were captured from the kernel's siw on a little-endian host.
   const auto crc = decode_terminate(hex("02020000"));
   REQUIRE(crc);
   CHECK(crc->fault == Fault{Layer::kMpa, 0, 0x02});
@@ -169,7 +169,7 @@ TEST_CASE("an echo cut off anywhere gives what is there, less than a control wor
   }
 }
 
-// Returns the Terminate for a segment with 10 octets of payload.
+// Returns the Terminate that reports `fault` in a segment with 10 octets of payload.
 Terminate about(const Fault& fault, const ddp::SegmentHeader& header) {
   TerminatedSegment s;
   s.segment_length = static_cast<std::uint16_t>(header.size() + 10);
@@ -256,7 +256,8 @@ TEST_CASE(
       }
     }
   }
-  // There are 256 codes for 0/0, 7 for 0/1 and 6 for 0/2; 1, 5, 6 and 256 for DDP; and 7 for MPA.
+  // Layer and type 0/0 have 256 codes, 0/1 has 7 and 0/2 has 6. The DDP types have 1, 5, 6 and 256
+  // codes, and MPA has 7.
   CHECK(known == 256 + 7 + 6 + 1 + 5 + 6 + 256 + 7);
 }
 

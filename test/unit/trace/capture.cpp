@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests CaptureFile and CaptureTap: libpcap can read their files, and the packets are those that a
-// TCP would send.
+// Tests CaptureFile and CaptureTap: libpcap can read their files, and they contain the packets that
+// a TCP would send.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -134,7 +134,8 @@ TEST_CASE("however the stream was cut, a segment holds one frame") {
 }
 
 TEST_CASE("a frame that fits just goes into one segment, the next larger one into two") {
-  // Uses octets that are not an MPA frame, because any number of them becomes one frame.
+  // Uses octets that are not an MPA frame, because the decoder reports any number of such octets as
+  // one frame.
   for (const std::size_t size : {CaptureTap::kMaxSegment, CaptureTap::kMaxSegment + 1}) {
     for (const auto& ends : {kV4, kV6}) {
       const TemporaryFile file;

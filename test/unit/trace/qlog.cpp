@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests QlogFile and QlogTap: records are always complete, whatever happens to the process or the
-// disk.
+// Tests QlogFile and QlogTap: the file contains only complete records, even after a crash of the
+// process or an error of the disk.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -38,7 +38,7 @@ std::shared_ptr<QlogFile> create(const std::string& path) {
   return *log;
 }
 
-/// Returns the records of a file. Checks their separators and line ends and removes them.
+/// Returns the records of a file without their separators and line ends, after checking both.
 std::vector<std::string> records(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string all((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());

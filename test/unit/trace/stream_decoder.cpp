@@ -85,7 +85,7 @@ TEST_CASE("with CRC off a flipped bit goes unnoticed, as it does at a peer [MPA-
 
 TEST_CASE("a wrong length ends decoding of that side only, where it can be told") {
   auto script = short_session({false, false, true});
-  script.sent[4].octets[1] ^= std::byte{0x40};  // The length is now too short by 64.
+  script.sent[4].octets[1] ^= std::byte{0x40};  // Makes the length field too small by 64.
   Observer observer;
   observer.see(script);
   CHECK(observer.count(FrameKind::kUndecodable) > 0);
@@ -101,7 +101,7 @@ TEST_CASE("a wrong length ends decoding of that side only, where it can be told"
 
 TEST_CASE("with CRC off, markers that point elsewhere tell that boundaries are lost [MPA-58]") {
   auto script = short_session({false, true, false});
-  // The length is now 1022 instead of 714, so that the FPDU includes a marker too many.
+  // Changes the length from 714 to 1022, so that the FPDU covers one marker more.
   script.sent[4].octets[0] = std::byte{3};
   script.sent[4].octets[1] = std::byte{0xFE};
   Observer observer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts, truncates and alters streams at every octet: the decoder loses no octet, invents none, and
-// never accepts an altered FPDU as valid.
+// Splits, truncates and alters streams at every octet. The decoder must report every octet once,
+// invent none, and never accept an altered FPDU as valid.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -16,13 +16,13 @@ using trace::CrcVerdict;
 using trace::FrameKind;
 using trace::Side;
 
-/// Returns a script in which the near end sends one vector after matching startup frames. A vector
-/// from the middle of a marked stream follows an FPDU of suitable size.
+/// Returns a script in which the near end sends matching startup frames and then one vector. If the
+/// vector is from the middle of a stream with markers, an FPDU of suitable size precedes it.
 WireScript around(const Vector& vector) {
   auto script = WireScript::started({false, vector.position.has_value(), true});
   if (vector.position.value_or(0) != 0) {
-    // The overhead is a leading marker, the length, a header and a trailer. Positions 492 and 512
-    // are both multiples of 4.
+    // The overhead of the preceding FPDU is a leading marker, the length, a header and a trailer.
+    // Positions 492 and 512 are both multiples of 4.
     const std::size_t overhead = 4 + 2 + 14 + 4;
     script.tagged(true, rdmap::Opcode::kWrite, 1, 0, counting(*vector.position - overhead));
   }

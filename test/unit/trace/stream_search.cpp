@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the decoder on captures: streams that begin in the middle, have only one side, or have
-// holes.
+// Tests the decoder with streams as found in captures: they begin in the middle, have only one
+// side, or have holes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +19,8 @@ using trace::DecoderOptions;
 using trace::FrameKind;
 using trace::Side;
 
-/// Returns many FPDUs of one side, with sizes that shift through the marker interval.
+/// Returns many FPDUs of one side. Their sizes differ, so that markers fall on different positions
+/// in the FPDUs.
 WireScript long_stream(const WireScript::Options& options, bool near = true) {
   auto script = WireScript::started(options);
   for (std::uint32_t i = 0; i < 40; ++i) {
@@ -58,8 +59,8 @@ TEST_CASE("a stream that begins anywhere is found within one FPDU, with markers 
       CHECK(seen.count(CrcVerdict::kGood) >= 60);
       CHECK(seen.count(CrcVerdict::kBad) == 0);
       CHECK(seen.found.back().frame.guessed);
-      // At first the decoder may take a short FPDU without a marker for one of a stream without
-      // markers.
+      // At first the decoder may assume that the stream has no markers, if a short FPDU contains
+      // none.
       CHECK(skipped_octets(seen) < 1100);
     }
   }
@@ -146,7 +147,7 @@ TEST_CASE("a length that was changed on the way costs one FPDU") {
   CHECK(seen.count(CrcVerdict::kGood) == 79);
 }
 
-/// Changes every marker of a stream that begins with full operation.
+/// Alters every marker of a stream that begins with full operation.
 template <typename Change>
 void change_markers(Octets& stream, Change change) {
   for (std::size_t at = 0; at + mpa::kMarkerSize <= stream.size(); at += mpa::kMarkerInterval) {
@@ -158,7 +159,7 @@ void change_markers(Octets& stream, Change change) {
 TEST_CASE("without CRCs, markers that say anything cost no FPDU and no time [MPA-27]") {
   const auto script = long_stream({.far_markers = true, .crc = false});
   const std::array<std::uint32_t (*)(std::uint32_t), 4> changes{
-      [](std::uint32_t m) { return m >> 8 | (m & 0xFF) << 8; },  // Swaps the octets of FPDUPTR.
+      [](std::uint32_t m) { return m >> 8 | (m & 0xFF) << 8; },  // Swaps the two octets of FPDUPTR.
       [](std::uint32_t) { return 0U; },
       [](std::uint32_t m) { return m + 4; },
       [](std::uint32_t) { return 0x02020202U; },
@@ -185,8 +186,8 @@ TEST_CASE("without CRCs, markers that say anything cost no FPDU and no time [MPA
   }
 }
 
-/// Returns the FPDUs of a script without markers and CRCs as sent by a peer that inserts markers
-/// and does not count the CRC fields. `first` is the index of the first FPDU.
+/// Takes the FPDUs of a script that has neither markers nor CRCs, and inserts markers as a peer does
+/// that leaves the CRC fields out of its count. `first` is the index of the first FPDU.
 Octets with_late_markers(const WireScript& script, std::size_t first, bool little_endian) {
   Octets out;
   std::uint64_t position = 0;
@@ -222,7 +223,8 @@ TEST_CASE("markers of a sender that counts no CRC fields are found where they st
     const auto stream = with_late_markers(script, 2, size % 8 == 0);
     Observer seen{DecoderOptions{.search = true}};
     seen.see(true, script.sent[0].octets);
-    script.sent[1].octets[16] |= std::byte{0x80};  // Sets M of the Reply, which follows the key.
+    // Sets the M flag of the Reply, in the octet after the key.
+    script.sent[1].octets[16] |= std::byte{0x80};
     seen.see(false, script.sent[1].octets);
     for (std::size_t at = 0; at < stream.size(); at += 57) {
       seen.see(true,
@@ -261,7 +263,7 @@ TEST_CASE("markers that stand where they are due are not late, in any byte order
 }
 
 TEST_CASE("whatever stands where FPDUs may begin, each octet is told once") {
-  // Makes control octets as senders write them, with lengths and markers that are seldom valid.
+  // Makes valid control octets, with lengths and markers that are seldom valid.
   std::mt19937 random(27);
   for (int round = 0; round < 400; ++round) {
     const bool markers = round % 2 == 0;
@@ -295,8 +297,7 @@ TEST_CASE("whatever stands where FPDUs may begin, each octet is told once") {
 }
 
 TEST_CASE("without CRCs, FPDUs of a stream that begins anywhere are unsure, and none is made up") {
-  // Makes Read Requests that are interrupted by a marker now and then. The markers contain only
-  // invalid values.
+  // Makes Read Requests, some with a marker inside. The markers contain only invalid values.
   auto script = WireScript::started({.far_markers = true, .crc = false});
   for (std::uint32_t i = 1; i <= 60; ++i)
     script.read_request(true, i, {.sink_stag = {1}, .size = 4});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects what a StreamDecoder finds, for tests to examine.
+// Collects what a StreamDecoder reports, so that tests can examine it.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace iwarp::test {
 
 using Octets = std::vector<std::byte>;
 
-/// A Frame that owns its octets.
+/// A copy of a Frame that owns its octets.
 struct Found {
-  trace::Frame frame;  ///< its views are invalid after the callback; use the copies
+  trace::Frame frame;  ///< its views are invalid after the callback, so tests use the copies below
   Octets octets;
   Octets ulpdu;
   std::string why;

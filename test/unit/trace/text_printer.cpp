@@ -21,7 +21,8 @@ using trace::TextPrinter;
 
 mpa::TimePoint at(int micros) { return mpa::TimePoint(microseconds(micros)); }
 
-/// Returns every text that the printer makes of a script; frame n passes at 100 + n microseconds.
+/// Returns every text that the printer makes from a script. Frame n has the time of 100 + n
+/// microseconds.
 std::vector<std::string> printed(const WireScript& script, PrinterOptions options = {}) {
   options.near = "client";
   options.far = "server";
@@ -32,7 +33,7 @@ std::vector<std::string> printed(const WireScript& script, PrinterOptions option
   return texts;
 }
 
-/// Prints one vector from client to server, after plain startup frames.
+/// Prints one vector, sent from client to server after plain startup frames.
 std::string printed_vector(const std::string& file, const std::string& name,
                            const PrinterOptions& options = {}) {
   const auto vector = load_vector(file, name);
@@ -235,7 +236,7 @@ TEST_CASE("every vector, cut off or altered at every octet, is printed without h
   for (const auto* file : {"messages.hex", "terminates.hex", "extensions.hex"}) {
     for (const auto& vector : load_vectors(file)) {
       for (std::size_t i = 0; i < vector.octets.size(); ++i) {
-        // Without a CRC the decoder accepts every altered octet.
+        // Without a CRC, the decoder also accepts altered octets.
         WireScript script({false, false, false});
         script.request();
         script.reply();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests completions that are held until they may be announced.
+// Tests completions that the queue holds back until they may be announced.
 #include <doctest/doctest.h>
 
 #include <vector>

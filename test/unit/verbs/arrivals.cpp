@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which sequence numbers from which datagram senders are accepted.
+// Tests which sequence numbers are accepted from each sender of datagrams.
 #include "iwarp/verbs/arrivals.hpp"
 
 #include <doctest/doctest.h>
@@ -42,7 +42,7 @@ TEST_CASE("256 senders are known at a time, and nothing of theirs is taken twice
   CHECK(arrivals.take(of(0), msn));
   for (std::uint32_t n = 1; n != kSenders; ++n) CHECK(arrivals.take(of(n), msn));
   CHECK_FALSE(arrivals.take(of(0), msn));
-  // One more sender evicts the least recently heard one, and no other.
+  // One more sender evicts the least recently heard sender, and no other.
   CHECK(arrivals.take(of(kSenders), msn));
   for (std::uint32_t n = 2; n <= kSenders; ++n) CHECK_FALSE(arrivals.take(of(n), msn));
   CHECK_FALSE(arrivals.take(of(0), msn));

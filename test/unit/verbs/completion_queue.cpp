@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the completion queue: order, capacity, arming, and its notifications to the queues that
-// feed it.
+// Tests the completion queue: order, capacity, arming, and how it notifies the queues that produce
+// completions.
 #include "iwarp/verbs/completion_queue.hpp"
 
 #include <doctest/doctest.h>
@@ -53,7 +53,7 @@ TEST_CASE("completions keep their order while the queue makes room for more [VRB
   std::vector<WorkCompletion> out(1000);
   std::uint64_t pushed = 0;
   std::uint64_t polled = 0;
-  // Each round has more entries, and starts elsewhere in the ring.
+  // Each round enlarges the ring and starts at another slot.
   for (const std::size_t more : {50U, 60U, 100U, 300U, 600U}) {
     for (std::size_t i = 0; i < more; ++i) REQUIRE(push(cq, pushed++));
     const auto n = cq.poll(std::span(out).first(more / 2));
@@ -88,7 +88,7 @@ TEST_CASE("arming for the next completion notifies once per arming [VRB-52]") {
   push(cq, 1);
   CHECK(told == 0);
   cq.arm(Notify::kNext);
-  // Arming does not notify of a completion that is already in the queue, so programs poll after
+  // Arming does not notify about a completion that is already queued, so programs poll again after
   // arming.
   CHECK(told == 0);
   push(cq, 2);
@@ -124,7 +124,7 @@ TEST_CASE("poll, arm, poll again: what came in between is not lost [VRB-52]") {
   CompletionQueue cq(8, [&told] { ++told; });
   std::array<WorkCompletion, 1> out;
   CHECK(cq.poll(out) == 0);
-  push(cq, 1);  // This completion arrives between the poll and the arming.
+  push(cq, 1);  // This completion arrives after the poll and before the arming.
   cq.arm(Notify::kNext);
   CHECK(cq.poll(out) == 1);
   push(cq, 2);
@@ -157,7 +157,7 @@ TEST_CASE(
   CHECK(reaped.value() == 0);
   cq.forget(&gone);
   std::array<WorkCompletion, 2> out;
-  CHECK(cq.poll(out) == 2);  // The completion itself stays in the queue.
+  CHECK(cq.poll(out) == 2);  // forget() drops the counter, not the completion.
   CHECK(reaped.value() == 5);
   CHECK(gone.value() == 0);
 }
@@ -176,7 +176,7 @@ TEST_CASE("flushed completions come apart from successful ones, and who sleeps i
   CHECK(told == 1);
   CHECK(cq.poll(out, Flushed::kApart) == 2);
   push_both();
-  // This poll fills its array, so the caller expects more completions.
+  // This poll fills the caller's array, so the caller expects more completions and polls again.
   CHECK(cq.poll(std::span(out).first(1), Flushed::kApart) == 1);
   cq.arm(Notify::kSolicited);
   CHECK(cq.poll(out, Flushed::kApart) == 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests datagram queue pairs over a network that loses, repeats, reorders, damages and misdirects
-// datagrams: every delivered datagram is intact, at the right receiver, and delivered once. With
-// IWARP_LONG=1 the test sends a million datagrams.
+// Tests datagram queue pairs over a network that loses, duplicates, reorders, damages and
+// misdirects datagrams. Every delivered datagram must be intact, at the right receiver, and
+// delivered once. With IWARP_LONG=1 the test sends a million datagrams.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,9 +20,10 @@ namespace {
 constexpr std::size_t kEnds = 4;
 constexpr std::uint32_t kSlots = 16;
 constexpr std::size_t kSlotSize = 256;
-constexpr std::size_t kAway = 64;  ///< number of datagrams in flight at a time
+constexpr std::size_t kAway = 64;  ///< maximum number of datagrams in flight
 
-/// The beginning of each payload, which describes it. The payload's length follows from `sequence`.
+/// The first octets of each payload, which describe the payload. Its length follows from
+/// `sequence`.
 struct Note {
   std::uint32_t from;
   std::uint32_t to;
@@ -98,7 +99,7 @@ std::vector<std::byte> Host::send(const Note& note, const Host& to) {
   return out;
 }
 
-/// Polls some completions. Returns how many of their datagrams are correct.
+/// Polls completions. Returns the number of completions whose datagram is correct.
 std::size_t Host::check() {
   std::array<WorkCompletion, 8> done;
   const auto count = came.poll(done);

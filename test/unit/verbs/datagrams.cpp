@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the wire format of datagrams, and a queue pair that receives datagrams from arbitrary
-// senders.
+// Tests the wire format of datagrams, and a queue pair that receives datagrams from any sender.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -85,7 +84,7 @@ struct End {
     const Sge sge = piece(at, length);
     return qp.post_recv({.wr_id = at, .sgl = {&sge, 1}});
   }
-  /// Posts to the queue from which the queue pair consumes receives.
+  /// Posts a receive to the queue that the queue pair uses.
   std::error_code post(const RecvWr& wr) {
     SharedReceiveQueue* const shared = qp.init().srq;
     return shared != nullptr ? shared->post_recv(wr) : qp.post_recv(wr);
@@ -107,7 +106,7 @@ struct End {
   }
 };
 
-/// Returns the octets of the only datagram that is to be sent.
+/// Returns the octets of the only datagram that is queued for sending.
 Octets leaves(End& end) {
   std::array<OutgoingDatagram, 4> batch;
   const auto ready = end.qp.prepare(batch);
@@ -154,7 +153,7 @@ TEST_CASE("of a datagram cut at any octet, or with any bit turned, nothing is de
     CHECK(describe_datagram(turned).find('\n') == std::string::npos);
   }
   CHECK(end.qp.counters().delivered == 0);
-  // The receive is still posted, since no damaged datagram consumed it.
+  // The receive is still posted, because damaged datagrams do not consume receives.
   end.qp.arrived(octets, kFromThere);
   CHECK(end.came().size() == 1);
 }
@@ -222,7 +221,7 @@ TEST_CASE("each wrong address has its count, and costs no receive") {
   CHECK(end.dropped(DatagramDrop::kMalformed) == 1);
   arrives([](auto&) {});
   CHECK(end.came().size() == 1);
-  arrives([](auto&) {});  // This is a duplicate.
+  arrives([](auto&) {});  // This datagram is a duplicate.
   CHECK(end.dropped(DatagramDrop::kRepeated) == 1);
   arrives([](auto& head) { head.msn = 2; });
   CHECK(end.dropped(DatagramDrop::kNoReceive) == 1);
@@ -261,7 +260,8 @@ TEST_CASE("for whom another took the receive of a shared queue waits for the nex
     end.qp.arrived(whole(header(msn), text("d")), kFromThere);
   }
   const auto lost = end.dropped(DatagramDrop::kNoReceive);
-  CHECK(lost > 0);  // The queue pair keeps a limited number, so that no peer can fill the memory.
+  CHECK(lost > 0);  // The queue pair keeps a limited number of datagrams, so that a peer cannot
+                    // exhaust the memory.
   CHECK(lost < 100);
   REQUIRE(!end.qp.set_state(DatagramState::kReset));
   CHECK(end.qp.deliver_waiting());
@@ -347,20 +347,20 @@ TEST_CASE("what one queue pair sends, the other gets, from a list of pieces or i
     CHECK(done[0].status == WcStatus::kSuccess);
   }
   REQUIRE(!from.send(from.piece(0, 1), SendFlags::kNone, kOwn, 0x80000000));
-  // The datagram carries the queue pair's own Q_Key.
+  // The datagram carries the Q_Key of the sending queue pair.
   CHECK(decode_datagram(leaves(from))->header.q_key == kKey);
 }
 
 TEST_CASE("the pieces that a datagram is made of need not be those that it is put into") {
   constexpr std::size_t kFrom = 8192;
   const Octets sent = text("abcdefghij");
-  // Receive lists that split the datagram within the GRH, after it, before the payload's last
-  // octet, and at its end. The last list is too short.
+  // Receive lists that split the datagram within the GRH, after the GRH, before the payload's last
+  // octet, and at the end of the datagram. The last list is too short.
   const std::vector<std::vector<std::uint32_t>> layouts{{17, 26, 7}, {40, 10},        {40, 0, 9, 1},
                                                         {1, 48, 1},  {20, 20, 5, 35}, {17, 26, 6}};
   End from(kPeer);
   End to(kOwn);
-  // Stores the parts of the payload in another order in memory, with gaps.
+  // Puts the parts of the payload into memory in another order, with gaps.
   std::ranges::copy(sent | std::views::take(3), from.memory.begin() + kFrom + 200);
   std::ranges::copy(sent | std::views::drop(3) | std::views::take(1),
                     from.memory.begin() + kFrom + 100);
@@ -373,7 +373,7 @@ TEST_CASE("the pieces that a datagram is made of need not be those that it is pu
     std::size_t room = 0;
     for (const std::uint32_t length : layout) {
       scattered.push_back(to.piece(at, length));
-      at += length + 3;  // Delivery must not write to the gap.
+      at += length + 3;  // The next part follows after a gap, which delivery must not change.
       room += length;
     }
     std::ranges::fill(to.memory, std::byte{0xEE});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver that does nothing but count the calls of resume().
+// A driver that only counts the calls of resume().
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the ring behind a queue with a deque.
+// Compares GrowingRing, the ring of a work queue, with a deque.
 #include "queues/growing_ring.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests log lines: one per event, printable, and parsable.
+// Tests log lines: there is one line for each event, and it is printable and can be parsed.
 #include "iwarp/verbs/log_record.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which requests may be posted, how many, and what an unconnected queue pair does with them.
+// Tests which requests may be posted, how many, and what a queue pair does with them while it is
+// not connected.
 #include <vector>
 
 #include "driver_support.hpp"
@@ -99,7 +100,7 @@ TEST_CASE(
                         SendWr{.opcode = WrOpcode::kCmpSwap, .sgl = one},
                         SendWr{.opcode = WrOpcode::kImmediate},
                         SendWr{.opcode = WrOpcode::kWriteImmediate, .sgl = odd}};
-  // In Idle, the queue pair does not know what the peer supports.
+  // In Idle, the queue pair does not know yet what the peer supports.
   for (const SendWr& wr : good) check(wr, {});
   const auto nobody = std::make_shared<CountingDriver>();
   CHECK(f.port().open(*nobody, {.ird = 4, .ord = 4}, nullptr));
@@ -108,7 +109,7 @@ TEST_CASE(
   CHECK(f.qp->query().send_outstanding == good.size());
   f.port().event(QpEvent::kLowerLayerLost);
   CHECK(f.poll().size() == good.size());
-  check(good[0], {});  // In Error, everything is flushed.
+  check(good[0], {});  // In Error, every request is flushed.
   CHECK(f.poll().size() == 1);
 }
 
@@ -157,7 +158,8 @@ TEST_CASE("a queue takes as many as its depth until completions are reaped [VRB-
   CHECK(!f.qp->post_recv({.wr_id = 1, .sgl = {}}));
   CHECK(!f.qp->post_recv({.wr_id = 2, .sgl = {}}));
   CHECK(f.qp->post_recv({.wr_id = 3, .sgl = {}}) == Errc::kQueueFull);
-  // Moves from Idle to Error and flushes the requests, which are not polled yet.
+  // Moves the queue pair from Idle to Error and flushes the requests. The completions have not been
+  // polled yet.
   CHECK(!f.qp->abort());
   CHECK(f.qp->post_send(SendWr{}) == Errc::kQueueFull);
   CHECK(f.qp->post_recv({.wr_id = 3, .sgl = {}}) == Errc::kQueueFull);
@@ -198,7 +200,7 @@ TEST_CASE(
 TEST_CASE("ORD may be lowered, not raised above what was agreed on [VRB-25] [VRB-2]") {
   Fixture f;
   const auto nobody = std::make_shared<CountingDriver>();
-  CHECK(!f.qp->set_ord(8));  // In Idle, this sets the value for a later connection.
+  CHECK(!f.qp->set_ord(8));  // In Idle, this sets the ORD of a later connection.
   CHECK(f.port().open(*nobody, {.ird = 4, .ord = 30}, nullptr));
   CHECK_FALSE(f.port().open(*nobody, {.ird = 4, .ord = 8}, nullptr));
   CHECK(f.qp->query().ird == 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the queue pair's state machine with its checked copy, and the number of names with each
-// enumeration.
+// Compares the queue pair's state machine with its committed copy, and checks that every enumerator
+// has a name.
 #include "iwarp/verbs/qp_fsm.hpp"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,8 @@ constexpr std::array kEvents{
     QpEvent::kCloseRequested,   QpEvent::kPeerClosed,     QpEvent::kPeerClosedEarly,
     QpEvent::kLowerLayerClosed, QpEvent::kLowerLayerLost, QpEvent::kReset};
 
-// Checks that names exist, differ, and end where the enumeration ends.
+// Checks that every enumerator has a name, that the names differ, and that there are no more names
+// than enumerators.
 template <typename E>
 void check_names(E last) {
   std::set<std::string_view> seen;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests receive queues: limits, order, when a slot is free again, and the limit event of a shared
-// queue.
+// Tests receive queues: their limits, their order, when a slot becomes free again, and the limit
+// event of a shared receive queue.
 #include "iwarp/verbs/receive_queue.hpp"
 
 #include <doctest/doctest.h>
@@ -41,7 +41,7 @@ TEST_CASE("receives that are withdrawn leave room, and can be posted again") {
   CHECK(withdrawn[1].sgl[0].lkey == Stag{9});
   CHECK(queue.size() == 0);
   CHECK_FALSE(queue.take(first));
-  // The completion of the receive that was taken has not been polled, so there is room for two more
+  // The completion of the consumed receive has not been polled, so there is room for only two more
   // receives.
   CHECK(!queue.post({.wr_id = 1, .sgl = one}));
   CHECK(!queue.post({.wr_id = 2, .sgl = one}));
@@ -83,7 +83,7 @@ TEST_CASE(
   int events = 0;
   SharedReceiveQueue srq(1, {.max_wr = 8, .max_sge = 1}, [&](SharedReceiveQueue& s) {
     ++events;
-    CHECK(!s.arm_limit(0));  // The callback may call this.
+    CHECK(!s.arm_limit(0));  // The callback of the limit event may call arm_limit().
   });
   CHECK(srq.arm_limit(9) == Errc::kInvalidArgument);
   for (std::uint64_t id = 0; id < 6; ++id) CHECK(!srq.post_recv({.wr_id = id, .sgl = {}}));

@@ -16,7 +16,7 @@ TEST_CASE(
   const std::array rows{Row{Access::kRemoteWrite, true}, Row{Access::kRemoteRead, true},
                         Row{Access::kRemoteAtomic, true}, Row{Access::kLocalWrite, false}};
   for (std::uint32_t bits = 0; bits < 128; ++bits) {
-    // Zero-based regions use other offsets.
+    // Zero-based regions use offsets instead of addresses.
     if ((bits & static_cast<std::uint32_t>(Access::kZeroBased)) != 0) continue;
     Table table;
     const auto given = static_cast<Access>(bits);
@@ -27,7 +27,7 @@ TEST_CASE(
       CHECK(table.ask(who, stag_of(region), address_of(region->address), 1) ==
             (allowed ? "granted" : "right"));
     }
-    // Reading locally is always allowed.
+    // A region always allows local reads.
     CHECK(table.ask(local(Access::kNone), stag_of(region), address_of(region->address), 1) ==
           "granted");
   }
@@ -95,7 +95,7 @@ TEST_CASE("a region registered with a number of its own is named by it, remotely
       CHECK(table.ask(who, stag_of(region), address_of(region->address), 1) == "bounds");
     }
   }
-  Table table;  // The next region in the same slot again has default offsets.
+  Table table;  // The next region in the same slot again starts with the default offsets.
   table.drop(table.add_at(0));
   const Region* region = table.add();
   CHECK(table.ask(local(Access::kNone), stag_of(region), 0, 1) == "bounds");
@@ -161,7 +161,8 @@ TEST_CASE("STag 0, another key, and an index that nobody has are invalid [VRB-26
   const Region* region = table.add();
   const auto at = address_of(region->address);
   CHECK(table.ask(remote_write(), Stag{0}, at, 1) == "invalid");
-  CHECK(table.ask(remote_write(), Stag{5}, at, 1) == "invalid");  // This STag has index 0.
+  // Stag 5 has index 0, which is never used.
+  CHECK(table.ask(remote_write(), Stag{5}, at, 1) == "invalid");
   for (std::uint32_t key = 1; key < 256; ++key) {
     CHECK(table.ask(remote_write(), Stag{stag_of(region).value | key}, at, 1) == "invalid");
   }
@@ -188,7 +189,7 @@ TEST_CASE("a grant pins until it ends, wherever it was moved meanwhile") {
     CHECK(region->pins.load() == 0);
   }
   CHECK(region->pins.load() == 0);
-  // Refusals hold no pin.
+  // A refused request holds no pin.
   CHECK(table.ask(remote_write(), stag_of(region), 0, 1) == "invalid");
   const Region* other = table.add();
   CHECK(table.ask(remote_write(), stag_of(other), 0, 1) == "bounds");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what changes an STag (fast registration, binding, invalidation), each with its matrix of
-// refusals.
+// Tests the operations that change an STag: fast registration, binding and invalidation. For each,
+// tries every reason to refuse it.
 #include <functional>
 
 #include "stag_support.hpp"
@@ -46,7 +46,7 @@ TEST_CASE(
   CHECK(table.ask(remote_write(), what.stag, address_of(what.address), 1) == "invalid");
   CHECK(table.ask(remote_write(), stag_of(region), address_of(what.address), 20) == "granted");
   CHECK(table.ask(remote_write(), stag_of(region), address_of(what.address), 21) == "bounds");
-  // Registers the same memory zero-based after an invalidate.
+  // The region is still valid.
   CHECK(table.fast_register(kPd, what) == Errc::kInvalidArgument);  // The region is still valid.
   CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kDone);
   auto zero = what;
@@ -63,14 +63,14 @@ TEST_CASE("a window is bound by the numbers of its region's octets, and shows th
     Region* region = table.add_at(iova);
     Region* opened = window(table);
     auto what = binding(opened, region);
-    // A virtual address is not in the region's range.
+    // A virtual address is outside the region's range of offsets.
     CHECK(table.bind(kPd, kQp, what) == Errc::kNotBindable);
     const auto at = [iova](std::uint64_t offset) {
       return reinterpret_cast<std::byte*>(iova + offset);
     };
     what.address = at(101);
     CHECK(table.bind(kPd, kQp, what) == Errc::kNotBindable);
-    what.address = at(100);  // This binding reaches the last octet.
+    what.address = at(100);  // This binding includes the last octet of the region.
     CHECK(!table.bind(kPd, kQp, what));
     const auto grant = table.acquire(remote_write(), stag_of(opened), iova + 100, 100);
     REQUIRE(grant.has_value());
@@ -132,7 +132,8 @@ TEST_CASE("fast registration refuses what is not a fast region of this domain [V
 TEST_CASE("a registration or binding waits for whoever still looks at the entry") {
   Table table;
   Region* region = fast(table);
-  region->pins.fetch_add(1);  // A reader holds a pin; it will find the entry invalid.
+  // Holds a pin as a reader does that has not yet checked whether the entry is valid.
+  region->pins.fetch_add(1);
   CHECK(table.fast_register(kPd, registration(table, region)) == Errc::kBusy);
   region->pins.fetch_sub(1);
   CHECK(!table.fast_register(kPd, registration(table, region)));
@@ -262,10 +263,10 @@ TEST_CASE("every rule of binding has its refusal, which changes nothing [VRB-35]
   Region* region = table.add();
   Region* opened = window(table);
   WindowBind what = binding(opened, region);
-  what.length = 150;  // This binding reaches the last octet.
+  what.length = 150;  // This binding includes the last octet of the region.
   CHECK(!table.bind(kPd, kQp, what));
   what.window = stag_of(opened);
-  // The window is valid: the program must invalidate it first.
+  // The window is still valid, so the program must invalidate it first.
   CHECK(table.bind(kPd, kQp, what) == Errc::kNotBindable);
 }
 
@@ -302,7 +303,7 @@ TEST_CASE("who may invalidate what [VRB-34] [RDMAP-58] [RDMAP-113] [SEC-28]") {
             (allowed ? Invalidated::kDone : Invalidated::kRefused));
       CHECK(region->valid.load() == !allowed);
       if (!allowed) continue;
-      // The second invalidate is a no-op for the owner, and refused for the peer.
+      // The second invalidation does nothing for the owner, and is refused for the peer.
       CHECK(table.invalidate(kPd, row.by, stag_of(region), remote) ==
             (remote ? Invalidated::kRefused : Invalidated::kDone));
     }
@@ -339,7 +340,7 @@ TEST_CASE("a region with bound windows is neither invalidated nor destroyed [VRB
   table.invalidate_windows_of(kQp);
   CHECK_FALSE(one->valid.load());
   CHECK(two->valid.load());
-  table.drop(two);  // Destroying the window also removes its binding.
+  table.drop(two);  // Destroying the window also releases its binding.
   CHECK(region->bound_windows == 0);
   CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kDone);
   table.drop(region);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the lifetime of STags: unpredictable numbers, limits, reuse and destruction.
+// Tests the lifetime of STags: unpredictable values, limits, reuse and destruction.
 #include <algorithm>
 #include <set>
 
@@ -27,8 +27,9 @@ TEST_CASE(
     if (stag > last) ++rising;
     last = stag;
   }
-  for (const int n : buckets) CHECK((n > 60 && n < 200));  // Each bucket is expected to get 125.
-  CHECK((rising > 850 && rising < 1150));                  // Consecutive STags are in no order.
+  // The expected number in each bucket is 125.
+  for (const int n : buckets) CHECK((n > 60 && n < 200));
+  CHECK((rising > 850 && rising < 1150));  // The STags are in random order.
 }
 
 TEST_CASE("a random source that repeats itself and says 0 still gives distinct indices") {
@@ -89,7 +90,7 @@ TEST_CASE("registrations that come and go use the same entries again [SEC-11]") 
 }
 
 TEST_CASE("an STag that was freed is dead to every call, and not drawn again soon [SEC-11]") {
-  // Every other random number repeats the first one.
+  // Every second random number is 7.
   std::uint32_t draws = 0;
   StagTable table(1 << 20, [&draws] { return ++draws % 2 == 0 ? 1000 + draws : 7; });
   std::array<std::byte, 8> memory{};
@@ -139,7 +140,7 @@ TEST_CASE("after 100 000 registrations look-ups find what is there and nothing e
   std::set<std::uint32_t> alive;
   for (const Region* region : live) alive.insert(region->stag.load());
   for (const Stag stag : dead) {
-    if (alive.count(stag.value) != 0) continue;  // The same number was drawn again by chance.
+    if (alive.count(stag.value) != 0) continue;  // The same STag was drawn again by chance.
     REQUIRE(table.ask(remote_write(), stag, address_of(table.memory.data() + 100), 1) == "invalid");
   }
 }

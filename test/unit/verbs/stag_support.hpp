@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of STags with a seeded source of numbers, and memory to register in it.
+// An STag table with a seeded random generator, and memory to register in it.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -36,7 +36,7 @@ struct Table : StagTable {
     REQUIRE(region.has_value());
     return *region;
   }
-  /// Adds a region whose first octet has address `iova`.
+  /// Adds a region whose first octet has the address `iova`.
   Region* add_at(std::uint64_t iova) {
     auto region = create({.pd = kPd,
                           .address = memory.data() + 100,

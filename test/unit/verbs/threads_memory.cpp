@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs lock-free readers against writers that revoke access. ThreadSanitizer checks the accesses.
+// Runs lock-free readers against writers that revoke access. ThreadSanitizer checks for data races.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -28,8 +28,8 @@ TEST_CASE(
             table.acquire(remote_write(), Stag{stag.load()}, address_of(target.data()), 64);
         if (!grant) continue;
         granted.fetch_add(1);
-        // Two peers may write at once in reality. The lock keeps ThreadSanitizer from reporting
-        // that race, as the test is about the race with the owner.
+        // In reality two peers may write at the same time. The lock hides that race from
+        // ThreadSanitizer, because this test is about the race with the owner.
         static std::mutex peers_only;
         const std::lock_guard lock(peers_only);
         std::memset(grant->memory().data(), 0x55, 64);
@@ -46,7 +46,7 @@ TEST_CASE(
     stag.store((*region)->stag.load());
     if (round % 8 == 0) std::this_thread::yield();
     REQUIRE(!table.destroy(*region, [](Region&) {}));
-    target.fill(std::byte{0});  // Access is revoked, so only this thread uses the memory.
+    target.fill(std::byte{0});  // Access has been revoked, so only this thread uses the memory.
     for (const std::byte b : target) REQUIRE(b == std::byte{0});
   }
   stop.store(true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests queues between threads: one thread produces, one consumes, and nothing is lost.
-// ThreadSanitizer checks the accesses.
+// Tests queues that two threads share: one thread produces, the other consumes, and nothing is
+// lost. ThreadSanitizer checks for data races.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs waiters against the threads that release the resource for which they wait. ThreadSanitizer
-// checks the accesses. A lost notification hangs the test.
+// Runs threads that wait for a resource against threads that release it. ThreadSanitizer checks for
+// data races. A lost notification hangs the test.
 #include <thread>
 
 #include "driver_support.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that each waiter for memory, a shared receive or a poll is notified once, and need not poll
-// repeatedly.
+// Tests that each waiter for memory, for a shared receive or for a poll is notified once and need
+// not poll.
 #include "iwarp/verbs/waiters.hpp"
 
 #include "driver_support.hpp"
@@ -16,7 +16,7 @@ TEST_CASE("each stream is told once, however often it has looked, and those that
   Waiters waiters;
   const auto one = std::make_shared<CountingDriver>();
   const auto two = std::make_shared<CountingDriver>();
-  waiters.tell();  // there is no waiter
+  waiters.tell();  // nothing is registered as a waiter
   for (int i = 0; i < 3; ++i) waiters.add(one);
   waiters.add(two);
   waiters.add(std::make_shared<CountingDriver>());
