@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parsing and formatting of HOST:PORT.
+// Tests how addresses are parsed from HOST:PORT and printed.
 #include "iwarp/net/address.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests atomic operations of many connections on one 64-bit word, over real sockets and threads,
-// and peers that violate RFC 7306.
+// Tests atomic operations of many connections on one 64-bit word, over real sockets and threads.
+// Also tests peers that violate RFC 7306.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -29,7 +29,7 @@ namespace {
 constexpr std::uint64_t kConnections = 8;
 constexpr std::uint64_t kBatch = 50;
 
-// With sanitizers the full count runs only with IWARP_LONG=1.
+// With sanitizers, the full count runs only if IWARP_LONG=1 is set.
 std::uint64_t adds_per_connection() {
 #ifdef IWARP_SANITIZED
   const char* wanted = std::getenv("IWARP_LONG");
@@ -45,7 +45,7 @@ struct Word {
   }
 };
 
-/// A requester `a` on one device. The other device holds the peer's protection domain and the
+/// A connection whose requester `a` is on device `from`. Device `to` holds the peer `b` and the
 /// region with the shared word.
 struct Client {
   Client(Rnic& from, Rnic& to, Word& word)
@@ -57,7 +57,8 @@ struct Client {
     REQUIRE(a.qp->query().extensions);
   }
 
-  // Returns how often an old value was smaller than the previous one.
+  // Adds 1 to the word `count` times. Returns how often the returned old value was smaller than the
+  // previous one.
   std::uint64_t add(std::uint64_t count, bool polling) {
     const auto old = a.sge(0, 8);
     const SendWr one{.opcode = WrOpcode::kFetchAdd,
@@ -101,7 +102,7 @@ std::vector<std::byte> frame(const char* name) {
   return iwarp::test::load_vector("extensions.hex", name).octets;
 }
 
-/// Returns an FPDU with an Immediate of `size` octets, MSN 1.
+/// Returns an FPDU that carries an Immediate of `size` octets with MSN 1.
 std::vector<std::byte> immediate(std::size_t size) {
   std::array<std::byte, ddp::kUntaggedHeaderSize> header{};
   bytes::Writer writer{bytes::Span(header)};
@@ -179,8 +180,8 @@ TEST_CASE(
     CHECK_EQ(terminate_code(peer), code);
     peer.close();
     expect(*pair.b.cm, Type::kDisconnected);
-    // The peer broke the rule and the receive is valid, so the receive is flushed instead of
-    // failing.
+    // The posted receive is valid and the peer broke the rule, so the receive is flushed and does
+    // not fail.
     CHECK_EQ(to_string(pair.b.completion().status), to_string(verbs::WcStatus::kWrFlush));
     REQUIRE_FALSE(pair.b.qp->reset());
   }

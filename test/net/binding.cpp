@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests ports that the program binds before it uses them: no other program can bind such a port,
+// Tests ports that the program binds before it uses them. No other program can bind such a port,
 // former connections do not block it, and a socket can listen on it or connect from it.
 #include <doctest/doctest.h>
 
@@ -24,8 +24,8 @@ std::error_code error_of(const Address& at) {
   return socket ? std::error_code() : socket.error();
 }
 
-/// Binds `port` on a socket with the socket option `option`, as a program without this library
-/// would. Returns the socket, or nullopt if the port is in use.
+/// Binds `port` on a socket with the socket option `option`, as a program does that does not use
+/// this library. Returns the socket, or nullopt if the port is in use.
 std::optional<UniqueFd> foreign_bind(std::uint16_t port, int option = SO_KEEPALIVE) {
   UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
@@ -72,14 +72,14 @@ TEST_CASE("what cannot be bound is said at once") {
 TEST_CASE("a port is bound again while its former connections are open or in TIME_WAIT") {
   Established pair;
   const Address at = pair.listener->local();
-  // The listener already holds the port.
+  // The listener still holds the port, so another bind fails.
   CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));
   pair.listener.reset();
   {
     auto beside_the_connection = must(bind_tcp(at));
     CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));
   }
-  // `b` closes first, so its end of the connection, at port `at`, goes to TIME_WAIT.
+  // `b` closes first, so its end of the connection enters TIME_WAIT. That end has the port of `at`.
   REQUIRE_FALSE(pair.b.qp->disconnect());
   expect(*pair.a.cm, Type::kDisconnected);
   expect(*pair.b.cm, Type::kDisconnected);
@@ -107,8 +107,8 @@ TEST_CASE("a socket that could not listen is bound as before, and listens later"
   Pair pair;
   auto socket = must(bind_tcp(kAnyPort));
   const auto at = socket.local();
-  // A socket of the same user can share the port, but only with SO_REUSEPORT, which no program sets
-  // by chance.
+  // Another socket of the same user can share the port only with SO_REUSEPORT, which a program does
+  // not set by accident.
   auto stranger = foreign_bind(at.port, SO_REUSEPORT);
   REQUIRE(stranger.has_value());
   REQUIRE_EQ(::listen(stranger->get(), 1), 0);
@@ -137,8 +137,8 @@ TEST_CASE("a connection leaves from the port that the program has bound, and kee
       expect(*pair.b.cm, Type::kEstablished);
       CHECK_EQ(error_of(from), make_error_code(Errc::kAddressInUse));
       CHECK_FALSE(foreign_bind(from.port, SO_REUSEADDR).has_value());
-      // The passive side closes first, so TIME_WAIT is on its side, and the active side can connect
-      // again from the same port.
+      // The passive side closes first and enters TIME_WAIT, so the active side can connect again
+      // from the same port.
       REQUIRE_FALSE(pair.b.qp->disconnect());
       expect(*pair.a.cm, Type::kDisconnected);
       expect(*pair.b.cm, Type::kDisconnected);
@@ -204,7 +204,7 @@ TEST_CASE("a range of ports is used from the bottom up, until none is left") {
   lowest = must(bind_tcp(kAnyPort, range));
   CHECK_EQ(lowest.local().port, first + 2);
   CHECK_EQ(must(bind_tcp(kAnyPort, range)).local().port, first);
-  // The port range restricts only the ports that bind_tcp() chooses, not a port that the caller
-  // names.
+  // The port range limits only the ports that bind_tcp() chooses itself. It does not limit a port
+  // that the caller specifies.
   CHECK_EQ(must(bind_tcp({"127.0.0.1", first}, {.first = 1, .last = 2})).local().port, first);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channels: order, readiness of the descriptor, removal, waking up a sleeping thread.
+// Tests channels: the order of events, the readiness of the descriptor, removal of events, and
+// waking up a sleeping thread.
 #include "iwarp/net/channel.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +16,7 @@ using namespace std::chrono_literals;
 using iwarp::net::Channel;
 
 // A CompletionChannel must not convert to Channel&. The descriptor of the base class would not
-// become readable when a socket of a connection does.
+// become readable when the socket of a connection does.
 static_assert(
     !std::is_base_of_v<Channel<iwarp::verbs::CompletionQueue*>, iwarp::net::CompletionChannel>);
 

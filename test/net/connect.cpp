@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests connecting, accepting, rejecting, and all the ways in which connecting fails.
+// Tests connecting, accepting, rejecting, and every way in which connecting can fail.
 #include <doctest/doctest.h>
 
 #include <ostream>
@@ -108,7 +108,8 @@ TEST_CASE("a rejected connection says why, and the queue pair can try again [MPA
 TEST_CASE("a request that nobody decides is rejected when it goes away") {
   Pair pair;
   pair.start();
-  expect(*pair.b.cm, Type::kConnectRequest);  // The request in `event` is destroyed here.
+  // The returned event is destroyed here, and its request with it.
+  expect(*pair.b.cm, Type::kConnectRequest);
   CHECK(expect(*pair.a.cm, Type::kRejected).private_data.empty());
 }
 
@@ -248,8 +249,8 @@ TEST_CASE("a queue pair that goes while it connects takes its events along") {
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
   pair.a.qp.reset();
   CHECK_FALSE(pair.a.cm->poll().has_value());
-  // accept() fails if the passive side has already seen the reset. Otherwise it succeeds, and the
-  // passive side sees the reset after kEstablished.
+  // accept() fails if the passive side has already seen the reset. Otherwise accept() succeeds, and
+  // the passive side sees the reset after kEstablished.
   if (!event.request->accept(*pair.b.qp)) {
     expect(*pair.b.cm, Type::kEstablished);
     expect(*pair.b.cm, Type::kDisconnected);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets the n-th system call of a whole scenario fail, for every n, and checks that nothing hangs or
-// leaks and that both programs learn of the failure. Also tests calls that transfer fewer bytes
-// than requested.
+// Makes the n-th system call of a whole scenario fail, for every n. Checks that nothing hangs or
+// leaks and that both programs are notified. Also tests calls that transfer fewer bytes than
+// requested.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ using verbs::WrOpcode;
 namespace {
 
 std::atomic<int> calls{0};
-std::atomic<int> failing{0};              // ordinal of the call that fails; 0: none
-std::atomic<int> accepts_left{0};         // number of accept() calls that still fail
+std::atomic<int> failing{0};              // ordinal of the call that fails; 0 if none fails
+std::atomic<int> accepts_left{0};         // number of accept() calls that will still fail
 std::atomic<std::size_t> most{SIZE_MAX};  // maximum number of bytes per call
 
 bool fails(int code) {
@@ -32,7 +32,7 @@ bool fails(int code) {
   return true;
 }
 
-// A message truncated to `most` bytes.
+// A copy of a message, truncated to `most` bytes.
 struct Cut {
   explicit Cut(const msghdr& of) : message(of) {
     std::size_t left = most;
@@ -94,8 +94,8 @@ std::size_t open_descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-// Accepts connections until told to stop; counts the connections that were established and that
-// ended.
+// Accepts connections until it receives a "stop" event. Counts the connections that were
+// established and the connections that ended.
 struct Passive {
   explicit Passive(End& end) : thread([this, &end] { run(end); }) {}
   void run(End& end) {
@@ -115,7 +115,8 @@ struct Passive {
   std::jthread thread;
 };
 
-// Returns whether every step succeeded. `limit` is the startup timeout.
+// Connects, transfers data and disconnects. Returns whether every step succeeded. `limit` is the
+// startup timeout.
 bool scenario(std::chrono::milliseconds limit = kLimit) {
   auto rnic = Rnic::open();
   REQUIRE(rnic.has_value());
@@ -130,7 +131,7 @@ bool scenario(std::chrono::milliseconds limit = kLimit) {
   bool all = outcome.type == Type::kEstablished;
   CHECK_EQ(all, outcome.why.empty());
   if (all) {
-    // Every request completes, even if a call fails.
+    // Every request must complete, even if a system call fails.
     REQUIRE_FALSE(a.post(WrOpcode::kWrite, 0, 4096, b.remote(4096)));
     REQUIRE_FALSE(a.post(WrOpcode::kRead, 4096, 4096, b.remote(4096)));
     REQUIRE_FALSE(a.post(WrOpcode::kSend, 0, 4096));
@@ -139,7 +140,7 @@ bool scenario(std::chrono::milliseconds limit = kLimit) {
       CHECK(std::equal(a.buffer.begin(), a.buffer.begin() + 4096, a.buffer.begin() + 4096));
     }
     a.qp->disconnect();
-    expect(*a.cm, Type::kDisconnected);  // There is exactly one such event.
+    expect(*a.cm, Type::kDisconnected);  // This event arrives exactly once.
     CHECK_FALSE(a.cm->poll().has_value());
   }
   b.qp->abort();
@@ -162,9 +163,9 @@ TEST_CASE("whichever system call fails, everybody is told and nothing is left") 
     failing = ++n;
     calls = 0;
     CAPTURE(n);
-    // After an injected failure the passive side may have lost a connection, and the timeout ends
-    // the wait for it. On a slow machine the timeout may also expire without an injected failure,
-    // so the loop ends only after a run that succeeded.
+    // After an injected failure the passive side may have lost a connection, and the startup
+    // timeout ends the wait for it. On a slow machine that timeout may also expire without an
+    // injected failure, so the loop ends only after a run that succeeded.
     const bool worked = scenario(2s);
     reached = calls >= n || !worked;
     CHECK_EQ(open_descriptors(), before);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests a program that forks while it is connected: the child closes everything, the parent
-// continues, and connections that the parent closes end although the child lives.
+// Tests a program that forks while it is connected. The child closes its descriptors and the parent
+// continues. When the parent closes a connection, the connection ends although the child is still
+// running.
 #include "iwarp/net/fork.hpp"
 
 #include <doctest/doctest.h>
@@ -22,8 +23,8 @@ using verbs::WrOpcode;
 
 namespace {
 
-/// A child process that has closed its copies of all descriptors and lives as long as this object.
-/// Its exit status is the number of `descriptors` that were still open.
+/// A child process that closes its copies of all descriptors and runs until this object is
+/// destroyed. Its exit status is the number of `descriptors` that were still open.
 class Child {
  public:
   explicit Child(const std::vector<int>& descriptors) {
@@ -45,7 +46,8 @@ class Child {
   }
 
  private:
-  // Takes no locks, because another thread of the parent may have held them during fork().
+  // The child takes no locks, because another thread of the parent may have held them during
+  // fork().
   [[noreturn]] void run_child(const std::vector<int>& descriptors) {
     close_inherited();
     int open = 0;
@@ -73,7 +75,7 @@ TEST_CASE("a connection goes on in the parent of a fork, and ends there while th
   pair.a.expect_success();
   pair.b.expect_success();
   CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 4096, pair.b.buffer.begin()));
-  // The kernel sends a reset when the last descriptor of the socket is closed.
+  // The kernel sends a reset when the last copy of the socket's descriptor is closed.
   REQUIRE_FALSE(pair.a.qp->abort());
   expect(*pair.a.cm, Type::kDisconnected);
   expect(*pair.b.cm, Type::kDisconnected);
@@ -89,7 +91,7 @@ TEST_CASE("a peer's close and a listener's end are not kept from others by a chi
   auto peer = server.accept();
   const Child child({});
   peer.close();
-  // The library retries with MPA revision 1.
+  // The initiator retries with MPA revision 1.
   peer = server.accept();
   peer.close();
   expect(*pair.a.cm, Type::kConnectFailed);

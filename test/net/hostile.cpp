@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests peers that stay silent, send garbage, disconnect, or come in large numbers.
+// Tests peers that stay silent, send garbage, disconnect, or connect in large numbers.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -79,7 +79,7 @@ TEST_CASE("a peer that replies nonsense is not spoken to any more [MPA-68] [MPA-
   const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
   CHECK_EQ(failed.error, make_error_code(Errc::kMpaProtocol));
   peer.wait_for_end();
-  pair.connect();  // The queue pair can be used again.
+  pair.connect();  // The queue pair can be used again after the failure.
 }
 
 TEST_CASE("a peer that resets after an enhanced Request is asked once more without [EMPA-50]") {
@@ -137,7 +137,7 @@ TEST_CASE("who agrees on an RTR and withholds it is reset after the time allowed
   ListenOptions options;
   options.connection.startup.timeout = 20ms;
   Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
-  // The timeout includes the time that this program needs to call accept(), so the clock stands
+  // The startup timeout also covers the time until this program calls accept(), so the clock stands
   // still until then.
   std::optional<test::HeldClock> clock{std::in_place};
   auto peer = RawPeer::connect(pair.listener->local().port);
@@ -153,8 +153,8 @@ TEST_CASE("a request whose peer has gone is an error to accept, not an event") {
   auto peer = RawPeer::connect(pair.listener->local().port);
   peer.send_startup(request());
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
-  // Octets after the Request are a protocol error; the close that follows shows that it was
-  // noticed.
+  // Octets after the Request are a protocol error. When the connection closes, the device has
+  // detected the error.
   peer.send(octets("too early"));
   peer.wait_for_end();
   CHECK_EQ(event.request->accept(*pair.b.qp), make_error_code(Errc::kConnectionReset));
@@ -173,11 +173,11 @@ TEST_CASE(
   CHECK(silent.wait_for_end());
   second.send_startup(request());
   auto undecided = expect(*pair.b.cm, Type::kConnectRequest);
-  // The first and the second request now wait for the program, and neither is evicted for the
-  // third.
+  // The first and the second request now wait for the program's decision. The device evicts neither
+  // to admit a third connection.
   auto third = RawPeer::connect(pair.listener->local().port);
   third.wait_for_end();
-  // Accepting one of them leaves room for a fourth.
+  // Accepting the first request makes room for a fourth connection.
   REQUIRE_FALSE(event.request->accept(*pair.b.qp));
   expect(*pair.b.cm, Type::kEstablished);
   auto fourth = RawPeer::connect(pair.listener->local().port);
@@ -217,7 +217,8 @@ TEST_CASE("a recognized peer does not give way while it owes its RTR [SCTP-4]") 
 TEST_CASE("a peer whose Request has arrived does not give way, read or not [SCTP-4]") {
   std::promise<void> peers_have_asked;
   ListenOptions options;
-  // The first peer blocks the reading thread until the others have sent their Requests.
+  // The tap of the first peer's connection blocks the reading thread until the other peers have
+  // sent their Requests.
   options.tap = [asked = peers_have_asked.get_future().share()](const Address&, const Address&,
                                                                 bool) {
     asked.wait();
@@ -246,8 +247,8 @@ TEST_CASE(
   std::vector<RawPeer> silent;
   for (std::size_t i = 0; i < kSilent; ++i) silent.push_back(RawPeer::connect(port));
   for (int i = 0; i < kHonest; ++i) {
-    // All peers connect from this host, which is the worst case: only the limit for the whole
-    // device evicts them.
+    // All peers connect from this host, so no limit per source address applies. This is the worst
+    // case: only the limit for the whole device evicts peers.
     for (auto& peer : silent) {
       if (peer.has_ended()) peer = RawPeer::connect(port);
     }
@@ -261,7 +262,7 @@ TEST_CASE(
 }
 
 TEST_CASE("set-ups leave a reserve of descriptors to the program [SCTP-4]") {
-  constexpr rlim_t kLimit = 400;  // The device reserves a quarter of this for the program.
+  constexpr rlim_t kLimit = 400;  // The device leaves a quarter of this limit to the program.
   Pair pair;
   const DescriptorLimit limit(kLimit);
   std::vector<RawPeer> silent;  // This process holds both ends of each of these connections.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how connections end (in order from either side, by abort, by Terminate, or with the device)
-// and which objects may outlive which.
+// Tests how connections end (gracefully by either side, by abort, by Terminate, or with the
+// device), and which objects may outlive which others.
 #include <doctest/doctest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -117,7 +117,7 @@ TEST_CASE("destroying a connected queue pair closes its connection and takes its
 
 TEST_CASE("what was complete when its queue pair was destroyed still arrives") {
   constexpr std::size_t kMessage = 64 * 1024;
-  // All messages together exceed what the peer's kernel buffers while its program does not read.
+  // While the peer's program does not read, its kernel cannot buffer all of these messages.
   constexpr std::size_t kMessages = 8;
   ListenOptions listen;
   listen.connection.receive_hold = kLimit;
@@ -130,7 +130,7 @@ TEST_CASE("what was complete when its queue pair was destroyed still arrives") {
       REQUIRE_FALSE(a.post(WrOpcode::kSend, 0, kMessage));
       a.expect_success();
     }
-  }  // Destroys the queue pair and its device.
+  }  // The end of this scope destroys the queue pair and its device.
   for (std::size_t i = 0; i < kMessages; ++i) {
     pair.b.post_recv(0, kMessage);
     pair.b.expect_success();
@@ -155,7 +155,7 @@ TEST_CASE("a peer that goes on sending to a destroyed queue pair gets what was s
   pair.a.qp.reset();
   for (int i = 0; i < 64; ++i) peer.send(pattern(65536, 1));
   CHECK_EQ(bytes::load_be<std::uint16_t>(peer.receive(32).data()), 18 + 8);
-  CHECK_FALSE(peer.wait_for_end());  // The connection does not end with a reset.
+  CHECK_FALSE(peer.wait_for_end());  // The connection must not end with a reset.
 }
 
 TEST_CASE("a queue pair destroyed in the middle of a message resets its connection") {
@@ -168,7 +168,7 @@ TEST_CASE("a queue pair destroyed in the middle of a message resets its connecti
   peer.receive_request();
   peer.send_startup({.kind = mpa::FrameKind::kReply});
   expect(*pair.a.cm, Type::kEstablished);
-  // The sockets do not buffer all of this.
+  // This message is too large for the socket buffers.
   REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 1 << 24));
   pair.a.qp.reset();
   CHECK(peer.wait_for_end());
@@ -221,7 +221,7 @@ TEST_CASE("a device that ends resets what still runs, also requests nobody looke
 
 TEST_CASE("sockets of the program's own become connections [MPA-62] [MPA-63]") {
   Pair pair;
-  // Makes both ends of one TCP connection without the device.
+  // Creates both ends of a TCP connection without using the device.
   const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   SocketAddress address;
   address.storage.ss_family = AF_INET;
@@ -236,7 +236,7 @@ TEST_CASE("sockets of the program's own become connections [MPA-62] [MPA-63]") {
   REQUIRE_EQ(::connect(active, address.get(), address.length), 0);
   const int passive = ::accept(listening, nullptr, nullptr);
   ::close(listening);
-  // Sends and receives ordinary stream data first.
+  // First sends and receives ordinary stream data over the TCP connection.
   char word[5] = {};
   REQUIRE_EQ(::send(active, "hello", 5, 0), 5);
   REQUIRE_EQ(::recv(passive, word, 5, MSG_WAITALL), 5);
@@ -250,7 +250,7 @@ TEST_CASE("sockets of the program's own become connections [MPA-62] [MPA-63]") {
   pair.b.expect_success();
 }
 
-/// Returns the number of TCP sockets of this process with that congestion control.
+/// Returns the number of TCP sockets of this process that use the congestion control `congestion`.
 std::size_t sockets_with(std::string_view congestion) {
   constexpr int kDescriptors = 256;
   std::size_t count = 0;
@@ -267,7 +267,7 @@ TEST_CASE("the congestion control can be chosen") {
   const auto before = sockets_with("reno");
   Pair pair(1 << 16, {}, {"127.0.0.1", 0}, {.congestion = "reno"});
   pair.connect({.congestion = "reno"});
-  CHECK_EQ(sockets_with("reno"), before + 3);  // The listener and both ends have it.
+  CHECK_EQ(sockets_with("reno"), before + 3);  // The listener and both ends use it.
   pair.b.post_recv(0, 64);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
   pair.b.expect_success();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what may be registered, and what deregistration guarantees.
+// Tests which memory may be registered, and what deregistration guarantees.
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 
@@ -15,8 +15,8 @@ using verbs::WrOpcode;
 
 namespace {
 
-// Three pages: writable, read-only, and one without access. (An unmapped page could be mapped again
-// by other code in this process.)
+// Three pages: one is writable, one is read-only, and one allows no access. An inaccessible page is
+// used instead of an unmapped one, because other code in this process could map memory there.
 struct Pages {
   Pages() {
     auto* all =
@@ -129,7 +129,7 @@ TEST_CASE("after deregistering no octet changes, however hard the peer writes [S
     Pair pair(kSize, {}, {"127.0.0.1", 0}, listen);
     pair.connect(connect);
     const auto target = pair.b.remote(0);
-    // Posts Writes as fast as they complete, until the peer rejects one.
+    // Posts one Write after the other until the peer rejects one.
     std::atomic<int> written{0};
     std::jthread writer([&] {
       for (;;) {
@@ -141,8 +141,8 @@ TEST_CASE("after deregistering no octet changes, however hard the peer writes [S
     });
     while (written < 20) std::this_thread::yield();
     REQUIRE_FALSE(pair.b.memory.deregister());
-    // The program may use the memory again. If the library still accessed it, a sanitizer would
-    // report the access.
+    // The program may now use the memory for something else. If the library still accessed it, a
+    // sanitizer would report that.
     const auto mine = pattern(kSize, 99);
     std::copy(mine.begin(), mine.end(), pair.b.buffer.begin());
     writer.join();

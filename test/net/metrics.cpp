@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the text format, the addresses that serve it, and the requests that are refused.
+// Tests the text format of the metrics, the addresses at which they are served, and the requests
+// that are refused.
 #include "iwarp/net/metrics.hpp"
 
 #include <doctest/doctest.h>
@@ -35,7 +36,7 @@ bool has_line(const std::string& text, const std::string& line) {
   return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
 }
 
-/// Sends a request and receives until the end of the stream.
+/// Sends an HTTP request and receives until the end of the stream.
 std::string exchange(int socket, std::string_view request) {
   REQUIRE_EQ(::send(socket, request.data(), request.size(), MSG_NOSIGNAL),
              static_cast<ssize_t>(request.size()));
@@ -64,8 +65,8 @@ UniqueFd connect_unix(const std::string& path) {
   return out;
 }
 
-/// Uses POSIX extended regular expressions, because GCC 12 with sanitizers warns about its own
-/// std::regex.
+/// A POSIX extended regular expression from <regex.h>, because GCC 12 with sanitizers warns about
+/// its own std::regex.
 class Pattern {
  public:
   explicit Pattern(const char* text) {
@@ -200,7 +201,8 @@ TEST_CASE("a web page that knows this machine by a name of its own learns nothin
     CAPTURE(host);
     CHECK(from(host).starts_with("HTTP/1.0 403 "));
   }
-  CHECK(from("any", false).starts_with("HTTP/1.0 200 "));  // Host does not matter on a Unix socket
+  // the Host header does not matter on a Unix socket
+  CHECK(from("any", false).starts_with("HTTP/1.0 200 "));
 }
 
 TEST_CASE("figures are to be had while the Rnic works, and its sums afterwards") {
@@ -226,7 +228,7 @@ TEST_CASE("scrapers that stay silent, ask too much or come in crowds keep nobody
   std::vector<UniqueFd> silent;
   for (int i = 0; i < 50; ++i) silent.push_back(connect_tcp(port));
   CHECK_NE(exchange(connect_tcp(port).get(), kGet).find("200 OK"), std::string::npos);
-  // The server evicted the oldest connection to admit this one.
+  // The server closed the oldest connection to admit this one.
   char octet = 0;
   CHECK_EQ(::recv(silent.front().get(), &octet, 1, 0), 0);
   const std::string endless(100'000, 'x');

@@ -16,7 +16,7 @@ using verbs::WrOpcode;
 
 namespace {
 
-/// Counts the sends before the descriptor `told` becomes readable, and the sends after that.
+/// Counts the sends before the descriptor `told` becomes readable, and the sends afterwards.
 class SendsBeforeNotice {
  public:
   explicit SendsBeforeNotice(int told) {
@@ -56,7 +56,7 @@ TEST_CASE("a program that sleeps in wait() gets no event of an empty queue") {
   };
   pair.b.cq->arm(verbs::Notify::kNext);
   for (int round = 0; round < 3; ++round) {
-    // With a fast peer, the event is already pending when the program calls wait().
+    // The event is already pending when the program calls wait(), as with a fast peer.
     for (int i = 0; i < 100; ++i) {
       pair.b.post_recv(0, 64);
       send();
@@ -64,7 +64,7 @@ TEST_CASE("a program that sleeps in wait() gets no event of an empty queue") {
       REQUIRE_EQ(::poll(&told, 1, static_cast<int>(std::chrono::milliseconds(kLimit).count())), 1);
       receive();
     }
-    // b's program does not poll, so b's worker answers the Read. Then b's program calls wait()
+    // b's program does not poll, so b's worker answers the Read. b's program then calls wait()
     // before the next message is sent.
     REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
     pair.a.expect_success();
@@ -88,7 +88,8 @@ TEST_CASE("a worker answers the peer before it tells the program, which may exit
     REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
     REQUIRE_EQ(to_string(pair.a.spin().status), to_string(verbs::WcStatus::kSuccess));
     REQUIRE(pair.b.channel->wait(kLimit).has_value());
-    CHECK_EQ(sends.before(), 2);  // a's message with the acknowledgement request, and b's answer
+    // a's message with its acknowledgement request, and b's answer to that request
+    CHECK_EQ(sends.before(), 2);
     CHECK_EQ(sends.after(), 0);
     verbs::WorkCompletion wc;
     REQUIRE_EQ(pair.b.cq->poll(std::span(&wc, 1)), 1);

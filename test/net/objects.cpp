@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what a program may choose about its objects, and which choices are refused.
+// Tests what a program may choose when it creates objects, and which choices are refused.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ TEST_CASE("a program may number its queue pairs; what is taken or too large is r
   CHECK(refused(1));
   CHECK_EQ(must(create(0xFFFFFF))->num(), 0xFFFFFF);
   CHECK(refused(0x1000000));
-  // The device skips numbers in use when it assigns one.
+  // When the device assigns a number, it skips numbers that are in use.
   auto picked = must(create(0));
   CHECK_EQ(picked->num(), 2);
   CHECK(refused(2));
@@ -82,7 +82,7 @@ TEST_CASE("a queue pair may be without receives, without sends, or without both"
                                                          .limits = limits,
                                                          .signal_all = true}));
       ConnectOptions options;
-      // The RTR lets the passive side send first.
+      // With an RTR, the passive side may send first.
       options.connection.startup.rtr = mpa::Rtr::kWrite;
       pair.connect(options);
       CHECK_EQ(!pair.a.post(verbs::WrOpcode::kWrite, 0, 8, pair.b.remote(0)), sends == 1);

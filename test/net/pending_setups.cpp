@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which connections are admitted to the setup and which are evicted, without a socket.
+// Tests which connections may start their setup and which are evicted. Uses no sockets.
 #include "setup/pending_setups.hpp"
 
 #include <doctest/doctest.h>
@@ -65,7 +65,7 @@ TEST_CASE("peers on this host have no share, and count to the total [SCTP-4]") {
   };
   const Id first = *admit_local(1).id;
   for (int i = 0; i < 4; ++i) CHECK(admit_local(1).leave.empty());
-  admit(setups, "a", 1);  // Now the setups at port 1 use the whole share of a port.
+  admit(setups, "a", 1);  // The setups at port 1 now use the whole share of one port.
   CHECK(admit_local(1).leave == Ids{first});
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which thread makes progress: pollers, sleepers, and the worker, which takes over when a
-// poller stops.
+// Tests which thread drives a connection: a polling thread, a sleeping thread, or the worker, which
+// takes over when the program stops polling.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ TEST_CASE("a poller and a sleeper exchange messages") {
 TEST_CASE("who polls now and then sleeps is woken each time") {
   Established pair;
   for (int i = 0; i < 50; ++i) {
-    poll_empty(pair.b, 200);  // After this many polls the worker has gone to sleep.
+    poll_empty(pair.b, 200);  // After 200 empty polls the worker has gone to sleep.
     pair.b.post_recv(0, 64);
     std::jthread sender([&] { REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64)); });
     pair.b.expect_success();
@@ -92,14 +92,14 @@ TEST_CASE("two threads sleep on one channel, and both are woken") {
   Established pair;
   ping_pong(pair, 100, [](End& end) { return end.completion(); });
   constexpr int kMessages = 200;
-  constexpr std::uint64_t kLast = 1;  // Marks the last message for each thread.
+  constexpr std::uint64_t kLast = 1;  // value that marks the last message for each thread
   std::atomic<int> taken = 0;
   const auto sleeper = [&] {
     for (bool is_last = false; !is_last;) {
       const auto wc = pair.b.completion();
       if (wc.opcode != verbs::WcOpcode::kRecv) continue;
       is_last = wc.wr_id == kLast;
-      // Wakes the other thread for its last message.
+      // Wakes up the other thread, so that it receives its last message.
       if (is_last) pair.b.cq->arm(verbs::Notify::kNext);
       ++taken;
     }
@@ -122,7 +122,7 @@ TEST_CASE("a message posted on an idle stream is one system call, at 64 octets a
       REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, size, pair.b.remote(0)));
       CHECK_EQ(pair.rnic->counters(*pair.a.qp).send_calls, before + 1);
       pair.a.expect_success();
-      // When the Read completes, the socket buffer is empty.
+      // When the Read has completed, the socket buffer is empty.
       REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 1, pair.b.remote(0)));
       pair.a.expect_success();
     }
@@ -149,13 +149,14 @@ TEST_CASE("a request is accepted on a queue that is polled all the time") {
   stop = true;
 }
 
-// A worker that was about to go to sleep may still read the socket twice.
+// Maximum number of times that a worker which is about to sleep may still read the socket.
 constexpr std::uint64_t kBegun = 2;
 
 TEST_CASE("a poll that finds a message asks the socket once") {
   Established pair;
-  const test::HeldClock clock;  // The worker takes over if the program does not poll for a while.
-  poll_empty(pair.b, 200);      // After these polls b counts as a poller.
+  // With the held clock, the worker does not take over if the program is interrupted for a while.
+  const test::HeldClock clock;
+  poll_empty(pair.b, 200);  // After these polls the program of b counts as a poller.
   const auto before = pair.rnic->counters(*pair.b.qp).receive_calls;
   std::uint64_t polls = 0;
   for (int i = 0; i < 100; ++i) {
@@ -190,7 +191,7 @@ TEST_CASE("of two queues of a connection that are polled in turns one asks the s
     poll_sends();
   };
   const test::HeldClock clock;
-  (void)calls_of(both);  // After these polls b counts as a poller.
+  (void)calls_of(both);  // After these polls the program of b counts as a poller.
   CHECK_LE(calls_of(both), 101 + kBegun);
   CHECK_GE(calls_of(poll_sends), 99);
   b.qp.reset();
@@ -238,7 +239,7 @@ TEST_CASE("at rest nobody is woken") {
   poll_empty(pair.b, 500);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
   pair.a.expect_success();
-  Pair others;  // Belongs to another device. Its messages measure how long `pair` is idle.
+  Pair others;  // Ends on another device. Their messages measure how long `pair` is idle.
   others.connect();
   const auto end = std::chrono::steady_clock::now() + kLimit;
   for (bool is_at_rest = false; !is_at_rest;) {

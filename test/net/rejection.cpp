@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the time after a rejection, when MPA has ended but the TCP connection remains: either end
-// can take the socket and continue, or drop it. [MPA-86] [MPA-91]
+// Tests what happens after a rejection: MPA has ended, but the TCP connection remains. Either end
+// can take the socket and continue to use it, or drop it. [MPA-86] [MPA-91]
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -45,7 +45,7 @@ std::string receive(const UniqueFd& socket, std::size_t size) {
   return out;
 }
 
-/// Makes all sockets behave as if their send buffers were full, while the returned object exists.
+/// Makes all sockets behave as if their send buffers were full while the returned object exists.
 test::ReplacedSocketOps full_sockets() {
   return test::ReplacedSocketOps([](SocketOps& ops) {
     ops.send = [](int, const msghdr*, int) -> ssize_t {
@@ -59,7 +59,7 @@ struct Ends {
   UniqueFd active, passive;
 };
 
-/// Makes both ends of one TCP connection without the device.
+/// Creates both ends of a TCP connection without using the device.
 Ends tcp_connection() {
   const UniqueFd listening(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   auto address = loopback(0);
@@ -103,7 +103,7 @@ TEST_CASE("who is rejected can go on over TCP, and loses no octet behind the Rep
     CHECK_EQ(receive(event.socket, 4), "fine");
     event.socket.reset();
     CHECK_FALSE(peer.wait_for_end());
-    pair.connect();  // The queue pair can be used again.
+    pair.connect();  // The queue pair can be used again after the rejection.
   }
 }
 
@@ -229,6 +229,6 @@ TEST_CASE("strangers that are rejected and stay do not keep a descriptor each") 
     REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->reject());
     peer.receive(mpa::startup_frame_size(0));
   }
-  // This process also holds the peers' ends of the connections.
+  // The peers' ends of the connections are also descriptors of this process.
   CHECK(descriptors_now() - before < kStrangers + kStrangers / 2);
 }

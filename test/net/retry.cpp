@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests connecting to a peer that is not quite ready, which refuses or resets connections before it
-// answers: the library retries for the time that the program allows.
+// Tests connecting to a peer that is not ready yet and refuses or resets connections at first. The
+// library retries for as long as the program allows.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -21,7 +21,7 @@ using verbs::Errc;
 namespace {
 
 std::atomic<int> refused{0};
-std::atomic<int> refusals{0};  // number of calls of connect() that still fail
+std::atomic<int> refusals{0};  // number of connect() calls that will still fail
 
 /// Makes the next `times` calls of connect() fail with ECONNREFUSED.
 test::ReplacedSocketOps refusing_connects(int times) {
@@ -80,7 +80,7 @@ TEST_CASE("a listener that makes room for another one on its port costs its peer
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, at, with_time(), *pair.a.cm));
   auto peer = former->accept();
   CHECK_EQ(revision(peer), 2);
-  // Connections made after this one are reset together with the listener, or refused.
+  // Later connections are refused, or they are reset together with the listener.
   peer.reset();
   former.reset();
   pair.listener = must(pair.rnic->listen(at, {}, *pair.b.cm));
@@ -96,7 +96,7 @@ TEST_CASE("a peer that says nothing for so long is asked in the plainest way the
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), with_time(1ms), *pair.a.cm));
   for (;;) {
     auto peer = server.accept();
-    if (revision(peer) != 1) continue;  // The end of the scope closes the connection.
+    if (revision(peer) != 1) continue;  // The connection closes at the end of the scope.
     peer.send_startup({.kind = mpa::FrameKind::kReply});
     expect(*pair.a.cm, Type::kEstablished);
     break;

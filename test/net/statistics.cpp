@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics for operators about setups, Terminates, holds and pins, compared with what really
-// happened.
+// Tests the operator's statistics about setups, Terminates, holds and pins: they must match what
+// really happened.
 #include "iwarp/net/statistics.hpp"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ std::uint64_t all_failed(const SetupStatistics& side) {
   return std::accumulate(side.failed.begin(), side.failed.end(), std::uint64_t{0});
 }
 
-/// Checks that one setup failed, for that reason, and that none is in progress.
+/// Checks that one setup failed for reason `why`, and that no setup is in progress.
 void check_failed(const SetupStatistics& side, SetupFailure why) {
   CHECK_EQ(side.failed_by(why), 1);
   CHECK_EQ(all_failed(side), 1);
@@ -42,7 +42,7 @@ std::uint64_t received(const Statistics& s, const bytes::Fault& fault) {
   return 0;
 }
 
-/// Waits until `condition` is true, since the other end may be late.
+/// Waits until `condition` returns true, because the other end may need some time.
 template <typename Condition>
 void wait_for(Condition condition) {
   const auto end = std::chrono::steady_clock::now() + kLimit;

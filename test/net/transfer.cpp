@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests every kind of operation over every kind of connection, and checks every byte.
+// Tests every kind of operation on every kind of connection, and compares every byte.
 #include <doctest/doctest.h>
 
 #include <ostream>
@@ -13,7 +13,7 @@ using verbs::WrOpcode;
 
 namespace {
 
-// Performs one operation of each kind, in both directions where both ends may send. The buffers
+// Performs one Write, one Read and one Send, and then one Send in the other direction. The buffers
 // have `size` bytes.
 void move_and_check(Pair& pair, std::size_t size) {
   End& a = pair.a;
@@ -40,7 +40,7 @@ void move_and_check(Pair& pair, std::size_t size) {
   CHECK(std::equal(a.buffer.begin() + std::ptrdiff_t(2 * part),
                    a.buffer.begin() + std::ptrdiff_t(3 * part - 1),
                    b.buffer.begin() + std::ptrdiff_t(3 * part)));
-  // Performs one Send in the other direction.
+  // Performs the Send in the other direction.
   a.post_recv(0, part, 8);
   REQUIRE_FALSE(b.post(WrOpcode::kSend, 3 * part, part, {}, 9));
   b.expect_success();
@@ -152,7 +152,7 @@ TEST_CASE("many connections at once from several threads, on two workers") {
       ends.push_back(std::make_unique<End>(*rnic, 4096));
       ends.back()->post_recv(0, 4096);
       REQUIRE_FALSE(event.request->accept(*ends.back()->qp));
-      // Echoes the message.
+      // Sends the received message back.
       const auto wc = ends.back()->completion();
       REQUIRE_FALSE(ends.back()->post(WrOpcode::kSend, 0, wc.byte_len));
       ends.back()->expect_success();
@@ -198,7 +198,7 @@ TEST_CASE("threads that post on one queue pair neither wait nor lose work") {
     pair.a.expect_success();
     ++completed;
   }
-  // The Read returns what earlier Writes placed.
+  // The Read returns the data that earlier Writes have placed.
   REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 1024, 64 * kThreads, pair.b.remote(0)));
   pair.a.expect_success();
   CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 64 * kThreads,

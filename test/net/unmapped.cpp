@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests memory that the program unmaps, protects or truncates while it is registered, at either
-// end: the connection that touches it ends with a Terminate and one log line, and nothing else is
-// affected.
+// Tests memory at either end that the program unmaps, protects or truncates while it is registered.
+// The connection that accesses the memory ends with a Terminate and one log line, and nothing else
+// is affected.
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,8 +31,9 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kPages = 8;
 constexpr std::size_t kSize = kPages * kPage;
 
-// An address far from those that the kernel chooses, so that memory the test unmaps stays unmapped.
-// Sanitizers allow no mappings there, so with them the kernel chooses.
+// The first address for the pages. It is far from the addresses that the kernel chooses, so that
+// nothing else is mapped where a test has unmapped memory. Sanitizers allow no mappings there; with
+// them it is 0, and the kernel chooses.
 #ifdef IWARP_SANITIZED
 constexpr std::uintptr_t kPlace = 0;
 #else
@@ -44,7 +45,7 @@ std::uintptr_t next_place = 0;
 enum class Loss : std::uint8_t { kUnmapped, kNoRights, kReadOnly, kCutShort };
 constexpr std::array kAllLosses{Loss::kUnmapped, Loss::kNoRights, Loss::kReadOnly, Loss::kCutShort};
 
-/// Pages of a file, registered with all access rights.
+/// Pages of a file that are registered with all access rights.
 class LostPages {
  public:
   explicit LostPages(End& owner) : fd_(::memfd_create("pages", MFD_CLOEXEC)) {
@@ -72,7 +73,7 @@ class LostPages {
     switch (how) {
       case Loss::kUnmapped:
         REQUIRE_EQ(::munmap(at, size), 0);
-        if (kPlace == 0) {  // Keeps other code in this process from mapping the address.
+        if (kPlace == 0) {  // Prevents other code in this process from mapping this address.
           REQUIRE_EQ(::mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), at);
         }
         break;
@@ -112,7 +113,7 @@ void remember(const char* line) {
   lines.emplace_back(line);
 }
 
-/// A connection that will end, and another one that will not.
+/// Two connections: one that will end, and one that must not be affected.
 struct Two {
   explicit Two(const verbs::ConnectionOptions& how = {})
       : pair(kSize, {.warn = remember}, {"127.0.0.1", 0}, {.connection = how}),
@@ -123,8 +124,8 @@ struct Two {
     join(beside_a, beside_b);
   }
 
-  /// Checks that the connection is over, that `teller` has logged why, and that nothing else has
-  /// changed.
+  /// Checks that the first connection has ended, that the log gives the reason, and that the other
+  /// connection still works. `teller` is the end that lost its memory.
   void check_end(End& teller, End& told, bool with_terminate = true, std::size_t least_lines = 1) {
     expect(*teller.cm, Type::kDisconnected);
     expect(*told.cm, Type::kDisconnected);
@@ -307,15 +308,15 @@ TEST_CASE("memory that is unmapped before it is deregistered, with requests unde
     Two two(options);
     {
       LostPages source(two.pair.a);
-      // Posts more than TCP buffers, as the peer has no receive.
+      // The peer has posted no receive. Posts more than TCP can buffer.
       const std::vector<verbs::Sge> pieces(verbs::QpLimits{}.max_send_sge, source.sge(0, kSize));
       while (!two.pair.a.qp->post_send({.opcode = WrOpcode::kSend, .sgl = pieces})) {
       }
       source.lose(Loss::kUnmapped);
     }
-    // With a CRC, framing has copied the data. Between two messages the sender needs no memory
-    // until the peer has consumed the first one, and the connection may end without touching the
-    // memory.
+    // With a CRC, framing has already copied the data. The sender then needs no memory until the
+    // peer has consumed the first message, so the connection could end before it accesses the lost
+    // memory. A receive lets the peer consume the message.
     if (crc) {
       const verbs::Sge one = two.pair.b.sge(0, 64);
       (void)two.pair.b.qp->post_recv({.sgl = std::span(&one, 1)});
@@ -334,7 +335,7 @@ void own_handler(int signal) {
   siglongjmp(own_place, 1);
 }
 
-// Runs in a process of its own, so that its first Rnic finds the handler already installed.
+// Runs in a separate process, so that its first Rnic finds a handler already installed.
 int use_own_handler() {
   struct sigaction action{};
   action.sa_handler = own_handler;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests peers found in the field: old ones, some that close without an answer, and one that must
-// not be sent to at once. Checks how connecting is retried, and what the program learns.
+// Tests behaviours of existing peers: some support only old revisions, some close without an
+// answer, and one needs a delay before it can receive. Checks how the initiator retries and what it
+// reports to the program.
 #include <doctest/doctest.h>
 
 #include <ostream>
@@ -101,7 +102,7 @@ TEST_CASE("an initiator told to wait behind the Reply sends when its time has co
   peer.send_startup({.kind = mpa::FrameKind::kReply});
   expect(*pair.a.cm, Type::kEstablished);
   REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 8));
-  // There are no more posts, polls or messages: only the worker's timer can send this.
+  // Nothing else is posted, polled or received, so only the worker's timer can send this message.
   CHECK_EQ(bytes::load_be<std::uint16_t>(peer.receive(32).data()), 18 + 8);
   pair.a.expect_success();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which thread the kernel wakes up when a datagram arrives: the worker, unless the program
-// polls for the datagram.
+// Tests which thread reads a datagram when it arrives: the worker, unless the program polls for the
+// datagram itself.
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the number of datagram sockets in all epoll sets of this process.
+/// Returns the number of datagram sockets that the epoll sets of this process watch.
 int watched_datagram_sockets() {
   int count = 0;
   for (const auto& entry : fs::directory_iterator("/proc/self/fdinfo")) {
@@ -62,7 +62,7 @@ TEST_CASE("while somebody polls, the kernel wakes no worker for a datagram") {
       for (int i = 0; i != 100; ++i) REQUIRE_EQ(cq->poll(std::span(&wc, 1)), 0);
       return watched_datagram_sockets() == 0;
     }));
-    // The program has stopped polling, so the worker takes over.
+    // The program has stopped polling, so the worker watches the socket again.
     CHECK(comes_true([] { return watched_datagram_sockets() == 1; }));
   }
 }
@@ -75,8 +75,8 @@ TEST_CASE(
   REQUIRE_EQ(::setsockopt(sockets_at(port).front(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small),
              0);
   constexpr std::uint64_t kSent = 200;
-  // These datagrams are malformed and consume no receive. One receive is therefore enough to read
-  // all that the socket buffer holds.
+  // These datagrams are malformed and consume no receive. One posted receive is therefore enough to
+  // let the driver read the whole socket buffer.
   const UniqueFd stranger(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto to = loopback(port);
   const std::vector<std::byte> octets(500);
@@ -117,7 +117,8 @@ TEST_CASE("a datagram costs one system call at most, and a list of 16 to one pee
 TEST_CASE("where the kernel does not cut messages apart, the call that it refused is counted") {
   ReadyDatagrams end;
   end.post_receives(40);
-  const int on = 1;  // The kernel segments messages only if it may compute their checksums.
+  // The kernel segments a message into datagrams only if it may compute their checksums.
+  const int on = 1;
   const int fd = sockets_at(verbs::datagram_port(end.qp->num())).front();
   REQUIRE_EQ(::setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
   end.send(1);
@@ -139,7 +140,7 @@ TEST_CASE("a group is joined where it can be, the rest is counted, and leaving u
   CHECK_EQ(end.qp->counters().unjoined, 2);
   REQUIRE_FALSE(end.qp->detach(kFirst));
   CHECK_EQ(end.qp->detach(kFirst), verbs::Errc::kInvalidArgument);
-  // Attaches groups up to the limit. Attaching one more group then fails.
+  // Attaches groups up to the limit. Attaching another group then fails.
   auto group = kFirst;
   constexpr std::uint8_t kGroups = 32;
   for (; group.back() != kGroups; ++group.back()) {
@@ -173,7 +174,7 @@ TEST_CASE("what came while no receive was posted is dropped when one is, and cou
   CHECK_EQ(without_receive(end), 3);
   end.send(2);
   CHECK(delivers(end, 2));
-  // Repeats the test after the program has polled the completions.
+  // Repeats the test after the program has polled the two completions.
   end.send(1);
   REQUIRE(holds(port_of(end), 1));
   std::array<verbs::WorkCompletion, 4> done;
@@ -187,7 +188,8 @@ TEST_CASE("what comes while receives are posted is delivered, however late it is
   ReadyDatagrams end;
   end.post_receives(1);
   for (int i = 0; i != 100; ++i) {
-    end.send(1);  // A receive is always posted, so the worker may read this datagram at any time.
+    // A receive is posted at all times, so the worker may read this datagram at any time.
+    end.send(1);
     end.post_receives(1);
   }
   CHECK(delivers(end, 100));

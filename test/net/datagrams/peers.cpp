@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that a peer to which a queue pair sends often gets a connected socket, and that nothing
-// else changes.
+// Tests that a queue pair opens a connected socket for a peer to which it sends often, and that
+// this changes nothing else.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -19,12 +19,12 @@ constexpr int kCalls = 32;
 
 std::size_t sockets_of(const ReadyDatagrams& end) { return sockets_at(port_of(end)).size(); }
 
-/// Sends as many datagrams as it takes for the peer to get a connected socket.
+/// Sends to `to` until `from` opens a connected socket for it.
 void send_often(ReadyDatagrams& from, const ReadyDatagrams& to) {
   for (int i = 0; i != kCalls; ++i) from.send(1, to);
 }
 
-/// Waits for and polls the completions of the receiver.
+/// Polls completions until the receiver has delivered `count` datagrams.
 void take_all(const ReadyDatagrams& end, std::uint64_t count) {
   std::array<verbs::WorkCompletion, 16> some;
   CHECK(comes_true([&] {
@@ -41,7 +41,8 @@ std::uint64_t malformed(const ReadyDatagrams& end) {
   return end.qp->counters().dropped_for(verbs::DatagramDrop::kMalformed);
 }
 
-/// Polls until the worker stops watching the socket and the polling thread reads it instead.
+/// Polls until the worker stops watching the socket. From then on, the polling thread reads the
+/// socket.
 void poll_in_vain(const ReadyDatagrams& end) {
   std::array<verbs::WorkCompletion, 1> none;
   for (int i = 0; i != 1000; ++i) (void)end.cq->poll(none);
@@ -135,8 +136,8 @@ TEST_CASE("a connected peer says the same about itself: addresses, hop limit, tr
     CHECK((grh_after(kCalls) == unconnected));
     CHECK_EQ(sockets_of(there), 2);
     CHECK((grh_after(1) == unconnected));
-    // A second path to the same peer gets no connected socket, because the kernel could deliver the
-    // replies to either socket.
+    // The second path to the same peer gets no connected socket, because the kernel could deliver
+    // the replies to either socket.
     here.path.hop_limit = 9;
     there.post_receives(kCalls);
     send_often(here, there);
@@ -147,10 +148,11 @@ TEST_CASE("a connected peer says the same about itself: addresses, hop limit, tr
 TEST_CASE("what came before there was a connected socket is delivered before what comes to it") {
   ReadyDatagrams here(1h);
   ReadyDatagrams there;
-  constexpr int kMany = 1000;  // More datagrams than the window of sequence numbers holds.
+  constexpr int kMany = 1000;  // more datagrams than the window of sequence numbers holds
   there.post_receives(2 * kCalls);
-  // The loop below always leaves one completion in the queue. The queue pair therefore keeps
-  // datagrams that arrive while no receive is posted, instead of dropping them.
+  // The loop below always leaves one completion in the queue, so the program counts as not having
+  // polled everything. The queue pair therefore keeps datagrams that arrive while no receive is
+  // posted, instead of dropping them.
   here.post_receives(1);
   there.send(1, here);
   REQUIRE(comes_true([&] { return here.qp->counters().delivered == 1; }));
@@ -177,7 +179,7 @@ TEST_CASE("a peer that has gone costs no datagram to others, and none counts as 
   ReadyDatagrams other;
   other.post_receives(10);
   for (int i = 0; i != 10; ++i) {
-    here.send_to(number, 1);  // The next send call reports the ICMP error.
+    here.send_to(number, 1);  // The next send call reports the ICMP error of this datagram.
     here.send(1, other);
   }
   take_all(other, 10);
@@ -190,8 +192,8 @@ TEST_CASE("connected sockets are few, and that of a peer which is long silent gi
   here.post_receives(1);
   for (const auto& other : others) send_often(here, other);
   REQUIRE_EQ(sockets_of(here), 5);
-  // `here` has sent to each of the first four peers recently, so it closes none of their sockets to
-  // give the last peer one.
+  // `here` has recently sent to each of the first four peers. It therefore closes none of their
+  // sockets to make room for a socket to the last peer.
   const auto is_connected_to_last = [&] {
     for (const int fd : sockets_at(port_of(here))) {
       sockaddr_in peer{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A UD queue pair that is ready to send, for tests of its driver.
+// A UD queue pair that is ready to send, for tests of the datagram driver.
 #pragma once
 
 #include <linux/sock_diag.h>
@@ -32,12 +32,12 @@ inline bool comes_true(const std::function<bool()>& condition) {
 
 inline constexpr verbs::IpAddress kOwnHost{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 1};
 
-/// Returns the sockets of this process at that UDP port.
+/// Returns the sockets of this process that are bound to UDP port `port`.
 inline std::vector<int> sockets_at(std::uint16_t port) {
   std::vector<int> out;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     const int fd = std::stoi(entry.path().filename());
-    sockaddr_in6 at{};  // The port of an IPv4 socket has the same offset.
+    sockaddr_in6 at{};  // The port field of sockaddr_in has the same offset.
     socklen_t size = sizeof at;
     if (!is_datagram_socket(fd)) continue;
     if (::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size) != 0) continue;
@@ -46,7 +46,8 @@ inline std::vector<int> sockets_at(std::uint16_t port) {
   return out;
 }
 
-/// Waits until the sockets at that port hold at least `count` datagrams of 64 bytes.
+/// Waits until the sockets bound to `port` hold at least `count` datagrams of 64 bytes. Returns
+/// false if that takes too long.
 inline bool holds(std::uint16_t port, std::size_t count) {
   return comes_true([&] {
     std::size_t held = 0;
@@ -60,7 +61,7 @@ inline bool holds(std::uint16_t port, std::size_t count) {
   });
 }
 
-/// A queue pair that is ready to send, with memory for receives; it may send to itself.
+/// A queue pair that is ready to send, with memory for receives. It may also send to itself.
 struct ReadyDatagrams {
   explicit ReadyDatagrams(std::chrono::nanoseconds lateness = verbs::DatagramQpInit{}.lateness) {
     const verbs::DatagramQpInit init{
@@ -79,8 +80,8 @@ struct ReadyDatagrams {
       REQUIRE_FALSE(qp->post_recv({.wr_id = 1, .sgl = std::span(&all, 1)}));
     }
   }
-  /// Posts `count` datagrams as one list. Returns when the socket has accepted them, since the
-  /// worker may send them later.
+  /// Posts `count` datagrams as one list. Returns when the socket has accepted all of them, because
+  /// the worker may send some of them later.
   void send_to(verbs::QpNum number, std::size_t count) {
     const std::uint64_t before = qp->counters().sent;
     const verbs::Sge piece = sge(64);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests datagrams that the kernel segments from one message and datagrams that need separate
-// messages: each arrives unchanged.
+// Tests that every datagram arrives unchanged, whether the kernel segments it from a larger message
+// or it is sent as a message of its own.
 #include <doctest/doctest.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -41,7 +41,7 @@ DatagramPath path_to(const IpAddress& peer, std::uint8_t hop_limit = 0) {
   return {.own = peer, .peer = peer, .hop_limit = hop_limit};
 }
 
-/// Splits each datagram into two pieces; all pieces are in one array.
+/// Datagrams that are split into two pieces each. All pieces are in one array.
 struct Batch {
   Batch(std::vector<Datagram>& from, const DatagramPath& path, std::uint16_t port) {
     for (Datagram& one : from) {
@@ -138,7 +138,8 @@ TEST_CASE("datagrams of one size over different paths keep their own") {
 TEST_CASE("where the kernel does not cut a message apart they leave one by one") {
   auto sender = must(DatagramSocket::open(0, {}));
   auto receiver = must(DatagramSocket::open(0, {}));
-  const int on = 1;  // The kernel segments messages only if it may compute their checksums.
+  // The kernel segments a message into datagrams only if it may compute their checksums.
+  const int on = 1;
   REQUIRE_EQ(::setsockopt(sender.fd(), SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
   auto sent = datagrams_of({200, 200, 200});
   Batch batch(sent, path_to(kLoopback4), receiver.port());
@@ -151,14 +152,14 @@ TEST_CASE("where the kernel does not cut a message apart they leave one by one")
 TEST_CASE("what is refused for itself is not tried again") {
   auto sender = must(DatagramSocket::open(0, {}));
   auto sent = datagrams_of({200, 100});
-  Batch batch(sent, path_to(kLoopback4), 0);  // Sending to port 0 is invalid.
+  Batch batch(sent, path_to(kLoopback4), 0);  // Sending to port 0 is an error.
   const CountedSends counted;
   const auto none = sender.send(std::span(batch.sendings).first(1));
   CHECK_EQ(errno, EINVAL);
   CHECK_EQ(none.count, 0);
   CHECK_EQ(none.calls, 1);
   CHECK_EQ(counted.calls(), 1);
-  // Sending also stops at the first error when the second datagram needs a message of its own.
+  // Sending also stops at the first error if the second datagram needs a message of its own.
   batch.sendings[1].path.hop_limit = 9;
   CHECK_EQ(sender.send(batch.sendings).calls, 1);
   CHECK_EQ(counted.calls(), 2);
@@ -168,7 +169,7 @@ TEST_CASE("a group is joined on one interface after another, each once") {
   constexpr std::uint16_t kPort = 40551;
   const unsigned here = ::if_nametoindex("lo");
   auto member = must(DatagramSocket::open_at(kGroup4, here, kPort));
-  CHECK_FALSE(member.join(kGroup4, here));  // The member has joined it already.
+  CHECK_FALSE(member.join(kGroup4, here));  // The member has already joined this group.
   CHECK_EQ(member.join(kGroup4, 0x7FFFFFF).value(), ENODEV);
   auto sender = must(DatagramSocket::open(0, {}));
   auto sent = datagrams_of({10});

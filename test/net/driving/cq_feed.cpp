@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests a CqFeed alone, with a connection that only records how it is driven.
+// Tests a CqFeed without a device. Its connection only records how it is driven.
 #include "channels/cq_feed.hpp"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,8 @@ using namespace iwarp::net;
 
 namespace {
 
-// UndefinedBehaviorSanitizer opens descriptors to examine memory.
+// UndefinedBehaviorSanitizer opens file descriptors to examine memory, so tests that count
+// descriptors do not run with it.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kSanitized = true;
 #else
@@ -46,8 +47,8 @@ class NotedDriven final : public Driven {
 
 constexpr int kPolls = 100;
 
-/// A completion queue with its feed, and a completion that arrives while the queue is being armed.
-/// The held clock makes polls count as consecutive, however slow the machine is.
+/// A completion queue with its feed. A completion arrives while the queue is being armed. The held
+/// clock makes polls count as consecutive, even on a slow machine.
 struct Fed final : verbs::Progress {
   Fed() {
     feed->feeds(queue);

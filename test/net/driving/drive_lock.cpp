@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the hand-over of a connection between the threads that drive it: the real lock and a small
-// model of its surroundings run in every interleaving. The model has a program that polls and then
+// Tests how threads hand over a connection that they drive. Every interleaving of the real
+// DriveLock with a small model of its users is run. The model has a program that polls and then
 // stops, a thread that posts, a peer, and the worker. The table in drive_mode.hpp determines which
 // thread drives.
 #include "driver/drive_lock.hpp"
@@ -22,9 +22,8 @@ namespace {
 
 using Lock = BasicDriveLock<Explored>;
 
-/// An earlier version of the lock, with a bug that the model has to find: drive() did not look at
-/// work that other threads had added to `word_` during the holder's turn if the holder itself had
-/// work left.
+/// An earlier version of the lock with a bug that the model must find. If the holder itself had
+/// work left, drive() ignored work that other threads had added to `word_` during its turn.
 class BlindLock {
  public:
   using Rest = Lock::Rest;
@@ -76,28 +75,28 @@ void insist_on(bool right, const char* what) {
 }
 
 /// The parts of DrivenConnection and CqFeed that matter for the hand-over. Data is counted in
-/// pieces; a turn moves one piece in each direction.
+/// pieces. Each turn moves one piece in each direction.
 template <typename DriveLock>
 class Model {
  public:
   explicit Model(int turns) : turns_(turns) {}
 
-  // The program's threads call these functions.
+  // Functions that the program's threads call.
   void post(int pieces) {
     unsent_.fetch_add(static_cast<std::uint32_t>(pieces));
     kick(kTransmit, false);
   }
   void poll() { kick(kPoll | kPolled, false); }
   void let_go() { kick(kLetGo | kPoll, false); }
-  /// Drives the connection as the destruction of an object or a deregistration does.
+  /// Drives the connection as destroying an object or deregistering memory does.
   void sync() {
     lock_.lock();
     run(lock_.take() | kTransmit, false);
   }
-  /// The peer has sent one more piece.
+  /// Simulates one more piece of data from the peer.
   void arrive() { unread_.fetch_add(1); }
 
-  /// Waits until the worker has something to do, then lets it do that.
+  /// Waits until the worker has something to do, then does it.
   void work() {
     all_.await([this] { return sent_.peek() != 0 || is_woken(); });
     if (sent_.load() != 0) {
@@ -108,7 +107,7 @@ class Model {
     }
   }
 
-  /// Checks that no work is left; called when no thread can continue.
+  /// Checks that no work is left. Called when no thread can continue.
   void check() {
     insist_on(unsent_.peek() == 0, "what was posted has not left");
     insist_on(unread_.peek() == 0, "what came is not read");
@@ -160,7 +159,7 @@ class Model {
     insist_on(next.has_value(), "not in the table of who drives");
     mode_.set(*next);
   }
-  /// Moves one piece, if there is one. Returns whether there are more.
+  /// Moves one piece, if there is one. Returns whether more pieces remain.
   static bool move_one(Explored<std::uint32_t>& pieces) {
     const auto before = pieces.load();
     if (before == 0) return false;
@@ -170,10 +169,11 @@ class Model {
   Interleavings& all_ = *Interleavings::current();
   const int turns_;
   DriveLock lock_;
-  Explored<std::uint32_t> unsent_{0};  // Pieces that have been posted and not sent.
-  Explored<std::uint32_t> unread_{0};  // Pieces that the socket holds.
-  Explored<bool> is_waiting_{true};    // Whether the worker waits for the socket.
-  Explored<std::uint32_t> sent_{0};    // successors that the worker has not run yet
+  Explored<std::uint32_t> unsent_{0};  // pieces that were posted and have not been sent
+  Explored<std::uint32_t> unread_{0};  // pieces that the socket holds
+  Explored<bool> is_waiting_{true};    // whether the worker waits for the socket
+  // requests to continue driving that the worker has not handled yet
+  Explored<std::uint32_t> sent_{0};
   Guarded<DriveMode> mode_{DriveMode::kWorker};
   Guarded<bool> in_turn_{false};
 };
@@ -183,11 +183,11 @@ struct Found {
   std::size_t states = 0;
 };
 
-/// The calls of a thread, in order.
+/// A list of the calls that one thread makes, in order.
 template <typename DriveLock>
 using Calls = std::vector<void (*)(Model<DriveLock>&)>;
 
-/// Runs `threads` on a model, in addition to its worker.
+/// Runs `threads` and a worker on a model.
 template <typename DriveLock>
 Found explore(int turns, const std::vector<Calls<DriveLock>>& threads) {
   Interleavings all;

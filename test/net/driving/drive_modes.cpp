@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which thread drives a connection: the table of modes, and programs that poll, sleep in
-// wait() or in their own epoll set, stop polling, and change between these.
+// Tests which thread drives a connection: the table of modes, and programs that poll, that sleep in
+// wait() or in their own epoll set, that stop polling, and that switch between these modes.
 #include <doctest/doctest.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -29,7 +29,7 @@ using verbs::WrOpcode;
 
 namespace {
 
-/// A program's epoll set, with the descriptor of one channel.
+/// The program's own epoll set. It watches the descriptor of one channel.
 class Epoll {
  public:
   explicit Epoll(const CompletionChannel& channel, std::uint32_t events = EPOLLIN)
@@ -50,7 +50,7 @@ class Epoll {
   const int fd_;
 };
 
-/// Returns the next completion; sleeps in `epoll` until it arrives, as event-driven servers do.
+/// Returns the next completion. Blocks in `epoll` until it arrives, as an event-driven server does.
 verbs::WorkCompletion asleep_in(const Epoll& epoll, End& end) {
   verbs::WorkCompletion wc;
   for (;;) {
@@ -65,9 +65,9 @@ verbs::WorkCompletion asleep_in(const Epoll& epoll, End& end) {
   }
 }
 
-/// Like asleep_in(), but reads exactly one event for each wakeup of `epoll`, as the manual page of
-/// ibv_get_cq_event() does. With `drains` it then reads all further events, as edge-triggered
-/// programs have to.
+/// Like asleep_in(), but reads exactly one event for each wakeup of `epoll`, as in the manual page
+/// of ibv_get_cq_event(). If `drains` is set, then reads all further events, as an edge-triggered
+/// program must.
 verbs::WorkCompletion told_once(const Epoll& epoll, End& end, bool drains) {
   verbs::WorkCompletion wc;
   for (;;) {
@@ -86,12 +86,12 @@ bool is_long() {
   return value != nullptr && std::string_view(value) == "1";
 }
 
-// Number of changes that fits into the time of a normal run; kManyChanges needs IWARP_LONG=1.
+// Number of changes in a normal run. kManyChanges takes longer and needs IWARP_LONG=1.
 constexpr int kChanges = 10'000;
 constexpr int kManyChanges = 100'000;
 
-/// While it exists, sendmsg() in this thread blocks until everything has been sent, and then calls
-/// `sent`.
+/// While a PatientSends exists, sendmsg() in this thread blocks until it has sent everything, and
+/// then calls `sent`.
 class PatientSends {
  public:
   explicit PatientSends(std::function<void()> sent) : sent_(std::move(sent)) { mine_ = this; }
@@ -170,8 +170,8 @@ TEST_CASE("a message in pieces gives its sleeper one completion") {
   const Epoll of_a(*pair.a.channel);
   ping_pong(pair, 50, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
   for (int i = 0; i < 50; ++i) {
-    // In the first round, the receive of 64 bytes that ping_pong() has left posted takes the
-    // message.
+    // In the first round, the message consumes the receive of 64 bytes that ping_pong() has left
+    // posted.
     const std::uint32_t size = i == 0 ? 64 : 1 << 21;
     pair.b.post_recv(0, 1 << 21);
     std::jthread sender([&] {
@@ -195,7 +195,7 @@ TEST_CASE("who slept in its epoll often and briefly, and stays away, is served b
   const Epoll of_b(*pair.b.channel);
   for (int i = 0; i < 20; ++i) {
     ping_pong(pair, 50, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
-    // The descriptor of b's channel may become readable, but b's program does not look at it.
+    // The descriptor of b's channel may become readable, but b's program does not wait for it.
     REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
     while (asleep_in(of_a, pair.a).opcode != verbs::WcOpcode::kRead) {
     }
@@ -231,7 +231,7 @@ TEST_CASE("many connections on one channel wake one sleeper, each for itself") {
       REQUIRE_EQ(to_string(wc.status), to_string(verbs::WcStatus::kSuccess));
       REQUIRE(answered.insert(wc.qp_num).second);
     }
-    // Destroying the queue pairs of one connection does not affect the other connections.
+    // Destroying the queue pairs of one connection must not affect the other connections.
     if (round % 10 == 0) {
       here.pop_back();
       there.pop_back();
@@ -285,7 +285,7 @@ TEST_CASE("at rest a program asleep in its epoll is woken by nobody") {
   const Epoll of_b(*pair.b.channel);
   ping_pong(pair, 100, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
   verbs::WorkCompletion wc;
-  Pair others;  // Belongs to another device. Its messages measure how long `pair` is idle.
+  Pair others;  // Ends on another device. Their messages measure how long `pair` is idle.
   others.connect();
   const auto limit = std::chrono::steady_clock::now() + kLimit;
   for (bool is_at_rest = false; !is_at_rest;) {
@@ -312,7 +312,7 @@ TEST_CASE("pollers, sleepers and posters change roles, and no wake-up is lost") 
   const Epoll of_a(*pair.a.channel);
   const Epoll of_b(*pair.b.channel);
   std::atomic<bool> stop{false};
-  // A second thread of each program posts Reads, one after the other.
+  // A second thread of each program, which posts one Read after the other.
   struct Poster {
     std::atomic<bool> under_way{false};
     std::uint64_t done = 0;
@@ -454,7 +454,7 @@ TEST_CASE("a connection whose queues are on two channels leaves neither readable
 }
 
 TEST_CASE("a poller that lets go during a turn that leaves work is followed by the worker") {
-  constexpr std::size_t kSize = 4 << 20;  // One turn sends less than this.
+  constexpr std::size_t kSize = 4 << 20;  // more than one turn sends
   Established pair(kSize);
   for (int i = 0; i < 5; ++i) {
     pair.b.post_recv(0, kSize);
@@ -467,8 +467,8 @@ TEST_CASE("a poller that lets go during a turn that leaves work is followed by t
       }
     });
     REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, kSize));
-    // Unless the worker drove the connection: then it has sent the whole message, and `sends` has
-    // not armed the queue.
+    // If the worker drove the connection, it has sent the whole message and `sends` has not armed
+    // the queue. Otherwise the queue is armed and its event arrives.
     if (is_armed) REQUIRE(pair.a.channel->wait(kLimit).has_value());
     pair.a.expect_success();
     pair.b.expect_success();

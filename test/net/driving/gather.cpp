@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the coalescing of doorbells: which posts are sent at once, and which events send the posts
-// that were delayed.
+// Tests doorbell coalescing: which posts are sent immediately, and which events send the delayed
+// posts.
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr auto kNever = std::chrono::hours(1);
 
-/// A connected pair; `a` posts Writes of 64 bytes, which may be delayed by `delay`.
+/// A connected pair. `a` posts Writes of 64 bytes, each of which may be delayed by up to `delay`.
 struct Gathering : Pair {
   explicit Gathering(verbs::Duration delay,
                      verbs::Completions completions = verbs::Completions::kSent)
@@ -36,10 +36,11 @@ struct Gathering : Pair {
       REQUIRE_FALSE(a.post(WrOpcode::kWrite, 0, size, b.remote(0)));
     }
   }
-  /// Reading the counters drives the connection, so no post stays pending.
+  /// Returns the number of send calls. Reading the counters drives the connection, so no post is
+  /// pending afterwards.
   std::uint64_t send_calls() { return rnic->counters(*a.qp).send_calls; }
   std::uint64_t arrived() { return rnic->counters(*b.qp).fpdus_received; }
-  /// Waits until `count` FPDUs have arrived at b, and checks that no more than these arrive.
+  /// Waits until `count` FPDUs have arrived at b, and checks that not more have arrived.
   void await_arrival(std::uint64_t count) {
     const auto end = std::chrono::steady_clock::now() + kLimit;
     while (arrived() < count) {
@@ -65,7 +66,8 @@ struct NoRegistry final : Registry {
   bool held_at_end = false;
 };
 
-/// A connection whose peer sends nothing. Its delay for posts is longer than any machine runs.
+/// A connection whose peer sends nothing. Its posts may be delayed for longer than the test can
+/// run.
 struct Alone {
   Alone() {
     REQUIRE_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
@@ -170,7 +172,8 @@ TEST_CASE("without a delay each request leaves at once") {
 TEST_CASE("a question for acknowledgement leaves with the request that follows an answer") {
   Gathering pair(kNever, verbs::Completions::kAcknowledged);
   constexpr std::uint64_t kPosts = 40;
-  const test::HeldClock clock;  // A poller that is interrupted for too long does not count as one.
+  // With the held clock, the poller still counts as a poller if it is interrupted for a while.
+  const test::HeldClock clock;
   for (int i = 0; i < 500; ++i) REQUIRE_FALSE(pair.poll_once());
   const auto before = pair.send_calls();
   pair.post(1);
@@ -181,9 +184,9 @@ TEST_CASE("a question for acknowledgement leaves with the request that follows a
   }
   (void)pair.a.spin();
   (void)pair.a.spin();
-  // One call sends the acknowledgement request after the last answer, since no post follows that
-  // could carry it, and the worker may finish up to two calls that it has begun. Without
-  // coalescing, each acknowledgement request would cost another call.
+  // The last acknowledgement request needs a call of its own, because no post follows that could
+  // carry it. The worker may also finish up to two calls that it has already begun. Without
+  // coalescing, each acknowledgement request would need another call.
   CHECK_LE(pair.send_calls() - before, kPosts + 1 + 2);
 }
 
@@ -201,8 +204,9 @@ TEST_CASE("it leaves in time where nobody polls any more") {
   const auto before = pair.arrived();
   for (int i = 0; i < 500; ++i) REQUIRE_FALSE(pair.poll_once());
   pair.post(1);
-  const bool answered = pair.poll_once();  // False unless the peer's worker answers at once.
-  // Unless the first post is answered already, this one follows the acknowledgement request for it.
+  const bool answered = pair.poll_once();  // false unless the peer's worker answers immediately
+  // The next post carries the acknowledgement request for the first post, unless that is already
+  // acknowledged.
   pair.post(1);
   if (!answered) (void)pair.a.spin();
   pair.await_arrival(before + 4);

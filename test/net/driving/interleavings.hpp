@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a small concurrent program through every interleaving of its atomic operations, in one
-// thread. The program is real code, with Explored<T> instead of std::atomic<T>.
+// thread. The program is real code that uses Explored<T> instead of std::atomic<T>.
 //
-// A thread is a list of functions that depend on nothing but the results of their operations. To
-// execute the next step of a function, explore() runs the function again from its beginning with
-// the recorded results; an exception ends the run after the new step. States that were reached
-// before are not explored again. Memory is sequentially consistent: reorderings by a processor are
-// not explored.
+// A thread is a list of functions that depend only on the results of their operations. To execute
+// the next step of a function, explore() runs the function again from its beginning and replays the
+// recorded results. An exception ends the run after the new step. explore() does not continue from
+// a state that it has already reached. It assumes sequentially consistent memory and does not
+// explore reorderings by the processor.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ class Interleavings {
   struct Thread {
     char name = '?';
     std::vector<std::function<void()>> calls;
-    bool is_endless = false;  ///< Whether the thread starts over after its last call.
+    bool is_endless = false;  ///< whether the thread starts over after its last call
   };
 
   Interleavings() { current() = this; }
@@ -40,8 +40,8 @@ class Interleavings {
   }
 
   /// Explores all interleavings. Calls `at_end` in each state in which no thread can continue.
-  /// `at_end` and the threads throw to report a failure. Returns the first failure, with the
-  /// threads' names in the order of their steps, or nullopt if there is none.
+  /// `at_end` and the threads throw to report a failure. Returns the first failure, with the names
+  /// of the threads in the order of their steps, or nullopt if no interleaving fails.
   std::optional<std::string> explore(std::vector<Thread> threads, std::function<void()> at_end) {
     threads_ = std::move(threads);
     at_end_ = std::move(at_end);
@@ -51,22 +51,22 @@ class Interleavings {
   /// Returns the number of states that were reached.
   std::size_t states() const { return seen_.size(); }
 
-  // Called by Explored and the threads ---------------------------------------------------------
+  // The following functions are called by Explored and by the threads --------------------------
   std::size_t add_cell(Value initial) {
     state_.cells.push_back(initial);
     return state_.cells.size() - 1;
   }
-  /// Reads and changes a cell as one step. Returns the result of `operation`.
+  /// Reads and changes a cell as one step of the thread. Returns the result of `operation`.
   template <typename Operation>
   Value step(std::size_t cell, Operation operation) {
     return once(true, [&] { return operation(state_.cells[cell]); });
   }
-  /// Reads and changes a cell that a lock guards, which needs no step of its own.
+  /// Reads and changes a cell without taking a step, because a lock guards the cell.
   template <typename Operation>
   Value quiet(std::size_t cell, Operation operation) {
     return once(false, [&] { return operation(state_.cells[cell]); });
   }
-  /// Blocks the thread until `condition` is true of the cells.
+  /// Blocks the thread until `condition`, a function of the cells, returns true.
   template <typename Condition>
   void await(Condition condition) {
     once(true, [&]() -> Value {
@@ -81,16 +81,16 @@ class Interleavings {
   struct Blocked {};
   struct Place {
     std::size_t call = 0;
-    std::vector<Value> results;  // Results of the operations of the current call.
+    std::vector<Value> results;  // results of the operations of the current call so far
   };
   struct State {
     std::vector<Value> cells;
-    std::vector<Place> places;  // One per thread.
+    std::vector<Place> places;  // one for each thread
   };
 
   template <typename Operation>
   Value once(bool is_step, Operation operation) {
-    if (running_ == nullptr) return operation();  // at_end called this function.
+    if (running_ == nullptr) return operation();  // at_end has called this function.
     auto& results = running_->results;
     if (replayed_ != results.size()) return results[replayed_++];
     if (is_step && std::exchange(has_stepped_, true)) throw Stepped{};
@@ -100,7 +100,7 @@ class Interleavings {
     return out;
   }
 
-  // Executes the next step of a thread. Returns false if the thread is blocked.
+  // Executes the next step of thread `number`. Returns false if the thread is blocked.
   bool advance(std::size_t number) {
     const Thread& thread = threads_[number];
     Place& place = state_.places[number];
@@ -167,13 +167,13 @@ class Interleavings {
   State state_;
   std::unordered_set<std::string> seen_;
   std::string path_;
-  Place* running_ = nullptr;  // Null outside of threads.
+  Place* running_ = nullptr;  // null while no thread runs
   std::size_t replayed_ = 0;
   bool has_stepped_ = false;
 };
 
-/// Replaces std::atomic<T>; each operation is a step. A variable belongs to the Interleavings that
-/// exists when the variable is constructed.
+/// Replaces std::atomic<T>. Each operation is a step. A variable belongs to the Interleavings
+/// object that exists when the variable is constructed.
 template <typename T>
 class Explored {
   using Value = Interleavings::Value;
@@ -210,8 +210,8 @@ class Explored {
   T fetch_and(T bits, std::memory_order = {}) {
     return change([bits](T now) { return static_cast<T>(now & bits); });
   }
-  // Compares the value and falls asleep in one step, as futex(2) does. A change of the value
-  // without notify_all() does not wake the thread.
+  // Compares the value and blocks in one step, as futex(2) does. Only notify_all() wakes the
+  // thread; a change of the value does not.
   void wait(T old, std::memory_order = {}) const {
     for (;;) {
       const Value asleep_since = all_.step(cell_, [&](Value& now) -> Value {
@@ -224,7 +224,7 @@ class Explored {
   void notify_all() {
     all_.step(notified_, [](Value& count) { return ++count; });
   }
-  /// Reads the value without a step, for conditions and for at_end.
+  /// Reads the value without taking a step. For conditions and for at_end.
   T peek() const { return static_cast<T>(all_.peek(cell_)); }
 
  private:
@@ -240,7 +240,7 @@ class Explored {
   const std::size_t notified_;
 };
 
-/// A variable that only the holder of a lock uses.
+/// A variable that is accessed only by the holder of a lock.
 template <typename T>
 class Guarded {
   using Value = Interleavings::Value;
