@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests what a connection negotiates by default: it offers the extensions of RFC 7306, rounds IRD
-// to a power of two, and leaves the program's private data alone.
+// to a power of two, and does not change the program's private data.
 #include "support.hpp"
 
 namespace iwarp::test {

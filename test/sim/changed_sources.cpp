@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests programs that write to a buffer while a request sends it. The peer receives a mixture of
-// old and new octets; every FPDU is valid and the connection survives (RFC 5040 section 5.5).
+// old and new octets, but every FPDU is valid and the connection continues (RFC 5040 section 5.5).
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -30,7 +30,7 @@ void post_request(End& from, End& to, const Case& how, const Region* source, con
   switch (how.opcode) {
     case WrOpcode::kWrite:
       return post_write(from, 1, here, remote(sink));
-    case WrOpcode::kRead:  // The peer's memory is the source.
+    case WrOpcode::kRead:  // A Read has its source in the peer's memory.
       return post_read(to, 1, sge(sink, 0, how.size), remote(source));
     default:
       post_recv(to, 2, sge(sink, 0, how.size));
@@ -70,7 +70,8 @@ TEST_CASE("a source that changes between the plan and the octets breaks no CRC [
     for (const std::size_t size : {std::size_t{600}, std::size_t{5000}, kLargest}) {
       for (const bool crc : {true, false}) {
         for (const bool markers : {false, true}) {
-          // Sends all planned octets at once, or in parts with a new plan for each part.
+          // Transmits either all planned octets at once, or 7000 octets at a time with a new plan
+          // each time.
           for (const std::size_t segment : {std::size_t{1'000'000}, std::size_t{7000}}) {
             send_while_it_changes({opcode, size, crc, markers, segment});
           }

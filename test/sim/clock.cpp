@@ -16,7 +16,7 @@ mpa::TimePoint look() {
   return {};
 }
 
-/// Carries the output of `from` into `to`, with a clock that counts its reads.
+/// Carries the output of `from` to `to`. Both use a clock that counts how often it is read.
 void carry_by_clock(End& from, End& to) {
   std::vector<std::byte> octets;
   const verbs::Now sending(look);

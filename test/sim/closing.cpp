@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the end of a connection: orderly, abrupt or too slow, and what may follow it (verbs draft
-// sections 6.2.2 to 6.2.5).
+// Tests the end of a connection: orderly, by reset, or too slow. Also tests what the queue pair may
+// do afterwards (verbs draft sections 6.2.2 to 6.2.5).
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -21,7 +21,7 @@ void check_clean_close(Pair& pair) {
   CHECK_FALSE(pair.to_b.sent_after_fin);
 }
 
-// Makes `pair.a` send its FIN. Afterwards `pair.a` receives nothing more from its peer.
+// Makes `pair.a` send its FIN. Nothing that the peer sends afterwards reaches `pair.a`.
 void half_close(Pair& pair) {
   REQUIRE(!pair.a->qp->disconnect());
   pair.a->connection->transmit_plan(64, pair.a->now);
@@ -62,7 +62,7 @@ TEST_CASE("a responder may close before it has heard anything") {
 TEST_CASE("a close gives up when what was posted before can never be sent") {
   Connected pair;
   Region* mine = pair.b->memory(100, kEverything);
-  // This responder never received an FPDU, so it may not send. [MPA-93]
+  // This responder has never received an FPDU, so it may not send. [MPA-93]
   post_send(*pair.b, 1, sge(mine, 0, 100));
   CHECK(!pair.b->qp->disconnect());
   pair.run();
@@ -161,7 +161,7 @@ TEST_CASE(
     half_close(pair);
     if (kind == 0) post_read(*pair.b, 1, sge(mine, 0, 8), remote(memory));
     if (kind == 1) post_send(*pair.b, 1, sge(mine, 0, 8));  // The peer has posted no receive.
-    // The Write ends out of bounds.
+    // This Write exceeds the bounds of the region.
     if (kind == 2) post_write(*pair.b, 1, sge(mine, 0, 8), remote(memory, 60));
     if (kind == 3) {  // The FIN arrives inside an FPDU.
       post_write(*pair.b, 1, sge(mine, 0, 8), remote(memory));
@@ -261,8 +261,8 @@ TEST_CASE("abort resets the connection and flushes everything at both ends [VRB-
   }
   CHECK(text(pair.a->completions()) == "1 work request flushed");
   CHECK(text(pair.b->completions()) == "10 work request flushed");
-  // In Error, a posted request is flushed at once; after a reset of the queue pair, requests wait
-  // again.
+  // In Error, a posted request is flushed immediately. After a reset of the queue pair, posted
+  // requests wait for a connection again.
   post_send(*pair.a, 2, sge(mine, 0, 8));
   CHECK(text(pair.a->completions()) == "2 work request flushed");
   CHECK(!pair.a->qp->reset());
@@ -285,8 +285,8 @@ TEST_CASE(
     CHECK(completed(pair) == "1 success");
     CHECK(text(pair.b->completions()) == "10 success");
     CHECK(same(mine, inbox, 64));
-    // The log holds the Request, then ULPDU_Length and the DDP header, whose octets 10 to 13 are
-    // the MSN.
+    // The log contains the Request, then ULPDU_Length, then the DDP header. Octets 10 to 13 of the
+    // DDP header are the MSN.
     const std::size_t msn = kEnhancedFrame + 2 + 10;
     CHECK(pair.to_b.log[msn + 3] == std::byte{1});
     CHECK(!pair.a->qp->disconnect());
@@ -337,7 +337,8 @@ TEST_CASE(
       post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));
     }
     REQUIRE(pair.establish());
-    // Polling the flushed completion of the first connection does not free a slot a second time.
+    // Polling the flushed completion of the first connection must not free the slot of another
+    // request.
     CHECK(text(pair.a->completions()) == "1 success, 4 success, 5 success, 6 success");
     for (std::uint64_t id = 7; id <= 9; ++id) {
       post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));

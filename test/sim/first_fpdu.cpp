@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests ConnectionOptions::first_fpdu_delay, with which an initiator gives its peer time between
-// the Reply and the first FPDU, and what the connection must do meanwhile.
+// Tests ConnectionOptions::first_fpdu_delay, which makes an initiator wait between the Reply and
+// its first FPDU. Also tests what the connection must do during that delay.
 #include "iwarp/rdmap/faults.hpp"
 #include "support.hpp"
 
@@ -16,7 +16,8 @@ ConnectionOptions with_time(mpa::Rtr rtr = mpa::Rtr::kNone) {
 
 TEST_CASE("an initiator told to wait sends nothing behind the Reply until its time has come") {
   Connected pair(with_time());
-  CHECK(pair.a->event() == ConnectionEventType::kEstablished);  // The program may post requests.
+  // The program may post requests now.
+  CHECK(pair.a->event() == ConnectionEventType::kEstablished);
   const auto [source, sink] = regions(pair, 1000);
   fill_pattern(source);
   post_write(*pair.a, 1, sge(source, 0, 1000), remote(sink));
@@ -87,7 +88,7 @@ TEST_CASE("so does the Terminate of an initiator that cannot live with the Reply
   Pair pair(options);
   REQUIRE(pair.a->connection->connect({}, pair.a->now));
   pair.run();
-  // Feeds a a Reply whose ORD exceeds the IRD of the Request, which this stack never sends.
+  // Gives a a Reply whose ORD exceeds the IRD of the Request. This stack never sends such a Reply.
   pair.to_a.wire.clear();
   std::array<std::byte, 24> reply{};
   bytes::Writer out(reply);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the way from startup to full operation: which end may send first, what it sends, and what a
-// failed startup looks like to the application.
+// Tests the transition from startup to full operation: which end may send first, what it sends, and
+// what the application sees if startup fails.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -35,7 +35,7 @@ TEST_CASE(
     pair.advance(1s);
     CHECK(pair.to_a.log.size() == kEnhancedFrame);
     CHECK(pair.b->completions().empty());
-    // Any valid FPDU permits b to send.
+    // After any valid FPDU from a, b may send.
     post_write(*pair.a, 2, sge(inbox, 0, 0), {}, SendFlags::kNone);
     pair.run();
     CHECK(text(pair.b->completions()) == "1 success");
@@ -50,14 +50,14 @@ TEST_CASE("a first FPDU that is corrupt opens nothing [MPA-93] [MPA-46]") {
   REQUIRE(pair.establish());
   const auto sink = pair.b->connection->receive_plan();
   std::fill_n(sink[0].begin(), 64, std::byte{0});
-  sink[0][1] = std::byte{20};  // Sets ULPDU_Length to 20; the CRC after the ULPDU is wrong.
+  sink[0][1] = std::byte{20};  // Sets ULPDU_Length to 20. The CRC after the ULPDU is wrong.
   pair.b->connection->received(64, pair.b->now);
   pair.run();
   CHECK(pair.to_a.log.size() == kEnhancedFrame);
   CHECK(pair.b->qp->state() == QpState::kError);
   CHECK(text(pair.b->completions()) == "1 work request flushed");
-  // b must not send a Terminate before it has received a valid FPDU, so b does not report having
-  // sent one. b's own program is notified of the error.
+  // b must not send a Terminate before it has received a valid FPDU, so b does not report that it
+  // sent one. The program of b is notified of the error.
   CHECK(sent_code(*pair.b) == "none");
   CHECK(count(*pair.b, AsyncEventType::kTerminateSent) == 0);
   CHECK_FALSE(pair.b->connection->incidents().terminate_sent);
@@ -77,7 +77,7 @@ TEST_CASE("the RTR is the first FPDU, whatever was posted before [EMPA-1] [EMPA-
     post_recv(*pair.b, 10, sge(inbox, 0, 64));
     post_send(*pair.a, 1, sge(mine, 0, 33));
     REQUIRE(pair.establish());
-    // Looks at ULPDU_Length, the DDP control octet and the RDMAP control octet of the first FPDU.
+    // Checks ULPDU_Length, the DDP control octet and the RDMAP control octet of the first FPDU.
     const auto ulpdu = static_cast<unsigned>(pair.to_b.log[kEnhancedFrame + 1]);
     const auto control = static_cast<std::uint8_t>(pair.to_b.log[kEnhancedFrame + 3]);
     CHECK((control & 0x0F) == row.opcode);
@@ -112,7 +112,7 @@ TEST_CASE(
   REQUIRE(pair.a->connection->connect({}, pair.a->now));
   pair.run();
   REQUIRE(pair.b->event() == ConnectionEventType::kRequest);
-  pair.advance(1s);  // The timeout does not include the time that the program takes to decide.
+  pair.advance(1s);  // The timeout does not include the program's time to decide.
   End& end = *pair.b;
   REQUIRE(end.connection->accept(*end.qp, {}, 16, 16, end.now));
   Region* mine = end.memory(64, kEverything);
@@ -120,7 +120,7 @@ TEST_CASE(
   REQUIRE(end.connection->timeout() == end.now + 2s);
   end.connection->handle_timeout(end.now + 2s - 1ns);
   CHECK_FALSE(end.event().has_value());
-  // Half of an FPDU does not extend the time limit.
+  // Receiving half of an FPDU does not extend the time limit.
   const auto sink = end.connection->receive_plan();
   std::fill_n(sink[0].begin(), 10, std::byte{1});
   end.connection->received(10, end.now + 1s);
@@ -159,7 +159,8 @@ TEST_CASE(
   CHECK_FALSE(pair.to_b.fin);
   CHECK_FALSE(pair.to_a.fin);
   CHECK(pair.a->qp->state() == QpState::kIdle);
-  // After the rejection no data belongs to MPA, and a FIN does not report a second rejection.
+  // After the rejection, received data does not belong to MPA, and a FIN does not report a second
+  // rejection.
   CHECK(pair.a->connection->receive_plan().empty());
   CHECK(pair.b->connection->receive_plan().empty());
   CHECK(pair.a->connection->read_ahead().empty());

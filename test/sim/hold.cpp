@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests Sends without a receive: such a Send may hold the stream for a while instead of terminating
-// it.
+// Tests Sends that arrive while no receive is posted: such a Send may hold the stream for a limited
+// time instead of terminating it.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests access that is granted and revoked while a stream is in use: invalidates of all kinds, fast
-// registration and windows.
+// Tests access that is granted and revoked while a stream is in use: all kinds of invalidation,
+// fast registration and windows.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -95,7 +95,7 @@ TEST_CASE(
     CHECK(received[0].invalidated);
     CHECK(received[0].invalidated_stag == stag_of(theirs));
     CHECK_FALSE(theirs->valid.load());
-    // The peer refuses a Write that is posted after the completion was polled.
+    // The completion has been polled, so the peer must refuse a later Write.
     std::fill_n(mine->address, 100, std::byte{0xEE});
     post_write(*pair.a, 4, sge(mine, 0, 100), remote(theirs));
     pair.run();
@@ -121,7 +121,7 @@ TEST_CASE(
   pair.run();
   CHECK_FALSE(theirs->valid.load());
   pair.advance(10ms);
-  CHECK(pair.b->completions().empty());  // Nor may the next Send overtake this one.
+  CHECK(pair.b->completions().empty());  // The completion of the second Send also waits.
   use->release();
   pair.advance(10ms);
   CHECK(text(pair.b->completions()) == "10 success, 11 success");
@@ -143,7 +143,8 @@ TEST_CASE(
     post_recv(*pair.b, 10, sge(inbox, 0, 8));
     post_write(*pair.a, 0, sge(mine, 0, 0), {}, SendFlags::kNone);  // Lets the responder send.
     pair.run();
-    // The Send overtakes the second answer, which waits behind the long first one.
+    // The Send overtakes the response to the second Read, which is queued behind the long response
+    // to the first Read.
     const auto before = pair.to_b.log.size();
     post_read(*pair.b, 2, sge(first, 0, kLong), remote(mine));
     post_read(*pair.b, 3, sge(sink, 0, 8), remote(mine));
@@ -291,7 +292,7 @@ TEST_CASE(
   CHECK(text(pair.b->completions()) == "2 success, 10 success");
   CHECK_FALSE(opened->valid.load());
   CHECK(theirs->bound_windows == 0);
-  // Binds the window again with another key: the new STag works, the old one does not.
+  // Binds the window again with another key. The new STag works, and the old STag does not.
   const Stag old = stag_of(opened);
   post_bind(*pair.b, 4, opened, 2, theirs, 0, 64, Access::kRemoteWrite);
   pair.run();
@@ -317,7 +318,7 @@ TEST_CASE("an invalidate in the middle of a Read ends it with an access error [V
   pair.run();
   check_refused(pair, *pair.b, "0/1/00");
   CHECK(text(pair.a->completions()) == "1 remote access error");
-  // The Read Request that the Terminate echoes says how much of it was answered. [RDMAP-22]
+  // The Terminate repeats the Read Request, with how much of it was answered. [RDMAP-22]
   const auto echo = pair.b->qp->query().terminate_sent->segment;
   REQUIRE(echo.has_value());
   const auto request = rdmap::decode_read_request(bytes::View(echo->rdma_header));
@@ -327,7 +328,7 @@ TEST_CASE("an invalidate in the middle of a Read ends it with an access error [V
 }
 
 TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invalidate [SEC-14]") {
-  // Payload is placed as it arrives, so that its target remains pinned until the FPDU is complete.
+  // Payload is placed as it arrives, so the target stays pinned until the FPDU is complete.
   ConnectionOptions direct;
   direct.max_ulpdu = 60'000;
   for (const bool crc : {true, false}) {
@@ -336,7 +337,7 @@ TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invali
     Connected pair(direct, direct, {.seed = 3, .max_segment = 2000});
     const auto [mine, theirs] = regions(pair, 50'000);
     Region* other = pair.b->memory(8, kEverything);
-    // Sends one FPDU in advance, because a connection places the very first one only when it is
+    // Sends one FPDU in advance, because a connection places its very first FPDU only when it is
     // complete.
     post_write(*pair.a, 0, sge(mine, 0, 8), remote(other), SendFlags::kNone);
     pair.run();
@@ -351,7 +352,7 @@ TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invali
       post_local_invalidate(*pair.b, 2, stag_of(theirs));
       post_write(*pair.b, 3, sge(other, 0, 8), remote(mine));
       pair.run();
-      // The invalidate ends only the stream to which it was posted.
+      // The invalidation ends the stream on which it was posted, and no other.
       CHECK(text(pair.b->completions()) == "2 work request flushed, 3 work request flushed");
       CHECK(sent_code(*pair.b) == "1/1/00");
     }

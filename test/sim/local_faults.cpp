@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests errors at the local end: the request that caused the error completes with its own status,
-// the peer receives "local catastrophic error" without any header, and the other requests are
-// flushed in order.
+// Tests errors at the local end. The request that caused the error completes with its own status,
+// the peer receives a Terminate "local catastrophic error" without any header, and the other
+// requests are flushed in order.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -9,7 +9,7 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-// Checks the result after `pair.a` has posted request 1, which cannot be executed, and request 2.
+// Checks the result after `pair.a` has posted two requests. Request 1 cannot be executed.
 void check_local_failure(Pair& pair, WcStatus status) {
   pair.run();
   check_refused(pair, *pair.a, "0/0/00");
@@ -116,7 +116,7 @@ TEST_CASE(
       post_read(*pair.b, id, sge(theirs, 0, 2000), remote(mine));
     }
     post_write(*pair.a, 9, sge(mine, 0, 0), {}, SendFlags::kNone);
-    // When a comes to the bad request, a still owes answers to the peer's Reads.
+    // When a reaches the bad request, it has not yet sent all responses to the peer's Reads.
     bool posted = false;
     while (!posted && pair.step()) {
       posted = opcodes(pair.to_a).find('1') != std::string::npos;

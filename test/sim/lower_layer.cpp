@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests with a whole connection what MPA owes to DDP above it: segment sizes, markers in the right
-// places, and errors that MPA reports without acting on them. Also tests that streams share
-// nothing.
+// Tests with a whole connection what DDP requires of MPA: segment sizes, markers in the right
+// places, and errors that MPA reports without closing the connection itself. Also tests that
+// streams share no state.
 #include <iwarp/bytes/cursor.hpp>
 #include <iwarp/bytes/hex.hpp>
 
@@ -12,7 +12,7 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-// Returns the ULPDU_Length of each whole FPDU after a startup frame. The stream must have no
+// Returns the ULPDU_Length of each complete FPDU after a startup frame. The stream must have no
 // markers.
 std::vector<std::size_t> ulpdu_lengths(const std::vector<std::byte>& stream) {
   std::vector<std::size_t> out;
@@ -24,12 +24,12 @@ std::vector<std::size_t> ulpdu_lengths(const std::vector<std::byte>& stream) {
   return out;
 }
 
-// Returns the octets after a startup frame as hex.
+// Returns the octets after the first `skip` octets as hex. By default, skips a startup frame.
 std::string hex_of(const std::vector<std::byte>& stream, std::size_t skip = kEnhancedFrame) {
   return bytes::to_hex(View(stream).subspan(skip), 0);
 }
 
-// Delivers octets to `end` that its peer did not send.
+// Delivers octets to `end` that its peer has not sent.
 void feed(End& end, View octets) {
   const auto plan = end.connection->receive_plan();
   REQUIRE_FALSE(plan.empty());
@@ -38,7 +38,8 @@ void feed(End& end, View octets) {
   end.connection->received(octets.size(), end.now);
 }
 
-// Lets the responder send, by an empty Write. With its marker, the Write has 24 octets.
+// Sends an empty Write, after which the responder may send. With its marker, the FPDU has 24
+// octets.
 void open_responder(Pair& pair) {
   REQUIRE(pair.establish());
   post_write(*pair.a, 1, {}, {}, SendFlags::kNone);
@@ -66,7 +67,7 @@ TEST_CASE(
   CHECK(same(mine, theirs, kSize));
   const auto lengths = ulpdu_lengths(pair.to_b.log);
   const auto small = std::find(lengths.begin(), lengths.end(), std::size_t{530});
-  // FPDUs that were framed before the change are sent unchanged.
+  // FPDUs that were framed before the change of the EMSS keep their size.
   CHECK(small - lengths.begin() >= 13);
   CHECK(lengths.end() - small >= 20);
   CHECK(std::all_of(lengths.begin(), small, [](std::size_t n) { return n == 1454; }));
@@ -100,8 +101,8 @@ TEST_CASE(
     options.startup.markers = true;
     Pair pair(options, options);
     open_responder(pair);
-    // With a CRC, the CRC field is wrong. Without one, the marker at position 512 says that no FPDU
-    // is in progress, although one is.
+    // With a CRC, the CRC field is wrong. Without a CRC, the marker at position 512 wrongly says
+    // that it is between two FPDUs.
     std::vector<std::byte> octets(crc ? 64 : 512);
     bytes::Writer(octets).u16(crc ? 20 : 500);
     feed(*pair.b, octets);
@@ -146,8 +147,8 @@ TEST_CASE(
     for (const View piece : pair.a->connection->transmit_plan(64, pair.a->now)) {
       said.insert(said.end(), piece.begin(), piece.end());
     }
-    // The Terminate is one FPDU: ULPDU_Length 22, the last DDP segment of an untagged message, QN
-    // 2, MSN 1, and no echoed headers.
+    // The Terminate is one FPDU. It has ULPDU_Length 22, is the last DDP segment of an untagged
+    // message with QN 2 and MSN 1, and repeats no headers.
     CHECK(hex_of(said, 0).starts_with("0016414700000000000000020000000100000000" +
                                       std::string(row.terminate) + "0000"));
     CHECK(said.size() == mpa::fpdu_size(22));
@@ -159,7 +160,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a Terminate waits for the segment half out, not for those queued behind it [VRB-20]") {
-  constexpr std::size_t kSize = 200'000;  // The connection frames all of it at once.
+  constexpr std::size_t kSize = 200'000;  // The connection frames all of this at once.
   ConnectionOptions options;
   options.max_ulpdu = 1000;
   Connected pair(options, {}, {.seed = 3, .max_segment = 700});
@@ -175,7 +176,7 @@ TEST_CASE("a Terminate waits for the segment half out, not for those queued behi
 }
 
 TEST_CASE("streams of one end share no inbound Read queue [SEC-25] [RDMAP-126]") {
-  ConnectionOptions plain;  // MPA revision 1 negotiates no IRD.
+  ConnectionOptions plain;  // MPA revision 1 does not negotiate IRD.
   plain.startup.revision = 1;
   plain.startup.ord = 8;
   Pair first(plain, plain, {.seed = 1});
@@ -192,14 +193,14 @@ TEST_CASE("streams of one end share no inbound Read queue [SEC-25] [RDMAP-126]")
       post_read(*pair->a, id, sge(sink, id * 8, 8), remote(source));
     }
     pair->step();
-    CHECK(pair->to_b.wire.empty());               // Both Requests have arrived,
-    CHECK(pair->to_a.log.size() == kPlainFrame);  // and neither is answered yet.
+    CHECK(pair->to_b.wire.empty());               // Both Requests have arrived.
+    CHECK(pair->to_a.log.size() == kPlainFrame);  // Neither has been answered.
   }
   for (Pair* pair : {&first, &second}) {
     pair->run();
     CHECK(text(pair->a->completions()) == "1 success, 2 success");
   }
-  // The first peer exceeds IRD; only its own stream ends.
+  // The first peer exceeds IRD. Only the stream of that peer must end.
   Region* sink = first.a->memory(64, Access::kLocalWrite);
   for (std::uint64_t id = 1; id <= 3; ++id) {
     post_read(*first.a, id, sge(sink, id * 8, 8), remote(source));

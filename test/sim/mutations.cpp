@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays the octets of a recorded session to a fresh responder: delivered in two parts at every
-// octet, truncated at every octet, and with every bit flipped. Whatever arrives, nothing wrong is
-// delivered, and no memory is accessed without permission.
+// Replays the octets of a recorded session to a new responder: split in two at every octet,
+// truncated at every octet, and with every bit flipped. The responder must never deliver wrong
+// data, and never access memory without permission.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kSeed = 77;
 constexpr std::uint64_t kImmediate = 0x0102030405060708;
 
-// The responder's memory, which has the same STags and offsets in every run.
+// The responder's memory. It has the same STags and offsets in every run.
 struct Memory {
   Memory(End& end, std::size_t size)
       : target(end.memory(size, kEverything | Access::kZeroBased)),
@@ -20,12 +20,12 @@ struct Memory {
         forbidden(end.memory(600, Access::kLocalWrite)),
         counter(end.memory(8, Access::kRemoteAtomic | Access::kZeroBased)) {
     for (std::uint64_t id = 0; id < 3; ++id) post_recv(end, id, sge(inbox, id * 200, 200));
-    REQUIRE(!end.qp->post_recv({.wr_id = 3, .sgl = {}}));  // Takes the Immediate.
+    REQUIRE(!end.qp->post_recv({.wr_id = 3, .sgl = {}}));  // The Immediate consumes this receive.
   }
   Region* target;
   Region* inbox;
   Region* forbidden;  ///< region that the peer may not access
-  Region* counter;    ///< word to which the peer adds 1
+  Region* counter;    ///< the word to which the peer adds 1
 };
 
 ConnectionOptions small_segments(bool crc, bool markers) {
@@ -38,7 +38,7 @@ ConnectionOptions small_segments(bool crc, bool markers) {
 
 struct Way {
   ConnectionOptions options;
-  bool plain;  ///< whether the stream has no markers, so that the ends of FPDUs are easy to find
+  bool plain;  ///< whether the stream has no markers, so that the test can find the ends of FPDUs
   std::size_t size = 700;
   std::size_t stride = 1;  ///< distance between flipped bits and between cuts
 };
@@ -48,7 +48,7 @@ std::vector<Way> ways() {
   for (const bool markers : {false, true}) {
     out.push_back({.options = small_segments(true, markers), .plain = !markers});
     out.push_back({.options = small_segments(false, markers), .plain = !markers});
-    for (const bool crc : {true, false}) {  // Payload of this size is placed while it arrives.
+    for (const bool crc : {true, false}) {  // Payload of this size is placed as it arrives.
       Way way{
           .options = small_segments(crc, markers), .plain = !markers, .size = 9000, .stride = 13};
       way.options.max_ulpdu = 5000;
@@ -61,8 +61,8 @@ std::vector<Way> ways() {
 
 std::byte pattern(std::size_t i) { return static_cast<std::byte>((i * 131 + i / 251 + 1) & 0xFF); }
 
-// Records the octets that an initiator sends for: Write, Send, FetchAdd, Read, Send with Solicited
-// Event, Send, Immediate.
+// Records the octets that an initiator sends for these requests: Write, Send, FetchAdd, Read, Send
+// with Solicited Event, Send, Immediate.
 std::vector<std::byte> record(const Way& way) {
   const std::size_t size = way.size;
   Pair pair(way.options, way.options, {.seed = kSeed});
@@ -83,7 +83,7 @@ std::vector<std::byte> record(const Way& way) {
   return pair.to_b.log;
 }
 
-// A responder that is fed recorded octets. Its answers are dropped.
+// Feeds recorded octets to a responder and discards its answers.
 class Player {
  public:
   explicit Player(const Way& way)
@@ -96,8 +96,8 @@ class Player {
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
 
-  // Feeds `octets` in one segment, except that nothing after the Request is fed before the program
-  // has decided about the Request.
+  // Feeds `octets` as one segment, except that the octets after the Request wait until the program
+  // has accepted or rejected the Request.
   void play(View octets) {
     while (!octets.empty()) {
       const auto plan = end->connection->receive_plan();
@@ -127,7 +127,7 @@ class Player {
   }
 
   // Checks that each receive that succeeded contains what the initiator sent, and that the peer has
-  // changed no other memory than it was granted.
+  // changed only memory that it was granted.
   void check_delivered(bool exact = true) {
     for (const auto& wc : end->completions()) {
       if (wc.status != WcStatus::kSuccess) continue;
@@ -177,7 +177,7 @@ class Player {
   std::size_t at_ = 0;
 };
 
-// Returns where each Send and Immediate ends in a stream without markers.
+// Returns the offset at which each Send and Immediate ends in a stream without markers.
 std::vector<std::size_t> send_ends(const std::vector<std::byte>& stream) {
   std::vector<std::size_t> out;
   for (std::size_t at = kEnhancedFrame; at < stream.size();) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what an observer of one end sees, and that observing changes nothing else.
+// Tests what an observer of one end sees, and that observing has no side effects.
 #include <ostream>
 
 #include "iwarp/verbs/local_event.hpp"
@@ -135,7 +135,7 @@ TEST_CASE("an observer is told of posts, memory, completions and states of its e
                           .stag = stag_of(m.target),
                           .to = remote(m.target, 8).to,
                           .length = 100}));
-  // The receive that the peer never used is flushed.
+  // The peer never used this receive, so it is flushed.
   CHECK(b->has(
       WorkCompleted{.queue = WorkQueue::kReceive, .wr_id = 71, .status = WcStatus::kWrFlush}));
 }

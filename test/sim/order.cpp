@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the send queue: which request starts when, in which order requests complete, and what is
-// copied when posting (verbs draft sections 8.1 and 8.2).
+// Tests the send queue: when each request starts, in which order requests complete, and what is
+// copied when a request is posted (verbs draft sections 8.1 and 8.2).
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -99,10 +99,11 @@ TEST_CASE("a fenced Send starts only when the Reads before it are complete [VRB-
     post_recv(*pair.b, 10, sge(inbox, 0, 64));
     theirs->address[0] = std::byte{42};
     post_read(*pair.a, 1, sge(mine, 0, 1), remote(theirs));
-    // Sends the octet that the Read fetches. Without the fence this may still be the old octet.
+    // Sends the octet that the Read fetches. Without the fence, the Send may still contain the old
+    // octet.
     post_send(*pair.a, 2, sge(mine, 0, 1),
               SendFlags::kSignaled | (fence ? SendFlags::kFence : SendFlags::kNone));
-    // In its first step, a sends the Read Request, and the Send only if there is no fence.
+    // In its first step, a sends the Read Request. It also sends the Send if there is no fence.
     const auto before = pair.to_b.log.size();
     pair.step();
     const auto first_burst = pair.to_b.log.size() - before;
@@ -121,7 +122,7 @@ TEST_CASE("a local fence waits for everything before it [VRB-50]") {
   post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   post_local_invalidate(*pair.a, 2, stag_of(other), SendFlags::kSignaled | SendFlags::kLocalFence);
   pair.a->connection->transmit_plan(64, pair.a->now);
-  CHECK(other->valid.load());  // The invalidate waits, as the Read is outstanding.
+  CHECK(other->valid.load());  // The invalidation waits because the Read is outstanding.
   pair.run();
   CHECK_FALSE(other->valid.load());
   CHECK(ids(pair.a->completions()) == "1 2 ");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how a peer can misuse memory: each case ends in exactly the Terminate of the tables (RFC
-// 5040 section 4.8), touches nothing, and flushes both ends in order.
+// Tests how a peer can misuse memory. Each case must cause exactly the Terminate in the tables of
+// RFC 5040 section 4.8, change no memory, and flush both ends in order.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -16,8 +16,8 @@ struct Aim {
   std::uint32_t length = kSize;
 };
 
-// A way to aim at memory of `end` that an operation of its peer must not reach, and the codes of
-// the Terminate.
+// A way to address memory of `end` that the peer must not access, with the codes of the Terminate
+// for a Write and for a Read.
 struct Case {
   const char* name;
   Aim (*aim)(End& end, Access right);
@@ -109,7 +109,7 @@ TEST_CASE(
     post_recv(*pair.b, 50, sge(inbox, 0, kSize));
     const Aim aim = c.aim(*pair.b, Access::kRemoteWrite);
     post_write(*pair.a, 1, sge(source, 0, aim.length), aim.at);
-    post_send(*pair.a, 2, sge(source, 0, 10));  // The other end drops this silently. [DDP-81]
+    post_send(*pair.a, 2, sge(source, 0, 10));  // The other end silently drops this Send. [DDP-81]
     pair.run();
 
     check_refused(pair, *pair.b, c.write_code);
@@ -130,7 +130,7 @@ TEST_CASE(
     Connected pair;
     Region* sink = pair.a->memory(kSize, Access::kLocalWrite);
     Region* inbox = pair.b->memory(8, Access::kLocalWrite);
-    post_recv(*pair.b, 50, sge(inbox, 0, 8));  // inbound Sends may overtake Reads [RDMAP-76]
+    post_recv(*pair.b, 50, sge(inbox, 0, 8));  // Inbound Sends may overtake Reads. [RDMAP-76]
     const Aim aim = c.aim(*pair.b, Access::kRemoteRead);
     post_read(*pair.a, 1, sge(sink, 0, aim.length), aim.at);
     post_read(*pair.a, 2, sge(sink, 0, 8), aim.at);
@@ -143,7 +143,7 @@ TEST_CASE(
     CHECK(echo->ddp_header_size == 18);
     CHECK(echo->rdma_header_size == 28);
     CHECK(all_zero(sink));
-    // Only the oldest outstanding Read fails with an error; the others are flushed. [VRB-14]
+    // Only the oldest outstanding Read fails with an error. The other Reads are flushed. [VRB-14]
     // [VRB-54]
     const auto done = pair.a->completions();
     REQUIRE(done.size() == 3);
@@ -254,8 +254,8 @@ TEST_CASE(
     Region* inbox = pair.b->memory(kSize, Access::kLocalWrite);
     post_recv(*pair.b, 10, sge(inbox, 0, kSize));
     Region* target = kind == 0   ? pair.b->memory(kSize, kAll)  // shared within its PD
-                     : kind == 1 ? foreign(*pair.b, 1, 8)       // another stream's
-                                 : foreign(*pair.b, 2, 7);      // another PD's
+                     : kind == 1 ? foreign(*pair.b, 1, 8)       // of another stream
+                                 : foreign(*pair.b, 2, 7);      // of another PD
     const Stag stag = kind == 3 ? Stag{0x00123400} : stag_of(target);
     post_send_invalidate(*pair.a, 1, sge(source, 0, 8), stag);
     pair.run();
@@ -270,7 +270,8 @@ TEST_CASE(
     "[RDMAP-84] [DDP-68] [SEC-26]") {
   for (const std::size_t reads : {std::size_t{2}, std::size_t{3}}) {
     CAPTURE(reads);
-    ConnectionOptions plain;  // MPA revision 1 negotiates no IRD, so the requester may exceed it.
+    // MPA revision 1 does not negotiate IRD, so the requester may exceed it.
+    ConnectionOptions plain;
     plain.startup.revision = 1;
     plain.startup.ord = 8;
     Pair pair(plain, plain);
@@ -296,7 +297,8 @@ TEST_CASE("requests posted behind the one that was refused are flushed in order 
   Region* inbox = pair.a->memory(64, Access::kLocalWrite);
   post_recv(*pair.a, 90, sge(inbox, 0, 8));
   post_recv(*pair.a, 91, sge(inbox, 8, 8));
-  post_read(*pair.a, 1, sge(sink, 0, 8), remote(theirs));  // The region grants no right to read.
+  // The region does not grant remote read access.
+  post_read(*pair.a, 1, sge(sink, 0, 8), remote(theirs));
   for (std::uint64_t id = 2; id < 20; ++id) {
     post_write(*pair.a, id, sge(sink, 0, 4096), remote(theirs), SendFlags::kNone);
   }

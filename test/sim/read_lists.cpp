@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests Reads whose sink is a list of buffers: the stack sends one Read Request for each buffer and
-// reports one completion for all, and never has more Read Requests outstanding than ORD allows.
+// Tests Reads whose sink is a list of buffers. The stack sends one Read Request for each buffer,
+// reports one completion for all of them, and never has more Read Requests outstanding than ORD
+// allows.
 #include "acknowledged/acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -21,8 +22,8 @@ void post_list(End& end, std::uint64_t id, const Sink& sink, RemoteAddress from,
   post(end, {.wr_id = id, .opcode = WrOpcode::kRead, .flags = flags, .sgl = sink, .remote = from});
 }
 
-// Makes a list of `count` buffers, each in its own region, with lengths 1, 2, 3 and so on. After
-// every third buffer comes an empty one without a key.
+// Makes a list of `count` buffers, each in its own region, with lengths 1, 2, 3 and so on. Adds an
+// empty buffer without a key after every third buffer.
 Sink make_sink(End& end, std::size_t count, std::vector<Region*>& regions) {
   Sink out;
   for (std::size_t i = 0; i < count; ++i) {
@@ -63,7 +64,7 @@ TEST_CASE("a Read fills a list of buffers and completes once, whatever ORD [RDMA
         REQUIRE(text(done) == "1 success");
         CHECK(done[0].byte_len == count * (count + 1) / 2);
         CHECK(has_source(regions, source));
-        // More outstanding Reads than IRD would end the stream.
+        // If more Reads than IRD were outstanding, the stream would end.
         CHECK(opcodes(pair.to_b) == std::string(count, '1'));
         CHECK(pair.b->qp->state() == QpState::kRts);
       }

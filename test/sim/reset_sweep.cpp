@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Breaks the link at every octet of a scenario: all work completes in order, nothing hangs, and
-// what is reported as received is correct.
+// Breaks the link at every octet of a scenario. All requests must complete in order, nothing may
+// hang, and data that is reported as received must be correct.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -28,7 +28,8 @@ std::vector<Plan> plans() {
   return out;
 }
 
-// Checks one queue's completions: the ids increase, and nothing succeeds after the first flush.
+// Checks the completions of one queue: ids increase, and no completion after the first flushed one
+// succeeds.
 void check_in_order(const std::vector<WorkCompletion>& list) {
   bool flushed = false;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -64,7 +65,7 @@ struct Run {
   Region* inbox;
 };
 
-// Returns whether the scenario ended before the link broke.
+// Runs a scenario whose link breaks at octet `at`. Returns whether the scenario ended before that.
 bool run_with_reset(const Plan& plan, std::size_t at) {
   Pair pair(plan.options, plan.options,
             {.seed = 3, .max_segment = plan.max_segment, .reset_at = at});
@@ -75,7 +76,7 @@ bool run_with_reset(const Plan& plan, std::size_t at) {
   pair.a->connection->lost(pair.a->now);
   pair.b->connection->lost(pair.b->now);
   const bool in_time = pair.a->qp->state() == QpState::kError;
-  // A queue pair that was never connected keeps its requests, so abort() flushes them.
+  // A queue pair that was never connected keeps its requests until abort() flushes them.
   CHECK(!pair.a->qp->abort());
   CHECK(!pair.b->qp->abort());
   CHECK((in_time || !connected));
@@ -91,7 +92,7 @@ bool run_with_reset(const Plan& plan, std::size_t at) {
     CHECK(wc.byte_len == 300);
     CHECK(std::memcmp(run.inbox->address + (wc.wr_id - 1) * 300,
                       run.mine->address + (wc.wr_id - 1) * 300, 300) == 0);
-    // Everything posted before that Send is in place. [VRB-44]
+    // Everything that was posted before that Send has been placed. [VRB-44]
     CHECK(same(run.mine, run.theirs, 700));
   }
   if (sent.size() == 4 && sent[1].status == WcStatus::kSuccess) {

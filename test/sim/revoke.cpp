@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deregisters a region while messages are partly sent or placed: nothing accesses it afterwards,
-// and the stream sends the required Terminate (RFC 5042 section 6.2.2, verbs draft 7.10.4.1).
+// Deregisters a region while messages are partly sent or placed. Nothing may access the region
+// afterwards, and the stream must send the required Terminate (RFC 5042 section 6.2.2, verbs draft
+// 7.10.4.1).
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -15,7 +16,7 @@ ConnectionOptions large(bool crc) {
   return o;
 }
 
-// Deregisters the region as an Rnic does: notifies every connection once.
+// Deregisters the region as an Rnic does. Notifies each connection that holds a pin once.
 void destroy(End& end, Region* region) {
   int asked = 0;
   const auto error = end.stags.destroy(region, [&](Region& r) {
@@ -45,14 +46,14 @@ TEST_CASE(
     post_write(*pair.a, 1, sge(mine, 0, size), remote(theirs));
     step_until(pair, [&] { return pair.to_b.log.size() > 100'000; });
     destroy(*pair.a, mine);
-    // The memory may belong to another owner now.
+    // The program may now use the memory for something else.
     std::fill_n(mine->address, size, std::byte{0xDD});
     pair.run();
     check_refused(pair, *pair.a, "0/0/00");
     CHECK(pair.a->connection->incidents().pins_broken == 1);
     CHECK(pair.b->connection->incidents().pins_broken == 0);
     CHECK(text(pair.a->completions()) == "1 local protection error");
-    // The peer received only old contents: no octet was sent after the deregistration.
+    // The peer has received only the old contents, so no octet was sent after the deregistration.
     std::size_t arrived = 0;
     while (arrived < size && theirs->address[arrived] == kept[arrived]) ++arrived;
     CHECK(arrived >= 50'000);
@@ -165,7 +166,8 @@ TEST_CASE(
       destroy(*pair.b, inbox);
       std::fill_n(inbox->address, size, std::byte{0xDD});
       pair.run();
-      // A Send of which nothing has been placed yet finds a receive without memory: 1/0/00.
+      // If nothing of the Send has been placed yet, the receive has no memory when the Send
+      // completes: 1/0/00.
       const bool nothing_placed = crc && size < 60'000;
       check_refused(pair, *pair.b, nothing_placed ? "1/0/00" : "0/0/00");
       CHECK(std::all_of(inbox->address, inbox->address + size,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests one shared receive queue under two queue pairs (verbs draft section 6.3, RFC 5042 section
+// Tests one shared receive queue with two queue pairs (verbs draft section 6.3, RFC 5042 section
 // 6.4.3).
 #include "support.hpp"
 
@@ -8,8 +8,9 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-// Two connections whose responders share `srq`. Its buffers are in the memory of the first
-// responder, so the second responder also uses the STag table of the first: one Rnic, two streams.
+// Two connections whose responders share `srq`. The receive buffers are in the memory of the first
+// responder, so the second responder also uses the STag table of the first, as two streams of one
+// Rnic do.
 struct Shared {
   explicit Shared(const verbs::SharedReceiveQueue::Limits& limits = {},
                   const ConnectionOptions& options = {})
@@ -90,7 +91,7 @@ TEST_CASE(
   s.send(0, 2);
   s.send(1, 3);
   CHECK(s.first->b->qp->state() == QpState::kRts);
-  // Polling lets the first queue pair take two more receives.
+  // After the poll, the first queue pair may consume two more receives.
   CHECK(s.first->b->completions().size() == 3);
   s.send(0, 4);
   s.send(0, 5);
@@ -136,11 +137,11 @@ TEST_CASE("in Error a queue pair says once that it takes no more shared receives
     CHECK(!end.qp->abort());
     CHECK(told() == 1);
     CHECK(count(*s.second->b, AsyncEventType::kLastReceive) == 0);
-    // `a` has a receive queue of its own.
+    // `a` has its own receive queue.
     CHECK(count(*s.first->a, AsyncEventType::kLastReceive) == 0);
     CHECK(!end.qp->reset());
     CHECK(!end.qp->abort());
-    CHECK(told() == 2);  // The second event belongs to a new connection.
+    CHECK(told() == 2);  // The second event is about a new connection.
   }
 }
 

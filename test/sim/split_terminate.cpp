@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests Terminates that this stack never sends. A Terminate in two segments takes effect once it is
-// complete (RFC 5040 section 7.1, RFC 5041 section 5.4); until then the end goes on sending what is
-// queued for a peer that does not read. A Terminate may also name a request that does not exist.
+// Tests Terminates that this stack never sends. A Terminate in two segments takes effect when it is
+// complete (RFC 5040 section 7.1, RFC 5041 section 5.4). Until then the end keeps sending its
+// queued data, even to a peer that does not read. A Terminate may also name a request that does not
+// exist.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -12,7 +13,7 @@ namespace {
 constexpr std::size_t kQueuedWrite = 20'000;
 constexpr std::size_t kControlFirst = 2;
 
-/// One segment of the peer's Terminate, without a CRC.
+/// Returns one segment of the peer's Terminate, without a CRC.
 std::vector<std::byte> terminate_fpdu(std::uint32_t mo, bool last, View payload) {
   std::vector<std::byte> out(mpa::fpdu_size(ddp::kUntaggedHeaderSize + payload.size()));
   bytes::Writer writer{Span(out)};
@@ -35,8 +36,8 @@ void arrives(End& end, std::uint32_t mo, bool last, View payload) {
   end.connection->received(fpdu.size(), end.now);
 }
 
-/// a has posted a Write of several FPDUs to a peer that does not read, and has sent part of the
-/// first FPDU.
+/// The state after a has posted a Write of several FPDUs to a peer that does not read, and has sent
+/// a part of the first FPDU.
 struct Blocked {
   Blocked() : pair(options(), options()) {
     REQUIRE(pair.establish());
@@ -72,7 +73,7 @@ struct Blocked {
   std::array<std::byte, 4> message{};
 };
 
-// Returns a Terminate that refuses an atomic.
+// Returns the payload of a Terminate that refuses an atomic.
 std::vector<std::byte> refusal(std::uint32_t msn) {
   rdmap::TerminatedSegment segment{.segment_length = 70,
                                    .ddp_header_size = ddp::kUntaggedHeaderSize};

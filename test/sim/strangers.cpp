@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests RFC 5042 from the attacker's side, without breaking any single rule of the protocol:
-// guessed and remembered STags, and a peer that sends more than its share.
+// Tests attacks of RFC 5042 that break no single rule of the protocol: STags that are guessed or
+// were valid earlier, and a peer that sends more than its share.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kSize = 64;
 
-// Writes to `guess`, an STag that belongs to no region, and checks that b refuses the Write.
+// Writes to `guess`, an STag without a region, and checks that b refuses the Write.
 void check_nobodys(Pair& pair, Stag guess, const Region* near) {
   Region* source = pair.a->memory(kSize, Access::kNone);
   std::fill_n(source->address, kSize, std::byte{0xEE});
@@ -22,7 +22,7 @@ void check_nobodys(Pair& pair, Stag guess, const Region* near) {
 }  // namespace
 
 TEST_CASE("who was shown one STag finds no other by counting on from it [SEC-10] [RDMAP-114]") {
-  constexpr std::uint32_t kIndex = 0x100;  // The lowest octet of an STag is the key.
+  constexpr std::uint32_t kIndex = 0x100;  // The lowest octet of an STag is its key.
   for (const std::uint32_t step : {kIndex, 1U}) {
     for (std::uint32_t distance = 1; distance <= 16; ++distance) {
       for (const bool up : {true, false}) {
@@ -69,7 +69,7 @@ TEST_CASE(
     "a peer that floods fills no completion queue: the other stream on it loses nothing "
     "[SEC-24] [SEC-37] [RDMAP-117]") {
   constexpr std::uint64_t kEach = 4;
-  // The queue has as many entries as receives may be posted.
+  // The completion queue has as many entries as receives may be posted.
   verbs::CompletionQueue shared(2 * kEach, nullptr);
   verbs::QpInit init;
   init.recv_cq = &shared;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how each end reports why a stream ended: the request, its bytes, its wr_id and key, the
-// verdict and the remedy.
+// Tests how each end reports why a stream ended: the request, its bytes, its wr_id and key, which
+// end is at fault, and what to do.
 #include "iwarp/verbs/stream_end.hpp"
 
 #include <fmt/format.h>
@@ -24,8 +24,8 @@ std::string memory_of(const RemoteAddress& at) {
   return fmt::format("rkey {:#x}, address {:#x}", at.rkey.value, at.to);
 }
 
-// Returns options for both kinds of completion. With acknowledged completions, a message waits for
-// its receive.
+// Returns options for both kinds of completion. With acknowledged completions, an arriving message
+// waits for its receive.
 std::vector<ConnectionOptions> kinds() {
   return {ConnectionOptions{}, holding(1s, acknowledged())};
 }
@@ -184,7 +184,7 @@ TEST_CASE("a completion queue that overflows is named") {
     const RemoteAddress at = remote(pair.b->memory(kBytes, kEverything));
     for (std::uint64_t i = 0; i < 3; ++i) post_write(*pair.a, i, sge(mine, 0, 8), at);
     carry(*pair.a, *pair.b);
-    // This Write is outstanding when the third completion is lost.
+    // This Write is outstanding when the completion queue overflows and loses the third completion.
     post_write(*pair.a, 3, sge(mine, 0, 8), at);
     carry(*pair.b, *pair.a);
     pair.run();

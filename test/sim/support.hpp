@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shorthands for the scenarios: post a request, check a result. Each helper asserts that posting
-// succeeds; the scenario checks what becomes of the request.
+// Helpers for the scenarios: post a request, or check a result. Each posting helper asserts that
+// the request was accepted. The scenario then checks its result.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -47,8 +47,8 @@ struct Regions {
   Region* mine;
   Region* theirs;
 };
-/// Creates one region at each end, with all rights: `mine` octets at a and `theirs` octets at b. 0
-/// means that both have the same size.
+/// Creates one region with all access rights at each end: `mine` octets at a and `theirs` octets at
+/// b. If `theirs` is 0, both regions have `mine` octets.
 inline Regions regions(Pair& pair, std::size_t mine, std::size_t theirs = 0) {
   return {pair.a->memory(mine, kEverything),
           pair.b->memory(theirs != 0 ? theirs : mine, kEverything)};
@@ -127,7 +127,7 @@ inline void post_recv(End& end, std::uint64_t id, const Sge& to) {
   REQUIRE(!end.qp->post_recv({.wr_id = id, .sgl = {&to, 1}}));
 }
 
-/// Returns the 64-bit word at `offset`, as a program would read it.
+/// Returns the 64-bit word at `offset` as a program would read it.
 inline std::uint64_t word(const Region* region, std::size_t offset = 0) {
   std::uint64_t value = 0;
   std::memcpy(&value, region->address + offset, sizeof value);
@@ -137,7 +137,7 @@ inline void set_word(const Region* region, std::uint64_t value, std::size_t offs
   std::memcpy(region->address + offset, &value, sizeof value);
 }
 
-/// Returns the opcode nibbles of the FPDUs in a stream without markers, as hexadecimal digits.
+/// Returns the opcodes of the FPDUs in a stream without markers, one hex digit each.
 inline std::string opcodes(const Direction& direction) {
   const auto& log = direction.log;
   const auto u16 = [&log](std::size_t at) {
@@ -151,7 +151,7 @@ inline std::string opcodes(const Direction& direction) {
   return out;
 }
 
-/// Formats "1/1/00", the notation of the requirement tables, or "none".
+/// Formats a Terminate as in the requirement tables, for example "1/1/00", or "none".
 inline std::string code(const std::optional<rdmap::Terminate>& terminate) {
   if (!terminate) return "none";
   return bytes::to_string(terminate->fault).substr(0, 6);
@@ -171,7 +171,8 @@ inline bool saw(End& end, ConnectionEventType type) {
   return found;
 }
 
-/// Formats completions as the scenarios compare them: "1 success, 2 work request flushed".
+/// Formats completions as the scenarios compare them, for example "1 success, 2 work request
+/// flushed".
 inline std::string text(const std::vector<WorkCompletion>& list) {
   std::string out;
   for (const auto& wc : list) {
@@ -222,7 +223,7 @@ inline void check_refused(Pair& pair, End& refuser, const std::string& why) {
   CHECK(sent_code(refuser) == why);
   CHECK(received_code(other) == why);
   CHECK(received_code(refuser) == "none");
-  // The other end never answers a Terminate with another. [VRB-10]
+  // An end never answers a Terminate with another Terminate. [VRB-10]
   CHECK(sent_code(other) == "none");
   CHECK(count(refuser, AsyncEventType::kTerminateSent) == 1);
   CHECK(count(other, AsyncEventType::kTerminateReceived) == 1);

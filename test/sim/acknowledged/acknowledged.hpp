@@ -19,8 +19,8 @@ inline ConnectionOptions holding(mpa::Duration hold, ConnectionOptions o = {}) {
   return o;
 }
 
-/// Removes repeated opcodes, which turns "00001" into "01": one digit for each message instead of
-/// each segment.
+/// Removes repeated opcodes, so that "00001" becomes "01": one digit for each message instead of
+/// one for each segment.
 inline std::string collapsed(std::string opcodes) {
   opcodes.erase(std::unique(opcodes.begin(), opcodes.end()), opcodes.end());
   return opcodes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests closing with acknowledged completions: the closing end first acknowledges what it has
-// received, because after its FIN it can no longer answer (RFC 5040 section 4.8, RFC 5041 section
-// 6.2).
+// Tests closing a connection with acknowledged completions. The closing end first acknowledges what
+// it has received, because it can no longer answer after its FIN (RFC 5040 section 4.8, RFC 5041
+// section 6.2).
 #include "acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Two Sends of a's have arrived at b. b has acknowledged the first one, but the answer has not
-/// reached a, so a has not yet asked about the second one.
+/// Two Sends from a have arrived at b. b has acknowledged the first one, but its answer has not
+/// reached a yet, so a has not requested an acknowledgement of the second one.
 struct Asked {
   explicit Asked(const ConnectionOptions& of_b = acknowledged()) : pair(acknowledged(), of_b) {
     REQUIRE(pair.establish());
@@ -50,7 +50,7 @@ TEST_CASE("it waits while the peer's thread has no processor, for a tenth of a s
 TEST_CASE("it does not wait for long for a peer that does not ask") {
   Asked asked;
   Pair& pair = asked.pair;
-  carry(*pair.b, *pair.a);  // Carries b's answer to the first request for acknowledgement.
+  carry(*pair.b, *pair.a);  // Carries b's answer to the first acknowledgement request.
   carry(*pair.a, *pair.b);
   post_send(*pair.a, 3, sge(asked.mine, 0, 0), SendFlags::kNone);
   Region* const inbox = pair.b->memory(64, kEverything);
@@ -77,7 +77,7 @@ TEST_CASE("an end that has nothing to acknowledge closes at once") {
   CHECK(pair.b->qp->state() == QpState::kIdle);
 }
 
-// A server does this when it destroys its queue pairs while its clients are silent.
+// A server closes this way when it destroys its queue pairs while its clients send nothing.
 TEST_CASE("the end that has taken an RTR alone closes at once [EMPA-38]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
     CAPTURE(static_cast<int>(rtr));
@@ -93,7 +93,8 @@ TEST_CASE("the end that has taken an RTR alone closes at once [EMPA-38]") {
 }
 
 TEST_CASE("a FIN in place of the answer fails the oldest request that it was about") {
-  // Completions of b follow RFC 5040, so b does not wait when it closes.
+  // The completions of b follow RFC 5040, so b does not wait for acknowledgement requests when it
+  // closes.
   Asked asked(ConnectionOptions{});
   Pair& pair = asked.pair;
   REQUIRE(!pair.b->qp->disconnect());

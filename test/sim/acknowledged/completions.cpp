@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests requests that complete when the peer has placed them: what makes an end request an
-// acknowledgement, which requests the answer completes, and in which order. For requests that the
-// peer refuses see faults.cpp.
+// acknowledgement, which requests the answer completes, and in which order. The tests of requests
+// that the peer refuses are in faults.cpp.
 #include "acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -70,7 +70,7 @@ TEST_CASE("large Writes are acknowledged in parts, so that they never come to a 
   const auto [mine, theirs] = regions(pair, kSize);
   for (std::uint64_t id = 0; id < 16; ++id)
     post_write(*pair.a, id, sge(mine, 0, kSize), remote(theirs));
-  // Sends all that a may send before any answer is carried back.
+  // Sends everything that a may send before it receives an answer.
   while (pair.a->connection->may_have_output()) {
     const auto plan = pair.a->connection->transmit_plan(64, pair.a->now);
     if (plan.empty()) break;

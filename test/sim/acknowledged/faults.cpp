@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what a peer refuses, and a peer that does not answer, with acknowledged completions: the
-// refused request fails, requests that were placed before it succeed, and the requests after it are
-// flushed.
+// Tests acknowledged completions when the peer refuses a request or does not answer. The refused
+// request fails, earlier requests that the peer has placed succeed, and later requests are flushed.
 #include "acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -9,7 +8,8 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-// Posts three Writes, of which the peer refuses the second. The third is flushed.
+// Posts three Writes and checks the completions: the peer refuses the second Write, and the third
+// is flushed.
 void check_second_fails(Pair& pair, Region* mine, Region* theirs, RemoteAddress wrong) {
   post_write(*pair.a, 1, sge(mine, 0, 64), remote(theirs));
   post_write(*pair.a, 2, sge(mine, 0, 64), wrong);
@@ -128,7 +128,7 @@ TEST_CASE(
 }
 
 // The MSN in the Terminate also counts the Reads with which this stack requests acknowledgements,
-// and the Read of an RTR.
+// and the Read that serves as RTR.
 TEST_CASE("of several Reads and atomics the one that the Terminate names fails [VRB-54] [EXT-61]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead}) {
     for (const bool atomic_fails : {true, false}) {
@@ -144,7 +144,7 @@ TEST_CASE("of several Reads and atomics the one that the Terminate names fails [
         post_read(*pair.a, id, sge(mine, 0, 8), remote(theirs, at));
       };
       post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
-      pair.run();  // a requests an acknowledgement with a Read.
+      pair.run();  // a sends a Read to request an acknowledgement.
       ask(2, 0);
       pair.run();
       ask(3, 8);
@@ -152,7 +152,7 @@ TEST_CASE("of several Reads and atomics the one that the Terminate names fails [
       ask(5, 64);
       ask(6, 16);
       pair.run();
-      // The responder dropped the answer to request 3 and sent the Terminate instead.
+      // The responder dropped its response to request 3 and sent the Terminate instead.
       CHECK(text(pair.a->completions()) ==
             "1 success, 2 success, 3 work request flushed, 4 work request flushed, "
             "5 remote access error, 6 work request flushed");
@@ -217,7 +217,7 @@ TEST_CASE("a peer that gives no sign of life is given up in time, and not before
   pair.run();
   REQUIRE(pair.a->connection->timeout() == pair.a->now + 2s);
   pair.advance(2s - 1ns);
-  pair.a->connection->note_peer_seen(pair.a->now);  // The peer's TCP still acknowledges.
+  pair.a->connection->note_peer_seen(pair.a->now);  // The peer's TCP has acknowledged data.
   pair.advance(2s - 1ns);
   CHECK(pair.a->completions().empty());
   pair.advance(1ns);
@@ -255,7 +255,7 @@ TEST_CASE("the receiver's limit holds the stream: for so long, not at all, for e
 
 TEST_CASE("a peer that has no room for our Read has taken what is in front of it [RDMAP-84]") {
   ConnectionOptions options = acknowledged(1);
-  options.startup.revision = 1;  // MPA revision 1 carries no IRD.
+  options.startup.revision = 1;  // MPA revision 1 does not negotiate IRD.
   Pair pair(options, {});
   REQUIRE(pair.establish(0, 0));
   const auto [mine, theirs] = regions(pair, 64);

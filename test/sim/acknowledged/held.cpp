@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests requests in front of a Send that waits for its receive: the peer acknowledges them without
-// being asked, because the request for their acknowledgement is queued behind the waiting Send.
+// Tests requests that are followed by a Send which waits for a receive. The peer acknowledges these
+// requests without being asked, because the acknowledgement request is queued behind the waiting
+// Send.
 #include "acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -8,15 +9,15 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-/// Options of an end that holds Sends until there is a receive. `agreed`: whether it offers the
-/// extension.
+/// Returns options of an end that holds a Send until there is a receive for it. `agreed` says
+/// whether the end offers the extension.
 ConnectionOptions waiting(const ConnectionOptions& base, bool agreed = true) {
   auto out = holding(60s, base);
   out.startup.send_immediate = agreed;
   return out;
 }
 
-/// Options as from waiting(), with acknowledged completions.
+/// Returns the options of waiting(), with acknowledged completions.
 ConnectionOptions acknowledging(bool agreed = true) { return waiting(acknowledged(), agreed); }
 
 struct Memories {
@@ -35,7 +36,7 @@ void post_receives(Pair& pair, const Memories& m, std::size_t count) {
 TEST_CASE("a Send that waits for its receive holds back no completion of those in front of it") {
   for (const std::size_t segment : {100'000U, 50U}) {
     for (std::uint64_t receives = 0; receives <= 16; ++receives) {
-      // Every second receiver has completions as in RFC 5040, which must make no difference.
+      // Every second receiver has completions as in RFC 5040. This must make no difference.
       const auto receiver = receives % 2 == 0 ? acknowledging() : waiting({});
       Connected pair(acknowledging(), receiver, {.seed = 7, .max_segment = segment});
       const Memories m(pair);
@@ -96,8 +97,9 @@ TEST_CASE("nothing is said when a Send waits behind nothing that is unacknowledg
   CHECK(opcodes(pair.to_a) == "2");
 }
 
-// The peer may already have closed its socket: data that its kernel has not read would then reset
-// the connection while the kernel still sends.
+// The receiver must not send an unrequested acknowledgement here, because the peer may already have
+// closed its socket. Data that a closed socket receives causes a reset, which could destroy what
+// the peer's kernel still sends.
 TEST_CASE("a peer whose requests complete when they have left is told nothing") {
   Connected pair(waiting({}), acknowledging());
   const Memories m(pair);
@@ -130,12 +132,12 @@ TEST_CASE("the acknowledgement of what was delivered does not part an Immediate 
   Region* const inbox = pair.a->memory(4096, kEverything);
   post_receives(pair, m, 3);
   post_recv(*pair.a, 200, sge(inbox, 0, 4096));
-  // The responder may not send before it has received this.
+  // The responder may not send before it has received this Send.
   post_send(*pair.a, 0, sge(m.mine, 0, 64));
   CHECK(completed(pair) == "0 success");
   const Sge from = sge(m.theirs, 0, 3000);
   post_send_immediate(*pair.b, 0, {&from, 1}, 7);
-  // Sends the Immediate, but nothing of the Send.
+  // Sends the Immediate, but no part of the Send.
   const auto plan = pair.b->connection->transmit_plan(64, pair.b->now);
   for (const auto& piece : plan) {
     pair.to_a.wire.insert(pair.to_a.wire.end(), piece.begin(), piece.end());
@@ -156,8 +158,9 @@ TEST_CASE("an acknowledgement of what was never sent, or is done, completes noth
   post_receives(pair, m, 2);
   post_send(*pair.a, 0, sge(m.mine, 0, 64));
   CHECK(completed(pair) == "0 success");
-  // A program may post zero-length Writes to any address, including the one that an acknowledgement
-  // uses. These name MSNs that a never sent or that are complete.
+  // A program may post zero-length Writes to any address, including the address that
+  // acknowledgements use. The MSNs in these addresses belong to messages that a never sent or that
+  // are complete.
   for (const std::uint32_t msn : {0U, 1U, 2U, 3U, 0xFFFFFFFFU}) {
     post_write(*pair.b, 50, sge(m.theirs, 0, 0),
                {.rkey = rdmap::kHeldStag, .to = rdmap::held_to(rdmap::Msn{msn}).value});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests atomics that must not be executed: those that the responder refuses, those that the
-// requester itself refuses, peers without RFC 7306, and memory that is deregistered (RFC 7306
+// Tests atomics that must not be executed: atomics that the responder refuses, atomics that the
+// requester refuses to post, peers without RFC 7306, and memory that is deregistered (RFC 7306
 // sections 8 and 9).
 #include <functional>
 
@@ -30,7 +30,7 @@ Region* foreign_block(End& end, verbs::PdId pd, verbs::QpNum qp) {
   return *region;
 }
 
-// Creates a region that starts at an odd address and has TO 0 there.
+// Creates a region whose first octet has an odd address and TO 0.
 Region* odd_base(End& end, std::size_t by) {
   const Region* block = end.memory(kBlock, kEverything);
   auto region = end.stags.create({.kind = Region::Kind::kRegion,
@@ -49,7 +49,7 @@ RemoteAddress moved(RemoteAddress at, std::int64_t by) {
 struct AtomicCase {
   const char* name;
   std::function<RemoteAddress(End&)> aim;
-  const char* code;  ///< code of the Terminate, or "" if the atomic is allowed
+  const char* code;  ///< code of the expected Terminate, or "" if the atomic is allowed
 };
 
 const std::vector<AtomicCase> kAtomicCases{
@@ -165,14 +165,16 @@ TEST_CASE("a window opens words to atomics, if its region may be written [EXT-67
                             .address = region->address + 8,
                             .length = 8,
                             .access = Access::kRemoteAtomic}});
-    post_write(*pair.a, 1, sge(mine, 0, 0), {});  // The responder may send after this first FPDU.
+    // The responder may send after it has received this first FPDU.
+    post_write(*pair.a, 1, sge(mine, 0, 0), {});
     CHECK(completed(pair) == "1 success");
     CHECK(text(pair.b->completions()) == (writable ? "5 success" : "5 memory window bind error"));
     if (!writable) continue;
     post_fetch_add(*pair.a, 2, sge(mine, 0, 8), remote(*window), 3);
     CHECK(completed(pair) == "2 success");
     CHECK(word(region, 8) == 3);
-    post_read(*pair.a, 3, sge(mine, 0, 8), remote(*window));  // The window grants no Read access.
+    // The window does not grant remote read access.
+    post_read(*pair.a, 3, sge(mine, 0, 8), remote(*window));
     pair.run();
     check_refused(pair, *pair.b, "0/1/02");
   }
@@ -182,7 +184,7 @@ TEST_CASE(
     "an atomic that cannot be created ends the stream with 0/0/00 and no headers [EXT-60] "
     "[VRB-28] [VRB-54]") {
   Connected pair;
-  // The original value cannot be placed in memory without local write access.
+  // The original value cannot be stored in memory without local write access.
   Region* readable = pair.a->memory(8, Access::kNone);
   Region* theirs = pair.b->memory(8, kEverything);
   post_fetch_add(*pair.a, 1, sge(readable, 0, 8), remote(theirs), 1);
@@ -209,7 +211,7 @@ TEST_CASE("with a peer that did not agree nothing of RFC 7306 can be posted or s
     }
     CHECK(pair.a->qp->post_send({.opcode = WrOpcode::kImmediate}) == verbs::Errc::kNotAgreed);
     CHECK(pair.a->qp->query().send_outstanding == 0);
-    post_write(*pair.a, 1, local, remote(theirs));  // All other operations work.
+    post_write(*pair.a, 1, local, remote(theirs));  // All other operations still work.
     CHECK(completed(pair) == "1 success");
   }
 }
@@ -287,7 +289,7 @@ TEST_CASE(
   pair.step();
   int asked = 0;
   CHECK(!pair.b->stags.destroy(theirs, [&](Region&) { ++asked; }));
-  CHECK(asked == 0);  // An atomic pins no memory between two steps.
+  CHECK(asked == 0);  // Between two steps, no atomic holds a pin on the memory.
   pair.run();
   const auto done = text(pair.a->completions());
   CHECK((done == "1 success, 2 success" || done == "1 success, 2 remote access error"));
@@ -306,7 +308,7 @@ TEST_CASE("the peer's Terminate about an atomic is not a Read's, nor the reverse
     const auto add = [&](std::uint64_t id, RemoteAddress at) {
       post_fetch_add(*pair.a, id, sge(mine, 8, 8), at, 1);
     };
-    // The responder drops the answer to request 1 and sends the Terminate instead.
+    // The responder drops its response to request 1 and sends the Terminate instead.
     atomic_fails ? read(1, good) : add(1, good);
     atomic_fails ? add(2, bad) : read(2, bad);
     atomic_fails ? read(3, good) : add(3, good);
@@ -337,7 +339,7 @@ TEST_CASE(
       ask(3, bad);
       ask(4, remote(theirs, 8));
       pair.run();
-      // The responder dropped the answer to request 2 and sent the Terminate instead.
+      // The responder dropped its response to request 2 and sent the Terminate instead.
       CHECK(text(pair.a->completions()) ==
             std::string("1 success, 2 work request flushed, 3 remote ") +
                 (is_atomic ? "invalid request" : "access error") + ", 4 work request flushed");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests FetchAdd and CmpSwap between two queue pairs: results, order, limits and fences (RFC 7306
-// sections 5 and 7).
+// Tests FetchAdd and CmpSwap between two queue pairs: their results, order, limits and fences (RFC
+// 7306 sections 5 and 7).
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -27,9 +27,9 @@ TEST_CASE(
   set_word(theirs, 41, 8);
   post_fetch_add(*pair.a, 1, sge(old, 0, 8), remote(theirs, 8), 1);
   post_cmp_swap(*pair.a, 2, sge(old, 8, 8), remote(theirs, 8), 42, 99);
-  // 42 does not match, so nothing is swapped.
+  // The word is now 99 and not 42, so nothing is swapped.
   post_cmp_swap(*pair.a, 3, sge(old, 16, 8), remote(theirs, 8), 42, 7);
-  // The local address need not be aligned.
+  // Only the remote address has to be aligned. This local address is not.
   post_fetch_add(*pair.a, 4, sge(old, 27, 8), remote(theirs, 8), ~0ULL);
   pair.run();
   CHECK(word(old, 0) == 41);
@@ -149,7 +149,7 @@ TEST_CASE(
     if (opcodes(pair.to_a).find('b') != std::string::npos) break;
     REQUIRE(pair.step());
   }
-  CHECK(received);  // The Send completes at b before b sends the response.
+  CHECK(received);  // The Send completes at b before b has sent the response.
   pair.run();
   CHECK(word(mine, 16) == 1000);
   CHECK(word(theirs) == 1001);
@@ -166,7 +166,7 @@ TEST_CASE("an atomic is complete when its response is there, not before [EXT-41]
     REQUIRE(pair.step());
     done = pair.a->completions();
   }
-  CHECK(pair.to_a.wire.empty());  // The last octet of the response has arrived.
+  CHECK(pair.to_a.wire.empty());  // The last octet of the response has reached a.
   CHECK(word(mine) == 5);
 }
 
@@ -230,7 +230,8 @@ TEST_CASE("without ORD an atomic is an error of the request [VRB-46]") {
 
 TEST_CASE("as many Reads and atomics as IRD are answered, one more is 1/2/02 [EXT-25] [EXT-34]") {
   for (const std::uint64_t count : {4U, 5U}) {
-    ConnectionOptions plain;  // MPA revision 1 negotiates no IRD, so the requester may exceed it.
+    // MPA revision 1 does not negotiate IRD, so the requester may exceed it.
+    ConnectionOptions plain;
     plain.startup.revision = 1;
     plain.startup.ord = 8;
     Pair pair(plain, plain);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests Immediate Data, alone and after an RDMA Write (RFC 7306 section 6).
+// Tests Immediate Data, both on its own and after an RDMA Write (RFC 7306 section 6).
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -94,7 +94,7 @@ TEST_CASE(
         REQUIRE(pair.step());
         got = pair.b->completions();
       }
-      CHECK(same(mine, theirs, size));  // All data is in place when the receive completes.
+      CHECK(same(mine, theirs, size));  // All data has been placed when the receive completes.
       CHECK(got[0].opcode == WcOpcode::kRecvImmediate);
       CHECK(got[0].immediate == 77);
       CHECK(got[0].byte_len == 0);
@@ -127,7 +127,7 @@ TEST_CASE("an Immediate comes with how much was written right in front of it, wh
   write(10'000, 50);
   CHECK(written() == 10'050);
   CHECK(written() == 0);
-  write(10'050, 7);  // Begins where the data that the last Immediate announced ends.
+  write(10'050, 7);  // This Write begins where the data of the last Immediate ends.
   CHECK(written() == 7);
   write(500, 10);
   write(0, 20);

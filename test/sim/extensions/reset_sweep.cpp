@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Breaks the link at every octet of a session with atomics and Immediates: all work completes in
-// order, each atomic is executed once or not at all, and everything reported is correct.
+// Breaks the link at every octet of a session with atomics and Immediates. All requests must
+// complete in order, each atomic must be executed at most once, and every reported result must be
+// correct.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -35,7 +36,7 @@ struct ExtensionsRun {
   Region* theirs;
 };
 
-// Checks that ids increase and that after the first flushed completion all others are flushed.
+// Checks that ids increase and that every completion after the first flushed one is also flushed.
 // Returns the number of completions that succeeded.
 std::size_t good_in_order(const std::vector<WorkCompletion>& list) {
   std::size_t good = 0;
@@ -48,7 +49,7 @@ std::size_t good_in_order(const std::vector<WorkCompletion>& list) {
   return good;
 }
 
-// Returns whether the session ended before the link broke.
+// Runs a session whose link breaks at an octet. Returns whether the session ended before that.
 bool extensions_with_reset(const ConnectionOptions& options, std::size_t max_segment,
                            std::size_t at) {
   Pair pair(options, options, {.seed = 4, .max_segment = max_segment, .reset_at = at});
@@ -67,7 +68,7 @@ bool extensions_with_reset(const ConnectionOptions& options, std::size_t max_seg
   CHECK(received.size() == 2);
   const auto good = good_in_order(sent);
   const auto arrived = good_in_order(received);
-  // The peer executed the requests that have completed, and may have executed more.
+  // The peer has executed all requests that have completed here, and may have executed more.
   const std::size_t adds = good < 3 ? good : good < 5 ? good - 1 : good - 2;
   CHECK(word(run.theirs) >= adds);
   CHECK(word(run.theirs) <= kAdds);

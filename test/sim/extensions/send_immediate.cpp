@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests Send with Immediate between two ends that negotiated it (one request, one receive and one
-// completion at each end), and how it can fail.
+// Tests Send with Immediate between two ends that negotiated it: there is one request, one receive
+// and one completion at each end. Also tests how such a Send can fail.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -191,7 +191,7 @@ TEST_CASE("who did not agree to it, or to RFC 7306, cannot be sent one [EXT-1]")
             verbs::Errc::kNotAgreed);
       CHECK(pair.a->qp->query().send_outstanding == 0);
       post_recv(*pair.b, 9, sge(pair.b->memory(8, kEverything), 0, 8));
-      post_send(*pair.a, 1, from);  // All other requests work.
+      post_send(*pair.a, 1, from);  // All other requests still work.
       pair.run();
       CHECK(text(pair.b->completions()) == "9 success");
     }
@@ -224,7 +224,8 @@ TEST_CASE("posted in Idle it is sent if the peer agrees, and fails if not") {
   for (const auto opcode : {WrOpcode::kSendImmediate, WrOpcode::kImmediate}) {
     for (const bool agreed : {true, false}) {
       CAPTURE(agreed);
-      // An Immediate that would announce a Send fails if the extension was negotiated.
+      // If the extension was negotiated, an Immediate on its own fails, because the peer would take
+      // it as the beginning of a Send with Immediate.
       const bool fails = agreed == (opcode == WrOpcode::kImmediate);
       Pair pair(together(), agreed ? together() : ConnectionOptions{});
       Region* theirs = pair.b->memory(8, kEverything);

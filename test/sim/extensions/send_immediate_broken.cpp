@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests a Send with Immediate that is interrupted between its two messages: by memory that is
-// deregistered, by the end of the connection at any octet, and by a peer that announces a Send and
-// then does something else.
+// Tests a Send with Immediate that is interrupted between its two messages, the Immediate and the
+// Send: because memory is deregistered, because the connection ends at any octet, or because the
+// peer sends something else after the Immediate.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -16,7 +16,7 @@ ConnectionOptions agreed_without_crc() {
   return out;
 }
 
-/// The FPDU of an untagged segment on queue 0, without a CRC.
+/// Returns the FPDU of an untagged segment on queue 0, without a CRC.
 std::vector<std::byte> send_fpdu(rdmap::Opcode opcode, std::uint32_t msn, View payload) {
   std::vector<std::byte> out((2 + ddp::kUntaggedHeaderSize + payload.size() + 3) / 4 * 4 + 4);
   bytes::Writer writer{Span(out)};
@@ -30,7 +30,8 @@ std::vector<std::byte> send_fpdu(rdmap::Opcode opcode, std::uint32_t msn, View p
   return out;
 }
 
-/// Delivers an Immediate that announces a Send to b, as if a had sent it. a has posted nothing.
+/// Delivers to b an Immediate that announces a Send, as if it came from a. The program of a has
+/// posted nothing.
 void announce(Pair& pair) {
   std::array<std::byte, rdmap::kImmediateSize> octets{};
   bytes::store_be(octets.data(), std::uint64_t{5} << 32 | rdmap::kOfNextSend);
@@ -39,7 +40,7 @@ void announce(Pair& pair) {
   pair.run();
 }
 
-/// Two ends, and a receive at b that an announcement has consumed.
+/// Two ends after an Immediate that announces a Send has consumed a receive at b.
 struct Announced {
   explicit Announced(verbs::QpInit init_b = {})
       : pair(agreed_without_crc(), agreed_without_crc(), {}, {}, init_b) {
@@ -150,7 +151,7 @@ TEST_CASE("a Write or a Read where the Send should be is 0/2/06, and nothing is 
 
 TEST_CASE("its source goes away while the Send waits behind its Immediate: it is not sent") {
   auto one_by_one = agreed_without_crc();
-  one_by_one.transmit_batch = 1;  // The Send is framed only after the Immediate was sent.
+  one_by_one.transmit_batch = 1;  // Frames the Send only after the Immediate has been sent.
   Connected pair(one_by_one, agreed_without_crc());
   const auto [mine, inbox] = regions(pair, 64);
   fill_pattern(mine);
