@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up the names of rdma-core as a program does, run with our libraries preloaded.
-//   abi_exports resolve LIBRARY < TABLE   "NAME NODE HOW" per line: checks that each is found with
-//   its
-//                                         version in LIBRARY, in the default scope and by dlopen()
-//   abi_exports call NAME@NODE...         calls each twice: prints "NAME@NODE RESULT ERRNO"
+// Looks up functions and objects of rdma-core by name as a program does. Run with this project's
+// libraries preloaded.
+//   abi_exports resolve LIBRARY < TABLE   checks that LIBRARY has each "NAME NODE HOW" of the table
+//   abi_exports call NAME@NODE...         calls twice; prints "NAME@NODE RESULT ERRNO" each time
 //   abi_exports read NAME@NODE...         prints "NAME@NODE OCTET" of each object
 #include <dlfcn.h>
 
@@ -22,14 +21,15 @@ struct Entry {
   std::string how;
 };
 
-/// Returns the file that `symbol` is in.
+/// Returns the path of the file that contains `symbol`.
 std::string home_of(const void* symbol) {
   Dl_info info{};
   return dladdr(symbol, &info) != 0 ? info.dli_fname : "nowhere";
 }
 
 bool resolves(const Entry& entry, const std::filesystem::path& library) {
-  // NCCL and others look up libibverbs by name (dlopen()) or in the default scope.
+  // Some libraries, such as NCCL, look up libibverbs by name with dlopen(). Others use the default
+  // scope.
   const char* soname = entry.node.starts_with("RDMACM") ? "librdmacm.so.1" : "libibverbs.so.1";
   void* const handle = dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
   bool good = handle != nullptr;
@@ -55,7 +55,7 @@ int resolve(const char* library) {
   return bad == 0 && all > 0 ? 0 : 1;
 }
 
-/// Looks up NAME@NODE, as a program does that was linked to the release with that version node.
+/// Looks up NAME@NODE as a program does that was linked to the release with that version node.
 void* find(std::string_view versioned) {
   const auto at = versioned.find('@');
   if (at == std::string_view::npos) return nullptr;
@@ -67,8 +67,8 @@ void* find(std::string_view versioned) {
 int call(const char* name) {
   void* const symbol = find(name);
   if (symbol == nullptr) return 1;
-  // Refused functions read none of their arguments, and return an int, a long or a pointer. All can
-  // be called by this type.
+  // A refused function reads none of its arguments, and returns an int, a long or a pointer. Every
+  // such function can be called through this type.
   const auto function = reinterpret_cast<long (*)(long, long, long, long, long, long)>(symbol);
   for (int i = 0; i < 2; ++i) {
     errno = 0;

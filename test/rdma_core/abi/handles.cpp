@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the structures behind the handles: what the inline functions of verbs.h, and libraries
-// compiled with them, expect. Also checks the small functions. The program is linked to the
-// distribution's libraries and runs on ours.
+// Checks that the structures behind the handles are as the inline functions of verbs.h expect, and
+// libraries that were compiled with them. Also checks the small functions. The program is linked to
+// the distribution's libraries and runs with this project's libraries.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@
 #include <memory>
 #include <string>
 
-extern "C" {  // These functions are exported, but declared in no header.
+extern "C" {  // These functions are exported, but no header declares them.
 int ibv_dontfork_range(void* base, std::size_t size);
 int ibv_dofork_range(void* base, std::size_t size);
 }
@@ -55,7 +55,7 @@ bool is_there(const Function& function) {
   return function != nullptr;
 }
 
-/// Returns whether the call returned null with errno EOPNOTSUPP.
+/// Returns whether the call returned null and set errno to EOPNOTSUPP.
 template <typename T>
 bool is_refused(const T* object) {
   return object == nullptr && errno == EOPNOTSUPP;

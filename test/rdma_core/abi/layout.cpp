@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the offsets of the members of the C structures on x86-64 against the releases of rdma-core
-// from 34 to 64. Programs have these offsets compiled in, so this layer must not compile against
-// headers that differ (a vendor's, or a future release that breaks the ABI). This file is compiled,
-// never run.
+// Checks the offsets of the members of the C structures on x86-64 against rdma-core releases 34 to
+// 64. Programs have these offsets compiled in, so this layer must not compile against headers that
+// differ, for example a vendor's headers or a future release that breaks the ABI. This file is only
+// compiled and never run.
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
@@ -11,11 +11,12 @@
 #if defined(__x86_64__) && defined(__LP64__)
 
 #define SIZE(type, size) static_assert(sizeof(type) == (size))
-// Later releases extend these structures at the end. A function that fills one is given its size,
-// or zeroes the members that it does not know.
+// Later releases add members at the end of these structures. A function that fills such a structure
+// either receives its size, or zeroes the members that it does not know.
 #define SIZE_AT_LEAST(type, size) static_assert(sizeof(type) >= (size))
 #define OFFSET(type, member, offset) static_assert(offsetof(type, member) == (offset))
-// verbs_context grows at its beginning, and `sz` holds its size, so distances count from its end.
+// verbs_context grows at its beginning, and `sz` holds its size, so distances are measured from its
+// end.
 #define BEFORE_CONTEXT(member, distance) \
   static_assert(offsetof(verbs_context, context) - offsetof(verbs_context, member) == (distance))
 

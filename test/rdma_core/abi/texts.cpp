@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints the results of functions that need no device, for values inside and outside of their
-// enumerations. The output must be the same on rdma-core's libraries and on ours.
+// enumerations. The output must be the same with the libraries of rdma-core and with this
+// project's.
 #include <infiniband/sa.h>
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_sa.h>
@@ -11,7 +12,7 @@
 #include <cstdio>
 #include <cstring>
 
-extern "C" {  // These functions are exported, but declared in no header.
+extern "C" {  // These functions are exported, but no header declares them.
 const char* ibv_get_sysfs_path();
 int ibv_read_sysfs_file(const char* dir, const char* file, char* buf, std::size_t size);
 void ibv_copy_ah_attr_from_kern(ibv_ah_attr* dst, const ib_uverbs_ah_attr* src);
@@ -27,7 +28,7 @@ constexpr int kMaxMult = 1000;
 constexpr int kMaxMbps = 2'000'000;
 
 /// Prints the texts of the values up to `last`, and of values outside of the enumeration. Skips
-/// enumerators of later releases, for which this layer has no text.
+/// enumerators of later releases, because this layer has no text for them.
 template <typename Enumeration>
 void texts(const char* kind, const char* (*function)(Enumeration), int last) {
   const auto text = reinterpret_cast<const char* (*)(int)>(function);
@@ -50,7 +51,8 @@ void rates() {
 
 void sysfs() {
   std::printf("sysfs: %s\n", ibv_get_sysfs_path());
-  // These sizes have room for "Linux" and a newline, or for "Linux" only, or are too small.
+  // The first sizes have room for "Linux" and a newline, the next for "Linux" alone, and the last
+  // are too small.
   for (const std::size_t size : {16U, 7U, 6U, 5U, 3U}) {
     std::array<char, 16> text{};
     const int count = ibv_read_sysfs_file("/proc/sys/kernel", "ostype", text.data(), size);
@@ -60,7 +62,7 @@ void sysfs() {
   std::printf("none: %d\n", ibv_read_sysfs_file("/proc", "no such file", text.data(), text.size()));
 }
 
-/// Fills an object so that neighbouring bytes differ.
+/// Fills an object with bytes that differ from their neighbours.
 template <typename T>
 T filled() {
   T out;
@@ -69,7 +71,7 @@ T filled() {
   return out;
 }
 
-/// Prints the destination that `function` fills from a source. The destination was zeroed.
+/// Zeroes a destination, lets `function` fill it from a source, and prints it.
 template <typename To, typename From>
 void copy(const char* name, void (*function)(To*, const From*)) {
   const auto from = filled<From>();

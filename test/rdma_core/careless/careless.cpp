@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small incorrect programs, each a function whose mistake goes unnoticed here but fails on
-// hardware, or at another time. `careless NAME` runs one of them; `careless` lists NAME and the
-// check that must notice it. The functions named proper_* do the same things correctly.
+// Small incorrect programs. Each is a function with a mistake that has no effect here, but fails on
+// hardware or with other timing. `careless NAME` runs one of them. `careless` lists each NAME and
+// the check that must report it. The functions named proper_* do the same things correctly.
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -12,7 +12,7 @@
 
 using namespace careless;
 
-// Exported, so that a report can name them.
+// The functions are exported, so that a report can name them.
 extern "C" {
 
 void send_changed() {
@@ -174,7 +174,7 @@ void sends_overflow() {
 
 void never_signalled() {
   const Pair p;
-  for (std::size_t i = 0; i < 17; ++i) {  // Posts one more request than there is room for.
+  for (std::size_t i = 0; i < 17; ++i) {  // Posts one request more than the queue has room for.
     post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(i * 64, 64), p.b, 0);
   }
 }
@@ -232,14 +232,14 @@ void destroyed_in_use() {
   ibv_destroy_qp(p.a.qp);
 }
 
-/// Posts no more unsignaled requests than one completion covers.
+/// Posts only as many unsignaled requests as one completion covers.
 void proper_unsignalled() {
   const Pair p;
   for (std::size_t i = 0; i < 16; ++i) {
     post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(i * 64, 64), p.b, i == 0 ? IBV_SEND_SIGNALED : 0);
   }
   check(poll(p.a.cq).status == IBV_WC_SUCCESS, "a Write has failed");
-  // This request reuses the slot of the first one.
+  // This request reuses the slot of the first request.
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b, 0);
 }
 

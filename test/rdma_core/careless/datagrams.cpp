@@ -14,7 +14,7 @@ using rdma_core_test::kKey;
 
 constexpr std::uint32_t kTooLong = 1 << 15;
 
-/// A UD queue pair that sends to itself.
+/// A UD queue pair that sends datagrams to itself.
 struct Ud : End {
   Ud() : End(small({.type = IBV_QPT_UD, .extended = true})) { bring_up(); }
   void modify(ibv_qp_state state) const {
@@ -108,7 +108,8 @@ void datagrams_proper() {
   ibv_destroy_cq(ud.cq);
 }
 
-// A reset ends everything posted before it; so does RTS for requests that failed in SQE.
+// A reset ends all earlier requests. The transition from SQE to RTS ends the requests that failed
+// in SQE.
 void datagrams_proper_again() {
   const Ud ud;
   for (int round = 0; round < 3; ++round) {

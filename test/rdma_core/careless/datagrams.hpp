@@ -2,7 +2,7 @@
 // Programs that use UD queue pairs, for `iwarp run --as roce`.
 #pragma once
 
-// Exported, so that a report can name them.
+// The functions are exported, so that a report can name them.
 extern "C" {
 
 void datagram_changed();

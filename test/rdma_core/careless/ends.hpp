@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two connected queue pairs of one process, with the objects that small programs need. The programs
-// are linked to the distribution's libibverbs, as any program is. They destroy only what they mean
-// to destroy.
+// are linked to the distribution's libibverbs, as any program is. A program destroys an object only
+// if that is part of its test.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -32,8 +32,8 @@ inline ibv_pd* domain() {
   return kDomain;
 }
 
-/// Makes the queues hold 16 requests, which are signaled individually. Uses the shared device and
-/// domain.
+/// Makes queues of 16 requests, each of which is signaled individually. Uses the shared device and
+/// protection domain.
 inline Shape small(Shape shape) {
   shape.cap = {.max_send_wr = 16,
                .max_recv_wr = 16,
@@ -55,7 +55,7 @@ struct Pair {
   End b;
 };
 
-// Always inlined, so that careful mode reports the caller's line.
+// Always inlined, so that careful mode reports the line of the caller.
 #define CARELESS_INLINE [[gnu::always_inline]] inline
 
 CARELESS_INLINE ibv_wc poll(ibv_cq* cq) {

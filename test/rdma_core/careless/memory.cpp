@@ -191,12 +191,12 @@ void proper_memory() {
         "ibv_rereg_mr");
   other.reset();
   ibv_dereg_mr(mr);
-  // The C library may reuse the address for later blocks, which are not registered.
+  // The C library may reuse the address for other blocks, which are not registered.
   std::free(next);
   for (int i = 0; i < 100; ++i) std::free(allocate(kSmall));
 }
 
-// Registering whole pages includes neighbouring blocks, which the program may free.
+// Registered pages may include neighbouring blocks, and the program may free those blocks.
 void proper_neighbours() {
   const Pair p;
   std::vector<char*> blocks(64);
@@ -213,7 +213,7 @@ void proper_neighbours() {
   std::free(blocks[40]);
 }
 
-// Without a queue pair, no peer can reach the memory.
+// No peer can access the memory without a queue pair, so the program may free it.
 void proper_disconnected() {
   const Pair p;
   char* const block = allocate(kSmall);
@@ -231,7 +231,8 @@ void proper_other_domain() {
   ibv_dereg_mr(mr);
 }
 
-// The child's copy of the memory is not registered. The child registers memory of its own.
+// The child's copy of the memory is not registered, so the child may free it. The child then
+// registers memory of its own.
 void proper_child() {
   const Pair p;
   char* const block = allocate(kSmall);
@@ -273,7 +274,7 @@ void proper_threads() {
   for (std::thread& thread : threads) thread.join();
 }
 
-// At exit, memory may still be registered: it goes with the process.
+// Memory may still be registered at exit, because it is released with the process.
 void proper_end() {
   const Pair p;
   static std::unique_ptr<char[]> left;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that free allocated memory while it is registered.
+// Programs that free allocated memory while it is registered, and correct programs that do not.
 #pragma once
 
-// Exported, so that a report can name them.
+// The functions are exported, so that a report can name them.
 extern "C" {
 
 void freed();

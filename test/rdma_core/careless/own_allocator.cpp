@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with its own allocator, which no library can interpose.
+// A program with its own allocator, whose calls no library can intercept.
 #include "ends.hpp"
 
 extern "C" {

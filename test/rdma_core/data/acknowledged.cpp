@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests IWARP_COMPLETIONS=acked, where a completion means that the peer has executed the request.
-// The library reads the variable once per process, so these cases have a program of their own.
+// Tests IWARP_COMPLETIONS=acked, with which a completion means that the peer has executed the
+// request. The library reads the variable once per process, so these cases are a separate program.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,16 +31,16 @@ int send(End& end, std::uint64_t id, std::size_t length) {
   return end.post({.wr_id = id, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, 0, length);
 }
 
-// Writes to the slot number `id` of the peer's memory. `id` is also the wr_id.
+// Writes to slot `id` of the peer's memory. `id` is also the wr_id.
 int write(End& end, const End& peer, std::uint64_t id, std::uint32_t rkey) {
   ibv_send_wr wr{.wr_id = id, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED};
   wr.wr.rdma = {.remote_addr = peer.remote(id * 8), .rkey = rkey};
   return end.post(wr, 0, 8);
 }
 
-// Numbers of queue pairs that do not exist. refusing(): its TCP port has no listener. silent(): its
-// port belongs to this process, which has no such queue pair, so that the request waits. absent():
-// its peer would have to connect to us.
+// Return numbers of queue pairs that do not exist. The TCP port of refusing() has no listener. The
+// TCP port of silent() belongs to this process, which has no such queue pair, so a connection
+// request waits there. The peer absent() would have to connect to this end.
 std::uint32_t refusing(const ibv_qp*) { return 0xFF0001; }
 std::uint32_t silent(const ibv_qp* qp) { return 0xFE0000 | (qp->qp_num & 0xFFFF); }
 std::uint32_t absent(const ibv_qp*) { return 1; }
@@ -159,13 +159,13 @@ TEST_CASE("what succeeds with one peer is seen before another that has left coun
   b.bring_up(a.qp, End::kAllRights, kForEver, kLong);
   REQUIRE_EQ(write(a, b, 1, b.mr->rkey), 0);
   success(a.cq);
-  REQUIRE_EQ(send(a, 2, 8), 0);  // b has posted no receive for this.
+  REQUIRE_EQ(send(a, 2, 8), 0);  // b has posted no receive for this Send.
   const auto left = std::chrono::steady_clock::now();
   renew(b);
   REQUIRE_EQ(write(others.a, others.b, 3, others.b.mr->rkey), 0);
   success(others.a.cq);
   CHECK_EQ(statuses(a.cq, 1), "2 transport retry counter exceeded; ");
-  // The error must not come early, however late the scheduler runs this program.
+  // The error must not come before the timeout, even if the scheduler delays this program.
   CHECK_GE(std::chrono::steady_clock::now() - left, 2s);
 }
 
@@ -179,7 +179,7 @@ TEST_CASE("a peer that leaves says nothing: receives stay posted, and a request 
   REQUIRE_EQ(write(a, b, 1, b.mr->rkey), 0);
   success(a.cq);
   renew(b);
-  Pair().settle();  // This completes only after the driver has seen the disconnect.
+  Pair().settle();  // settle() returns only after the driver has seen the disconnect.
   ibv_wc wc{};
   CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
   CHECK_EQ(a.state(), IBV_QPS_RTS);
@@ -234,7 +234,7 @@ TEST_CASE("a peer that leaves between its Request and its RTR says nothing eithe
   SUBCASE("it closes") { peer.close_in_order(); }
   SUBCASE("it resets") { peer.reset(); }
   Pair others;
-  // The event of this connection is queued behind the disconnect of the first one.
+  // The connection event of `others` is queued behind the disconnect event of the first connection.
   others.settle();
   ibv_wc wc{};
   CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
@@ -296,7 +296,7 @@ TEST_CASE("a peer that never comes: the oldest request fails in time, the rest i
     post_three(end);
     CHECK_EQ(statuses(end.cq, 4), std::string(kUnanswered) + "9 Work Request Flushed Error; ");
     CHECK_EQ(end.state(), IBV_QPS_ERR);
-    // After a reset the queue pair can be used again.
+    // The queue pair can be used again after a reset.
     REQUIRE_EQ(end.modify(IBV_QPS_RESET), 0);
     End peer;
     end.bring_up(peer.qp, End::kAllRights, 0, kShort);
@@ -310,7 +310,7 @@ TEST_CASE("requests that come late fail as well, also without a limit where nobo
   End end;
   const ibv_qp nobody{.qp_num = refusing(end.qp)};
   end.bring_up(&nobody);
-  CHECK_EQ(end.state(), IBV_QPS_RTS);  // On InfiniBand the state is also RTS before the first send.
+  CHECK_EQ(end.state(), IBV_QPS_RTS);  // As on InfiniBand, the state is RTS before the first send.
   post_three(end);
   CHECK_EQ(statuses(end.cq, 3), kUnanswered);
 }

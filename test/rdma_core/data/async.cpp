@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests asynchronous events, and the completions after a stream was terminated.
+// Tests asynchronous events, and completions after a stream was terminated.
 #include <fcntl.h>
 
 #include "captured_stderr.hpp"
@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::uint32_t kTerminated = 0x10000;
 
-// The library reads the options once, when it is first used.
+// The library reads the options once, at its first use.
 const int kLogs = ::setenv("IWARP_LOG", "warning", 1);
 
-/// Takes an event, checks that it is about this queue pair, and acknowledges it.
+/// Receives an event, checks that it is about the queue pair of `end`, and acknowledges it.
 ibv_event_type event_about(End& end) {
   ibv_async_event event = end.async_event();
   CHECK_EQ(event.element.qp, end.qp);
@@ -91,11 +91,12 @@ TEST_CASE("an event may be acknowledged when its object has not waited so long")
   ibv_async_event event = pair.b.async_event();
   REQUIRE_EQ(ibv_destroy_qp(pair.b.qp), 0);
   pair.b.qp = nullptr;
-  ibv_ack_async_event(&event);  // If the struct has been freed, a sanitizer reports this call.
+  // If the event's structure has already been freed, a sanitizer reports this call.
+  ibv_ack_async_event(&event);
 }
 
 TEST_CASE("a device may be closed with objects alive, about which events still come") {
-  auto* pair = new Pair;  // The pair is never destroyed, as in programs that return from main().
+  auto* pair = new Pair;  // never destroyed, as in programs that return from main()
   pair->settle();
   REQUIRE_EQ(pair->b.post_recv(1, 0, 4), 0);
   REQUIRE_EQ(ibv_close_device(pair->b.context), 0);

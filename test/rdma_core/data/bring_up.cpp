@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests queue pairs that are brought up without the CM: the attributes that each state requires,
-// and what a query returns.
+// and the results of queries.
 #include "bring_up.hpp"
 
 #include <sys/resource.h>
@@ -22,7 +22,7 @@ TEST_CASE("a queue pair that is ready to receive says so, however long it is con
   make_ready_to_receive(a, b.qp);
   make_ready_to_receive(b, a.qp);
   REQUIRE_EQ(modify(a, b.qp, IBV_QPS_RTS, kToRts), 0);
-  read_from(a, b);  // The Read completes only if the queue pairs are connected.
+  read_from(a, b);  // This Read completes only if the queue pairs are connected.
   CHECK_EQ(b.state(), IBV_QPS_RTR);
   CHECK_EQ(b.qp->state, IBV_QPS_RTR);
   REQUIRE_EQ(modify(b, a.qp, IBV_QPS_RTS, kToRts), 0);
@@ -30,8 +30,7 @@ TEST_CASE("a queue pair that is ready to receive says so, however long it is con
   read_from(b, a);
 }
 
-/// Checks that the transition requires each attribute of `mask` other than the state and
-/// `optional`.
+/// Checks that the transition requires every attribute in `mask`, except the state and `optional`.
 void check_required(End& end, const ibv_qp* peer, ibv_qp_state to, int mask, int optional = 0) {
   const auto before = query(end);
   for (int bit = 1; bit <= mask; bit <<= 1) {
@@ -51,7 +50,7 @@ void check_required(End& end, const ibv_qp* peer, ibv_qp_state to, int mask, int
 TEST_CASE("no state without the attributes that ibv_modify_qp(3) lists, and none is half taken") {
   End a;
   End b;
-  // rdma_cm omits IBV_QP_PKEY_INDEX.
+  // IBV_QP_PKEY_INDEX is optional, because rdma_cm omits it.
   check_required(a, b.qp, IBV_QPS_INIT, kToInit, IBV_QP_PKEY_INDEX);
   check_required(a, b.qp, IBV_QPS_RTR, kToRtr);
   check_required(a, b.qp, IBV_QPS_RTS, kToRts);
@@ -64,7 +63,8 @@ TEST_CASE("a refused change leaves rights and attributes as they were") {
   make_ready_to_receive(a, b.qp);
   ibv_qp_attr attr = attributes(a, b.qp, IBV_QPS_INIT);
   attr.qp_access_flags = 0;
-  CHECK_EQ(ibv_modify_qp(a.qp, &attr, kToInit), EINVAL);  // RTR does not allow this.
+  // A transition from RTR to INIT is not allowed.
+  CHECK_EQ(ibv_modify_qp(a.qp, &attr, kToInit), EINVAL);
   CHECK_EQ(query(a).qp_access_flags, End::kAllRights);
   make_ready_to_receive(b, a.qp);
   REQUIRE_EQ(modify(b, a.qp, IBV_QPS_RTS, kToRts), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes a queue pair through its states one by one, as programs without the CM do.
+// Takes a queue pair through its states one by one, as a program without the CM does.
 #pragma once
 
 #include <cstdint>

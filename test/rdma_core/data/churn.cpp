@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests queue pairs that are created, connected, used, destroyed in each state, and created again:
-// no queue pair may accept a request meant for another.
+// Tests queue pairs that are created, connected, used, destroyed in each state, and created again.
+// No queue pair may accept a connection request that is meant for another queue pair.
 #include <array>
 #include <cstdlib>
 #include <utility>
@@ -18,7 +18,7 @@ void exchange(End& one, End& other, std::uint64_t value) {
   REQUIRE_EQ(one.word(128), value);
 }
 
-/// How many steps a pair takes before it is destroyed or reset.
+/// How far a pair is brought up before it is destroyed or reset.
 using Beginning = void (*)(End& one, End& other);
 constexpr std::array<Beginning, 5> kBeginnings{
     [](End&, End&) {}, [](End& one, End& other) { make_ready_to_receive(one, other.qp); },
@@ -38,7 +38,7 @@ constexpr std::array<Beginning, 5> kBeginnings{
       make_ready_to_send(other, one.qp);
     }};
 
-/// How the pair is destroyed or reset.
+/// The ways in which the pair is destroyed or reset.
 constexpr std::array<Beginning, 4> kEndings{
     [](End& one, End& other) {
       renew(one);
@@ -48,7 +48,7 @@ constexpr std::array<Beginning, 4> kEndings{
       REQUIRE_EQ(one.modify(IBV_QPS_RESET), 0);
       renew(other);
     },
-    [](End& one, End& other) {  // The next round uses the same two numbers.
+    [](End& one, End& other) {  // The next round uses the same two queue pair numbers.
       REQUIRE_EQ(one.modify(IBV_QPS_RESET), 0);
       REQUIRE_EQ(other.modify(IBV_QPS_RESET), 0);
     },
@@ -58,7 +58,7 @@ constexpr std::array<Beginning, 4> kEndings{
       REQUIRE_EQ(other.modify(IBV_QPS_RESET), 0);
     }};
 
-/// The order in which the two ends become ready.
+/// The orders in which the two ends become ready.
 constexpr std::array<Beginning, 3> kOrders{[](End& one, End& other) {
                                              make_ready_to_receive(one, other.qp);
                                              make_ready_to_send(one, other.qp);
@@ -78,7 +78,7 @@ constexpr std::array<Beginning, 3> kOrders{[](End& one, End& other) {
                                              make_ready_to_send(one, other.qp);
                                            }};
 
-// A Read in each direction shows that each queue pair has found its own peer.
+// A Read in each direction shows that each queue pair is connected to its own peer.
 TEST_CASE("pairs made and destroyed one after the other each find their own peer") {
   End a;
   End b;

@@ -87,7 +87,7 @@ TEST_CASE("an armed queue tells once, of the next completion") {
 TEST_CASE("completions that were there before arming tell nothing") {
   Pair pair;
   REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
-  pair.settle();  // settle() polls one completion and leaves the other in the queue.
+  pair.settle();  // settle() polls one completion and leaves the other one in the queue.
   REQUIRE_EQ(ibv_req_notify_cq(pair.a.cq, 0), 0);
   CHECK_FALSE(readable(pair.a.channel->fd));
   success(pair.a.cq);
@@ -144,7 +144,7 @@ TEST_CASE("one channel serves several queues, and forgets one that is destroyed"
   REQUIRE_EQ(ibv_destroy_qp(qp), 0);
   REQUIRE_EQ(ibv_destroy_cq(other), 0);
   CHECK_FALSE(readable(a.channel->fd));
-  // The other queue still gets its events.
+  // The program still receives events of the other queue.
   REQUIRE_EQ(ibv_req_notify_cq(a.cq, 0), 0);
   REQUIRE_EQ(a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
   a.take_event();
@@ -166,7 +166,9 @@ TEST_CASE("destroying a queue bears with events that were not, or too often, ack
   ibv_ack_cq_events(cq, acknowledged);
   REQUIRE_EQ(ibv_destroy_qp(a.qp), 0);
   a.qp = nullptr;
-  CHECK_EQ(ibv_destroy_cq(a.cq), 0);  // Without a timeout this would block for ever.
+  // Must return although events are unacknowledged. Without a timeout, the call would block
+  // forever.
+  CHECK_EQ(ibv_destroy_cq(a.cq), 0);
   a.cq = nullptr;
 }
 

@@ -9,7 +9,7 @@ using namespace data;
 
 namespace {
 
-/// A completion queue for two Ends, created with ibv_create_cq_ex().
+/// A completion queue for two Ends that was created with ibv_create_cq_ex().
 struct ExtendedCq {
   explicit ExtendedCq(ibv_context* context, std::uint64_t flags = IBV_WC_STANDARD_FLAGS) {
     ibv_cq_init_attr_ex attr{.cqe = 64, .wc_flags = flags};
@@ -28,7 +28,7 @@ void until_started(ibv_cq_ex* cq) {
   while (start(cq) != 0) REQUIRE(std::chrono::steady_clock::now() < end);
 }
 
-/// Two queue pairs on one extended queue, connected to each other.
+/// Two queue pairs that are connected to each other and share one extended completion queue.
 struct Loop {
   Loop() {
     cq = ExtendedCq(end.context).cq;
@@ -124,7 +124,7 @@ TEST_CASE("who never ends a poll does not keep others from polling") {
   loop.write(1);
   loop.write(2);
   until_started(loop.cq);
-  until_started(loop.cq);  // A second ibv_start_poll() of the same thread ends the first.
+  until_started(loop.cq);  // A second ibv_start_poll() of the same thread ends the first poll.
   CHECK_EQ(loop.cq->wr_id, 2);
   loop.write(3);
   std::uint64_t got = 0;

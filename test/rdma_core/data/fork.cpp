@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that after fork() the parent's objects are unusable in the child, which can create its own.
+// Tests that the child cannot use its parent's objects after fork(), and can create its own
+// objects.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,15 +10,15 @@ using namespace data;
 
 namespace {
 
-// ThreadSanitizer does not follow a multithreaded program through fork().
+// ThreadSanitizer does not support fork() in a multithreaded program.
 #ifdef __SANITIZE_THREAD__
 constexpr bool kThreadSanitizer = true;
 #else
 constexpr bool kThreadSanitizer = false;
 #endif
 
-/// Makes the calls that would use the parent's objects, as a program in the child would. Returns 0,
-/// or the number of the first call that did not fail.
+/// Makes the calls with which a program in the child would use the parent's objects. Returns 0, or
+/// the number of the first call that did not fail.
 int as_user(Pair& pair) {
   End& end = pair.a;
   const auto is_eio = [](const void* made) { return made == nullptr && errno == EIO; };
@@ -50,8 +51,8 @@ int as_user(Pair& pair) {
   return ibv_get_async_event(end.context, &event) == -1 ? 0 : 113;
 }
 
-/// Runs in the child. Returns 0, or the number of the first statement that failed, since doctest
-/// belongs to the parent.
+/// Runs in the child. Returns 0, or the number of the first statement that failed, because
+/// doctest's macros work only in the parent.
 int as_child(Pair& pair) {
   ibv_wc wc{};
   if (ibv_poll_cq(pair.a.cq, 1, &wc) != 0) return 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests Send and Write with immediate data in every form that a program can post: with
-// ibv_post_send() and with ibv_wr_*(), received by a receive queue and by a shared one, and
-// completed by both kinds of polling. Compares the payload.
+// Tests Send and Write with immediate data in every form that a program can use: posted with
+// ibv_post_send() or with ibv_wr_*(), received from the queue pair's receive queue or from a shared
+// one, and polled with both interfaces. Compares the payload.
 #include <algorithm>
 #include <array>
 
@@ -11,11 +11,11 @@ using namespace data;
 
 namespace {
 
-/// Whether the payload is inline, and its pieces in the sender's buffer.
+/// How the payload is posted: whether it is inline, and its pieces in the sender's buffer.
 struct Form {
   const char* name;
   bool is_inline;
-  std::vector<std::pair<std::size_t, std::size_t>> pieces;  ///< offset and length
+  std::vector<std::pair<std::size_t, std::size_t>> pieces;  ///< offset and length of each piece
 };
 
 const std::vector<Form> kForms{
@@ -33,7 +33,7 @@ constexpr std::size_t kAt = 10'000;   ///< offset of receives and Writes in the 
 constexpr std::size_t kSize = 8'000;  ///< size of a receive
 constexpr std::uint32_t kData = 0xA1B2C3D4;
 
-/// A completion, polled in either way.
+/// A completion, as returned by either polling interface.
 struct Seen {
   std::uint64_t wr_id = 0;
   ibv_wc_status status = IBV_WC_GENERAL_ERR;
@@ -130,7 +130,7 @@ void check_placed(const End& end, const std::string& payload) {
 void exchange(Pair& pair, bool by_calls, bool write, const Form& form, unsigned flags) {
   fill(pair.a);
   std::fill(pair.b.buffer.begin() + kAt, pair.b.buffer.end(), std::byte{0});
-  // A Write must not change the receive's own buffer, which is therefore elsewhere.
+  // A Write must not change the buffer of the receive, so the receive uses another place.
   const std::size_t receive_at = write ? kAt + kSize : kAt;
   REQUIRE_EQ(pair.b.post_recv(88, receive_at, kSize), 0);
   const auto post = by_calls ? post_by_calls : post_by_list;

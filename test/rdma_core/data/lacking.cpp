@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what the inline functions of verbs.h return for features that the device lacks: the errno
-// or null that their manual pages specify. Zeroed structs stand in for objects that cannot be
-// created.
+// Tests the inline functions of verbs.h for features that the device does not have. They must
+// return the errno or the null that their manual pages specify. Zeroed structures replace objects
+// that cannot be created.
 #include "support.hpp"
 
 namespace {

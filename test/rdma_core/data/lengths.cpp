@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests message length limits: max_msg_sz for every request, and a receive of the largest 32-bit
-// length. The queue pair is in ERR, where requests are accepted and flushed, so no memory is
-// needed.
+// Tests the limits of message lengths: max_msg_sz for every request, and a receive with the largest
+// 32-bit length. The queue pair is in ERR, where requests are accepted and flushed, so the test
+// needs no memory of that size.
 #include <array>
 
 #include "support.hpp"

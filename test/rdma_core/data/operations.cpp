@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests each operation, from ibv_post_send() to the completions of both ends.
+// Tests each operation from ibv_post_send() to the completions at both ends.
 #include "support.hpp"
 
 using namespace data;
@@ -93,7 +93,7 @@ TEST_CASE("atomics add and swap, and bring the old value as a number of this hos
   CHECK_EQ(swapped.byte_len, 8);
   CHECK_EQ(pair.a.word(16), 1005);
   CHECK_EQ(pair.b.word(64), 77);
-  // A compare that does not match swaps nothing. The local buffer may be longer than the 8-byte
+  // If the comparison fails, nothing is swapped. The local buffer may be longer than the 8-byte
   // word.
   REQUIRE_EQ(pair.a.post(wr, 24, 32), 0);
   success(pair.a.cq);
@@ -142,7 +142,7 @@ TEST_CASE("a window of type 2 opens memory until it is invalidated") {
   }
   REQUIRE_EQ(pair.a.post(write, 0, 6), 0);
   REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
-  // The rkey is invalid now, so the peer answers the Write with a Terminate.
+  // The rkey is no longer valid, so the peer answers the Write with a Terminate.
   CHECK_EQ(next(pair.a.cq).status, is_acknowledged() ? IBV_WC_REM_ACCESS_ERR : IBV_WC_SUCCESS);
   CHECK_NE(next(pair.a.cq).status, IBV_WC_SUCCESS);
   CHECK_EQ(ibv_dealloc_mw(mw), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which request a queue pair accepts as its peer's. The tests write requests octet by octet:
-// some make false claims, some come from another address, and some come by the thousand.
+// Tests which connection requests a queue pair accepts. The tests write the requests octet by
+// octet. Some make false claims, some come from another address, and some arrive by the thousand.
 #include <algorithm>
 
 #include "bring_up.hpp"
@@ -44,7 +44,7 @@ TEST_CASE("from RTS on the other PSN counts, too") {
   absent.qp_num = peer.from;
   make_ready_to_receive(a, &absent);
   {
-    End b;  // b is destroyed before any request to it.
+    End b;  // b is destroyed before a request for it arrives.
     make_ready_to_receive(b, a.qp);
   }
   REQUIRE_EQ(modify(a, &absent, IBV_QPS_RTS, kToRts, 6), 0);
@@ -56,12 +56,12 @@ TEST_CASE("a peer with other PSNs stays alone, and with the right ones it is hea
   End b;
   for (int i = 0; i < 20; ++i) {
     CAPTURE(i);
-    // Both ends connect, and each rejects the request of the other because of its PSN.
+    // Each end connects and rejects the other end's request because of its PSN.
     make_ready_to_receive(a, b.qp, 1);
     make_ready_to_receive(b, a.qp, 2);
     make_ready_to_send(a, b.qp, 1);
     make_ready_to_send(b, a.qp, 2);
-    // A request from before the reset, with the same numbers, may still be on its way.
+    // A request with the same numbers from before the reset may still arrive.
     REQUIRE_EQ(b.modify(IBV_QPS_RESET), 0);
     make_ready_to_receive(b, a.qp, 1);
     make_ready_to_send(b, a.qp, 1);
@@ -104,15 +104,15 @@ TEST_CASE("of requests for a queue pair that is not ready the latest 256 wait") 
   End a;
   End b;
   End unready;
-  make_ready_to_receive(a, b.qp);  // a makes the port listen.
+  make_ready_to_receive(a, b.qp);  // When a becomes ready, its device listens on the port.
   const std::uint32_t to = unready.qp->qp_num;
   std::vector<Stranger> strangers;
   strangers.reserve(kWaiting + kMore);
   for (std::size_t i = 0; i < kWaiting + kMore; ++i) {
     strangers.emplace_back(to).say({.from = static_cast<std::uint32_t>(i), .to = to});
   }
-  // So far only the evicted requests are closed. The 256 that still wait are rejected when the
-  // queue pair is reset.
+  // Only the evicted requests are closed so far. The 256 requests that still wait are rejected when
+  // the queue pair is reset.
   std::size_t sent_away = 0;
   while (sent_away < kMore) {
     sent_away = static_cast<std::size_t>(

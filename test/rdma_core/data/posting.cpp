@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the rules of posting: lists, limits, inline payload and unsignaled requests.
+// Tests how requests are posted: lists, limits, inline payload and unsignaled requests.
 #include <algorithm>
 #include <array>
 
@@ -46,7 +46,7 @@ TEST_CASE("what stands in front of a bind that is refused is posted") {
   ibv_send_wr* bad = nullptr;
   CHECK_EQ(ibv_post_send(pair.a.qp, &wr, &bad), EINVAL);
   CHECK_EQ(bad, &bind);
-  // If the Write had not been posted, this Read would complete first.
+  // The Write must have been posted. Otherwise this Read would complete first.
   ibv_send_wr read{.wr_id = 1, .opcode = IBV_WR_RDMA_READ};
   read.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey};
   REQUIRE_EQ(pair.a.post(read, 8, 8), 0);
@@ -148,7 +148,7 @@ TEST_CASE("a Read has as many buffers as max_sge_rd says, none included, and one
   Pair pair(options);
   std::vector<ibv_sge> sges;
   std::string text;
-  // The local buffers are in reverse order of the octets at the peer.
+  // The order of the local buffers is the reverse of the order of the octets at the peer.
   for (int i = 0; i < device.max_sge_rd; ++i) {
     sges.push_back(pair.a.sge(30'000 - static_cast<std::size_t>(i) * 1000, 600));
     text += std::string(600, static_cast<char>('a' + i));

@@ -98,7 +98,8 @@ TEST_CASE("objects of two contexts may be combined") {
   CHECK_EQ(error_of(one, attr), 0);
 }
 
-/// Returns the state that an RNIC reports: it has no RESET, and a new queue pair accepts receives.
+/// Returns the state that an RNIC reports instead of RESET, which it does not have. A new queue
+/// pair reports INIT, because it accepts receives.
 ibv_qp_state as_told(ibv_qp_state state) { return state == IBV_QPS_RESET ? IBV_QPS_INIT : state; }
 
 TEST_CASE("a new queue pair is in RESET, and is taken through the states") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the errors of incorrect calls: invalid handles, and the errors that a manual page lists.
+// Tests the errors of incorrect calls: calls with invalid handles, and the errors that the manual
+// pages list.
 #include <array>
 #include <set>
 
@@ -19,7 +20,7 @@ TEST_CASE("every object has a number of its own") {
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
-/// Checks that `call` returns ENOENT and sets errno to it.
+/// Checks that `call` returns ENOENT and sets errno to ENOENT.
 template <typename Call>
 void check_unknown(Call call) {
   errno = 0;
@@ -27,7 +28,7 @@ void check_unknown(Call call) {
   CHECK_EQ(errno, ENOENT);
 }
 
-/// Checks that a call that creates an object returns null with ENOENT.
+/// Checks that `call`, which would create an object, returns null and sets errno to ENOENT.
 template <typename Call>
 void check_makes_nothing(Call call) {
   errno = 0;
@@ -35,7 +36,7 @@ void check_makes_nothing(Call call) {
   CHECK_EQ(errno, ENOENT);
 }
 
-/// While it exists, `object` has a handle that belongs to no object.
+/// While this object exists, `object` has a handle that belongs to no object.
 template <typename T>
 struct Disguised {
   explicit Disguised(T* object) : of(object), handle(object->handle) { of->handle += 1000; }
@@ -234,7 +235,7 @@ TEST_CASE("the device has a vendor, a speed, and atomics as programs look for th
   const End end;
   ibv_device_attr device{};
   REQUIRE_EQ(ibv_query_device(end.context, &device), 0);
-  // The device has no OUI; the kernel's software devices report the same value.
+  // The device has no OUI. The kernel's software devices report the same value.
   CHECK_EQ(device.vendor_id, 0xFFFFFF);
   CHECK_EQ(device.atomic_cap, IBV_ATOMIC_HCA);
   ibv_port_attr port{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests memory regions from each call that registers memory, and keys that a peer's Send
+// Tests the memory regions of each call that registers memory, and keys that a peer's Send
 // invalidates.
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@ namespace {
 
 using namespace data;
 
-// The headers call a different function if the access rights are not a constant.
+// If the access rights are not a constant, the macro calls a different function.
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
@@ -88,7 +88,7 @@ TEST_CASE("a region that moves to another domain keeps its key") {
   CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
-/// Binds a window to `length` bytes at `at`, an address in the region's own numbering (iova).
+/// Binds a window to `length` bytes at `at`, an address in the numbering of the region (iova).
 std::uint32_t bind_window(End& end, ibv_mw* mw, ibv_mr* mr, std::uint64_t at, std::size_t length) {
   ibv_send_wr wr{.opcode = IBV_WR_BIND_MW};
   wr.bind_mw = {.mw = mw,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A peer of queue pairs without the CM. The test writes the peer's Request octet by octet.
+// A peer of queue pairs without the CM. The test writes the Request of this peer octet by octet.
 #pragma once
 
 #include <arpa/inet.h>
@@ -14,7 +14,7 @@
 
 namespace data {
 
-/// The numbers that the private data of a Request claims.
+/// The queue pair numbers and PSNs that a Request claims in its private data.
 struct Claim {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
@@ -28,7 +28,7 @@ inline void append(std::string& out, std::uint32_t word) {
 
 enum class Rtr : std::uint8_t { kNone, kWrite };
 
-/// Returns an MPA Request with CRC: of revision 1 (RFC 5044 section 7.1.1), or of revision 2 with
+/// Returns an MPA Request with CRC. Its revision is 1 (RFC 5044 section 7.1.1), or 2 if it asks for
 /// an RTR (RFC 6581 section 9).
 inline std::string request(const Claim& claim, Rtr rtr) {
   constexpr std::uint32_t kOneReadEachAndWrite = 0x8001'8001;
@@ -42,7 +42,7 @@ inline std::string request(const Claim& claim, Rtr rtr) {
   return out + data;
 }
 
-/// Connects to the TCP port of a queue pair number and sends requests.
+/// Connects to the TCP port that belongs to a queue pair number, and sends requests.
 class Stranger {
  public:
   explicit Stranger(std::uint32_t number, const char* from = "127.0.0.1")
@@ -67,14 +67,14 @@ class Stranger {
     REQUIRE_EQ(::send(fd_, octets.data(), octets.size(), MSG_NOSIGNAL), octets.size());
     return *this;
   }
-  /// Waits for the other end. Returns true if it answered, and false if it closed the connection.
+  /// Waits until the other end answers or closes the connection. Returns true if it answered.
   bool is_answered() const {
     REQUIRE(readable(fd_, kLimit));
     char octet = 0;
     return ::recv(fd_, &octet, 1, 0) == 1;
   }
   bool is_silent() const { return !readable(fd_); }
-  /// Half-closes, and waits until the other end has closed as well.
+  /// Half-closes the connection, and waits until the other end has also closed it.
   void close_in_order() const {
     REQUIRE_EQ(::shutdown(fd_, SHUT_WR), 0);
     char octet = 0;

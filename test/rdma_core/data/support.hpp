@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ends of a connection, as a program for libibverbs creates them: each with a context, a
-// domain, a channel, a completion queue, a registered buffer and a queue pair. Uses only the C
-// interface.
+// Two ends of a connection, as a program for libibverbs creates them. Each has a context, a
+// protection domain, a channel, a completion queue, a registered buffer and a queue pair. Uses only
+// the C interface.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -28,7 +28,8 @@ using rdma_core_test::must;
 using rdma_core_test::next;
 using Options = rdma_core_test::EndOptions;
 
-/// Returns whether a completion means that the peer has executed the request (IWARP_COMPLETIONS).
+/// Returns whether IWARP_COMPLETIONS is set so that a completion means that the peer has executed
+/// the request.
 inline bool is_acknowledged() {
   const char* const value = std::getenv("IWARP_COMPLETIONS");
   return value != nullptr && std::string_view(value) == "acked";
@@ -47,14 +48,14 @@ inline ibv_wc success(ibv_cq* cq) {
   return wc;
 }
 
-/// How long a queue pair waits for a peer that does not answer, as in ibv_qp_attr. 0 means without
-/// limit.
+/// How long a queue pair waits for a peer that does not answer, encoded as in ibv_qp_attr. 0 means
+/// no timeout.
 struct Timeouts {
   std::uint8_t timeout = 0;
   std::uint8_t retry_cnt = 0;
 };
 
-/// An end whose destructor destroys the objects in order and checks each return code.
+/// An end that destroys its objects in order and checks the result of each call.
 struct End : rdma_core_test::VerbsEnd {
   explicit End(const Options& options = {}) : VerbsEnd(options) {}
   ~End() { CHECK(destroy()); }
@@ -69,7 +70,7 @@ struct End : rdma_core_test::VerbsEnd {
     const int needed = to == IBV_QPS_INIT ? IBV_QP_PORT | IBV_QP_ACCESS_FLAGS : 0;
     return ibv_modify_qp(qp, &attr, IBV_QP_STATE | needed);
   }
-  /// Takes the queue pair from RESET to RTS, connected to a queue pair of this process.
+  /// Takes the queue pair from RESET to RTS and connects it to a queue pair of this process.
   void bring_up(const ibv_qp* peer, unsigned rights = kAllRights, std::uint8_t rnr_retry = 0,
                 const Timeouts& timeouts = {}) {
     ibv_qp_attr attr = rdma_core_test::rc_attributes(context, peer, rights, 16);
@@ -88,7 +89,8 @@ struct End : rdma_core_test::VerbsEnd {
     return *reinterpret_cast<std::uint64_t*>(buffer.data() + at);
   }
 
-  /// Posts a receive of `length` bytes at offset `at`; without a buffer if `length` is 0.
+  /// Posts a receive of `length` bytes at offset `at`, or a receive without a buffer if `length` is
+  /// 0.
   int post_recv(std::uint64_t id, std::size_t at = 0, std::size_t length = 0) {
     ibv_sge one = sge(at, length);
     ibv_recv_wr wr{.wr_id = id, .sg_list = &one, .num_sge = length != 0 ? 1 : 0};
@@ -107,7 +109,7 @@ struct End : rdma_core_test::VerbsEnd {
     CHECK_EQ(bad, code != 0 ? &wr : nullptr);
     return code;
   }
-  /// Posts a request that transfers data to or from the peer's buffer.
+  /// Posts a request that transfers data to the peer's buffer or from it.
   int post_rdma(ibv_wr_opcode opcode, const End& peer, std::size_t at, std::size_t length,
                 std::size_t remote_at, unsigned flags = IBV_SEND_SIGNALED) {
     ibv_send_wr wr{.wr_id = at, .opcode = opcode, .send_flags = flags};
@@ -135,7 +137,7 @@ struct End : rdma_core_test::VerbsEnd {
   std::span<std::byte> buffer{reinterpret_cast<std::byte*>(memory), memory_size};
 };
 
-inline constexpr std::uint8_t kForEver = 7;  ///< rnr_retry without limit
+inline constexpr std::uint8_t kForEver = 7;  ///< value of rnr_retry that means no limit
 
 /// Two connected ends.
 struct Pair {
@@ -144,7 +146,7 @@ struct Pair {
     a.bring_up(b.qp, End::kAllRights, rnr_retry);
     b.bring_up(a.qp, End::kAllRights, rnr_retry);
   }
-  /// Reads in both directions, so that both ends are connected when it returns.
+  /// Performs a Read in each direction. Both ends are connected when this returns.
   void settle() {
     REQUIRE_EQ(a.post_rdma(IBV_WR_RDMA_READ, b, 0, 8, 0), 0);
     success(a.cq);

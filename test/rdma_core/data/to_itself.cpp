@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests a queue pair that is connected to itself and receives what it sends.
+// Tests a queue pair that is connected to itself and receives its own messages.
 #include "bring_up.hpp"
 
 namespace {
@@ -89,7 +89,7 @@ TEST_CASE("what a queue pair connected to itself has not sent is flushed when it
   End end;
   end.bring_up(end.qp);
   REQUIRE_EQ(end.post({.wr_id = 5, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, 0, 9),
-             0);  // No receive is posted for this.
+             0);  // No receive is posted for this Send.
   REQUIRE_EQ(end.post_rdma(IBV_WR_RDMA_READ, end, 8, 8, 100), 0);
   REQUIRE_EQ(end.modify(IBV_QPS_ERR), 0);
   ibv_wc wc = next(end.cq);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests requests built with ibv_wr_*().
+// Tests requests that are built with ibv_wr_*().
 #include <array>
 #include <thread>
 
@@ -130,7 +130,7 @@ TEST_CASE("a window is bound and invalidated") {
 
 TEST_CASE("a call for an operation that no queue pair can be asked to have is not there") {
   Pair pair(extended());
-  // If it is null, librpma uses another operation.
+  // Because this pointer is null, librpma uses another operation.
   CHECK((builder(pair.a)->wr_atomic_write == nullptr));
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("all or nothing is posted") {
     for (int i = 0; i < 8; ++i) ibv_wr_send(qp);
   }
   CHECK_EQ(ibv_wr_complete(qp), expected);
-  // The requests built after that are posted as usual.
+  // Requests that are built after the failed list are posted as usual.
   ibv_wr_start(qp);
   begin(qp, 2);
   ibv_wr_rdma_read(qp, pair.b.mr->rkey, pair.b.remote(0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests device removal as a program that uses datagrams sees it.
+// Tests device removal as seen by a program that uses datagrams.
 #include "ud.hpp"
 
 using namespace faults;

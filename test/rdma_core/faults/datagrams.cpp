@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests injected loss and delay of datagrams: what the receiver gets, that the sender sees no
-// difference, and how other errors are reported. The program runs as RoCE, which the library reads
-// once per process.
+// Tests injected loss and delay of datagrams: which datagrams the receiver gets, that the sender
+// sees no difference, and how other errors are reported. The program runs as RoCE, which the
+// library reads once per process.
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 using namespace faults;
 
-/// The call that fails with EAGAIN: 1 is the next call, 0 means that no call fails.
+/// Which send call fails with EAGAIN: 1 is the next call, and 0 means that no call fails.
 static std::atomic<int> refused{0};
 
 static bool is_refused() {
@@ -25,7 +25,7 @@ static bool is_refused() {
   return true;
 }
 
-// These functions replace those of the C library.
+// These functions override the functions of the C library.
 extern "C" int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
   if (is_refused()) return -1;
   return static_cast<int>(::syscall(SYS_sendmmsg, fd, messages, count, flags));
@@ -39,8 +39,8 @@ namespace {
 
 [[maybe_unused]] const int kSet = setenv("IWARP_AS", "roce", 1);
 
-/// Returns whether the kernel holds an unread datagram for that queue pair, according to the tables
-/// of UDP sockets.
+/// Returns whether the kernel holds an unread datagram for the queue pair of `end`, according to
+/// the tables of UDP sockets.
 bool has_unread(const Ud& end) {
   for (const char* const table : {"/proc/net/udp", "/proc/net/udp6"}) {
     std::ifstream in(table);
@@ -125,7 +125,8 @@ TEST_CASE("what is delayed when its queue pair is destroyed never arrives") {
     gone.end();
   }
   from.send_all(to, {2});
-  // If queue pair `gone` had not been destroyed, its datagram would have arrived before this one.
+  // Queue pair `gone` was destroyed before its datagram was due. Otherwise that datagram would have
+  // arrived before this one.
   CHECK_EQ(to.take(1), Numbers{2});
 }
 
@@ -145,7 +146,7 @@ TEST_CASE("while the port is down, datagrams are lost") {
 TEST_CASE("what comes while the port is down is lost, too") {
   const Ud from;
   const Ud to;
-  from.send_all(to, {1, 2, 3});  // The datagrams wait, as no receive is posted.
+  from.send_all(to, {1, 2, 3});  // No receive is posted, so the datagrams wait in the socket.
   REQUIRE(has_unread(to));
   rule("now port down");
   to.told(IBV_EVENT_PORT_ERR);
@@ -215,7 +216,7 @@ TEST_CASE("a completion with a status takes its queue pair to error, and a reset
   REQUIRE_EQ(ibv_modify_qp(from.qp, &attr, IBV_QP_STATE), 0);
   from.bring_up();
   CHECK_EQ(from.send(to, 4), IBV_WC_SUCCESS);
-  // Datagram 2 has been sent although its completion reported an error.
+  // Datagram 2 was sent, although its completion reported an error.
   CHECK_EQ(sorted(to.take(3)), Numbers{1, 2, 4});
 }
 

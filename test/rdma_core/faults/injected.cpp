@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what a program sees of each injected fault. The other end must see what a real fault would
-// cause.
+// Tests what a program sees of each injected fault. At the other end, the effects must be those of
+// a real fault.
 #include <array>
 
 #include "rules.hpp"
@@ -153,7 +153,7 @@ TEST_CASE("a queue pair without receives is as if none were posted") {
   REQUIRE_EQ(pair.b.post_recv(2, 8, 8), 0);
   ibv_qp_attr attr{};
   attr.min_rnr_timer = 1;
-  attr.rnr_retry = 7;  // retries without limit
+  attr.rnr_retry = 7;  // no limit
   REQUIRE_EQ(ibv_modify_qp(pair.a.qp, &attr, IBV_QP_RNR_RETRY), 0);
   REQUIRE_EQ(ibv_modify_qp(pair.b.qp, &attr, IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER), 0);
   rule("after 1 completion rnr 20ms");

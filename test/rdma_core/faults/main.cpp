@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library reads the variables once per process, so they are set before it is used.
+// Sets the variables before the library is used, because it reads them once per process.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests connections that the network resets, the protocol of the fault socket, and device removal.
+// Tests connections that the network resets, the protocol of the fault socket, and the removal of a
+// device.
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
 #include <sys/syscall.h>
@@ -12,10 +13,10 @@
 using namespace data;
 using faults::rule;
 
-/// Number of calls to accept4() that still fail with EMFILE.
+/// Number of accept4() calls that will still fail with EMFILE.
 static std::atomic<int> refused{0};
 
-/// Replaces the function of the C library.
+/// Overrides the function of the C library.
 extern "C" int accept4(int fd, sockaddr* address, socklen_t* length, int flags) {
   if (refused.load() != 0 && refused.fetch_sub(1) > 0) {
     errno = EMFILE;
@@ -47,7 +48,7 @@ TEST_CASE("the socket answers nonsense and goes on") {
     CHECK(socket.say("after 3 sends # nothing\n").starts_with("error: one of status"));
     CHECK(socket.say("seed 4\n") == "error: seed is for files");
     CHECK(socket.say(std::string("\0\xff\x1b[2J\n", 7)).find('\x1b') == std::string::npos);
-    // The text has no line end, so the library closes the socket.
+    // The text has no end of line and is too long, so the library closes the socket.
     CHECK_EQ(socket.say(std::string(5000, 'x')), "");
   }
   std::vector<std::unique_ptr<faults::Socket>> many;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds rules to this process, as `iwarp fault` does.
+// Adds fault rules to this process, as `iwarp fault` does.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -32,7 +32,8 @@ class Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  /// Returns the first line of the answer, or an empty string if the other end has closed.
+  /// Sends `text`. Returns the first line of the answer, or an empty string if the other end closes
+  /// the socket.
   std::string say(const std::string& text) const {
     REQUIRE_EQ(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL), text.size());
     std::string line;
@@ -46,8 +47,8 @@ class Socket {
   int fd_;
 };
 
-/// Adds a rule. The device must be open. When this returns, a rule that counts is in force. A rule
-/// with `now` may not have acted yet, since another thread executes it.
+/// Adds a fault rule. The device must be open. When this returns, a rule that counts events is
+/// active. A rule with `now` may still be pending, because another thread executes it.
 inline void rule(const std::string& text) { REQUIRE_EQ(Socket().say(text + "\n"), "ok"); }
 
 }  // namespace faults

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A UD queue pair, as RoCE, that sends and receives numbers as payload.
+// A UD queue pair that runs as RoCE. It sends and receives numbers as payload.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ using Numbers = std::vector<Number>;
 inline constexpr std::size_t kSlot = kGrh + sizeof(Number);
 inline constexpr std::size_t kReceives = 128;
 
-/// A queue pair in RTS, with its own device, queues and memory.
+/// A queue pair in RTS with its own device, completion queues and memory.
 struct Ud : rdma_core_test::VerbsEnd {
   Ud()
       : VerbsEnd({.type = IBV_QPT_UD,
@@ -59,7 +59,7 @@ struct Ud : rdma_core_test::VerbsEnd {
     CHECK_EQ(wc.wr_id, number);
     return wc.status;
   }
-  /// Builds Sends of `numbers` with ibv_wr_*(). Returns the result of the last call.
+  /// Builds one Send for each of `numbers` with ibv_wr_*(). Returns the result of the last call.
   int build(const Ud& to, const Numbers& numbers) const {
     ibv_qp_ex* const builder = ibv_qp_to_qp_ex(qp);
     ibv_wr_start(builder);
@@ -72,7 +72,7 @@ struct Ud : rdma_core_test::VerbsEnd {
     }
     return ibv_wr_complete(builder);
   }
-  /// Posts Sends of `numbers` in one list.
+  /// Posts one Send for each of `numbers` as one list.
   void send_list(const Ud& to, Numbers numbers) const {
     std::vector<ibv_sge> sges(numbers.size());
     std::vector<ibv_send_wr> wrs(numbers.size());
@@ -86,11 +86,11 @@ struct Ud : rdma_core_test::VerbsEnd {
     REQUIRE_EQ(ibv_post_send(qp, wrs.data(), &bad), 0);
     for (const Number number : numbers) CHECK_EQ(success(cq).wr_id, number);
   }
-  /// Sends a datagram with each of `numbers` and checks that the sender sees no error.
+  /// Sends one datagram for each of `numbers`, and checks that the sender sees no error.
   void send_all(const Ud& to, const Numbers& numbers) const {
     for (const Number number : numbers) REQUIRE_EQ(send(to, number), IBV_WC_SUCCESS);
   }
-  /// Returns the numbers of the next datagrams, in the order of arrival.
+  /// Returns the numbers in the next `count` datagrams, in the order of arrival.
   Numbers take(std::size_t count) const {
     Numbers out;
     while (out.size() != count) {
@@ -109,10 +109,10 @@ struct Ud : rdma_core_test::VerbsEnd {
     CHECK_EQ(event.event_type, type);
   }
 
-  /// Number of queue pairs of this process, which are all of this type.
+  /// Number of queue pairs that this process has created, all of which are of this type.
   static inline int made = 0;
   ibv_ah* home = way_home();
-  int ordinal = ++made;  ///< number of this queue pair in fault rules
+  int ordinal = ++made;  ///< number by which fault rules name this queue pair
 };
 
 }  // namespace faults
