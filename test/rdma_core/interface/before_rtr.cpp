@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests peers that agree on an RTR, are accepted, and end the connection instead of sending the
-// RTR. The server must see only events that an ordinary client can cause as well: rping -s -P and
-// others exit on RDMA_CM_EVENT_CONNECT_ERROR.
+// Tests peers that agree on an RTR, are accepted, and then end the connection without sending the
+// RTR. The server must see only events that an ordinary client can also cause, because programs
+// such as rping -s -P exit on RDMA_CM_EVENT_CONNECT_ERROR.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ namespace {
 using namespace rdma_core_test;
 using namespace std::string_literals;
 
-/// A TCP socket that sends octets of the test's choice.
+/// A TCP socket that sends any octets that the test chooses.
 class Stranger {
  public:
   explicit Stranger(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -32,7 +32,7 @@ class Stranger {
     REQUIRE(::send(fd_, octets.data(), octets.size(), MSG_NOSIGNAL) ==
             static_cast<ssize_t>(octets.size()));
   }
-  /// Requests revision 2 with CRC, IRD and ORD of 1, and an RTR by Write.
+  /// Sends a Request of revision 2 with CRC, with IRD and ORD of 1, and with a Write as RTR.
   void request_with_rtr() const { send("MPA ID Req Frame\x50\x02\0\x04\x80\x01\x80\x01"s); }
   /// Waits for the first octet of the Reply.
   void await_reply() const {
@@ -46,7 +46,7 @@ class Stranger {
     REQUIRE(::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
     REQUIRE(::close(std::exchange(fd_, -1)) == 0);
   }
-  /// Sends a zero-length Write whose CRC is 0.
+  /// Sends a zero-length Write as RTR, with a wrong CRC of 0.
   void broken_rtr() const { send("\0\x0e\xc1\x40\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0"s); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests with IWARP_AS=roce two queue pairs of one process that are brought up by ibv_modify_qp()
-// alone, and what the state of one shows about the other.
+// Tests two queue pairs of one process that are connected with ibv_modify_qp() and without rdma_cm,
+// and how the state of one affects the state of the other. Runs with IWARP_AS=roce.
 #include <cerrno>
 #include <cstring>
 
@@ -31,7 +31,8 @@ struct ByHand : VerbsEnd {
   ~ByHand() { CHECK(destroy()); }
   ByHand(const ByHand&) = delete;
   ByHand& operator=(const ByHand&) = delete;
-  /// Returns attributes for the transition to state `to`, with `peer` as the number of the peer.
+  /// Returns the attributes for the transition to state `to`. `peer` is the peer's queue pair
+  /// number.
   ibv_qp_attr attributes(ibv_qp_state to, std::uint32_t peer = 0) const {
     ibv_qp_attr attr{};
     attr.qp_state = to;
@@ -74,7 +75,7 @@ struct ByHand : VerbsEnd {
   const Device& device;
 };
 
-/// Connects the peer first, so that either may send when both are in RTS.
+/// Connects the peer's queue pair first, so that either end may send once both are in RTS.
 void connect(const ByHand& own, const ByHand& peer) {
   peer.connect(own.qp->qp_num);
   own.connect(peer.qp->qp_num);
@@ -82,7 +83,7 @@ void connect(const ByHand& own, const ByHand& peer) {
 
 TEST_CASE("an error that can be polled says ERR of its queue pair, and of the peer that found it") {
   const Device device;
-  const Buffer memory(device.pd.get(), 64);  // without remote write access
+  const Buffer memory(device.pd.get(), 64);  // no remote write access
   for (int round = 0; round < 30; ++round) {
     CAPTURE(round);
     const ByHand own(device);
@@ -92,7 +93,7 @@ TEST_CASE("an error that can be polled says ERR of its queue pair, and of the pe
     REQUIRE(next(own.cq).status == IBV_WC_REM_ACCESS_ERR);
     CHECK(own.state() == IBV_QPS_ERR);
     CHECK(peer.state() == IBV_QPS_ERR);
-    // `own` rejects every transition that a queue pair in ERR rejects.
+    // A queue pair in ERR cannot go to RTS directly.
     CHECK(own.modify(own.attributes(IBV_QPS_RTS), IBV_QP_STATE) == EINVAL);
   }
 }
@@ -127,7 +128,7 @@ TEST_CASE("a request with a wrong L_Key fails alone: its peer keeps its state an
   REQUIRE(next(own.cq).status == IBV_WC_LOC_PROT_ERR);
   CHECK(own.state() == IBV_QPS_ERR);
   CHECK(peer.state() == IBV_QPS_RTS);
-  // The peer's only sign of the failure is that its requests are not answered any more.
+  // The peer learns of the failure only from its own requests, which are no longer answered.
   REQUIRE(peer.post(IBV_WR_SEND, memory.sge(8)) == 0);
   const ibv_wc first = next(peer.cq);
   CHECK(first.status == IBV_WC_RETRY_EXC_ERR);
@@ -139,7 +140,7 @@ TEST_CASE("a request with a wrong L_Key fails alone: its peer keeps its state an
   CHECK_FALSE(is_readable(device.context->async_fd));
 }
 
-/// A transition that must be rejected without changing anything.
+/// A transition that must be rejected and must not change any attribute.
 struct Refused {
   const char* what;
   ibv_qp_state to;
@@ -202,7 +203,7 @@ TEST_CASE("a step takes the attributes that its type needs, those that it allows
   const ByHand ud(device, IBV_QPT_UD);
   constexpr int kUcToRtr = kToRtr & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
   constexpr int kUcToRts = IBV_QP_STATE | IBV_QP_SQ_PSN;
-  const ByHand idle(device);  // `idle` is never brought up, so it cannot connect during the test.
+  const ByHand idle(device);  // `idle` is not brought up, so it cannot connect during the test.
   const auto peer = idle.qp->qp_num;
 
   check_refused(rc, peer,

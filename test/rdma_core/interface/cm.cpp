@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests rdma_cm with event channels: addresses and ports, private data, rejects, migration of ids.
+// Tests rdma_cm with event channels: addresses and ports, private data, rejection, and migration of
+// ids.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <infiniband/ib.h>
@@ -19,7 +20,7 @@
 
 static std::atomic<int> connects{0};  ///< number of calls to connect() that have returned
 
-// Replaces the function of the C library.
+// Overrides the function of the C library.
 extern "C" int connect(int fd, const sockaddr* to, socklen_t length) {
   const auto result = ::syscall(SYS_connect, fd, to, length);
   ++connects;
@@ -30,7 +31,7 @@ namespace {
 
 using namespace rdma_core_test;
 
-/// Returns an address of this host that other hosts can reach, if there is one.
+/// Returns an address at which other hosts can reach this host, or nullopt if there is none.
 std::optional<Address> outer_address() {
   ifaddrs* all = nullptr;
   REQUIRE(::getifaddrs(&all) == 0);
@@ -60,7 +61,8 @@ TEST_CASE("requests that the program does not take are as many as the backlog, a
     REQUIRE(::connect(peer, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
     REQUIRE(::send(peer, request.data(), request.size(), MSG_NOSIGNAL) == 20);
     if (i >= 2) {
-      // The listener resets this request. The first two requests are, or will be, in its queue.
+      // The backlog is 2, so the listener resets this request. The first two requests are in its
+      // queue, or will be soon.
       std::byte octet{};
       refused += ::recv(peer, &octet, 1, 0) < 0 ? 1 : 0;
     }
@@ -246,11 +248,12 @@ TEST_CASE("a server that opens its listener a moment late is found") {
   rdma_conn_param param{.retry_count = 7};
   {
     // The library retries the connection for 250 ms. The held clock advances by at most 100 ms
-    // here, however late the scheduler runs this program.
+    // here, even if the scheduler delays this program.
     const iwarp::test::HeldClock clock(std::chrono::milliseconds(100));
     const int before = connects.load();
     REQUIRE(rdma_connect(client.get(), &param) == 0);
-    while (connects.load() == before) std::this_thread::yield();  // The connection is refused once.
+    // Waits until the connection has been refused once.
+    while (connects.load() == before) std::this_thread::yield();
     REQUIRE(rdma_listen(late.get(), 1) == 0);
   }
   const Event request = expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST);

@@ -80,7 +80,7 @@ TEST_CASE("rights that are unknown, or make no sense, are refused; optional ones
   const Context context = open_device();
   const Pd pd(ibv_alloc_pd(context.get()));
   std::vector<char> memory(4096);
-  // The access rights are not a constant here, so the header calls the function that accepts
+  // Because the access rights are not a constant here, the header calls the function that accepts
   // optional access flags.
   const auto error_of = [&](int rights) {
     errno = 0;

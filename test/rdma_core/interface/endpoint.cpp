@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes connected ends, one after the other, with calls that any program uses.
+// Creates one connected end after the other, with the calls that any program uses.
 #include "endpoint.hpp"
 
 #include <arpa/inet.h>

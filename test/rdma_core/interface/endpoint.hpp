@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers of the tests of the C interface: objects that are destroyed at the end of their scope,
-// bounded waits, and two connected ends in one process. They use only the headers of rdma-core, as
-// any program does.
+// Helpers for the tests of the C interface: objects that are destroyed at the end of their scope,
+// waits with a timeout, and two connected ends in one process. Uses only the headers of rdma-core,
+// as any program does.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -23,13 +23,13 @@ namespace rdma_core_test {
 
 inline constexpr int kTimeoutMs = 60'000;
 
-/// Returns whether `fd` becomes readable within the timeout.
+/// Returns whether `fd` is readable or becomes readable within the timeout.
 inline bool is_readable(int fd, int timeout_ms = 0) {
   pollfd wait{fd, POLLIN, 0};
   return ::poll(&wait, 1, timeout_ms) == 1;
 }
 
-/// Destroys an object of the C interface, for std::unique_ptr.
+/// A deleter for std::unique_ptr that destroys an object of the C interface.
 template <typename T, auto End>
 struct Ender {
   void operator()(T* object) const { CHECK(End(object) == 0); }
@@ -70,10 +70,10 @@ Id make_id(const Channel& channel, void* context = nullptr);
 /// Returns an id of RDMA_PS_UDP.
 Id datagram_id(const Channel& channel);
 
-/// Waits for the next event, which must be of this type.
+/// Waits for the next event, which must have type `type`.
 Event expect(const Channel& channel, rdma_cm_event_type type);
 
-/// A socket address: a numeric address of this machine, and a port in host order.
+/// A socket address: a numeric address of this host, and a port in host byte order.
 struct Address {
   explicit Address(std::string_view host, std::uint16_t port = 0);
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
@@ -111,9 +111,9 @@ struct End {
   int send(const ibv_sge& sge, unsigned flags = IBV_SEND_SIGNALED, std::uint64_t wr_id = 0);
   int write(const ibv_sge& sge, const Buffer& to, unsigned flags = IBV_SEND_SIGNALED);
   int receive(const ibv_sge& sge, std::uint64_t wr_id = 0);
-  /// Waits for the next completion of a queue, whatever its status.
+  /// Waits for the next completion of a queue. It may have any status.
   static ibv_wc next(const Cq& cq) { return rdma_core_test::next(cq.get()); }
-  /// Waits for the next completion, which must be a success.
+  /// Waits for the next completion, which must be successful.
   static ibv_wc done(ibv_cq* cq);
   static ibv_wc done(const Cq& cq) { return done(cq.get()); }
 };
@@ -125,13 +125,14 @@ struct PairOptions {
                  .max_recv_sge = 2,
                  .max_inline_data = 64};
   bool all_signaled = false;
-  std::string_view request_data;  ///< private data of rdma_connect() and rdma_accept()
+  // private data of rdma_connect(); the next member is that of rdma_accept()
+  std::string_view request_data;
   std::string_view accept_data;
-  /// If not null, both ends create their PD on this context instead of the id's.
+  /// If not null, both ends create their PD on this context instead of the context of the id.
   ibv_context* pd_context = nullptr;
 };
 
-/// A listener and two connected ends, driven by the calling thread alone.
+/// A listener and two connected ends. The calling thread drives all three.
 class Pair {
  public:
   explicit Pair(PairOptions options = {});
@@ -147,9 +148,10 @@ class Pair {
 /// Creates the queue pair of `end` with its own completion queues and PD.
 void make_queue_pair(End& end, const PairOptions& options = {});
 
-/// Returns an id that has resolved the address `to`, and can create a queue pair or connect.
+/// Returns an id that has resolved the address `to`. It is ready to create a queue pair or to
+/// connect.
 Id resolved(const Channel& channel, Address to);
-/// Returns a listener on 127.0.0.1. Sets `*port` to its port in host order.
+/// Returns a listener on 127.0.0.1. Sets `*port` to its port in host byte order.
 Id listening(const Channel& channel, std::uint16_t* port);
 /// Returns the private data of an event.
 std::string private_data(const Event& event);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests a client and a server structured like key-value servers: each is a thread that sleeps in
-// its own epoll set of non-blocking descriptors, and makes, uses and ends one connection after the
-// other. Both fail on every completion of a connection that is not established yet or has ended.
-// The test makes 100 connections, or 1,000 with IWARP_LONG=1.
+// Tests a client and a server that are structured like key-value servers. Each is a thread that
+// sleeps in its own epoll set of non-blocking descriptors, and makes, uses and ends one connection
+// after the other. Each fails if it gets a completion of a connection that is not established yet
+// or has ended. The test makes 100 connections, or 1,000 with IWARP_LONG=1.
 #include <fcntl.h>
 #include <sys/epoll.h>
 
@@ -20,12 +20,13 @@ namespace {
 
 using namespace rdma_core_test;
 
-constexpr int kExchanges = 4;  // messages in each direction, per connection
+constexpr int kExchanges = 4;  // number of messages in each direction of a connection
 constexpr std::size_t kOctets = 64;
 
 void never_block(int fd) { REQUIRE(::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK) == 0); }
 
-/// A connection, from its request or resolved route to its end.
+/// A connection. At the server it begins with the request, and at the client with the resolved
+/// route.
 struct Link {
   explicit Link(Id its_id) {
     end.id = std::move(its_id);
@@ -62,16 +63,17 @@ class Loop {
       std::array<epoll_event, 8> ready{};
       const int count = ::epoll_wait(epoll_, ready.data(), ready.size(), kTimeoutMs);
       REQUIRE(count > 0);
-      std::vector<std::pair<int, int>> waited;  // pairs of descriptor and number of its connection
+      // pairs of a descriptor and the number of its connection
+      std::vector<std::pair<int, int>> waited;
       for (int i = 0; i < count; ++i) {
         const int fd = ready.at(static_cast<std::size_t>(i)).data.fd;
         waited.emplace_back(fd, number_of(fd));
       }
       for (const auto& [fd, number] : waited) {
-        // If a completion can be polled, any event that precedes it can be read.
+        // If a completion can be polled, any event that precedes it must already be readable.
         take_events();
-        // Since epoll_wait(), the descriptor may have been closed and reused by another connection,
-        // which epoll did not report.
+        // After epoll_wait(), the descriptor may have been closed and reused by another connection,
+        // about which epoll reported nothing.
         if (number != 0 && number_of(fd) == number) take_completions(*by_fd_[fd]);
       }
     }
@@ -92,7 +94,7 @@ class Loop {
   }
 
  private:
-  /// Returns the number of the descriptor's connection, or 0 if it has none.
+  /// Returns the number of the connection to which descriptor `fd` belongs, or 0 if there is none.
   int number_of(int fd) const {
     const auto it = by_fd_.find(fd);
     return it != by_fd_.end() ? it->second->number : 0;
@@ -141,7 +143,7 @@ class Loop {
       REQUIRE(link.established);
       INFO(ibv_wc_status_str(wc.status));
       if (wc.status == IBV_WC_WR_FLUSH_ERR) {
-        // The disconnect event may have arrived after take_events().
+        // The disconnect event may have arrived after the last take_events().
         REQUIRE((link.over || is_readable(channel_->fd)));
         continue;
       }
@@ -184,7 +186,7 @@ class Client final : public Loop {
  public:
   explicit Client(std::uint16_t port) : port_(port) {}
   void begin() {
-    // The event handler owns the id from now on.
+    // From now on, the event handler owns the id.
     rdma_cm_id* const id = make_id(channel()).release();
     REQUIRE(rdma_resolve_addr(id, nullptr, Address("127.0.0.1", port_).get(), kTimeoutMs) == 0);
   }

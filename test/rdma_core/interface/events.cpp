@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests completion channels and the descriptors behind events. A program may poll them, set them to
-// O_NONBLOCK, interrupt its waits by signals, and forget to acknowledge events or acknowledge too
-// many.
+// Tests completion channels and the file descriptors behind events. A program may poll these
+// descriptors, set O_NONBLOCK, interrupt a wait by a signal, and acknowledge fewer or more events
+// than it received.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -23,13 +23,14 @@ namespace {
 
 using namespace rdma_core_test;
 
-/// Sends one byte, solicited or not, to a posted receive. Does not poll the queues.
+/// Posts a receive and sends one byte to it, solicited if `flags` says so. Does not poll the
+/// queues.
 void send_one(Pair& pair, const Buffer& out, const Buffer& in, unsigned flags = 0) {
   REQUIRE(pair.server.receive(in.sge()) == 0);
   REQUIRE(pair.client.send(out.sge(), IBV_SEND_SIGNALED | flags) == 0);
 }
 
-/// Takes the next event of a channel, which must come within a timeout.
+/// Receives the next event of a channel. Fails if none arrives in time.
 void take_event(const CompChannel& channel, const Cq& cq) {
   REQUIRE(is_readable(channel->fd, kTimeoutMs));
   ibv_cq* from = nullptr;
@@ -151,7 +152,7 @@ TEST_CASE("a storm of signals hits the program's thread alone, and no transfer s
   program_thread = ::syscall(SYS_gettid);
   struct sigaction action{};
   struct sigaction before{};
-  action.sa_handler = count_signal;  // Without SA_RESTART the signal interrupts system calls.
+  action.sa_handler = count_signal;  // Without SA_RESTART, the signal interrupts system calls.
   REQUIRE(::sigaction(SIGALRM, &action, &before) == 0);
   const itimerval every{.it_interval = {0, 500}, .it_value = {0, 500}};
   REQUIRE(::setitimer(ITIMER_REAL, &every, nullptr) == 0);
@@ -179,7 +180,7 @@ TEST_CASE("a storm of signals hits the program's thread alone, and no transfer s
   CHECK(signals_elsewhere == 0);
 }
 
-/// A thread that waits for an event. The test knows that it is waiting.
+/// A thread that waits for an event. The constructor returns once the thread is blocked.
 class Waiter {
  public:
   explicit Waiter(std::function<void()> wait) : wait_(std::move(wait)) {
@@ -213,8 +214,8 @@ class Waiter {
   pthread_t thread_{};
 };
 
-// Once a cancelled system call has unwound a thread, ThreadSanitizer misses the atomic operations
-// of that thread.
+// If a cancelled system call unwinds a thread, ThreadSanitizer misses later atomic operations of
+// that thread.
 #ifdef __SANITIZE_THREAD__
 constexpr std::array kCancelled{false};
 #else

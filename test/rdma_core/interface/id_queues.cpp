@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the objects of an id: queue pairs and shared receive queues made with rdma_cma.h, requests
-// posted with rdma_verbs.h, and options.
+// Tests the objects of an id: queue pairs and shared receive queues created with rdma_cma.h,
+// requests posted with rdma_verbs.h, and options.
 #include <rdma/rdma_verbs.h>
 
 #include <array>
@@ -14,7 +14,7 @@ using namespace rdma_core_test;
 
 constexpr std::uint16_t kDiscard = 9;
 
-/// Checks that the call returns -1 with errno `code`.
+/// Checks that the call returns -1 and sets errno to `code`.
 template <typename Call>
 void check_fails(int code, Call call) {
   errno = 0;
@@ -190,7 +190,7 @@ TEST_CASE("options of an id: known ones by size and state, others are not there"
   CHECK(set(RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &number, sizeof number) == 0);
   check_fails(EINVAL, [&] { return set(RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &number, 4); });
   check_fails(EINVAL, [&] { return set(RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &number, 4); });
-  octet = 32;  // The timeout has five bits.
+  octet = 32;  // The timeout field has only five bits.
   check_fails(EINVAL, [&] { return set(RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &octet, 1); });
   check_fails(EINVAL, [&] { return set(RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &octet, 1); });
   check_fails(ENOSYS, [&] { return set(RDMA_OPTION_ID, 1000, &number, sizeof number); });

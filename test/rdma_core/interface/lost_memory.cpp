@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests a program that frees a buffer before it deregisters the buffer, as many programs do: with
-// an adapter this has no effect.
+// Tests a program that frees a buffer before it deregisters the buffer, as many programs do. With a
+// hardware adapter this does no harm.
 #include <sys/mman.h>
 
 #include "captured_stderr.hpp"
@@ -18,7 +18,7 @@ TEST_CASE("a Write to a buffer that is no longer there ends the connection, not 
   REQUIRE(at != MAP_FAILED);
   ibv_mr* const mr = ibv_reg_mr(pair.server.pd.get(), at, kSize, kAccess);
   REQUIRE(mr != nullptr);
-  REQUIRE(::mprotect(at, kSize, PROT_NONE) == 0);  // Keeps the address from being reused.
+  REQUIRE(::mprotect(at, kSize, PROT_NONE) == 0);  // Keeps other code from reusing the address.
   const iwarp::test::CapturedStderr said;
   ibv_sge sge = source.sge();
   ibv_send_wr wr{};

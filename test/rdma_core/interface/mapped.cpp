@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests IPv4-mapped IPv6 addresses, which programs get from dual-stack sockets. They count as IPv4.
+// Tests IPv4-mapped IPv6 addresses, which programs get from dual-stack sockets. The library treats
+// them as IPv4 addresses.
 #include <arpa/inet.h>
 
 #include <cerrno>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the order of connection events and completions, which come by separate descriptors. A
-// program that a completion wakes up must find the event that precedes it. Otherwise it would get a
-// completion of a connection that it takes for not yet established, or for still connected.
+// Tests the order of connection events and completions, which arrive through separate descriptors.
+// A program that is woken up by a completion must find the event that precedes it. Otherwise the
+// program would get a completion of a connection that it believes to be not yet established, or
+// still connected.
 #include <array>
 #include <utility>
 
@@ -11,11 +12,11 @@ namespace {
 
 using namespace rdma_core_test;
 
-// Number of races. Without an order of events and completions, most of them would be lost.
+// Number of races. If events and completions were not ordered, most of these races would be lost.
 constexpr int kRaces = 50;
 
-/// A client that connects and the server that gets the request. Each has posted a receive and armed
-/// its queue.
+/// A client that is connecting, and a server that has received its request. Each has posted a
+/// receive and armed its completion queue.
 struct Meeting {
   Meeting() {
     std::uint16_t port = 0;
@@ -55,7 +56,7 @@ struct Meeting {
   Event request;
 };
 
-/// The way in which a program notices a completion.
+/// A way in which a program learns of a completion.
 using Notice = void (*)(const End&);
 constexpr std::array<Notice, 2> kNotices{
     [](const End& end) { REQUIRE(is_readable(end.receive_channel->fd, kTimeoutMs)); },

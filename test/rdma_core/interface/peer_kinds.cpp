@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests immediate data to three kinds of peers: one without RFC 7306, one with it, and one that
-// runs this stack, which accepts payload with a Send as well. Each peer is a TCP socket for which
-// the test encodes MPA, so that the test sees the octets on the wire. The connections have no CRC.
-// The library reads that option once per process, so these cases have a program of their own.
+// Tests immediate data with three kinds of peers: a peer without RFC 7306, a peer with it, and a
+// peer that runs this stack and therefore also accepts payload with a Send with Immediate. Each
+// peer is a TCP socket for which the test encodes MPA, so that the test sees the octets on the
+// wire. The connections have no CRC. The library reads that option once per process, so these cases
+// are a separate program.
 #include <endian.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -33,12 +34,12 @@ std::string hex(std::string_view octets) {
   return out;
 }
 
-/// Returns the ULPDU of a one-segment message on queue 0, in hexadecimal digits.
+/// Returns the ULPDU of a message on queue 0 that has one segment, in hexadecimal digits.
 std::string untagged(const std::string& opcode, char msn, const std::string& payload) {
   return "414" + opcode + "00000000" + "00000000" + "0000000" + msn + "00000000" + payload;
 }
 
-/// An initiator made of a TCP socket, which sends and receives raw octets.
+/// An initiator that is a plain TCP socket. It sends and receives raw octets.
 class Peer {
  public:
   explicit Peer(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -188,7 +189,7 @@ TEST_CASE("a peer that announces a Send and sends another announcement is refuse
   CHECK(wc.status == IBV_WC_WR_FLUSH_ERR);
   const std::string terminate = server.peer->ulpdu();
   CHECK(hex(terminate.substr(0, 2)) == "4147");
-  CHECK(hex(terminate.substr(18, 2)) == "0206");  // The Terminate says "unexpected opcode".
+  CHECK(hex(terminate.substr(18, 2)) == "0206");  // The Terminate means "unexpected opcode".
   CHECK(inbox.text(16) == std::string(16, '\0'));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests with IWARP_AS=roce what a program written for RoCE requires of device, port, queue pairs
-// and CM. The library reads the variable once per process, so these cases have a program of their
-// own.
+// Tests what a program written for RoCE requires of the device, the port, queue pairs and the CM.
+// Runs with IWARP_AS=roce, which the library reads once per process, so these cases are a separate
+// program.
 #include <dlfcn.h>
 #include <net/if.h>
 
@@ -43,7 +43,7 @@ ibv_qp_state state_of(ibv_qp* qp) {
 }
 ibv_qp_state state_of(const Qp& qp) { return state_of(qp.get()); }
 
-/// Passes the attributes of rdma_init_qp_attr() to ibv_modify_qp().
+/// Passes the attributes that rdma_init_qp_attr() returns to ibv_modify_qp().
 void change(rdma_cm_id* id, const Qp& qp, ibv_qp_state to, int expected_mask) {
   ibv_qp_attr attr{};
   attr.qp_state = to;
@@ -53,7 +53,8 @@ void change(rdma_cm_id* id, const Qp& qp, ibv_qp_state to, int expected_mask) {
   REQUIRE(ibv_modify_qp(qp.get(), &attr, mask) == 0);
 }
 
-/// An end of an id whose queue pair the program creates itself.
+/// The objects of one end that the program creates itself for an id: PD, completion queue and queue
+/// pair.
 struct Own {
   explicit Own(rdma_cm_id* id)
       : pd(ibv_alloc_pd(id->verbs)),
@@ -189,10 +190,10 @@ TEST_CASE("ids with queue pairs of their own work as with any device") {
 
 TEST_CASE("a refused request is told by its completion, and by an event where the memory is") {
   Pair pair;
-  Pair later;  // The event about `later` comes after everything that `pair` has caused.
+  Pair later;  // The event about `later` arrives after all events that `pair` has caused.
   for (Pair* refused : {&pair, &later}) {
     const Buffer out(refused->client.pd.get(), "refused");
-    const Buffer in(refused->server.pd.get(), 64);  // without remote write access
+    const Buffer in(refused->server.pd.get(), 64);  // no remote write access
     REQUIRE(refused->client.write(out.sge(), in) == 0);
     CHECK(End::next(refused->client.send_cq).status == IBV_WC_REM_ACCESS_ERR);
     ibv_async_event event{};
@@ -273,7 +274,7 @@ TEST_CASE("who connects a queue pair of the program's gets a response to establi
 TEST_CASE("rdma_disconnect() returns with its queue pair in ERR and everything flushed") {
   const auto flushed = [](const Cq& cq, std::uint64_t wr_id) {
     ibv_wc wc{};
-    // The completion is in the queue when rdma_disconnect() returns.
+    // The completion is already queued when rdma_disconnect() returns.
     REQUIRE(ibv_poll_cq(cq.get(), 1, &wc) == 1);
     CHECK(wc.status == IBV_WC_WR_FLUSH_ERR);
     CHECK(wc.wr_id == wr_id);
@@ -294,7 +295,7 @@ TEST_CASE("rdma_disconnect() returns with its queue pair in ERR and everything f
     flushed(pair.server.receive_cq, 3);
     expect(pair.server_channel, RDMA_CM_EVENT_DISCONNECTED);
     expect(pair.channel, RDMA_CM_EVENT_DISCONNECTED);
-    // A Send that the peer posted after the disconnect never reaches the client.
+    // The server posted a Send after the disconnect. It must not reach the client.
     CHECK(End::next(pair.client.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
   }
 }
@@ -339,8 +340,8 @@ TEST_CASE("a rejection gives InfiniBand's reason: the consumer's own, or that no
   CHECK(expect(mine, RDMA_CM_EVENT_REJECTED)->status == kInvalidServiceId);
 }
 
-/// Returns the GID that stands for 127.0.0.1: the first GID of IPv4, or the GID of 127.0.0.1 itself
-/// if there is none.
+/// Returns the GID that stands for 127.0.0.1: the first IPv4 GID of the port, or the GID of
+/// 127.0.0.1 itself if the port has no IPv4 GID.
 ibv_gid gid_of_loopback(ibv_context* context) {
   constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
   ibv_port_attr port{};

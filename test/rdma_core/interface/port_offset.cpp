@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests IWARP_PORT_OFFSET: TCP and RDMA on one port number, in one program and with one address
-// family at a time. The library reads the variable once per process, so these cases have a program
-// of their own.
+// Tests IWARP_PORT_OFFSET: TCP and RDMA on the same port number of one program, with one address
+// family at a time. The library reads the variable once per process, so these cases are a separate
+// program.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -111,8 +111,8 @@ TEST_CASE("TCP and RDMA listen on one port number, whichever comes first, and bo
         listener = bound(theirs, Address(address));
         return tcp->listen(Address(address, ntohs(rdma_get_src_port(listener.get()))));
       };
-      // The kernel chooses the port of the first socket. The other socket may find this port in
-      // use.
+      // The kernel chooses the port of the first socket. That port may already be in use for the
+      // other socket.
       while (!have_one_port()) continue;
       const auto port = tcp->port();
       REQUIRE(rdma_listen(listener.get(), 4) == 0);
@@ -205,7 +205,7 @@ TEST_CASE("queue pairs brought up without rdma_cm know no offset") {
       .send_cq = cq.get(), .recv_cq = cq.get(), .cap = {1, 1, 1, 1, 0}, .qp_type = IBV_QPT_RC};
   const Qp qp(ibv_create_qp(pd.get(), &init));
   REQUIRE(qp);
-  // The queue pair's port is reserved, but nothing listens on it until a queue pair waits for its
+  // The port of the queue pair is reserved. Nothing listens on it until a queue pair waits for its
   // peer.
   CHECK_FALSE(Tcp(AF_INET).listen(Address("127.0.0.1", qp->qp_num & 0xFFFF)));
 }

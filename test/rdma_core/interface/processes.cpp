@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests processes: fork with and without objects, exits with every object alive, and memory that
-// one side polls while the other writes. This file does not run with ThreadSanitizer, which kills
-// forked processes that create threads, and reports such polling as a race.
+// Tests processes: fork with and without objects, exit with every object still alive, and memory
+// that one process polls while the other one writes. This file does not run with ThreadSanitizer,
+// which kills forked processes that create threads and reports such polling as a race.
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -24,7 +24,7 @@ namespace {
 
 using namespace rdma_core_test;
 
-/// Runs `work` in a child and returns its status; kills a child that does not end.
+/// Runs `work` in a child process and returns its exit status. A timeout kills the child.
 template <typename Work>
 int in_child(Work work) {
   const pid_t child = ::fork();
@@ -39,8 +39,8 @@ int in_child(Work work) {
   return status;
 }
 
-/// Checks a condition in a child. doctest's macros belong to the parent, so the child reports
-/// failures by its exit status.
+/// Checks a condition in a child. doctest's macros work only in the parent, so the child reports a
+/// failure by its exit status.
 void require_in_child(bool condition) {
   if (!condition) ::_exit(99);
 }
@@ -82,8 +82,8 @@ TEST_CASE("a child that is made while a request waits behind an end does not rej
   REQUIRE(pair.server.receive(in.sge()) == 0);
   REQUIRE(pair.client.send(out.sge()) == 0);
   End::done(pair.client.send_cq);
-  // The server must poll its completion before it sees the disconnect event, and handle that event
-  // before it sees the new request.
+  // The server must poll this completion before it sees the disconnect event, and must handle that
+  // event before it sees the new request.
   REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
   const Channel channel = make_channel();
   End client;
@@ -135,7 +135,8 @@ TEST_CASE("the peer sees the end of a connection though a child of its owner liv
   if (child == 0) {
     ::close(hold[1]);
     char octet = 0;
-    ::_exit(::read(hold[0], &octet, 1) == 0 ? 0 : 1);  // Lives until the parent closes its end.
+    // The child lives until the parent closes its end of the pipe.
+    ::_exit(::read(hold[0], &octet, 1) == 0 ? 0 : 1);
   }
   ::close(hold[0]);
   pair.client.id.reset();

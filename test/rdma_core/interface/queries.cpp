@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests queries of device and port, one manual page each: ibv_get_device_guid(3) and _index(3),
-// ibv_query_gid(3), _gid_ex(3) and _gid_table(3), ibv_query_pkey(3), and the texts.
+// Tests the queries of device and port that these manual pages describe: ibv_get_device_guid(3),
+// ibv_get_device_index(3), ibv_query_gid(3), ibv_query_gid_ex(3), ibv_query_gid_table(3) and
+// ibv_query_pkey(3). Also tests the functions that return texts.
 #include <arpa/inet.h>
 
 #include <array>
@@ -82,7 +83,7 @@ TEST_CASE("a GID that is not there: -1, an errno, or the negative of one, as eac
   ibv_gid_entry entry{};
   CHECK(ibv_query_gid_ex(context.get(), 1, static_cast<std::uint32_t>(length), &entry, 0) ==
         ENODATA);
-  std::uint32_t beyond = 0;  // the end of the table, which some programs find by EINVAL alone
+  std::uint32_t beyond = 0;  // end of the table, which some programs detect only by EINVAL
   const auto query = [&] { return ibv_query_gid_ex(context.get(), 1, beyond, &entry, 0); };
   while (beyond < 4096 && (query() == 0 || query() == ENODATA)) ++beyond;
   CHECK(query() == EINVAL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests queue pairs through the C interface: requested and actual capabilities, full queues, inline
-// data, unsignaled requests, and requests staged by ibv_wr_*.
+// data, unsignaled requests, and requests that are built with ibv_wr_*().
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -35,7 +35,7 @@ TEST_CASE("a new queue pair is in RESET, and has at least what was asked for") {
   ibv_qp_attr attr{};
   ibv_qp_init_attr queried{};
   REQUIRE(ibv_query_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_CAP, &queried) == 0);
-  CHECK(attr.qp_state == IBV_QPS_INIT);  // This is the first state on every RNIC.
+  CHECK(attr.qp_state == IBV_QPS_INIT);  // INIT is the first state on every RNIC.
   CHECK(qp->state == IBV_QPS_RESET);
   CHECK(queried.cap.max_send_wr == init.cap.max_send_wr);
   CHECK(queried.send_cq == cq.get());
@@ -85,7 +85,7 @@ TEST_CASE("a full send queue says so; what was taken arrives when the peer is re
   Pair pair({.cap = {kQueue, kQueue, 1, 1, 0}});
   const Buffer out(pair.client.pd.get(), kSize);
   const Buffer in(pair.server.pd.get(), kSize);
-  // The peer has posted no receive, so it reads no further than the header of the first message.
+  // The peer has posted no receive, so it reads only up to the header of the first message.
   std::uint64_t taken = 0;
   int error = 0;
   while (taken < kMost && (error = pair.client.send(out.sge(), IBV_SEND_SIGNALED, taken)) == 0) {
@@ -157,7 +157,7 @@ TEST_CASE("a message waits for its receive") {
   Pair pair;
   const Buffer out(pair.client.pd.get(), "early");
   REQUIRE(pair.client.send(out.sge()) == 0);
-  // The message has been sent, and the peer has no receive for it yet.
+  // The message has been sent, but the peer has not posted a receive for it.
   End::done(pair.client.send_cq);
   const Buffer in(pair.server.pd.get(), 64);
   REQUIRE(pair.server.receive(in.sge()) == 0);
@@ -196,7 +196,7 @@ TEST_CASE("requests staged and then forgotten hold nobody up") {
   ibv_wr_start(staged);
   ibv_wr_send(staged);  // No ibv_wr_complete() follows.
 
-  // Another thread can use the same queue pair, and so can this thread.
+  // Both another thread and this thread can still use the queue pair.
   std::thread other([&] {
     ibv_qp_attr attr{.qp_state = IBV_QPS_INIT, .port_num = 1};
     const int what = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the descriptors of CM channels and of asynchronous events. When epoll reports one as
-// readable, one call that does not block returns an event; an event that arrives after the last
-// call returned EAGAIN wakes the epoll set. This must be true of level-triggered and edge-triggered
-// sets.
+// Tests the descriptors of CM channels and of asynchronous events. When epoll reports such a
+// descriptor as readable, one non-blocking call must return an event. An event that arrives after a
+// call has returned EAGAIN must wake the epoll set. Both must hold for level-triggered and for
+// edge-triggered sets.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ using namespace rdma_core_test;
 
 constexpr std::array<std::uint32_t, 2> kTriggers{EPOLLIN, EPOLLIN | EPOLLET};
 
-/// An epoll set with one descriptor, which it makes non-blocking.
+/// An epoll set that contains one descriptor, which it makes non-blocking.
 class Watch {
  public:
   Watch(int fd, std::uint32_t events) : drains_((events & EPOLLET) != 0) {
@@ -37,9 +37,9 @@ class Watch {
     epoll_event seen{};
     return ::epoll_wait(set_, &seen, 1, timeout_ms) == 1;
   }
-  /// Calls `take`, which returns 0 or sets errno, until it has returned one event. With an
-  /// edge-triggered set it waits only after EAGAIN, as programs have to; with a level-triggered one
-  /// it waits before each call.
+  /// Calls `take`, which returns 0 or sets errno, until it has returned one event. If the set is
+  /// edge-triggered, waits only after EAGAIN, as a program must. If the set is level-triggered,
+  /// waits before each call.
   template <typename Take>
   void take_one(Take take) {
     if (may_have_more_) {
@@ -75,7 +75,7 @@ struct Watched {
   Watch watch;
 };
 
-/// Starts to resolve an address, which queues ADDR_RESOLVED.
+/// Starts to resolve an address, which creates the event ADDR_RESOLVED.
 Id resolving(const Channel& channel, std::uint16_t port = 1) {
   Id id = make_id(channel);
   REQUIRE(rdma_resolve_addr(id.get(), nullptr, Address("127.0.0.1", port).get(), kTimeoutMs) == 0);
@@ -91,7 +91,7 @@ void reject(Watched& server, int requests) {
   }
 }
 
-/// Connects `count` ids at once. The server rejects each of them.
+/// Connects `count` ids at the same time. The server rejects each of them.
 void be_rejected(std::uint32_t events, std::uint16_t port, int count) {
   Watched client(events);
   std::list<End> ends;
@@ -201,7 +201,7 @@ struct Device {
     REQUIRE(qp);
     return qp;
   }
-  /// Takes and acknowledges the next event. Returns its queue pair.
+  /// Receives and acknowledges the next event. Returns the queue pair of the event.
   ibv_qp* next() {
     ibv_async_event event{};
     watch.take_one([&] { return ibv_get_async_event(context.get(), &event); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests ids without an event channel, each of whose calls blocks until it is done. Also tests queue
-// pairs whose completion queues rdma_cm creates.
+// Tests ids without an event channel. Each call with such an id blocks until it is done. Also tests
+// queue pairs whose completion queues rdma_cm creates.
 #include <arpa/inet.h>
 #include <rdma/rdma_verbs.h>
 
@@ -35,7 +35,7 @@ ibv_qp_init_attr usual() {
   return {.cap = {4, 4, 1, 1, 16}, .qp_type = IBV_QPT_RC, .sq_sig_all = 1};
 }
 
-/// Returns the next receive completion, which it gets with the blocking call.
+/// Returns the next receive completion. Waits for it with rdma_get_recv_comp().
 ibv_wc received(rdma_cm_id* id) {
   ibv_wc wc{};
   CHECK(rdma_get_recv_comp(id, &wc) == 1);
@@ -134,7 +134,7 @@ TEST_CASE("one queue in both places of an id is destroyed once") {
   auto init = usual();
   init.send_cq = init.recv_cq = cq;
   REQUIRE(rdma_create_qp(id.get(), nullptr, &init) == 0);
-  // Destroys the completion queue, too. The channel can then be destroyed.
+  // Also destroys the completion queue, so the channel can be destroyed afterwards.
   rdma_destroy_qp(id.get());
 }
 

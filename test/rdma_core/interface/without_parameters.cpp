@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests rdma_connect() and rdma_accept() without parameters. The library is configured so that a
-// Send without a receive soon ends the connection (IWARP_RECEIVE_HOLD) and retries count
-// (IWARP_COMPLETIONS). It reads the variables once per process, so these cases have a program of
-// their own.
+// Tests rdma_connect() and rdma_accept() without parameters. The variables are set so that a Send
+// without a receive soon ends the connection (IWARP_RECEIVE_HOLD) and the retry counts take effect
+// (IWARP_COMPLETIONS). The library reads them once per process, so these cases are a separate
+// program.
 #include <cstdlib>
 
 #include "endpoint.hpp"
@@ -32,7 +32,7 @@ struct Connected {
   End client, server;
 };
 
-// With fewer than 7 retries, a Send that finds no receive ends the connection.
+// Checks that a Send which finds no receive ends the connection if the retry count is below 7.
 void check_few_retries_end() {
   rdma_conn_param few{.rnr_retry_count = 6};
   Connected pair(&few);
@@ -48,7 +48,7 @@ TEST_CASE("without parameters a Send waits for its receive, however long it take
     const Buffer out(from.pd.get(), "late");
     const Buffer in(to.pd.get(), 64);
     REQUIRE(from.send(out.sge()) == 0);
-    check_few_retries_end();  // This takes as long as the first Send would have taken to fail.
+    check_few_retries_end();  // Takes as long as the waiting Send would take to fail.
     REQUIRE_FALSE(is_readable(pair.mine->fd));
     REQUIRE(to.receive(in.sge()) == 0);
     CHECK(in.text(End::done(to.receive_cq).byte_len) == "late");
@@ -87,7 +87,7 @@ TEST_CASE("RDMA_OPTION_ID_ACK_TIMEOUT is the timeout of the queue pair that an i
   expect(mine, RDMA_CM_EVENT_ESTABLISHED);
   expect(theirs, RDMA_CM_EVENT_ESTABLISHED);
   check(client.id, 18, 3);
-  check(server.id, 19, 7);  // The client sets the number of retries.
+  check(server.id, 19, 7);  // The client determines the number of retries.
 }
 
 TEST_CASE("with fewer retries than are without end, that is the end") { check_few_retries_end(); }

@@ -23,7 +23,7 @@
 
 namespace {
 
-// The variable is set before the first lookup.
+// Sets the variable before the first lookup.
 const int kSet = ::setenv("IWARP_AS", "roce", 1);
 constexpr const char* kNode = "/dev/infiniband/uverbs0";
 constexpr const char* kDevice = "/sys/class/infiniband/iwarp0";
@@ -69,14 +69,14 @@ std::vector<std::string> names_in(const char* path) {
   return out;
 }
 
-/// Calls a function that must fail. Returns its errno, or 0 if the call succeeded.
+/// Calls a function that must fail. Returns the errno that it set, or 0 if it succeeded.
 template <typename Call>
 int error_of(Call call) {
   errno = 0;
   return call() < 0 ? errno : 0;
 }
 
-/// Restores the current directory at the end of its scope, whatever the test does.
+/// Restores the current directory at the end of the scope.
 struct Return {
   Return() : start(::open(".", O_RDONLY | O_DIRECTORY)) {}
   ~Return() { REQUIRE(::fchdir(start.value) == 0); }
@@ -162,7 +162,8 @@ TEST_CASE("the kinds of entries are told by readdir, and scandir and glob find t
   DIR* const folder = ::opendir("/dev/infiniband");
   REQUIRE(folder != nullptr);
   while (const dirent* entry = ::readdir(folder)) {
-    // Where the library cannot create a device node with number 0:0, it creates a file instead.
+    // If the library cannot create a device node with number 0:0, it creates a regular file
+    // instead.
     if (entry->d_name[0] != '.') CHECK((entry->d_type == DT_CHR || entry->d_type == DT_REG));
   }
   ::closedir(folder);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the functions that are called by programs that were linked to an older C library, or
+// Tests functions that are called only by programs that were linked to an older C library or
 // compiled with _FORTIFY_SOURCE.
 #include <dlfcn.h>
 #include <doctest/doctest.h>

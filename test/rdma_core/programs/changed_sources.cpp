@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that writes to its buffers while they are sent: one thread increments the words of the
-// source buffer, another thread sends the buffer, by Writes and Sends of three sizes. The receiver
-// is a separate process that is stopped and continued again and again, so that the source also
-// changes while a full socket delays framed data.
+// A program that writes to its buffers while they are sent. One thread increments the words of the
+// source buffer, and another thread sends the buffer by Writes and Sends of three sizes. The
+// receiver is a separate process. The program repeatedly stops and continues it, so that the source
+// also changes while framed data waits for a full socket.
 //   changed_sources ADDRESS SECONDS
 // Prints a line for each kind of request, and "done" at the end.
 #include <rdma/rdma_cma.h>
@@ -33,9 +33,9 @@ using std::chrono::milliseconds;
 constexpr std::size_t kLargest = 1 << 20;
 constexpr std::uint32_t kDepth = 32;
 constexpr std::uint32_t kReceives = 64;
-/// The socket counts as full if nothing in a full queue completes for this long.
+/// If the queue is full and nothing completes for this long, the socket is assumed to be full.
 constexpr milliseconds kStuck(5);
-/// Time between two stops of the receiver.
+/// Time between two stops of the receiver process.
 constexpr milliseconds kRunning(20);
 
 void check(bool ok, const char* what) {
@@ -90,7 +90,7 @@ class Buffer {
   ibv_mr* mr_;
 };
 
-// Receives until a message of one octet arrives, which means that the sender needs no more answers.
+// Receives until a message of one octet arrives. The sender then needs no more answers.
 void receive_all(const char* address, int sender) {
   rdma_cm_id* const listener = endpoint(address, "0", RAI_PASSIVE);
   check(rdma_listen(listener, 1) == 0, "rdma_listen");
@@ -163,7 +163,7 @@ class Sender {
   }
 
  private:
-  /// Returns the number of completions.
+  /// Posts requests until `most` are outstanding, and polls once. Returns the number of completions.
   std::uint64_t send_some(std::optional<ibv_wr_opcode> opcode, std::uint32_t most = kDepth) {
     for (; opcode && outstanding_ < most; ++outstanding_) {
       ibv_sge sge{.addr = reinterpret_cast<std::uint64_t>(buffer_.data()),

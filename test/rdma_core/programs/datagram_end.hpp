@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of a datagram test: a UD queue pair in RTS, and memory for messages in both directions.
+// One end of a datagram test: a UD queue pair in RTS, with memory for messages in both directions.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kBatch = 128;
 inline constexpr std::uint32_t kReceives = 512;
 
 struct End : rdma_core_test::VerbsEnd {
-  /// Makes an end at `address`, or at the port's first GID if `address` is null.
+  /// Creates an end with the GID of `address`, or with the port's first GID if `address` is null.
   explicit End(const char* address)
       : VerbsEnd({.type = IBV_QPT_UD,
                   .cap = {.max_send_wr = kBatch,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end of a stream of datagrams, which pass through relay.py.
+// One end of a stream of datagrams that pass through relay.py.
 //   datagrams send|receive ADDRESS RELAY PORT TOTAL
-// ADDRESS is an address of this host, and one of its GIDs. Each end sends its queue pair number
-// over TCP to the relay at RELAY and PORT, which answers with the number of the other end's queue
-// pair. The sender sends in batches. The relay tells the receiver how many different datagrams have
-// passed. The receiver must get those datagrams, each intact, and no others; the last datagram
-// passes after all others. At the end the receiver prints how many datagrams arrived, and which did
-// not.
+// ADDRESS is an address of this host, and also one of its GIDs. Each end sends its queue pair
+// number over TCP to the relay at RELAY and PORT. The relay answers with the queue pair number of
+// the other end. The sender sends in batches. The relay tells the receiver how many different
+// datagrams it has let pass. The receiver must get exactly those datagrams, each of them intact.
+// The relay lets the last datagram pass after all others. At the end the receiver prints how many
+// datagrams arrived, and which ones did not.
 #include <netdb.h>
 #include <sys/socket.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint32_t kMax = 1000;
 
-/// The length and the octets of a datagram follow from its number.
+/// The sequence number of a datagram determines its length and its octets.
 std::uint32_t length_of(std::uint32_t sequence) {
   constexpr std::uint32_t kSmallest = sizeof sequence;
   return kSmallest + sequence * 2654435761U % (kMax - kSmallest);
@@ -65,7 +65,7 @@ class Control {
 void send_all(End& end, Control& control, const char* relay, std::uint32_t total) {
   const std::uint32_t peer = control.receive();
   ibv_ah* const ah = end.way_to(gid_of(relay), end.index);
-  // The last datagram is a batch of its own.
+  // The last datagram is a batch by itself.
   for (std::uint32_t first = 0; first <= total;) {
     const std::uint32_t behind = first == total ? total + 1 : std::min(first + kBatch, total);
     for (std::uint32_t n = first; n != behind; ++n) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A member of a multicast group on a host with several interfaces, and a sender to the group.
+// A member of a multicast group on a host with several interfaces, or a sender to the group.
 //   groups member GROUP COUNT
 //   groups send GROUP ADDRESS
-// A member prints on how many interfaces its host has joined the group, the sender of each of COUNT
-// datagrams, and how many interfaces are still joined after it has left the group. ADDRESS is one
-// of the sender's GIDs.
+// A member prints on how many interfaces its host has joined the group, then the sender of each of
+// COUNT datagrams, and then on how many interfaces the group is still joined after the member has
+// left it. ADDRESS is one of the sender's GIDs.
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr std::uint32_t kText = 8;
 
 bool is_ipv4(const ibv_gid& gid) { return gid.raw[0] != 0xFF; }
 
-/// Formats an address as /proc/net/igmp and igmp6 do.
+/// Formats the address of a group as in /proc/net/igmp and /proc/net/igmp6.
 std::string hex_of(const ibv_gid& group) {
   std::string out;
   std::array<char, 3> two{};
@@ -46,8 +46,8 @@ int interfaces_that_joined(const ibv_gid& group) {
   return out;
 }
 
-/// Returns the source address in a GRH: from an IPv6 header, or from an IPv4 header that follows 20
-/// zero octets.
+/// Returns the source address in a GRH, which holds either an IPv6 header, or 20 zero octets and an
+/// IPv4 header.
 std::string sender_of(const std::uint8_t* grh) {
   constexpr std::size_t kIpv4Header = 20;
   const bool ipv4 = std::all_of(grh, grh + kIpv4Header, [](auto octet) { return octet == 0; });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A key-value server that serves TCP and RDMA on one port number, and a client of both. `server
-// PORT` ends when a client requests it over TCP and all clients have disconnected. `client ADDRESS
-// PORT COUNT` connects by RDMA COUNT times. A value that the client sets over RDMA it gets over
-// both, and a value that it sets over TCP it gets over RDMA.
+// A key-value server that serves TCP and RDMA on the same port number, and a client of both.
+// `server PORT` ends after a client has requested it over TCP and all clients have disconnected.
+// `client ADDRESS PORT COUNT` connects by RDMA COUNT times. The client reads a value that it has
+// set over RDMA both over RDMA and over TCP. It reads a value that it has set over TCP over RDMA.
 #include "key_value.hpp"
 
 #include <netdb.h>
@@ -12,8 +12,8 @@
 
 namespace {
 
-/// The keys and values. "SKEY VALUE" sets a value and is answered "OK"; "GKEY" is answered with the
-/// value. A key has 8 bytes.
+/// The keys and values. "SKEY VALUE" sets a value and is answered with "OK". "GKEY" is answered
+/// with the value. A key has 8 bytes.
 class Store {
  public:
   std::string answer(std::string_view request) {
@@ -28,7 +28,7 @@ class Store {
   std::map<std::string, std::string> values_;
 };
 
-// Over TCP each message follows its length, which has four octets.
+// Over TCP, a length of four octets precedes each message.
 void send_by_tcp(int fd, std::string_view message) {
   const auto length = htonl(static_cast<std::uint32_t>(message.size()));
   std::string out(reinterpret_cast<const char*>(&length), sizeof(length));
@@ -37,8 +37,8 @@ void send_by_tcp(int fd, std::string_view message) {
           "send");
 }
 
-/// Moves the first message of `arrived` to `out` if the message is complete. Returns whether it
-/// was.
+/// If the first message in `arrived` is complete, moves it to `out`. Returns whether it was
+/// complete.
 bool take_message(std::string& arrived, std::string& out) {
   std::uint32_t length = 0;
   if (arrived.size() < sizeof(length)) return false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Used by both ends of the key-value program: an epoll loop of non-blocking descriptors, and an
-// RDMA connection as such servers use it. Each end sends the address of its buffer in a Send; after
-// that a message is a Write into the peer's buffer with its length as immediate data.
+// Code of both ends of the key-value program: an epoll loop of non-blocking descriptors, and an
+// RDMA connection that is used as such servers use it. Each end first sends the address of its
+// buffer in a Send. After that, each message is a Write into the peer's buffer with the length of
+// the message as immediate data.
 #pragma once
 
 #include <arpa/inet.h>
@@ -31,7 +32,7 @@ inline void make_non_blocking(int fd) {
   require(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0, "fcntl");
 }
 
-/// Calls the handler of each descriptor that is readable.
+/// An epoll loop that calls the handler of each readable descriptor.
 class Loop {
  public:
   Loop() { require(epoll_ >= 0, "epoll_create1"); }
@@ -73,8 +74,8 @@ class Connection {
   using Received = std::function<void(Connection&, std::string_view)>;
   static constexpr std::size_t kBuffer = 8192;
 
-  /// `id` must have resolved its device. The connection calls `ready` once it knows the peer's
-  /// buffer.
+  /// `id` must have resolved its device. The connection calls `ready` when it has received the
+  /// address of the peer's buffer.
   Connection(Loop& loop, rdma_cm_id* id, std::function<void(Connection&)> ready, Received received)
       : loop_(loop), id_(id), ready_(std::move(ready)), received_(std::move(received)) {
     domain_ = ibv_alloc_pd(id->verbs);
@@ -112,7 +113,8 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// The program calls this on ESTABLISHED. An earlier completion is an error, as in such programs.
+  /// The program calls this on ESTABLISHED. As in real key-value servers, an earlier completion is
+  /// an error.
   void established() {
     established_ = true;
     const Place own{.address = reinterpret_cast<std::uintptr_t>(received_buffer()),
@@ -122,7 +124,7 @@ class Connection {
     post(IBV_WR_SEND, own_place(), sizeof(own));
   }
 
-  /// Sends `message` as soon as the earlier messages have left the buffer.
+  /// Sends `message` when the buffer no longer holds an earlier message.
   void say(std::string_view message) {
     require(message.size() <= kBuffer && theirs_.key != 0, "a message that fits, and a peer");
     to_say_.emplace_back(message);
@@ -189,7 +191,7 @@ class Connection {
   }
 
   void take(const ibv_wc& done) {
-    if (done.status == IBV_WC_WR_FLUSH_ERR) return;  // The disconnect has flushed the request.
+    if (done.status == IBV_WC_WR_FLUSH_ERR) return;  // The disconnect has flushed this request.
     require(done.status == IBV_WC_SUCCESS, ibv_wc_status_str(done.status));
     require(established_, "a completion before ESTABLISHED");
     if (done.opcode == IBV_WC_RECV) {
@@ -215,7 +217,7 @@ class Connection {
   ibv_mr* memory_ = nullptr;
   std::array<char, 2 * kBuffer + 2 * sizeof(Place)> buffers_{};
   Place theirs_;
-  std::deque<std::string> to_say_;  ///< The first message is in the buffer.
+  std::deque<std::string> to_say_;  ///< messages to send; the first one is in the buffer
   unsigned events_ = 0;
   bool established_ = false;
 };

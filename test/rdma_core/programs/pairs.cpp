@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connects queue pairs of two processes without rdma_cm. Addresses, numbers and PSNs go over a TCP
-// connection. Each pair is used and destroyed before the next one is created.
+// Connects queue pairs of two processes without rdma_cm. The processes exchange addresses, queue
+// pair numbers and PSNs over a TCP connection. Each pair of queue pairs is used and destroyed
+// before the next pair is created.
 //   pairs PORT ADDRESS ROUNDS plain|lies [HOST]
-// ADDRESS is an IPv4 address of this host, and one of its GIDs. Without HOST the program is the
-// server. Each round reads one word of the peer's memory, which is new in each round. With `lies`
-// the client first creates queue pairs with a wrong number, a wrong PSN and a GID that no host has,
-// and prints the result of a Read on each.
+// ADDRESS is an IPv4 address of this host, and also one of its GIDs. Without HOST, the program is
+// the server. Each round reads one word of the peer's memory, which has a new value in each round.
+// With `lies`, the client first creates queue pairs with a wrong number, a wrong PSN and a GID that
+// no host has, and prints the result of a Read on each of them.
 #include <infiniband/verbs.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -24,7 +25,7 @@ namespace {
 
 using rdma_core_test::check;
 
-/// What one end sends to the other over TCP.
+/// The data that one end sends to the other end over TCP.
 struct Told {
   ibv_gid gid;
   std::uint32_t qpn;
@@ -70,7 +71,7 @@ class Peer {
   int fd_ = -1;
 };
 
-/// A device on which many queue pairs are created. The queue pair of VerbsEnd is not used.
+/// A device on which many queue pairs are created. Does not use the queue pair of VerbsEnd.
 struct Device : rdma_core_test::VerbsEnd {
   static constexpr rdma_core_test::EndOptions kSmall{
       .cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1}, .cqe = 16};
@@ -114,11 +115,11 @@ struct Device : rdma_core_test::VerbsEnd {
 
   ibv_gid gid;
   int index;
-  /// words[0] is the word that the peer reads, and words[1] the word read from the peer.
+  /// words[0] is the word that the peer reads. words[1] is the word that was read from the peer.
   std::uint64_t* words = reinterpret_cast<std::uint64_t*>(memory);
 };
 
-/// Both ends destroy a queue pair before it is ready. Only one of them has connected it.
+/// Both ends destroy their queue pair before it is ready. Only one of them has connected it before.
 void give_up(Device& device, Peer& peer, int round, bool client) {
   ibv_qp* const qp = device.make();
   const Told other = peer.exchange(device.end(qp, 7));
@@ -138,7 +139,7 @@ void one_round(Device& device, Peer& peer, int round, bool client) {
   check(wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
   check(device.words[1] == static_cast<std::uint64_t>(round) * 2 + (client ? 0 : 1),
         "another pair's memory");
-  peer.exchange({});  // Waits until both have read.
+  peer.exchange({});  // Waits until both ends have read.
   check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
 }
 
@@ -176,7 +177,8 @@ int main(int argc, char** argv) {
     if (std::string(argv[4]) == "lies") {
       ibv_qp* const qp = device.make();
       const Told other = peer.exchange(device.end(qp, 7));
-      // The server connects its queue pair to the client's. The client's lies must not reach it.
+      // The server connects its queue pair to the queue pair of the client. It must not receive
+      // anything from the queue pairs with wrong values.
       client ? lie(device, other) : check(device.connect(qp, 7, other) == 0, "connect");
       peer.exchange({});
       check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server and a client on librpma, written like a program for persistent memory: the client
-// writes, flushes, reads back, writes eight bytes atomically, writes with immediate data, and both
-// exchange messages. Each end compares its memory. `server ADDRESS PORT` or `client ...`.
+// A server and a client that use librpma, written like a program for persistent memory. The client
+// writes, flushes, reads back, writes eight bytes atomically, and writes with immediate data. Both
+// ends exchange messages, and each end checks its memory.
+//   rpma_operations server ADDRESS PORT
+//   rpma_operations client ADDRESS PORT
 #include <arpa/inet.h>
 #include <librpma.h>
 
@@ -50,7 +52,7 @@ bool has(std::span<const unsigned char> memory, unsigned seed) {
                              [&](unsigned char octet) { return octet == noise(n++, seed); });
 }
 
-/// One end: its device, its memory, and the connection once it is established.
+/// One end: its device, its memory, and its connection once that is established.
 struct End {
   rpma_peer* peer = nullptr;
   std::span<unsigned char> memory;
@@ -109,7 +111,7 @@ void serve(const char* address, const char* port) {
   done(rpma_ep_listen(end.peer, address, port, &endpoint), "rpma_ep_listen");
   rpma_conn_req* request = nullptr;
   done(rpma_ep_next_conn_req(endpoint, nullptr, &request), "rpma_ep_next_conn_req");
-  for (int n = 0; n < 2; ++n)  // One receive is for the immediate data, one for the message.
+  for (int n = 0; n < 2; ++n)  // One receive is for the immediate data, and one for the message.
     done(rpma_conn_req_recv(request, end.region, kSize, kMessage, nullptr), "rpma_conn_req_recv");
   const rpma_conn_private_data own{descriptor.data(), static_cast<std::uint8_t>(size)};
   done(rpma_conn_req_connect(&request, &own, &end.connection), "rpma_conn_req_connect");
@@ -133,7 +135,7 @@ void serve(const char* address, const char* port) {
   std::puts("server: all payload right");
 }
 
-/// Writes to the peer's memory, flushes, and reads back into the upper half of the own memory.
+/// Writes to the peer's memory, flushes, and reads back into the upper half of its own memory.
 void use_remote_memory(End& end, rpma_mr_remote* remote) {
   constexpr int kAlways = RPMA_F_COMPLETION_ALWAYS;
   constexpr int kOnError = RPMA_F_COMPLETION_ON_ERROR;

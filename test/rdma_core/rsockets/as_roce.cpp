@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the same cases as RoCE, where messages are immediate data. The library reads the variable
-// once per process.
+// Runs the same cases as RoCE, where rsockets sends its messages as immediate data. The library
+// reads the variable once per process, so these cases are a separate program.
 #include <cstdlib>
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the tests of datagram rsockets.
+// Helpers for the tests of datagram rsockets.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace rsockets_test {
 
-/// Returns an address of this host that is a GID of the device. Between such addresses datagrams go
-/// by queue pair.
+/// Returns an address of this host that is also a GID of the device. Between such addresses,
+/// datagrams are sent by queue pair.
 sockaddr_in own_place(std::uint16_t port = 0);
 
 Socket datagram_socket();
@@ -26,7 +26,8 @@ struct Got {
 /// Returns the next datagram, or nullopt if nothing arrives within the timeout.
 std::optional<Got> receive_from(const Socket& socket, int timeout_ms = kTimeoutMs, int flags = 0);
 
-/// Two sockets that know each other's queue pair, so that their datagrams no longer go by UDP.
+/// Two sockets that know the queue pair of each other, so that their datagrams are no longer sent
+/// by UDP.
 struct DatagramPair {
   DatagramPair();
   Socket server, client;  ///< the client's socket is connected

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests datagram rsockets as programs use them: message boundaries are kept, whether a message goes
-// by UDP or by queue pair.
+// Tests datagram rsockets as programs use them. Message boundaries must be kept, whether a message
+// is sent by UDP or by queue pair.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -226,7 +226,7 @@ TEST_CASE("options, and what datagrams do not have") {
   set_number(socket, SOL_SOCKET, SO_REUSEADDR, 1);
   const auto any_port = own_place();
   REQUIRE(rbind(socket.get(), reinterpret_cast<const sockaddr*>(&any_port), sizeof any_port) == 0);
-  // The queue holds 9 receives of 2048 bytes each.
+  // The receive queue holds 9 receives of 2048 bytes each.
   CHECK(get_number(socket, SOL_RDMA, RDMA_RQSIZE) == 9);
   CHECK(rlisten(socket.get(), 1) == -1);
   CHECK(errno == EOPNOTSUPP);

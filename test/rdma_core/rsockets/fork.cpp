@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that after fork() the parent's rsockets are unusable in the child, which can create its
-// own.
+// Tests that the child cannot use its parent's rsockets after fork(), and can create its own.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,7 +11,7 @@ namespace {
 
 using namespace rsockets_test;
 
-// Runs in the child. Returns the exit status, which identifies the failed statement.
+// Runs in the child. Returns the exit status, which is the number of the statement that failed.
 int in_child(int parents, std::uint16_t port) {
   if (rsend(parents, "x", 1, 0) != -1 || errno != EBADF) return 1;
   if (rclose(parents) != 0) return 2;

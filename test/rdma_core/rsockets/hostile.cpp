@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests peers that use rdma_cm and verbs directly and break the protocol of rsockets: each ends its
-// own connection with a specific error, and affects nothing else.
+// Tests peers that use rdma_cm and verbs directly and break the protocol of rsockets. Such a peer
+// must end only its own connection, with a specific error.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -22,7 +22,7 @@ std::span<const std::uint8_t> octets(const auto& of) {
   return {reinterpret_cast<const std::uint8_t*>(of.data()), of.size()};
 }
 
-/// A client for which the test encodes messages. At first its ring has 1000 bytes.
+/// A client whose messages the test encodes. Its ring has 1000 bytes at first.
 class Peer {
  public:
   explicit Peer(std::uint16_t port)
@@ -106,7 +106,7 @@ class Victim {
           return Socket(raccept(listener_.get(), nullptr, nullptr));
         }()) {}
 
-  /// Checks that reading the rsocket fails with this error, and that the peer is disconnected.
+  /// Checks that reading the rsocket fails with error `code`, and that the peer is disconnected.
   void ends_with(int code) {
     std::array<char, 10> in{};
     ssize_t count = 1;
@@ -117,7 +117,7 @@ class Victim {
     CHECK((rsockets_test::await(socket, POLLIN) & POLLERR) != 0);
     CHECK(rsockets_test::get_number(socket, SOL_SOCKET, SO_ERROR) == code);
     peer.is_disconnected();
-    // Other connections still work.
+    // Other connections must still work.
     const Socket other = rsockets_test::connect_to(rsockets_test::port_of(listener_));
     CHECK(rsend(other.get(), "x", 1, 0) == 1);
   }
@@ -193,7 +193,7 @@ TEST_CASE("more messages than there were credits for") {
     victim.peer.say(wire::Kind::kData, 1);
     victim.peer.wait_for_send();
   }
-  // POLLERR is set before anything is read.
+  // POLLERR is reported before the program reads anything.
   CHECK((rsockets_test::await(victim.socket, 0) & POLLERR) != 0);
   victim.ends_with(EPROTO);
 }

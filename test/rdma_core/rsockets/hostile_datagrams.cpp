@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what arbitrary UDP sockets and raw queue pairs may send to a datagram rsocket: malformed
-// messages are dropped, an answer is never longer than its request, and the state kept per sender
-// is bounded.
+// Tests what any UDP socket or queue pair may send to a datagram rsocket. Malformed messages must
+// be dropped, an answer must never be longer than its request, and the state kept for senders must
+// be limited.
 #include <rdma/rdma_cma.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ class Stranger {
     REQUIRE(::sendto(fd_, octets.data(), octets.size(), 0,
                      reinterpret_cast<const sockaddr*>(&address), sizeof address) >= 0);
   }
-  /// Returns the next datagram, or an empty one if nothing arrives.
+  /// Returns the next datagram, or an empty vector if none arrives.
   Octets receive() const {
     Octets out(4096);
     const ssize_t count = ::recv(fd_, out.data(), out.size(), 0);
@@ -156,12 +156,12 @@ TEST_CASE("a queue pair that was not asked for changes nothing") {
   stranger.send(pair.server, message(stranger.header(wire::UdpKind::kControl)));
   CHECK_FALSE(receive_from(pair.server, 20));
   CHECK(stranger.receive().empty());
-  // The socket does not know the stranger's queue pair, so this message goes by UDP, and the socket
+  // The socket does not know the stranger's queue pair. It therefore sends this message by UDP and
   // accepts the stranger's answer.
   const std::string_view text = "by UDP";
   send_to(pair.server, stranger.place, text);
   CHECK(stranger.receive().size() == 16 + text.size());
-  const Stranger queue_pair;  // The port of this socket is in the queue pair number.
+  const Stranger queue_pair;  // The port of this socket is a part of the queue pair number.
   const std::uint32_t number = 0x800000 | ntohs(queue_pair.place.sin_port);
   stranger.send(pair.server, message(stranger.header(wire::UdpKind::kControl, number)));
   CHECK_FALSE(receive_from(pair.server, 20));
@@ -177,7 +177,7 @@ TEST_CASE(
     "data that names another queue pair of a known peer has the peer asked, and changes nothing") {
   const Socket socket = bound_socket();
   const Stranger peer;
-  // The queue pair numbers contain the ports of these two.
+  // The queue pair numbers contain the ports of these two sockets.
   const Stranger own;
   const Stranger forged;
   const auto number = [](const Stranger& of) { return 0x800000 | ntohs(of.place.sin_port); };
@@ -189,7 +189,8 @@ TEST_CASE(
   CHECK(peer.receive().size() == 16);
   send_to(socket, peer.place, "to the queue pair");
   CHECK_FALSE(own.receive().empty());
-  // The first message removes the known queue pair, and the second one must not restore it.
+  // The first message makes the socket forget the known queue pair. The second message must not
+  // restore it.
   data_from(forged);
   data_from(forged);
   send_to(socket, peer.place, "which one?");
@@ -227,7 +228,7 @@ TEST_CASE("a flood of strangers leaves peers that the program sends to as they a
   CHECK(peers.size() == wire::Peers::kMostWanted + wire::Peers::kMostStrangers);
 }
 
-/// A UD queue pair without an rsocket, which only sends.
+/// A UD queue pair that is not used by an rsocket. It only sends.
 class RawQueuePair {
  public:
   RawQueuePair() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests memory that the peer writes directly: riomap(), riowrite(), riounmap().
+// Tests memory that the peer writes directly, with riomap(), riowrite() and riounmap().
 #include <atomic>
 #include <cerrno>
 #include <thread>
@@ -23,7 +23,7 @@ TEST_CASE("what is mapped is written by the peer, up to its end") {
   send_all(pair.client, pattern(1));
   CHECK(receive_all(pair.server, 1) == pattern(1));
   CHECK(memory == sent);
-  // From now on the peer may write there again.
+  // After this, the peer may write to this memory again.
   send_all(pair.server, pattern(1));
   CHECK(receive_all(pair.client, 1) == pattern(1));
   CHECK(riowrite(pair.client.get(), sent.data(), 10, 1000 + 199'995, 0) == 5);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests options: a value reads back as it was set, and sizes take effect when the socket connects.
+// Tests socket options: a value can be read back as it was set, and sizes take effect when the
+// socket connects.
 #include <fcntl.h>
 #include <netinet/tcp.h>
 
@@ -58,7 +59,8 @@ TEST_CASE("what is set is read again") {
 TEST_CASE("sizes cannot change once there is a connection, and are inherited from the listener") {
   const Pair pair([](const Socket& socket) {
     set_number(socket, SOL_RDMA, RDMA_SQSIZE, 50);
-    set_number(socket, SOL_RDMA, RDMA_RQSIZE, 1);  // 1 is too few; the socket uses its minimum.
+    // 1 is too small, so the socket uses its minimum.
+    set_number(socket, SOL_RDMA, RDMA_RQSIZE, 1);
   });
   CHECK(get_number(pair.server, SOL_RDMA, RDMA_SQSIZE) == 50);
   CHECK(get_number(pair.server, SOL_RDMA, RDMA_RQSIZE) == 16);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests non-blocking sockets, and rpoll() and rselect() on them together with other descriptors.
+// Tests non-blocking sockets, and rpoll() and rselect() with rsockets and other descriptors
+// together.
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -55,8 +56,8 @@ TEST_CASE("a connection has its number from raccept() on, behind those that were
   const Socket listener = listening();
   const Socket client = connect_to(port_of(listener));
   REQUIRE(await(listener, POLLIN) == POLLIN);
-  // librspreload opens /dev/null for the number that the program sees; its select() uses the lower
-  // of the two numbers.
+  // librspreload opens /dev/null to reserve the number that the program sees. Its select() uses the
+  // lower of the two numbers.
   std::array<int, 32> in_use{};
   for (int& fd : in_use) fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   const Socket server(raccept(listener.get(), nullptr, nullptr));
@@ -114,9 +115,10 @@ TEST_CASE("who does not wait sends until there is no room, and again when there 
     REQUIRE(errno == EAGAIN);
     ++rounds;
     const auto end = Clock::now() + std::chrono::milliseconds(kTimeoutMs);
-    do {  // The bytes received so far may be too few for a credit update to the peer.
+    do {  // The server sends a credit update only after it has received enough bytes.
       REQUIRE(Clock::now() < end);
-      if (await(pair.server, POLLIN, 10) != POLLIN) continue;  // The client may notice it late.
+      // The client may see the update late.
+      if (await(pair.server, POLLIN, 10) != POLLIN) continue;
       std::vector<std::uint8_t> part(15'000);
       const ssize_t came = rrecv(pair.server.get(), part.data(), part.size(), 0);
       REQUIRE(came > 0);

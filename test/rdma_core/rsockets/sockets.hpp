@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers of the tests of rsockets: sockets that are closed at the end of their scope, and a
-// connected pair.
+// Helpers for the tests of rsockets: sockets that are closed at the end of their scope, and a
+// connected pair of sockets.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -46,8 +46,8 @@ Socket connect_to(std::uint16_t port);
 
 struct Pair {
   Pair() : Pair([](const Socket&) {}) {}
-  /// `prepare` sets options of the listener and of the client. Sockets of the listener inherit its
-  /// options.
+  /// `prepare` sets options of the listener and of the client. The accepted socket inherits the
+  /// options of the listener.
   explicit Pair(const std::function<void(const Socket&)>& prepare);
   Socket listener, client, server;
 };
@@ -55,12 +55,12 @@ struct Pair {
 void set_number(const Socket& socket, int level, int name, int value);
 int get_number(const Socket& socket, int level, int name);
 
-/// Returns bytes that identify their position.
+/// Returns bytes whose values depend on their position and on `seed`.
 std::vector<std::uint8_t> pattern(std::size_t size, unsigned seed = 1);
 void send_all(const Socket& socket, std::span<const std::uint8_t> octets);
 std::vector<std::uint8_t> receive_all(const Socket& socket, std::size_t size);
 std::string receive_text(const Socket& socket, std::size_t most = 100);
-/// Waits until one of `events` happens. Returns the events that happened.
+/// Waits until one of `events` occurs. Returns the events that have occurred.
 short await(const Socket& socket, short events, int timeout_ms = kTimeoutMs);
 
 }  // namespace rsockets_test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the stream: bytes arrive once, in order and unchanged, whatever the sizes. Also tests how a
-// stream ends.
+// Tests the byte stream: every byte must arrive once, unchanged and in order, for all sizes. Also
+// tests how a stream ends.
 #include <sys/uio.h>
 
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One end of a connection without rdma_cm: a queue pair of type RC, UC or UD and the objects that
-// it needs, made with the C interface alone. Tests and programs use it, so a call that fails throws
-// instead of using doctest. VerbsEnd does not post send requests, since each user checks different
-// properties there.
+// it needs, created only with the C interface. Both tests and programs use it, so it does not use
+// doctest: a call that fails throws. VerbsEnd does not post send requests, because each user checks
+// different properties of them.
 #pragma once
 
 #include <arpa/inet.h>
@@ -21,9 +21,10 @@
 
 namespace rdma_core_test {
 
-inline constexpr std::chrono::seconds kLimit{60};  ///< timeout, which only a defect reaches
-inline constexpr std::uint32_t kKey = 0x1A2B3C;    ///< Q_Key of each UD queue pair
-inline constexpr std::size_t kGrh = 40;            ///< size of the GRH before each datagram
+// timeout that expires only if the tested code is broken
+inline constexpr std::chrono::seconds kLimit{60};
+inline constexpr std::uint32_t kKey = 0x1A2B3C;  ///< Q_Key of each UD queue pair
+inline constexpr std::size_t kGrh = 40;          ///< size of the GRH in front of each datagram
 inline constexpr int kUdToInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
 inline constexpr int kAllRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
@@ -46,7 +47,7 @@ inline ibv_context* first_device() {
   return must(out, "no device");
 }
 
-/// Waits for the next completion, whatever its status.
+/// Waits for the next completion. It may have any status.
 inline ibv_wc next(ibv_cq* cq) {
   ibv_wc wc{};
   const auto end = std::chrono::steady_clock::now() + kLimit;
@@ -89,16 +90,16 @@ struct EndOptions {
   int signal_all = 1;
   bool shared_receives = false;
   bool own_receive_cq = false;
-  bool extended = false;  ///< whether requests can be built with ibv_wr_*()
+  bool extended = false;  ///< set if requests can be built with ibv_wr_*()
   bool extended_cq = false;
   std::size_t memory = 1 << 16;
-  /// Context to use together with `pd`; if null, the end opens its own.
+  /// Context that belongs to `pd`. If null, the end opens its own context.
   ibv_context* context = nullptr;
   ibv_pd* pd = nullptr;
 };
 
-/// The destructor destroys nothing: a user's destructor may call destroy(), and a program may leave
-/// its objects alive.
+/// The destructor destroys nothing, so that a program may leave its objects alive. A derived class
+/// may call destroy() in its destructor.
 struct VerbsEnd {
   explicit VerbsEnd(const EndOptions& options = {})
       : owns_device(options.context == nullptr),
@@ -157,8 +158,8 @@ struct VerbsEnd {
     }
     return must(ibv_create_qp_ex(context, &attr));
   }
-  /// Destroys each object that is not null, and the users of an object before the object. Returns
-  /// whether each call succeeded.
+  /// Destroys all objects that exist, each before the objects that it uses. Returns whether every
+  /// call succeeded.
   bool destroy() {
     bool ok = true;
     const auto end = [&](auto*& object, auto* function) {
@@ -194,7 +195,7 @@ struct VerbsEnd {
     check(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0, "RTR");
     to_rts();
   }
-  /// Takes a UD queue pair to RTS, from RTR or from SQE.
+  /// Takes a UD queue pair from RTR or SQE to RTS.
   void to_rts() const {
     ibv_qp_attr attr{.qp_state = IBV_QPS_RTS};
     const int psn = state() == IBV_QPS_SQE ? 0 : IBV_QP_SQ_PSN;
@@ -206,7 +207,7 @@ struct VerbsEnd {
     check(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) == 0, "ibv_query_qp");
     return attr.qp_state;
   }
-  /// Returns the index of a GID of this host.
+  /// Returns the index of `own`, a GID of this host.
   int index_of(const ibv_gid& own) const {
     ibv_gid gid{};
     for (int index = 0;; ++index) {
@@ -214,7 +215,7 @@ struct VerbsEnd {
       if (std::memcmp(gid.raw, own.raw, sizeof gid.raw) == 0) return index;
     }
   }
-  /// Creates an address handle to `gid`, from the GID of this index.
+  /// Creates an address handle with destination `gid`. Its source is the GID at `index`.
   ibv_ah* way_to(const ibv_gid& gid, int index = 0) const {
     ibv_ah_attr attr{.is_global = 1, .port_num = 1};
     attr.grh.dgid = gid;
@@ -233,7 +234,7 @@ struct VerbsEnd {
   std::uint64_t remote(std::size_t at) const {
     return reinterpret_cast<std::uint64_t>(memory) + at;
   }
-  /// Posts a receive to the queue pair's own queue, or to the shared one.
+  /// Posts a receive to the queue pair's receive queue, or to the shared one if it uses that.
   int receive(ibv_sge sge, std::uint64_t wr_id = 0) const {
     ibv_recv_wr wr{.wr_id = wr_id, .next = nullptr, .sg_list = &sge, .num_sge = 1};
     ibv_recv_wr* bad = nullptr;
@@ -245,10 +246,10 @@ struct VerbsEnd {
   ibv_context* context;
   ibv_pd* pd;
   ibv_comp_channel* channel;
-  /// Equals `cq` if that was created as an extended queue, otherwise null.
+  /// `cq` as an extended completion queue, or null if it was not created as one.
   ibv_cq_ex* cq_ex = nullptr;
   ibv_cq* cq;
-  /// Completion queue of receives; if null, receives complete to `cq`.
+  /// Completion queue of receives. If null, receives complete to `cq`.
   ibv_cq* receive_cq = nullptr;
   char* memory = nullptr;
   ibv_mr* mr = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests address handles as objects: an invalid pointer is refused before it is dereferenced. This
-// file is part of the program of datagrams.cpp, which runs as RoCE.
+// file belongs to the same program as datagrams.cpp, which runs as RoCE.
 #include <cerrno>
 #include <vector>
 

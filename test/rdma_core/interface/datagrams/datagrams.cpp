@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests UD queue pairs, address handles, ids of RDMA_PS_UDP, and UC queue pairs. They need
-// IWARP_AS=roce, which the library reads once per process, so these cases have a program of their
-// own.
+// Tests UD queue pairs, address handles, ids of RDMA_PS_UDP, and UC queue pairs. These need
+// IWARP_AS=roce, which the library reads once per process, so these cases are a separate program.
 #include "datagrams.hpp"
 
 #include <cstdlib>
@@ -32,7 +31,7 @@ TEST_CASE("a datagram arrives behind its GRH, and the way back is in it") {
   CHECK(wc.wc_flags == (IBV_WC_GRH | IBV_WC_WITH_IMM));
   CHECK(ntohl(wc.imm_data) == 0xABCD);
   CHECK(in.text(wc.byte_len).substr(kGrh) == "a datagram");
-  // Replies along the reverse path.
+  // Sends the reply along the reverse path.
   auto* const grh = reinterpret_cast<ibv_grh*>(in.mr->addr);
   ibv_ah_attr back{};
   REQUIRE(ibv_init_ah_from_wc(b.context, 1, &wc, grh, &back) == 0);
@@ -55,7 +54,7 @@ TEST_CASE("hop limit and traffic class are those of the handle, and the GRH says
     const Buffer out(a.pd, "x");
     const Buffer in(a.pd, 64);
     auto home = way_home(a.context, family);
-    if (!home) continue;  // The host may have no IPv6.
+    if (!home) continue;  // This host may have no IPv6.
     home->grh.hop_limit = 9;
     home->grh.traffic_class = 0x68;
     const Ah ah(ibv_create_ah(a.pd, &*home));
@@ -65,7 +64,7 @@ TEST_CASE("hop limit and traffic class are those of the handle, and the GRH says
     ibv_wc wc = End::done(a.cq);
     if (wc.opcode == IBV_WC_SEND) wc = End::done(a.cq);
     const auto* const octets = static_cast<const std::uint8_t*>(in.mr->addr);
-    // RoCE v2 adapters report the kind of header here: UDP over IPv4 or over IPv6.
+    // In `sl`, RoCE v2 adapters report the kind of header: UDP over IPv4 or over IPv6.
     CHECK(wc.sl == (family == Family::kIpv4 ? 0xA : 0x9));
     if (family == Family::kIpv4) {
       CHECK(octets[20] == 0x45);

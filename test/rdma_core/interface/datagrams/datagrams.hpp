@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// UD queue pairs on one host, for datagrams.cpp, polling.cpp and groups.cpp, which are one program.
+// UD queue pairs on one host. Used by datagrams.cpp, polling.cpp and groups.cpp, which are one
+// program.
 #pragma once
 
 #include <arpa/inet.h>
@@ -19,8 +20,8 @@ using Ah = Owned<ibv_ah, ibv_destroy_ah>;
 
 enum class Family : std::uint8_t { kIpv4, kIpv6 };
 
-/// Returns the address vector from the first address of this host of that family to itself, or
-/// nullopt if the host has no such address.
+/// Returns an address vector from this host to itself, with the first address of `family`, or
+/// nullopt if this host has no such address.
 inline std::optional<ibv_ah_attr> way_home(ibv_context* context, Family family) {
   constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
   ibv_ah_attr out{.is_global = 1, .port_num = 1};
@@ -42,7 +43,7 @@ inline ibv_ah_attr way_home(ibv_context* context) {
   return *out;
 }
 
-/// A UD queue pair in RTS. The test supplies the memory for messages.
+/// A UD queue pair in RTS. The test provides the memory for messages.
 struct Datagrams : VerbsEnd {
   explicit Datagrams(EndOptions options = {}) : VerbsEnd(of_datagrams(options)) { bring_up(); }
   ~Datagrams() { CHECK(destroy()); }
@@ -67,7 +68,7 @@ struct Datagrams : VerbsEnd {
   }
 };
 
-/// Creates a queue pair on an id of RDMA_PS_UDP.
+/// Creates a queue pair for `id`, which must be of RDMA_PS_UDP.
 inline void make_queue_pair(rdma_cm_id* id) {
   ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_UD};
   REQUIRE(rdma_create_qp(id, nullptr, &init) == 0);

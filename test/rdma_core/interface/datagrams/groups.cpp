@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests multicast groups: UD queue pairs that are members, and ids that join. This file is part of
-// the program of datagrams.cpp, which runs as RoCE; test_datagrams.py covers several interfaces and
-// hosts.
+// Tests multicast groups: UD queue pairs that are members, and ids that join. This file belongs to
+// the same program as datagrams.cpp, which runs as RoCE. The tests with several interfaces and
+// hosts are in test_datagrams.py.
 #include "datagrams.hpp"
 
 namespace {
@@ -23,7 +23,7 @@ ibv_gid group() { return gid_of(kGroup); }
 bool is_ipv6(const char* group) { return std::strchr(group, ':') != nullptr; }
 
 /// Returns the GID of `group` and an address vector for it, or nullopt if this host has no address
-/// of that family.
+/// of the group's family.
 std::optional<Way> way_to(const Datagrams& from, const char* group) {
   auto attr = way_home(from.context, is_ipv6(group) ? Family::kIpv6 : Family::kIpv4);
   if (!attr) return std::nullopt;
@@ -31,8 +31,8 @@ std::optional<Way> way_to(const Datagrams& from, const char* group) {
   return Way{attr->grh.dgid, *attr};
 }
 
-/// Returns the immediate data of the next `receives` completed receives. Skips completions of the
-/// queue pair's own Sends.
+/// Returns the immediate data of the next `receives` completed receives. Skips the completions of
+/// the queue pair's own Sends.
 std::vector<std::uint32_t> numbers_of(const Datagrams& end, std::size_t receives) {
   std::vector<std::uint32_t> out;
   while (out.size() != receives) {
@@ -53,7 +53,8 @@ TEST_CASE("a group is heard from joining it to leaving it") {
   const Buffer in(a.pd, 256);
   const ibv_gid to = group();
   ibv_ah_attr way = way_home(a.context);
-  CHECK(ibv_attach_mcast(a.qp, &way.grh.dgid, 0) == EINVAL);  // This is not the address of a group.
+  // This GID is not the address of a group.
+  CHECK(ibv_attach_mcast(a.qp, &way.grh.dgid, 0) == EINVAL);
   REQUIRE(ibv_attach_mcast(a.qp, &to, 0) == 0);
   way.grh.dgid = to;
   const Ah ah(ibv_create_ah(a.pd, &way));
@@ -75,14 +76,14 @@ TEST_CASE("members on one host get each datagram once, the sender only if it is 
     const Datagrams b;
     const Datagrams sender;
     const auto way = way_to(sender, address);
-    if (!way) continue;  // The host may have no IPv6.
+    if (!way) continue;  // This host may have no IPv6.
     for (const bool sender_is_member : {false, true}) {
       CAPTURE(sender_is_member);
       std::vector<const Datagrams*> members{&a, &b};
       if (sender_is_member) members.push_back(&sender);
       for (const Datagrams* const member : members) {
         REQUIRE(ibv_attach_mcast(member->qp, &way->gid, 0) == 0);
-        // The second attach makes no second member.
+        // A second attach has no further effect.
         REQUIRE(ibv_attach_mcast(member->qp, &way->gid, 0) == 0);
       }
       const Buffer out(sender.pd, "all of you");
@@ -112,7 +113,7 @@ TEST_CASE("members on one host get each datagram once, the sender only if it is 
                             kLast) == 0);
       }
       const std::vector<std::uint32_t> all{1, 2, 3, kLast};
-      // Each member has posted one receive for each message, and none for a duplicate.
+      // Each member has posted one receive for each message, and no receive for a duplicate.
       CHECK(sorted(numbers_of(a, kCount + 1)) == all);
       CHECK(sorted(numbers_of(b, kCount + 1)) == all);
       CHECK(sorted(numbers_of(sender, sender_is_member ? kCount + 1 : 1)) ==

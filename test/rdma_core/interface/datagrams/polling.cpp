@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests completions of UD queue pairs that are read with the ibv_wc_read_*() calls. This file is
-// part of the program of datagrams.cpp.
+// Tests completions of UD queue pairs that are read with the ibv_wc_read_*() calls. This file
+// belongs to the same program as datagrams.cpp.
 #include "datagrams.hpp"
 
 namespace {
 
 using namespace rdma_core_test;
 
-/// Calls ibv_start_poll() until there is a completion.
+/// Calls ibv_start_poll() until it returns a completion.
 void start_poll(ibv_cq_ex* cq) {
   ibv_poll_cq_attr attr{};
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kTimeoutMs);
@@ -27,7 +27,7 @@ TEST_CASE("calls say of a datagram that came whom it is from and what it brought
     const Datagrams to({.extended_cq = true});
     ibv_cq_ex* const cq = to.cq_ex;
     auto home = way_home(from.context, family);
-    if (!home) continue;  // The host may have no IPv6.
+    if (!home) continue;  // This host may have no IPv6.
     ibv_poll_cq_attr nothing{};
     CHECK(ibv_start_poll(cq, &nothing) == ENOENT);
     const Ah ah(ibv_create_ah(from.pd, &*home));
@@ -76,7 +76,7 @@ TEST_CASE("calls say of a datagram that was sent no more than its queue pair and
   CHECK(ibv_wc_read_qp_num(cq) == end.qp->qp_num);
   CHECK(ibv_wc_read_wc_flags(cq) == 0);
   ibv_end_poll(cq);
-  // Plain polling continues behind the completion at which ibv_end_poll() stopped.
+  // ibv_poll_cq() continues after the completion at which ibv_end_poll() stopped.
   REQUIRE(end.send(ah.get(), end.qp->qp_num, out.sge()) == 0);
   CHECK(End::done(end.cq).opcode == IBV_WC_SEND);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what an arbitrary UDP socket may send to the port of a datagram id: each request is
-// reported once, an answer is never longer than its request, and drops are counted. This file is
-// part of the program of datagrams.cpp, which runs as RoCE.
+// Tests what any UDP socket may send to the port of a datagram id. Each request must be reported
+// once, an answer must never be longer than its request, and drops must be counted. This file
+// belongs to the same program as datagrams.cpp, which runs as RoCE.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -54,7 +54,7 @@ class Stranger {
     REQUIRE(::sendto(fd_, octets.data(), octets.size(), 0, peer.get(), sizeof(sockaddr_in)) ==
             static_cast<ssize_t>(octets.size()));
   }
-  /// Returns the next datagram, which must arrive within a timeout.
+  /// Returns the next datagram. Fails if none arrives in time.
   Octets receive() const {
     REQUIRE(is_readable(fd_, kTimeoutMs));
     Octets out(4096);
@@ -77,7 +77,7 @@ std::uint16_t listen(const Id& id, int backlog) {
   return ntohs(rdma_get_src_port(id.get()));
 }
 
-/// Returns the id of the next connect request.
+/// Returns the id that the next connect request creates.
 Id next_request(const Channel& channel) {
   const Event event = expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
   return Id(event->id);
@@ -128,7 +128,7 @@ TEST_CASE("no more requests wait than the backlog has, and those that are droppe
   stranger.send(reply(1, 1), port);
   for (const std::uint32_t number : {2U, 2U, 2U, 3U, 4U}) stranger.send(request(number), port);
   stranger.send(request(1), port);
-  // The answer shows that the id has examined all earlier datagrams.
+  // When this answer arrives, the id has examined all earlier datagrams.
   CHECK(stranger.receive() == answer);
   CHECK_FALSE(stranger.has_more());
   const Id second = next_request(channel);
@@ -190,8 +190,8 @@ TEST_CASE("1024 answers are kept, and who asks behind them again is told to the 
     const Octets answer = stranger.receive();
     if (number == 2) oldest = answer;
   }
-  // The id remembers kKept requests and has received one more, so it has evicted the first, which
-  // the program has not answered yet.
+  // The id remembers kKept requests and has received one more. It has therefore evicted the first
+  // request, which the program has not answered yet.
   rdma_conn_param param{};
   param.qp_num = 0x810001;
   CHECK(rdma_accept(undecided.get(), &param) == -1);
@@ -200,8 +200,8 @@ TEST_CASE("1024 answers are kept, and who asks behind them again is told to the 
   stranger.send(request(2), port);
   CHECK(stranger.receive() == oldest);
   CHECK_FALSE(is_readable(channel->fd));
-  // Request 1 now counts as new: it evicts the next oldest request, and the program may answer
-  // differently.
+  // Request 1 now counts as new. It evicts the next oldest request, and the program may give it
+  // another answer.
   stranger.send(request(1), port);
   accept_as(next_request(channel), 0x820001);
   CHECK(decode_sidr(stranger.receive())->qp_num == 0x820001);
