@@ -6,7 +6,7 @@ NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 
 
 class Authority:
-    """An authority, NAME.pem in a folder, and the certificates that it issues."""
+    """A certificate authority and the certificates that it issues. Its own certificate is NAME.pem in a folder."""
 
     def __init__(self, folder, name):
         self.folder, self.name = folder, name
@@ -15,7 +15,7 @@ class Authority:
                       "-days", "2", "-subj", f"/CN={name}")
 
     def issue(self, name, *alternatives):
-        """Makes NAME.pem and NAME.key; `alternatives` in subjectAltName syntax, for example IP:127.0.0.1."""
+        """Makes NAME.pem and NAME.key. `alternatives` has the syntax of subjectAltName, for example IP:127.0.0.1."""
         self._openssl("req", *NEW_KEY, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj",
                       f"/CN={name}")
         (self.folder / "extensions").write_text(f"subjectAltName={','.join(alternatives)}\n")
@@ -24,8 +24,8 @@ class Authority:
                       "-out", f"{name}.pem")
 
     def own(self, name):
-        """Returns the options of a program that presents this certificate and accepts only peers certified by this
-        authority."""
+        """Returns the options with which a program presents this certificate and accepts only peers that this
+        authority has certified."""
         return ("--tls-cert", self.folder / f"{name}.pem", "--tls-key", self.folder / f"{name}.key",
                 "--tls-ca", self.file)
 

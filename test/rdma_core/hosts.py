@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two hosts on one machine: network namespaces joined by a virtual cable. Needs root. Tests that use it are
-skipped, with the reason, without root or where namespaces cannot be created."""
+"""Simulates two hosts on one machine: network namespaces that are joined by a virtual cable. Needs root. Tests that
+use it are skipped, with the reason, if they do not run as root or namespaces cannot be created."""
 import contextlib
 import json
 import os
@@ -16,7 +16,7 @@ def ip(*words):
 
 @contextlib.contextmanager
 def namespaces(count):
-    """Network namespaces whose names only this process uses, each with its lo up."""
+    """Creates network namespaces with names that only this process uses. The lo interface of each is up."""
     names = [f"iwarp-test-{os.getpid()}-{n}" for n in range(count)]
     with contextlib.ExitStack() as stack:
         for name in names:
@@ -27,7 +27,7 @@ def namespaces(count):
 
 
 def connect(one, other):
-    """Makes a cable between two interfaces, each given by its namespace and its name."""
+    """Makes a cable between two interfaces. Each interface is given by its namespace and its name."""
     ip("link", "add", one[1], "netns", one[0], "type", "veth", "peer", "name", other[1], "netns", other[0])
 
 
@@ -35,13 +35,13 @@ def bring_up(name, link, addresses):
     for address in addresses:
         nodad = ("nodad",) if ":" in address else ()
         ip("-n", name, "address", "add", address, "dev", link, *nodad)
-    # An automatic link-local address would come seconds later, and move to the front of the table of GIDs.
+    # An automatic link-local address would appear seconds later and move to the front of the GID table.
     ip("-n", name, "link", "set", link, "addrgenmode", "none")
     ip("-n", name, "link", "set", link, "up")
 
 
 def until_groups_pass(name, link):
-    """Waits for the kernel's route of IPv6 groups, which comes some time after both ends of the cable are up."""
+    """Waits for the kernel's IPv6 multicast route, which appears some time after both ends of the cable are up."""
     end = time.monotonic() + 120
     while "ff00::/8" not in ip("-n", name, "-6", "route", "show", "table", "local", "dev", link):
         if time.monotonic() > end:
@@ -51,7 +51,8 @@ def until_groups_pass(name, link):
 
 @contextlib.contextmanager
 def joined(addresses):
-    """Makes two namespaces with a cable between them; `addresses` has the addresses of each end, with prefixes."""
+    """Makes two namespaces with a cable between them. `addresses` contains the addresses of each end, with prefix
+    lengths."""
     with namespaces(2) as names:
         connect((names[0], "veth0"), (names[1], "veth0"))
         for name, own in zip(names, addresses):
@@ -60,8 +61,8 @@ def joined(addresses):
 
 
 def own_address():
-    """Returns an IPv4 address of this machine. A loopback address leads to no device as long as another interface
-    is up, which is also true of the kernel's devices."""
+    """Returns an IPv4 address of this machine. As long as another interface is up, a loopback address does not
+    resolve to a device. This is also the case with the kernel's devices."""
     shown = subprocess.run(["ip", "-j", "-4", "address", "show", "up"], check=True, timeout=60,
                            capture_output=True, text=True).stdout
     found = [address["local"] for link in json.loads(shown) for address in link["addr_info"]]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The eight tools of perftest: how they are called, their options, and their output. A test of one option runs
-every second tool, and the test of the next option runs the other tools; with IWARP_LONG=1 each option is tested
-with all tools."""
+"""The eight tools of perftest: how to call them, their options, and their output. The test of one option runs every
+second tool, and the test of the next option runs the other tools. With IWARP_LONG=1 each option is tested with
+all tools."""
 import itertools
 import re
 
@@ -12,14 +12,14 @@ TOOLS = tuple(f"ib_{kind}_{what}" for kind in ("write", "read", "send", "atomic"
 PARTS = 1 if LONG else 2
 part = itertools.count()
 ITERATIONS = 100 if SANITIZER else 1000
-# Fewer iterations for ib_write_lat: it polls memory and never a queue, so it occupies the processor that would
+# Runs fewer iterations of ib_write_lat. It polls memory and never a queue, so it occupies the processor that would
 # receive the next bytes.
 FEWER = {"ib_write_lat": 100}
 ALL_SIZES = tuple(1 << n for n in range(1, 24))
 
 
 def takes(tool, option):
-    """Returns whether the tool's help lists the option; ib_write_bw, for example, has no -e."""
+    """Returns whether the tool's help lists the option. For example, ib_write_bw does not have -e."""
     kind, what = tool.split("_")[1:]
     if option == "-b" or option == "-q":
         return what == "bw"
@@ -36,13 +36,13 @@ def takes(tool, option):
 
 class PerftestCase(Case):
     def measure(self, tool, *words, host="127.0.0.1", iterations=ITERATIONS, **how):
-        """Runs the tool once. The client's table must have a row with figures for each size."""
+        """Runs the tool once. The client's table must have a row of figures for each size."""
         port = free_port()
         call = [tool, "-F", "-p", port, *words]
         if "-D" not in words:
             call += ["-n", min(iterations, FEWER.get(tool, iterations))]
-        # On iWARP without -R, ib_send_bw never deregisters the memory of its credits. Its PD is therefore busy at the
-        # end, and the tool reports this after all figures.
+        # On iWARP without -R, ib_send_bw does not deregister the memory of its credits. Its PD is therefore still
+        # busy at the end, and the tool reports this after all figures.
         leaks = tool == "ib_send_bw" and "-R" not in words
         server, client = self.pair(call, [*call, host], port, statuses=(0, 1) if leaks else (0,),
                                    **how)
@@ -56,18 +56,19 @@ class PerftestCase(Case):
         self.assertTrue(sizes, str(client))
 
     def each(self, option, *words, tools=TOOLS, **how):
-        """Runs each of the tools that have the option. In short form, runs every second one of them."""
+        """Runs all tools that have the option. Without IWARP_LONG=1, runs only every second one of these."""
         fitting = [tool for tool in tools if takes(tool, option)]
         for tool in fitting[next(part) % PARTS::PARTS] or fitting:
-            # On iWARP the client of ib_send_bw stops when the server's receives are used up, until the server writes
-            # a new count into memory. With -e the client then sleeps, and no event wakes it.
+            # On iWARP the client of ib_send_bw stops when it has used up the server's receives, until the server
+            # writes a new count into its memory. With -e the client then sleeps, and no event wakes it.
             more = ("-r", 2 * ITERATIONS) if (tool, option) == ("ib_send_bw", "-e") else ()
             with self.subTest(tool=tool, words=words):
                 self.measure(tool, *words, *more, **how)
 
     def sizes(self, result):
-        """Returns the rows with a count of iterations followed by figures that are not all 0. They are 0 where the
-        program could not measure the processor's clock, which it reports, and which happens on a busy machine."""
+        """Returns the rows that have a count of iterations followed by figures, not all of which may be 0. If the
+        program reports that it could not measure the processor's clock, as happens on a busy machine, then
+        figures of 0 are accepted."""
         figures = "" if "Correlation coefficient" in result.err else ".*[1-9]"
         return tuple(int(size) for size in
                      re.findall(rf"(?m)^ (\d+) +[1-9]\d* +{figures}", result.out))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs unmodified programs written for rdma-core under `iwarp run`: alone, or as a server and its clients. Every
-wait is bounded, every process is killed in the end, and nothing sleeps: a client is started when the kernel reports
-that the server's port listens."""
+"""Runs unmodified programs written for rdma-core under `iwarp run`: a single program, or a server with its clients.
+Every wait has a timeout, and every process is killed at the end. Nothing waits for a fixed time: a client is
+started when the kernel reports that the server listens on its port."""
 import contextlib
 import ctypes
 import json
@@ -45,12 +45,12 @@ PACKAGES = {
     "openssl": ("openssl",),
     "util-linux": ("setpriv", "prlimit", "unshare"),
 }
-# What a sanitizer prints. It may print this in the middle of a program's output.
+# Matches what a sanitizer prints, which may be in the middle of a program's output.
 FINDINGS = re.compile(r"(ERROR|WARNING): \w*Sanitizer|runtime error: ")
 
 
 def main(*programs):
-    """Runs the tests of a file that needs these programs; without one of them it skips all and prints why."""
+    """Runs the tests of a file that needs `programs`. If one of them is missing, skips all tests and prints why."""
     owner = {program: package for package, names in PACKAGES.items() for program in names}
     missing = [program for program in programs if shutil.which(program) is None]
     if missing:
@@ -65,7 +65,8 @@ def skip_all(reason):
 
 
 def environment(extra=None):
-    """Returns the environment of the programs. Ignores leaks and races within the programs themselves."""
+    """Returns the environment for the programs. Makes sanitizers ignore leaks and races within the programs
+    themselves."""
     out = dict(os.environ, LC_ALL="C", **(extra or {}))
     if "address" in SANITIZER:
         out["ASAN_OPTIONS"] = out.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
@@ -78,11 +79,11 @@ _reserved = []
 
 
 def free_port():
-    """Returns a port that nothing listens on, and that no other test of this machine has been given."""
+    """Returns a port on which nothing listens and which no other test on this machine has been given."""
     for port in range(20000 + os.getpid() * 7 % 10000, 32700):
         claim = socket.socket(socket.AF_UNIX)
         try:
-            claim.bind(f"\0iwarp-test-port-{port}")  # The kernel releases the name when this process ends.
+            claim.bind(f"\0iwarp-test-port-{port}")  # The kernel releases this name when this process ends.
             for family, host in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
                 with socket.socket(family) as probe:
                     probe.bind((host, port))
@@ -105,12 +106,13 @@ class Result:
 
 
 def die_with_parent():
-    """Runs in the child: asks for SIGKILL when this process ends, however that happens."""
+    """Runs in the child. Makes the kernel send it SIGKILL when the parent ends in any way."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 class Program:
-    """A program that runs under `iwarp run` until the with block ends; `prefix` goes before the whole command."""
+    """A program that runs under `iwarp run` until the end of the with block. `prefix` is put before the whole
+    command."""
 
     def __init__(self, *words, options=(), prefix=(), env=None, cwd=None, plain=False):
         self.words = [str(word) for word in words]
@@ -123,14 +125,14 @@ class Program:
             preexec_fn=die_with_parent)
 
     def _text(self, file):
-        # Does not use seek(), since the program writes at the same offset.
+        # Does not use seek(), because the program writes at the same file offset.
         return os.pread(file.fileno(), 1 << 24, 0).decode(errors="replace")
 
     def result(self):
         return Result(self.words, self.process.poll(), self._text(self._out), self._text(self._err))
 
     def wait(self, timeout=TIMEOUT):
-        """Waits for the program's end; raises an AssertionError with its output on a timeout."""
+        """Waits until the program ends. On a timeout, raises an AssertionError that contains its output."""
         try:
             self.process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -141,7 +143,7 @@ class Program:
         return self.result()
 
     def _threads(self):
-        """Returns the kernel functions in which the program's threads wait."""
+        """Returns the kernel functions in which the threads of the program wait."""
         places = []
         for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
             with contextlib.suppress(OSError):
@@ -160,7 +162,7 @@ class Program:
         return self
 
     def listens(self, port):
-        """Waits until the port listens, in the program's network namespace."""
+        """Waits until the program listens on the port, in its network namespace."""
         return self.wait_until(lambda: is_listening(self.process.pid, port), f"listening on {port}")
 
     def says(self, pattern):
@@ -172,7 +174,7 @@ class Program:
 
     def kill(self):
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)  # its own session: only what it started
+            os.killpg(self.process.pid, signal.SIGKILL)  # the process group of the program's own session
         self.process.wait()
 
     def __enter__(self):
@@ -186,7 +188,7 @@ class Program:
 
 
 def note_careful(result):
-    """For test_careful_programs.py: records the reports of careful mode on a program."""
+    """For test_careful_programs.py: records what careful mode reports about a program."""
     if "CAREFUL_SAID" not in os.environ:
         return
     with open(os.environ["CAREFUL_SAID"], "a") as file:
@@ -213,7 +215,7 @@ class Case(unittest.TestCase):
         self.scratch = pathlib.Path(scratch.name)
 
     def check(self, result, statuses=(0,)):
-        """Checks the exit status, and that no sanitizer found anything."""
+        """Checks the exit status, and that no sanitizer reported anything."""
         said = FINDINGS.search(result.out + result.err)
         self.assertIsNone(said, f"{said and said[0]}\n{result}")
         self.assertIn(result.status, statuses, str(result))
@@ -225,7 +227,7 @@ class Case(unittest.TestCase):
 
     def pair(self, server, client, port, timeout=TIMEOUT, server_how=None, client_how=None,
              statuses=(0,), **how):
-        """Runs server and client, each to its end. Returns both results, after checking them."""
+        """Runs a server and a client until both end. Returns their results after checking them."""
         with Program(*server, **how, **(server_how or {})) as one:
             one.listens(port)
             with Program(*client, **how, **(client_how or {})) as two:
@@ -242,9 +244,9 @@ class Case(unittest.TestCase):
         return first, second
 
     def assert_silent(self, *results, leaves_early=False, stops_receiving=False):
-        """Checks that the libraries printed nothing but expected messages. `leaves_early`: one end may close while
-        requests of the other are in flight, or while queue pairs that the program did not need for those requests
-        still look for their peers. `stops_receiving`: the end may also stop posting receives before it closes."""
+        """Checks that the libraries printed nothing but expected messages. With `leaves_early`, one end may close
+        while requests of the other end are in flight, or while queue pairs that the program did not need still
+        look for their peers. With `stops_receiving`, the end may also stop posting receives before it closes."""
         may_say = [": careful: "] if "CAREFUL_SAID" in os.environ else []
         ended = r": connection with \S+ ended: "
         if leaves_early or stops_receiving:

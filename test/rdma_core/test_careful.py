@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp run --careful: each of the incorrect programs of careless/ is reported, with the line of its mistake.
-Nothing is reported for the correct ones and for third-party programs."""
+"""Tests `iwarp run --careful`. Each incorrect program in careless/ must be reported, with the line of its mistake.
+Nothing may be reported about the correct programs and about third-party programs."""
 import os
 import pathlib
 import re
@@ -20,7 +20,7 @@ CARELESS = pathlib.Path(os.environ.get("IWARP_CARELESS", "build/release/test/rdm
 CAREFUL = {"options": ("--careful",)}
 CAREFUL_ROCE = {"options": ("--careful", "--as", "roce")}
 MISTAKES = CARELESS.with_name("mistakes")
-# The place in a report: with or without the debug information of careless.
+# The code location in a report, for builds of careless with and without debug information.
 PLACE = r"(\S*/careless/\w+\.[ch]pp:\d+|careless\+0x[0-9a-f]+) (?=\(\w)"
 FAIL = {"options": ("--careful=fail",)}
 FAIL_ROCE = {"options": ("--careful=fail", "--as", "roce")}
@@ -30,13 +30,14 @@ FREED_BUFFERS = pathlib.Path(__file__).parent / "programs/freed_buffers.py"
 
 
 def programs():
-    """Returns a map from each program to the check that must report it; None for a correct program."""
+    """Returns a map from each program to the check that must report it, or to None for a correct program."""
     listed = subprocess.run([CARELESS], capture_output=True, text=True, timeout=60).stdout
     return [line.split() for line in listed.splitlines()]
 
 
 def python_with_mpi_over_ucx():
-    """Returns (interpreter, None), or (None, reason). Debian's mpi4py is built for Debian's interpreter."""
+    """Returns (interpreter, None), or (None, reason) if there is none. Debian's mpi4py is built for Debian's
+    interpreter."""
     if shutil.which("ompi_info") is None:
         return None, "mpirun is missing; apt-get install openmpi-bin"
     listed = subprocess.run(["ompi_info", "--param", "pml", "ucx"], capture_output=True, text=True, timeout=60).stdout
@@ -49,8 +50,8 @@ def python_with_mpi_over_ucx():
 
 
 def how(name):
-    """Returns the options with which to run the program: those with datagrams run as RoCE, since iWARP has
-    no datagrams."""
+    """Returns the options with which to run the program. Programs with datagrams run as RoCE, because iWARP has no
+    datagrams."""
     return CAREFUL_ROCE if name.startswith("datagram") else CAREFUL
 
 
@@ -75,7 +76,7 @@ class Wrong(Case):
         self.assertGreaterEqual(len(proper), 10)
         for name in proper:
             if name == "proper_memory" and SANITIZER:
-                continue  # With a sanitizer, realloc() moves a block that it shrinks.
+                continue  # With a sanitizer, realloc() moves a block when it shrinks it.
             with self.subTest(name):
                 self.assert_silent(self.run_program(CARELESS, name, **how(name)))
 
@@ -85,10 +86,10 @@ class Wrong(Case):
 
 @unittest.skipUnless(MISTAKES.exists(), f"not built: {MISTAKES}; apt-get install librdmacm-dev")
 class Mistakes(Case):
-    """Mistakes of a C program with rdma_cm, whose two ends are in one process."""
+    """Mistakes of a C program that uses rdma_cm and has both ends in one process."""
 
     def late(self, how, rnr_retry):
-        """Lets the program post the receive once its message is known to wait for it."""
+        """Lets the program post the receive after its message has started to wait for it."""
         where = f"unix:{self.scratch}/%p"
         with Program(MISTAKES, "late", rnr_retry, options=(*how["options"], "--metrics", where)) as program:
             where = where.replace("%p", str(program.process.pid))
@@ -98,7 +99,7 @@ class Mistakes(Case):
             return self.check(program.wait())
 
     def test_a_receive_behind_its_message(self):
-        """An iWARP adapter never repeats a message, whatever retry count the program sets."""
+        """An iWARP adapter never sends a message again, whatever retry count the program sets."""
         for how, rnr_retry, verdict in ((CAREFUL, 0, "an iWARP adapter ends the connection"),
                                         (CAREFUL, 7, "an iWARP adapter ends the connection"),
                                         (CAREFUL_ROCE, 0, r"request has failed by then \(set rnr_retry_count to 7, or ")):
@@ -110,15 +111,15 @@ class Mistakes(Case):
                                  rf"queue pair \d+: .*{verdict}.*post receives before the peer may send")
 
     def test_a_read_into_memory_that_the_peer_may_not_write(self):
-        """The Read Response writes to the sink; on an iWARP adapter that counts as an RDMA Write."""
+        """The Read Response writes to the sink. An iWARP adapter treats that as a remote write."""
         result = self.run_program(MISTAKES, "read", **CAREFUL)
         self.assertEqual([check for check, _ in said(result)], ["read-sink-rights"], result)
         self.assertRegex(said(result)[0][1], "lacks IBV_ACCESS_REMOTE_WRITE: an iWARP adapter refuses it")
         self.assert_silent(self.run_program(MISTAKES, "read", **CAREFUL_ROCE))
 
     def test_a_write_into_memory_that_the_peer_may_not_write(self):
-        """The Write is refused in both personas. The peer made the mistake, and careful mode does not look for
-        mistakes of a peer."""
+        """The Write is refused in both personas. The peer made this mistake, and careful mode reports only mistakes
+        of the program's own end."""
         for how, status in ((CAREFUL, "success"), (CAREFUL_ROCE, "remote access error")):
             with self.subTest(how=how):
                 result = self.run_program(MISTAKES, "write", **how)
@@ -133,7 +134,8 @@ class Mistakes(Case):
 @unittest.skipUnless(MISTAKES.exists(), f"not built: {MISTAKES}; apt-get install librdmacm-dev")
 @unittest.skipIf(SANITIZER, "programs with and without a sanitizer of their own are tried")
 class Places(Case):
-    """File and line of the call in a C program that calls inline functions of rdma-core."""
+    """Tests that reports contain the file and line of the call, with a C program that calls inline functions of
+    rdma-core."""
     SOURCE = pathlib.Path(__file__).parent / "careless/mistakes.c"
 
     def line(self, mark):
@@ -141,14 +143,14 @@ class Places(Case):
         return 1 + next(i for i, line in enumerate(lines) if line.endswith(f"// PLACE {mark}"))
 
     def place(self, build, **how):
-        """Returns the place after "at" in the report of the mistake that every build has."""
+        """Returns the text after "at" in the report of a mistake that every build contains."""
         result = self.run_program(CARELESS.with_name(build), "read", **CAREFUL, **how)
         self.assertEqual(len(said(result)), 1, result)
         return re.search("; at (.*), begun at ", said(result)[0][1])[1]
 
     @unittest.skipUnless(shutil.which("addr2line"), "addr2line is missing: apt-get install binutils")
     def test_with_debug_information(self):
-        """The builds use -O0 and PIE, -O2 and no PIE, and AddressSanitizer."""
+        """The three builds use -O0 and PIE, -O2 without PIE, and AddressSanitizer."""
         for build in ("mistakes", "mistakes_optimized", "mistakes_sanitized"):
             with self.subTest(build):
                 self.assertRegex(self.place(build), rf"^\S*/mistakes\.c:{self.line('read')} "
@@ -168,7 +170,7 @@ class Places(Case):
 
 @unittest.skipUnless(MISTAKES.exists(), f"not built: {MISTAKES}; apt-get install librdmacm-dev")
 class Failing(Case):
-    """--careful=fail: the exit status, for CI scripts."""
+    """The exit status with --careful=fail, for CI scripts."""
 
     def status(self, *words, **how):
         with Program(*words, **how) as program:
@@ -253,7 +255,7 @@ class Freed(Case):
         self.assertRegex(result.err, r"\Aiwarp: careful mode: memory that is freed .* of an allocator of its own\n\Z")
 
     def test_registrations_that_ucx_keeps(self):
-        """An MPI program frees a buffer after sending it, and UCX keeps it registered for reuse."""
+        """An MPI program frees a buffer after sending it, while UCX keeps the buffer registered for reuse."""
         python, why = python_with_mpi_over_ucx()
         if why:
             self.skipTest(why)
@@ -267,7 +269,7 @@ class Freed(Case):
         self.assertNotIn(FREED, result.err, result)
 
     def test_without_the_library_all_else_is_seen(self):
-        """IWARP_CAREFUL alone does not preload the library that watches the allocator; all other checks are made."""
+        """IWARP_CAREFUL alone does not preload the library that watches the allocator. All other checks are made."""
         environment = {"IWARP_CAREFUL": "on"}
         self.assert_silent(self.run_program(CARELESS, "freed_before_deregistration", env=environment))
         result = self.run_program(CARELESS, "never_signalled", env=environment)
@@ -293,8 +295,8 @@ class Others(Case):
                 self.both(words, (*words, "127.0.0.1"), port)
 
     def test_credits_of_perftest(self):
-        """ib_send_bw writes its count of credits to the peer, and increments the count in the same word before the
-        Write completes."""
+        """ib_send_bw writes its count of credits to the peer. It increments the count in the same word before the
+        Write has completed."""
         port = free_port()
         words = ("ib_send_bw", "-R", "-p", port, "-n", 1000)
         for result in self.pair(words, (*words, "127.0.0.1"), port, **CAREFUL):
@@ -302,7 +304,7 @@ class Others(Case):
 
     @unittest.skipUnless(shutil.which("fio"), "fio is missing: apt-get install fio")
     def test_memory_that_nobody_reaches(self):
-        """fio frees its buffers after its queue pairs, but before it deregisters them."""
+        """fio destroys its queue pairs, then frees its buffers, and deregisters them last."""
         port = free_port()
         shared = ("--ioengine=rdma", f"--port={port}", "--bs=256k", "--size=4M")
         self.both(("fio", "--name=target", *shared, "--rw=read", "--iodepth=16"),
@@ -324,7 +326,8 @@ class Others(Case):
 
 @unittest.skipUnless(shutil.which("ucx_perftest"), "ucx_perftest is missing: apt-get install ucx-utils")
 class OfUcx(test_ucx.UcxCase):
-    """Checks that only what rfc-notes/careful.md lists is reported, which depends on the program's version."""
+    """Checks that only the reports listed in rfc-notes/careful.md appear. They depend on the version of the
+    program."""
     HOW = CAREFUL_ROCE
 
     def pair(self, *words, **how):

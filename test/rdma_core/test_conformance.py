@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that runs as RoCE conforms to iWARP on the wire, including the zero-length Reads that acknowledge its
-completions: `iwarp conform` runs against it, and `iwarp explain` over the capture."""
+"""Tests that a program that runs as RoCE conforms to iWARP on the wire, including the zero-length Reads that
+acknowledge its completions. Runs `iwarp conform` against the program, and `iwarp explain` on the capture."""
 import json
 
 from support import IWARP, TIMEOUT, Case, Program, free_port, main
 
 ROCE = ("--as", "roce")
-# This case makes a connection setup fail, and rping exits then, so the case shows nothing about the stack below it.
+# This case makes a connection setup fail, on which rping exits. The case therefore says nothing about this stack.
 ENDS_RPING = {"mpa/rtr/damaged"}
 
 
@@ -15,7 +15,7 @@ class Conformance(Case):
         return self.run_program(IWARP, *words, plain=True, **how)
 
     def run_cases(self, *where):
-        """Runs every MUST case, except those that end rping; none may fail."""
+        """Runs every MUST case except the cases that make rping exit. No case may fail."""
         every = json.loads(self.iwarp("conform", "--list", "--json", *where).out)
         only = [word for case in every if case["id"] not in ENDS_RPING
                 for word in ("--only", case["id"])]

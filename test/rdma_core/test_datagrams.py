@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests programs that use UD queue pairs, on one host and in two network namespaces. On one host they use loopback,
-whose MTU allows the largest datagrams. Another test sends many datagrams through a relay that acts like a lossy
-network (programs/datagrams.cpp, programs/relay.py)."""
+whose MTU allows the largest datagrams. Another test sends many datagrams through a relay that behaves like a
+lossy network (programs/datagrams.cpp, programs/relay.py)."""
 import contextlib
 import json
 import os
@@ -30,15 +30,15 @@ def apart(names):
 
 
 def has_udp(program, port):
-    """Returns whether the program has bound the port. The program's output would say so too late, as it stays in a
-    buffer until the program ends."""
+    """Returns whether the program has bound the UDP port. The program's output would show this too late, because it
+    stays in a buffer until the program ends."""
     tables = (pathlib.Path(f"/proc/{program.process.pid}/net/{name}") for name in ("udp", "udp6"))
     lines = [line for table in tables for line in table.read_text().splitlines()[1:]]
     return any(int(line.split()[1].rpartition(":")[2], 16) == port for line in lines)
 
 
 def connected(program, port):
-    """Returns whether a peer is, or was, connected to `port` of the program."""
+    """Returns whether a peer is connected to `port` of the program, or was connected earlier."""
     tables = (pathlib.Path(f"/proc/{program.process.pid}/net/{name}") for name in ("tcp", "tcp6"))
     lines = [line.split() for table in tables for line in table.read_text().splitlines()[1:]]
     return any(int(line[1].rpartition(":")[2], 16) == port and line[3] != "0A" for line in lines)
@@ -78,7 +78,7 @@ class UdPingpong(Case):
 
 
 class Traced(Case):
-    """`--trace`: both ends record every datagram, sent and received, in a capture and in a log."""
+    """With `--trace`, both ends record every sent and received datagram, in a capture and in a log."""
 
     def setUp(self):
         super().setUp()
@@ -141,7 +141,7 @@ class Perftest(PerftestCase):
 @tried("udaddy", "rdmacm-utils", "RDMA_PS_UDP and RDMA_PS_IPOIB, several connections",
        personas=("roce",))
 class Udaddy(Case):
-    PORT = 7174  # The program has no option for another port.
+    PORT = 7174  # The program has no option to choose another port.
 
     def play(self, names, *words, host=HOSTS[0]):
         with Program("udaddy", *words, prefix=within(names[0])) as server:
@@ -156,7 +156,7 @@ class Udaddy(Case):
     def test_on_one_host_and_on_two(self):
         with two_hosts() as names:
             self.play(names[:1], "-S", 512)
-            self.play(names[:1], "-S", 512, host="127.0.0.1")  # The network 127.0.0.0/8 has no GID.
+            self.play(names[:1], "-S", 512, host="127.0.0.1")  # No address in 127.0.0.0/8 is a GID.
             self.play(names, "-S", SIZE)
             self.play(names, "-S", 512, "-c", 5, "-C", 50, "-P", "ipoib")
 
@@ -197,7 +197,7 @@ class MckeyOverIpv6(OfGroups):
 @unittest.skipIf(NO_HOSTS, NO_HOSTS)
 @unittest.skipUnless(GROUPS.exists(), f"{GROUPS} was not built, which needs libibverbs-dev")
 class OnTwoInterfaces(Case):
-    """The member's host is in the middle; its neighbours are on separate networks."""
+    """The host of the member is connected to two other hosts, each on a separate network."""
     NETWORKS = ("10.99.8", "10.99.9"), ("2001:db8:8:", "2001:db8:9:")
 
     @contextlib.contextmanager
@@ -241,7 +241,7 @@ class ThroughRelay(Case):
     TOTAL = 1_000_000 if LONG else 2_000 if SANITIZER else 20_000
 
     def play(self, own, relay, peer, total, prefix):
-        """The relay runs on the sender's host, so that it does not use the receiver's port."""
+        """The relay runs on the sender's host, so that its port cannot collide with the receiver's."""
         port, how = free_port(), {"timeout": TIMEOUT + total // 2000}
         with joined([(own + prefix, relay + prefix), (peer + prefix,)]) as (here, there):
             with Program(sys.executable, RELAY, relay, port, peer, total, 7, plain=True,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp run --fault: unmodified programs see the faults of a plan, the same seed repeats a run, an invalid plan
-starts nothing, and only the user who runs the program can add rules."""
+"""Tests `iwarp run --fault`: unmodified programs see the faults of a plan, the same seed repeats a run, and with an
+invalid plan the program is not started. Only the user who runs the program can add rules."""
 import os
 import pathlib
 import re
@@ -84,8 +84,8 @@ class Injected(Planned):
 
     @staticmethod
     def in_order_of_rules(log):
-        """Returns the log in an order that does not depend on timing. Timing determines how many sends precede a
-        completion; the seed determines only the order of the events that one rule counts."""
+        """Returns the log sorted by rule, so that its order does not depend on timing. Timing determines how many
+        sends precede a completion. The seed determines only the order of the events that one rule counts."""
         return sorted(log, key=lambda line: re.sub(r"\(\w+ \d+,", "(", line))
 
     def test_a_registration_that_fails(self):
@@ -101,9 +101,9 @@ class Injected(Planned):
 
 @unittest.skipUnless(DATAGRAMS.exists(), f"{DATAGRAMS} was not built, which needs libibverbs-dev")
 class Datagrams(Planned):
-    """Runs both ends of programs/datagrams.cpp on one host, without a relay. The sender's log of lost datagrams
-    determines which must arrive."""
-    TOTAL = 1000  # The program sends one more, the last one.
+    """Runs both ends of programs/datagrams.cpp on one host, without a relay. The datagrams that the sender does not
+    log as lost must arrive."""
+    TOTAL = 1000  # The program sends one more datagram as its last one.
 
     def play(self, text, *options):
         """Returns the log of the sender, and the output of the receiver."""
@@ -136,7 +136,7 @@ class Datagrams(Planned):
 
     @staticmethod
     def lost(log):
-        """Returns the numbers of the lost datagrams, from 0 on."""
+        """Returns the sequence numbers of the lost datagrams, beginning with 0."""
         found = (re.search(r" lose \(datagram (\d+), queue pair 1\)$", line) for line in log)
         return [int(each[1]) - 1 for each in found if each]
 
@@ -165,7 +165,7 @@ class Datagrams(Planned):
 
 
 class Control:
-    """Acts as the relay: tells the ends of programs/datagrams.cpp how many datagrams have passed."""
+    """Replaces the relay: tells the ends of programs/datagrams.cpp how many datagrams have passed."""
 
     def __init__(self, case, listener):
         connection, _ = listener.accept()
@@ -192,7 +192,7 @@ class ControlSocket(Case):
                               capture_output=True, timeout=60, env=environment())
 
     def server(self):
-        """Starts a server that has opened the device and waits for a client."""
+        """Starts a server and waits until it has opened the device. The server then waits for a client."""
         program = Program("rping", "-s", "-p", self.port, "-a", "127.0.0.1", "-C", 100,
                           options=("--fault-socket", self.path))
         self.addCleanup(program.__exit__)
@@ -209,7 +209,7 @@ class ControlSocket(Case):
         stay = ("after 10 completions status RETRY_EXC_ERR", "after 3600s tell SM_CHANGE")
         added = self.fault(stay[0], "now tell GID_CHANGE", stay[1])
         self.assertEqual((added.returncode, added.stderr), (0, ""))
-        # Rules that can never act again are removed from the list.
+        # The list no longer shows rules that can never trigger again.
         server.wait_until(lambda: self.fault().stdout == "".join(f"{rule}\n" for rule in stay),
                           "listing the rules that may still act")
         refused = self.fault("after 10 completions explode")
@@ -265,7 +265,7 @@ def send_what_goes(peer, text):
     try:
         peer.sendall(text)
     except OSError:
-        pass  # The peer refused the text before all of it was sent.
+        pass  # The other end refused the text before all of it was sent.
 
 
 if __name__ == "__main__":

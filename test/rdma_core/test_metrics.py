@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics and logs of unmodified programs: iwarp run --metrics, IWARP_METRICS, --log-format."""
+"""Tests metrics and logs of unmodified programs: `iwarp run --metrics`, IWARP_METRICS and --log-format."""
 import json
 import pathlib
 import re
@@ -11,7 +11,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "apps"))
 import metrics  # noqa: E402
 
 
-# This program opens a device, and another one in the child of a fork. Child and parent print which sockets exist.
+# This program opens a device, and opens it again in a child of fork(). The parent and the child print which sockets
+# exist.
 FORKING = """
 import ctypes, os, sys
 verbs = ctypes.CDLL("libibverbs.so.1")

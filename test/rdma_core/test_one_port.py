@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A key-value server with TCP and RDMA on one port number, and its client, both driven by epoll on non-blocking
-descriptors (programs/key_value.cpp). Each aborts if a completion precedes the connection's ESTABLISHED, or a value
-is wrong."""
+"""Tests a key-value server with TCP and RDMA on the same port number, and its client. Both use epoll on
+non-blocking descriptors (programs/key_value.cpp). Each aborts if it gets a completion before the connection's
+ESTABLISHED event, or if a value is wrong."""
 import os
 import pathlib
 

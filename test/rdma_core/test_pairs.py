@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queue pairs that two processes connect without rdma_cm, on one host and on two: they are created, destroyed, and
-created again with the same numbers. Also a peer that gives a wrong number, PSN or GID. The program is ours
-(programs/pairs.cpp), its libibverbs is the system's."""
+"""Tests queue pairs that two processes connect without rdma_cm, on one host and on two. They are created,
+destroyed, and created again with the same numbers. Also tests a peer that gives a wrong queue pair number, PSN
+or GID. The program is part of this project (programs/pairs.cpp) and linked to the system's libibverbs."""
 import os
 import pathlib
 import re
@@ -19,7 +19,7 @@ NO_HOSTS = why_no_namespaces()
 
 class Pairs(Case):
     def play(self, addresses, rounds, mode="plain", **how):
-        """Runs server and client. `addresses`: the server's address, then the client's."""
+        """Runs a server and a client. `addresses` has the server's address, then the client's."""
         port = free_port()
         server, client = ((PAIRS, port, address, rounds, mode) for address in addresses)
         server, client = self.pair(server, (*client, addresses[0]), port,
@@ -43,9 +43,10 @@ class Pairs(Case):
 
     @unittest.skipIf(NO_HOSTS, NO_HOSTS)
     def test_a_peer_that_lies(self):
-        """The output has a line for each lie, with an errno where the manual specifies one. Other pairs work."""
+        """The output has a line for each wrong value, with an errno if the manual page specifies one. Other queue
+        pairs still work."""
         _, client = self.play_apart(20, "lies")
-        self.assertIn("a GID of zeros: 22\n", client.out)  # 22 is EINVAL.
+        self.assertIn("a GID of zeros: 22\n", client.out)  # 22 is EINVAL
         self.assertEqual(client.out.count("a lie: transport retry counter exceeded\n"), 3)
         lines = re.findall(r"(?m)^iwarp: queue pair 0x\w+ does not find its peer: .*", client.err)
         self.assertEqual(len(lines), 3, client.err)

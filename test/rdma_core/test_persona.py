@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp run --as roce: compares ibv_devinfo -v line by line with the output for rxe, and checks that programs work
-in this persona with rdma_cm and without. persona/rxe_devinfo.txt is from Linux 6.1.192 with rdma-core 44: rxe on an
-interface of 10 Gbit/s with two IPv4 and two IPv6 addresses."""
+"""Tests `iwarp run --as roce`: compares the output of ibv_devinfo -v line by line with the output for rxe, and
+checks that programs work in this persona with rdma_cm and without it. persona/rxe_devinfo.txt was recorded on
+Linux 6.1.192 with rdma-core 44: rxe on an interface of 10 Gbit/s with two IPv4 and two IPv6 addresses."""
 import contextlib
 import pathlib
 import re
@@ -16,7 +16,8 @@ from tried import tried
 ROCE = ("--as", "roce")
 LISTING = pathlib.Path(__file__).resolve().parent / "persona/rxe_devinfo.txt"
 
-# Lines that differ on purpose: name, our value, and the reason. A value of None means that only rxe has the line.
+# Lines that differ on purpose: the name, this stack's value, and the reason. With a value of None, only rxe has the
+# line.
 OURS = "the limit is that of our own queues and tables, and what is asked for within it is given"
 DIFFERENCES = {
     "hca_id": ("iwarp0", "the device's name is the same in both personas"),
@@ -64,7 +65,7 @@ class Networks(Case):
 
 class Listing(Networks):
     def compare(self, said, skip=()):
-        """The output has every line of rxe's, in the same order, and no others."""
+        """Checks that the output has every line of rxe's output, in the same order, and no other line."""
         ours = fields(said)
         for name, value in fields(LISTING.read_text()):
             if name.startswith("GID[") and "GID" in skip:
@@ -100,7 +101,7 @@ class Listing(Networks):
             self.compare(re.sub(second, "", result.out))
 
     def test_nonsense_is_one_line(self):
-        """An invalid value causes one message, not one for each library that reads the variable."""
+        """An invalid value must cause only one message, although several libraries read the variable."""
         for words in (("ibv_devinfo",), ("ls", "/sys/class/infiniband")):
             result = self.run_program(*words, env={"IWARP_AS": "infiniband"})
             self.assertLessEqual(result.err.count("\n"), 1, str(result))
@@ -111,7 +112,7 @@ class Listing(Networks):
 
 @contextlib.contextmanager
 def interfaces():
-    """Makes a network namespace with the two interfaces of the machine that made the listing."""
+    """Makes a network namespace with the two interfaces of the machine on which the listing was recorded."""
     with namespaces(1) as (name,):
         without_detection(name)
         for number in (0, 1):
@@ -152,7 +153,7 @@ class Programs(PerftestCase):
                 self.run_program("rping", "-c", *where, options=ROCE)
 
     def test_between_personas(self):
-        """Both personas use the same frames, so each works with the other."""
+        """Both personas send the same frames, so each must work with the other."""
         for server, client in (("roce", "iwarp"), ("iwarp", "roce")):
             port = free_port()
             where = ("-a", "127.0.0.1", "-p", port, "-V", "-C", 10)
@@ -175,7 +176,7 @@ class Programs(PerftestCase):
                 self.pair(call, (*call, "127.0.0.1"), port, options=ROCE)
 
     def test_pingpong_by_lid_is_refused_as_on_roce(self):
-        """The pingpong by LID fails, since the port has no LID and RoCE requires a global route."""
+        """The pingpong by LID must fail, because the port has no LID and RoCE requires a global route."""
         port = free_port()
         call = ("ibv_rc_pingpong", "-p", port)
         one, two = self.pair(call, (*call, "127.0.0.1"), port, options=ROCE, statuses=(1,))
@@ -184,7 +185,7 @@ class Programs(PerftestCase):
 
 @contextlib.contextmanager
 def two_hosts():
-    """Makes two namespaces joined by a cable. Their addresses are usable at once."""
+    """Makes two namespaces that are joined by a cable. Their addresses can be used immediately."""
     with namespaces(2) as names:
         for name in names:
             without_detection(name)
@@ -200,14 +201,14 @@ def two_hosts():
 
 
 def without_detection(name):
-    """Disables duplicate address detection, so that an IPv6 address of a new interface is valid at once."""
+    """Disables duplicate address detection, so that an IPv6 address of a new interface is valid immediately."""
     path = "/proc/sys/net/ipv6/conf/default/accept_dad"
     subprocess.run(["ip", "netns", "exec", name, "sh", "-c", f"echo 0 > {path}"], check=True,
                    timeout=60)
 
 
 def await_link_local(name, interface):
-    """Waits until the kernel has made the link-local address, some time after the link is up."""
+    """Waits for the link-local address, which the kernel makes some time after the link is up."""
     end = time.monotonic() + TIMEOUT
     while not subprocess.run(["ip", "-n", name, "-6", "address", "show", "dev", interface, "scope",
                               "link"], capture_output=True, check=True, timeout=60).stdout:
@@ -217,11 +218,11 @@ def await_link_local(name, interface):
 
 
 class TwoHosts(Networks, PerftestCase):
-    """Queue pairs that programs connect by GID and number, without any option but the persona."""
+    """Tests queue pairs that programs connect by GID and queue pair number, with no option but the persona."""
 
     def test_pingpong_by_each_gid(self):
-        """Connects by each GID. The first GID is a link-local address, which cannot be routed without its
-        interface."""
+        """Connects by each GID. The first GID is a link-local address, which cannot be routed unless its interface
+        is known."""
         self.need_networks()
         with two_hosts() as names:
             server = {"prefix": within(names[0])}
@@ -230,7 +231,7 @@ class TwoHosts(Networks, PerftestCase):
             self.assertRegex(gids[0][1], "^fe80::")
             for index, gid in gids:
                 for program in ("ibv_rc_pingpong", "ibv_srq_pingpong"):
-                    for client in (names[1], names[0]):  # The client runs on another host, and on the server's own.
+                    for client in (names[1], names[0]):  # on another host, and on the server's own
                         with self.subTest(gid=gid, program=program, client=client):
                             port = free_port()
                             call = (program, "-c", "-g", index, "-p", port)
@@ -238,7 +239,7 @@ class TwoHosts(Networks, PerftestCase):
                                       server_how=server, client_how={"prefix": within(client)})
 
     def gids(self, host, *options):
-        """Returns index and address of each GID, as text."""
+        """Returns the index and the address of each GID, as text."""
         listing = self.run_program("ibv_devinfo", "-v", options=(*ROCE, *options),
                                    prefix=within(host))
         return re.findall(r"GID\[ *(\d+)\]:\s+(\S+),", listing.out)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device below /sys and /dev, as seen by programs that look there: system tools, a Python program and UCX.
-(presence/look.cpp tests the same in C.) Also checks that no files of the device remain."""
+"""Tests the device below /sys and /dev, as seen by programs that look there: system tools, a Python program and
+UCX. presence/look.cpp tests the same with calls from C. Also checks that no files of the device remain."""
 import contextlib
 import errno
 import glob
@@ -23,7 +23,7 @@ from support import Case, Program, main
 LOOK = pathlib.Path(__file__).resolve().parent / "presence/look.py"
 CONFINED = LOOK.parent / "confined.py"
 TRUE_NAME = "/sys/devices/platform/iwarp/infiniband/iwarp0"
-# For each persona: node_type, type of a GID, hca_type (which ibstat(8) calls the type of the CA).
+# For each persona: the node_type, the type of a GID, and the hca_type, which ibstat(8) calls the type of the CA.
 FACTS = {"iwarp": ("4: RNIC", "IB/RoCE v1", "iwarp"), "roce": ("1: CA", "RoCE v2", "roce")}
 
 
@@ -85,7 +85,7 @@ class Looking(Case):
         self.assertGreater(seen["walked"], 15)
         self.assertEqual(seen["within"],
                          [TRUE_NAME + "/ports", ["1"], "4: ACTIVE\n", TRUE_NAME])
-        # The GID is the same as the API returns, in the format of sysfs.
+        # The GID is the one that the API returns, in the format of sysfs.
         self.assertRegex(seen["gid"], r"^([0-9a-f]{4}:){7}[0-9a-f]{4}$")
         self.assertIn(f"GID[  0]:\t\t{printed(seen['gid'])}, RoCE v2", port)
 
@@ -122,7 +122,7 @@ class Looking(Case):
                          self.run_program("sh", "-c", script, plain=True).out)
 
     def test_without_sysfs(self):
-        """Runs without /sys, as in a chroot where it is not mounted."""
+        """Runs without a mounted /sys, as in a chroot."""
         alone = ("unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys && exec \"$@\"", "sh")
         if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
             self.skipTest("only root can take it away, and only where mounts are permitted")
@@ -138,20 +138,20 @@ class Looking(Case):
 
 
 def printed(gid):
-    """Formats an address as ibv_devinfo does."""
+    """Formats a GID as ibv_devinfo does."""
     address = ipaddress.IPv6Address(gid)
     return f"::ffff:{address.ipv4_mapped}" if address.ipv4_mapped else address.compressed
 
 
 class Staying(Case):
-    """The directory that backs the files exists as long as a process needs it."""
+    """Tests that the directory with the device's files exists as long as a process needs it."""
 
     def setUp(self):
         super().setUp()
         base = self.scratch / "base"
         base.mkdir()
         before = os.environ.get("TMPDIR")
-        os.environ["TMPDIR"] = str(base)  # Only the programs' directories are there.
+        os.environ["TMPDIR"] = str(base)  # Contains only directories that the programs make.
         self.addCleanup(os.environ.update if before else os.environ.pop,
                         *([{"TMPDIR": before}] if before else ["TMPDIR"]))
 
@@ -188,8 +188,8 @@ class Staying(Case):
         self.assertEqual(self.folders(), [])
 
     def test_what_only_has_a_similar_name_is_left_alone(self):
-        """A directory whose name only resembles the library's is not removed. A program that runs in it does not
-        take it for the root of the files that the library makes up."""
+        """A directory whose name only resembles the name of the library's directory must not be removed. A program
+        that runs in it must see its real files, and not the files of the device."""
         folders = [self.scratch / "base" / f"iwarp-{os.getuid()}{end}"
                    for end in ("", "-backup", "-0123456789abcde", "-0123456789abcdef0")]
         for folder in folders:
@@ -211,7 +211,7 @@ class Staying(Case):
         self.assertEqual(self.folders(), [])
 
     def test_a_folder_of_somebody_elses_is_not_taken(self):
-        """The library does not trust a directory that another user has made there in advance."""
+        """The library must not trust a directory that another user has made in advance."""
         if os.getuid() != 0:
             self.skipTest("only root can put one there as somebody else")
         with Program("sh", "-c", f"cd /dev/infiniband; ls; read x < {self.fifo()}") as one:
@@ -232,7 +232,7 @@ class Staying(Case):
 
 
 class WithoutRights(Case):
-    """Runs with the UID 65534, which can gain no privileges: root, mounts and namespaces are unavailable."""
+    """Runs with the UID 65534, which cannot gain privileges. It cannot become root or use mounts and namespaces."""
 
     def test_it_is_there(self):
         if os.getuid() != 0 or shutil.which("setpriv") is None:
@@ -258,7 +258,7 @@ class WithoutRights(Case):
         self.assertEqual(refused.err.count("Permission denied"), 2, str(refused))
 
     def test_behind_a_filter_without_namespaces(self):
-        """If the library cannot create a device node either, it creates a file instead."""
+        """If the library cannot create a device node either, it creates a regular file instead."""
         if platform.machine() != "x86_64":
             self.skipTest("the filter is for x86-64")
         confined = (sys.executable, CONFINED, "--")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Features that iWARP lacks: the program fails at once and cleanly, and a message of this stack says why."""
+"""Tests features that iWARP does not have. The program must fail immediately and cleanly, and a message of this
+stack must say why."""
 import re
 
 from support import Case, Program, free_port, is_listening, main
@@ -33,7 +34,7 @@ class Refusals(Case):
                 self.assertEqual(said, [], str(quiet))
 
     def test_perftest_with_other_kinds_of_queue_pairs(self):
-        """The server of these tools opens the device only when a client connects."""
+        """The server of each of these tools opens the device only when a client connects."""
         for words in (("ib_send_bw", "-c", "UD"), ("ib_write_bw", "-c", "UC"),
                       ("ib_write_bw", "-c", "XRC"), ("ib_send_bw", "-R", "-c", "UD")):
             port = free_port()
@@ -42,7 +43,7 @@ class Refusals(Case):
                 server.wait_until(lambda: server.result().err or is_listening(server.process.pid,
                                   port), "listening, or saying why not")
                 client = self.run_program(*call, "127.0.0.1", statuses=range(1, 256))
-                # With -R the library refuses the client's queue pair before the server creates one.
+                # With -R, the library refuses the client's queue pair before the server creates its own.
                 at_server = self.check(server.wait(), range(1, 256))
                 for result in (client,) if "-R" in words else (client, at_server):
                     self.assertRegex(result.err, REFUSED, str(result))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rsockets: rdma-core's programs for them, and programs that use plain sockets, which librspreload.so turns into
-rsockets. Compares the transferred data."""
+"""Tests rsockets with rdma-core's programs for them, and with programs whose plain sockets librspreload.so turns
+into rsockets. Compares the transferred data."""
 import glob
 import json
 import os
@@ -28,7 +28,7 @@ def apart(names):
 
 
 class Streams(Case):
-    """rstream and riostream: `-T v` compares every byte with a pattern."""
+    """Runs rstream and riostream. With `-T v` they compare every byte with a pattern."""
 
     def transfer(self, program, *words, server=("-b", "127.0.0.1"), client=("-s", "127.0.0.1"), **how):
         port = free_port()
@@ -56,7 +56,7 @@ class Rstream(Streams):
         self.stream("-T", "b", "-S", 70000, "-C", 10, "-I", 2)
 
     def test_one_end_without_extensions(self):
-        """One end runs with RFC 7306 disabled, so it has no Write with immediate data."""
+        """One end runs with RFC 7306 disabled, so it cannot send a Write with immediate data."""
         words = ("-S", 4000, "-C", 10, "-I", 20)
         for ends in ("server_how", "client_how"):
             with self.subTest(ends=ends):
@@ -128,12 +128,12 @@ class OnTwoHosts(Streams, Files):
        "come, with rpoll, blocking; IPv4 and IPv6", personas=("roce",))
 @unittest.skipIf(NO_HOSTS, NO_HOSTS)
 class Udpong(Case):
-    """The program compares the number of each echo, and prints how many one-way datagrams arrived."""
+    """The program checks the number in each echo, and prints how many one-way datagrams have arrived."""
     SIZES = (64, 128, 192, 256, 384, 512, 768, 1024, 1536)
     COUNT = 50
 
     def has_address(self, server, port):
-        """Returns whether the program has bound the UDP port; its output would say so too late."""
+        """Returns whether the program has bound the UDP port. The program's output would show this too late."""
         tables = (pathlib.Path(f"/proc/{server.process.pid}/net/{name}") for name in ("udp", "udp6"))
         return any(f":{port:04X} " in table.read_text() for table in tables)
 
@@ -146,9 +146,9 @@ class Udpong(Case):
                     result = self.run_program("udpong", "-s", host, "-p", port, "-C", self.COUNT,
                                               *client, *words, prefix=within(names[1]))
                     self.assert_silent(result)
-                    # The server counts datagrams until it reads the client's last message. That message goes by queue
-                    # pair and may overtake datagrams of 1,536 bytes, which are too long for the queue pair and go by
-                    # UDP.
+                    # The server counts datagrams until it reads the client's last message. That message is sent by
+                    # queue pair. It may overtake datagrams of 1,536 bytes, which are too long for the queue pair
+                    # and are sent by UDP.
                     self.assertRegex(result.out,
                                      r"(?m)^custom +[\d.]+k? +[\d.]+ .* +(?:[\d.]+|inf)$")
                     if "e" in client:
@@ -170,12 +170,13 @@ class Udpong(Case):
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
 @unittest.skipIf(SANITIZER, "programs that know neither rsockets nor the sanitizer")
 class Preloaded(Case):
-    """`iwarp run` puts its libraries in front of those in LD_PRELOAD, and keeps the others."""
+    """`iwarp run` must put its libraries before those in LD_PRELOAD, and must keep those."""
     env = {"LD_PRELOAD": PRELOAD or ""}
 
     def setUp(self):
         super().setUp()
-        # Uses another prefix than /tmp/iwarp-*, since `iwarp run` treats such a working directory as its own.
+        # Does not use the prefix /tmp/iwarp-, because `iwarp run` treats a working directory with that name as its
+        # own.
         folder = tempfile.TemporaryDirectory(prefix="rsockets-")
         self.addCleanup(folder.cleanup)
         self.scratch = pathlib.Path(folder.name)
@@ -231,8 +232,8 @@ class Iperf3(Case):
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
 @unittest.skipIf(SANITIZER, "programs that know neither rsockets nor the sanitizer")
 class PreloadedFork(Streams):
-    """A server that forks for each connection. The child connects again, to the port number that the parent's TCP
-    socket uses, so RDMA ports need an offset."""
+    """A server that forks for each connection. The child connects again to the port number that the parent's TCP
+    socket uses, so RDMA needs a port offset."""
 
     def test_rstream_with_plain_sockets(self):
         env = {"LD_PRELOAD": PRELOAD, "RDMAV_FORK_SAFE": "1"}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp run: the environment that it passes to the program, its error messages, and that it is transparent
-otherwise."""
+"""Tests `iwarp run`: the environment that it passes to the program, its error messages, and that it has no other
+effect."""
 import os
 import pathlib
 import re
@@ -93,7 +93,7 @@ class Environment(Run):
 
     def test_the_libraries_are_found_and_what_was_preloaded_stays(self):
         maps = pathlib.Path("/proc/self/maps").read_text()
-        mine = re.search(r"/\S+/libc\.so\S*", maps)[0]  # Any library that the loader accepts will do.
+        mine = re.search(r"/\S+/libc\.so\S*", maps)[0]  # any library that the loader accepts will do
         preload = self.variables(LD_PRELOAD=mine, ASAN_OPTIONS="verify_asan_link_order=0")
         preload = preload["LD_PRELOAD"].split(":")
         self.assertEqual(preload[-1], mine)
@@ -119,7 +119,8 @@ class Environment(Run):
                           "a space or a colon$")
 
     def test_a_library_of_careful_mode_only(self):
-        """The library is first in LD_PRELOAD. A build with a sanitizer, which has its own allocator, omits it."""
+        """The library must be first in LD_PRELOAD. A build with a sanitizer, which has its own allocator, leaves it
+        out."""
         plain, careful = (self.variables(*options)["LD_PRELOAD"].split(":") for options in ((), ("--careful",)))
         names = [pathlib.Path(path).name for path in careful]
         if SANITIZER:
@@ -163,7 +164,7 @@ class Environment(Run):
 
 class Persona(Run):
     def test_nonsense_is_one_line(self):
-        """An invalid value causes one message, not one for each library that reads the variable."""
+        """An invalid value must cause only one message, although several libraries read the variable."""
         result = self.iwarp_run("ls", "/sys/class/infiniband", IWARP_AS="infiniband")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "iwarp0\n", ""))
         result = self.iwarp_run("ibv_devinfo", IWARP_AS="infiniband")

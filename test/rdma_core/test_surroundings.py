@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs run without privileges, locked memory, device nodes and a network card, and between hosts: two network
-namespaces joined by a pair of virtual cables. Setting up the tests needs root."""
+"""Tests programs without privileges, locked memory, device nodes or a network card. Also tests programs on two
+hosts, which are network namespaces joined by a pair of virtual cables. Setting up the tests needs root."""
 import contextlib
 import pathlib
 import shutil
@@ -19,7 +19,7 @@ class Nobody(Case):
 
     def setUp(self):
         super().setUp()
-        # Makes an installation that the unprivileged user may read, wherever this tree is.
+        # Makes an installation that the unprivileged user may read, wherever the source tree is.
         self.scratch.chmod(0o755)
         built = pathlib.Path(support.IWARP).resolve()
         (self.scratch / "bin").mkdir()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS below unmodified programs: what is on the wire, which peers are refused and with which message. Nothing falls
-back to plain text."""
+"""Tests TLS below unmodified programs: what is on the wire, which peers are refused, and with which message.
+Nothing may fall back to plain text."""
 import contextlib
 import pathlib
 import re
@@ -17,9 +17,9 @@ from wire import Capture, Relay
 HOSTS = ("10.99.9.1", "10.99.9.2")
 NO_HOSTS = why_no_namespaces()
 HANDSHAKE, ALERT = b"\x16\x03", b"\x15\x03"  # first octets of TLS records
-CLIENT_HELLO = (HANDSHAKE, 1)  # a record, and the message that it begins with
+CLIENT_HELLO = (HANDSHAKE, 1)  # the record type and version, and the type of the message at its beginning
 SERVER_HELLO = (HANDSHAKE, 2)
-MPA = b"MPA ID Re"  # beginning of an MPA Request and Reply
+MPA = b"MPA ID Re"  # beginning of MPA Requests and Replies
 RPING = b"rdma-ping-"
 PINGPONG = b"\x7b" * 64
 
@@ -38,7 +38,7 @@ def make_credentials():
 
 
 def begins(octets):
-    """Returns (record, first message) of the octets, as in CLIENT_HELLO."""
+    """Returns (record type and version, type of the first message) of the octets, as in CLIENT_HELLO."""
     return bytes(octets[:2]), octets[5]
 
 
@@ -101,7 +101,7 @@ class Programs(Tls, PerftestCase):
 @unittest.skipIf(NO_HOSTS, NO_HOSTS)
 class Pingpong(Tls):
     def play(self, *options):
-        """Returns the TCP streams on the cable, without the program's own TCP connection."""
+        """Returns the TCP streams on the cable, except the program's own TCP connection."""
         port = free_port()
         call = ("ibv_rc_pingpong", "-p", port, "-g", 0, "-n", 20, "-c")
         options = [("--as", "roce", *own) for own in options]
@@ -117,8 +117,8 @@ class Pingpong(Tls):
         self.assertIn(PINGPONG, plain)
         self.assertIn(MPA, plain)
         streams = self.play(self.own("server"), self.own("client"))
-        # Either end may connect first, from the same ports, and is refused if the other end is not ready. Such a
-        # stream holds only an alert.
+        # Either end may connect first from the same ports, and is refused if the other end is not ready. The stream
+        # of a refused connection holds only an alert.
         self.assertLessEqual({begins(octets)[0] for octets in streams}, {HANDSHAKE, ALERT})
         for hello in (CLIENT_HELLO, SERVER_HELLO):
             record = re.compile(re.escape(hello[0]) + rb"...%c" % hello[1], re.DOTALL)
@@ -138,8 +138,8 @@ class Refused(Tls):
             yield server.listens(self.port)
 
     def assert_refused(self, options, pattern):
-        """Checks that the client fails and that a single message says why."""
-        # Uses ucmatose: rping's threads both call exit(), which a sanitizer reports as an error.
+        """Checks that the client fails and that exactly one message says why."""
+        # Uses ucmatose and not rping, whose threads both call exit(), which a sanitizer reports as an error.
         result = self.run_program("ucmatose", "-s", "127.0.0.1", "-p", self.port, "-c", 1, "-C", 1,
                                   options=options, statuses=range(1, 256))
         lines = [line for line in result.err.splitlines() if line.startswith("iwarp")]
@@ -157,7 +157,7 @@ class Refused(Tls):
                                 "the peer refused the TLS handshake: unknown ca")
             self.assert_refused((*self.own("client"), "--tls-peer", "elsewhere"),
                                 "this end refused the peer's certificate: hostname mismatch")
-            # The refused clients have not disturbed the server.
+            # The refused clients must not have disturbed the server.
             self.check(self.run_program(*self.CALL, "-c", "-p", self.port,
                                         options=self.own("client")))
             said = self.check(server.wait()).err
@@ -172,7 +172,7 @@ class Refused(Tls):
                                                     "may not use TLS")
             self.check(self.run_program(*self.CALL, "-c", "-p", self.port))
             said = self.check(server.wait()).err
-        # The server reports this client once, although the client retries for a moment.
+        # The server reports this client only once, although the client retries for a while.
         self.assertEqual(said.count("is refused: the peer uses TLS and this end does not: "), 1, said)
 
     def test_queue_pairs_without_rdma_cm(self):
@@ -187,7 +187,7 @@ class Refused(Tls):
                 one.listens(port)
                 result = self.run_program(*call, "127.0.0.1", options=client, statuses=(1,))
                 self.assertRegex(result.err, rf"iwarp: queue pair \w+ does not find its peer: .*{why}")
-                # Either end may connect first, so the server prints either message.
+                # Either end may connect first, so the server prints one of two messages.
                 one.says(r"(?m)^iwarp: .* (is refused|does not find its peer): ")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in unusual surroundings: behind system call filters, without /sys, and with variables that change for a
-child process. The program works, or a message says why not."""
+"""Tests programs in unusual environments: behind system call filters, without /sys, and with variables that change
+for a child process. The program must work, or a message must say why it does not."""
 import pathlib
 import platform
 import subprocess
@@ -48,7 +48,7 @@ class Filters(Case):
 
 
 class WithoutSys(Case):
-    """Runs without /sys, as in a chroot where it is not mounted, and without /dev/infiniband."""
+    """Runs without a mounted /sys, as in a chroot, and without /dev/infiniband."""
 
     def test_the_device_is_there(self):
         alone = ("unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys && exec \"$@\"", "sh")
@@ -68,7 +68,7 @@ class WithoutSys(Case):
 
 
 class Changed(Case):
-    """The IWARP_AS of a child differs from its parent's: each sees its own device completely."""
+    """The child has another IWARP_AS than its parent. Each must see all of its own device."""
 
     def test_between_a_parent_and_its_child(self):
         for mine, other in (("iwarp", "roce"), ("roce", "iwarp")):
@@ -83,8 +83,8 @@ class Changed(Case):
                 self.assertIn(TRANSPORTS[other], said[3])
 
     def test_within_the_folder_of_the_other(self):
-        """A child that starts in a directory of its parent's device finds itself in the same directory of its own
-        device."""
+        """A child that starts in a directory of its parent's device must find itself in the same directory of its
+        own device."""
         script = ("cd /sys/class/infiniband/iwarp0 && cat node_type && IWARP_AS=iwarp sh -c "
                   "'cat node_type; cat ./ports/../node_type; /bin/pwd; cat ../iwarp0/node_type;"
                   " ls /dev/infiniband; cat ports/1/gid_attrs/types/0'; cat node_type")

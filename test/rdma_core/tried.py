@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results for the table of rfc-notes/programs.md. A test class declares which program of which package it tries,
-what it covers, and as which device; each of its tests writes a line of JSON with the verdict to the folder
-IWARP_RESULTS. rfc-notes/programs.py makes the table."""
+"""Records results for the table in rfc-notes/programs.md. A test class declares which program of which package it
+tries, what it covers, and as which device. Each of its tests writes a line of JSON with its result to the folder
+IWARP_RESULTS. rfc-notes/programs.py makes the table from these files."""
 import functools
 import json
 import os
@@ -15,9 +15,9 @@ SUFFIXES = {"iwarp": "AsIwarp", "roce": "AsRoce"}
 
 
 def tried(program, packages, what, personas=("iwarp",)):
-    """Makes the test class record its results. `packages` are names of packages, beginning with the one that a
-    reader would install. Use literal arguments only: rfc-notes/programs.py reads them from the source. The tests of
-    the class run once for each persona (IWARP_AS)."""
+    """Makes the test class record its results. `packages` are names of packages. The first one is the package that
+    a reader would install. Arguments must be literals, because rfc-notes/programs.py reads them from the source.
+    The tests of the class run once for each persona (IWARP_AS)."""
     def with_variants(case):
         def variant(persona, name):
             entry = {"program": program, "packages": packages, "what": what, "persona": persona}
@@ -32,7 +32,7 @@ def tried(program, packages, what, personas=("iwarp",)):
 
 
 class Recorded(unittest.TestCase):
-    """Base of the test class of each persona: sets the persona, and writes the verdict of each test."""
+    """Base of the test class of each persona. It sets the persona, and writes the result of each test."""
 
     def setUp(self):
         before = os.environ.get("IWARP_AS")
@@ -74,8 +74,8 @@ def system():
 
 @functools.cache
 def versions_of(packages):
-    """Returns names and versions of the packages from the package manager, or an empty list if there is no package
-    manager. Debian 13 has renamed libraries because of 64-bit times on other processors."""
+    """Returns the names and versions of the packages from the package manager, or an empty list if there is no
+    package manager. Debian 13 has renamed some libraries because of 64-bit times on other processors."""
     names = [name + suffix for name in packages.split() for suffix in ("", "t64")]
     try:
         said = subprocess.run(["dpkg-query", "-W", "-f=${Package} ${Version}\n", *names],
@@ -88,7 +88,7 @@ def versions_of(packages):
 
 @functools.cache
 def results_file():
-    """Returns the results file of this script, empty at first."""
+    """Returns the results file of this script. It is empty when the script starts."""
     folder = pathlib.Path(os.environ["IWARP_RESULTS"])
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{pathlib.Path(sys.argv[0]).stem}.jsonl"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records what passes between two programs, octet by octet: through a TCP relay, or on an interface of a network
-namespace (root)."""
+"""Records all octets that pass between two programs, either with a TCP relay or on an interface of a network
+namespace. The latter needs root."""
 import collections
 import contextlib
 import ctypes
@@ -16,7 +16,7 @@ ROOM = 64 << 20
 
 
 class Relay:
-    """Relays between a client that connects to `port` of loopback and a server on another port."""
+    """Relays between a client that connects to `port` on loopback and a server that listens on another port."""
 
     def __init__(self, to):
         self._to = to
@@ -55,11 +55,11 @@ def copy(source, sink, record):
 
 
 class Capture:
-    """The TCP streams over IPv4 on an interface of a namespace."""
+    """Captures the TCP streams over IPv4 on an interface of a network namespace."""
 
     def __init__(self, namespace, interface):
         opener = threading.Thread(target=self._open, args=(namespace, interface))
-        opener.start()  # Only the opener thread enters the namespace; its socket stays there.
+        opener.start()  # Only this thread enters the namespace. The socket that it opens stays there.
         opener.join()
 
     def _open(self, namespace, interface):
@@ -67,14 +67,14 @@ class Capture:
         with open(f"/run/netns/{namespace}") as place:
             if libc.setns(place.fileno(), NEW_NETWORK) != 0:
                 raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-        # A socket bound to one protocol would receive only incoming packets.
+        # A packet socket that is bound to one protocol would receive only incoming packets.
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ALL))
         self._socket.setsockopt(socket.SOL_SOCKET, 33, ROOM)  # SO_RCVBUFFORCE
         self._socket.bind((interface, ALL))
         self._socket.setblocking(False)
 
     def streams(self):
-        """Returns the octets sent so far, by (source port, destination port), in the order of arrival."""
+        """Returns the octets sent so far in each stream, in order of arrival, by (source port, destination port)."""
         out = collections.defaultdict(bytearray)
         with contextlib.suppress(BlockingIOError):
             while True:

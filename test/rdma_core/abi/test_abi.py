@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares our two libraries with rdma-core's: every name with its version, the functions that are refused and how,
-and the texts. Installed programs and libraries are only read, by readelf and by the dynamic loader."""
+"""Compares this project's two libraries with rdma-core's: every name with its version, which functions are refused
+and how, and the texts. Installed programs and libraries are not run; only readelf and the dynamic loader read
+them."""
 import glob
 import os
 import pathlib
@@ -38,7 +39,7 @@ def readelf(path, *options):
 
 
 def symbols(path, defined):
-    """Returns (name, version, is the default) of each dynamic symbol."""
+    """Returns (name, version, whether it is the default version) of each dynamic symbol."""
     found = set()
     for line in readelf(path, "--dyn-syms").splitlines():
         fields = line.split()
@@ -60,7 +61,7 @@ def table():
 
 
 def preloaded():
-    """Returns the paths of our two libraries, as `iwarp run` finds them."""
+    """Returns the paths of this project's two libraries, as `iwarp run` finds them."""
     text = subprocess.run([IWARP, "run", "--env"], capture_output=True, text=True, check=True,
                           timeout=60, env=environment()).stdout
     paths = re.search(r"^LD_PRELOAD=(.*)$", text, re.MULTILINE)[1].split(":")
@@ -83,7 +84,7 @@ def installed_users():
 
 
 def declared_types():
-    """Returns {function: result type}, from the headers that programs include."""
+    """Returns {function: result type}, read from the headers that programs include."""
     types = {}
     for header in ("infiniband/verbs.h", "rdma/rdma_cma.h", "rdma/rsocket.h"):
         path = pathlib.Path("/usr/include", header)
@@ -111,7 +112,7 @@ class Names(Abi):
         self.assertGreater(int(result.stdout.split()[0]), 247)
 
     def test_they_can_also_be_found_in_place_of_the_others(self):
-        """Finds the libraries by LD_LIBRARY_PATH, as in a container that was built around them."""
+        """Finds the libraries through LD_LIBRARY_PATH, as in a container that was built with them."""
         result = subprocess.run([BUILT / "abi_exports", "resolve", self.ibverbs],
                                 capture_output=True, text=True, timeout=120,
                                 input=TABLE.read_text(),
@@ -129,7 +130,7 @@ class Names(Abi):
             self.assertEqual(plain, set(), path)
 
     def test_all_that_rdma_core_exports_is_in_the_table(self):
-        """The IBVERBS_1.0 versions of functions whose default version is 1.1 are exempt."""
+        """Functions whose default version is 1.1 may lack their IBVERBS_1.0 version."""
         real = [path for folder in library_folders() for name in LIBRARIES
                 for path in glob.glob(f"{folder}/{name}")]
         if not real:
@@ -176,7 +177,7 @@ class Libraries(Abi):
         self.assertEqual(defined, [])
 
     def test_programs_can_be_loaded_and_find_all_their_names_in_ours(self):
-        """The loader binds every name of every installed program, without running any of them."""
+        """The loader binds every name of every installed program without running the program."""
         users = [path for path in installed_users() if os.access(path, os.X_OK)]
         if not users:
             self.skipTest("nothing installed uses libibverbs")
@@ -205,7 +206,8 @@ class Refusals(Abi):
         return names
 
     def called(self, names, **env):
-        """Returns {name: [(result, errno) of each of two calls]}, and the lines on standard error."""
+        """Returns {name: [(result, errno) of each of two calls]}, and the lines that were printed on standard
+        error."""
         result = self.exports("call", *names, env=env)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         out = {}
@@ -272,7 +274,7 @@ class Refusals(Abi):
         self.assertEqual(result.stdout.splitlines(), [f"{name} 0" for name in names], result.stderr)
 
     def test_a_refusal_is_of_the_type_that_the_headers_declare(self):
-        """A refused function that returns an int returns -1 if its manual page says so, and otherwise an errno."""
+        """A refused function that returns an int must return -1 if its manual page says so, and an errno otherwise."""
         types = declared_types()
         if not types:
             self.skipTest("the headers of rdma-core are not installed")

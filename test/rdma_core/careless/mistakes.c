@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program has both ends of an rdma_cm connection in one process, with one mistake between them,
-// made through the inline functions of rdma-core that C programs use. It is built with and without
-// debug information. A report must name the lines marked PLACE.
+// A program with both ends of an rdma_cm connection in one process and with one mistake. It makes
+// the mistake through the inline functions of rdma-core that C programs use. It is built with and
+// without debug information. A report of the mistake must name the line marked PLACE.
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ static void note_child(int number) {
   has_child = 1;
 }
 
-/// Checks that the program does not see the helper process that looks up the line of a report.
+/// Checks that the program does not see the helper process that looks up source lines for reports.
 static void check_no_child(void) {
   check(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "a child that is not ours");
   check(!has_child, "SIGCHLD");
@@ -76,7 +76,7 @@ static void connect_ends(uint8_t rnr_retry) {
   pthread_join(thread, NULL);
 }
 
-/// Prints "sent" once the Send has been posted, and posts its receive on SIGUSR1.
+/// Prints "sent" after it has posted the Send, and posts the receive for it on SIGUSR1.
 static void receive_late(const sigset_t* signals) {
   struct ibv_mr* from = rdma_reg_msgs(client, source, kLength);
   struct ibv_mr* to = rdma_reg_msgs(server, sink, kLength);
@@ -91,7 +91,7 @@ static void receive_late(const sigset_t* signals) {
   check(memcmp(source, sink, kLength) == 0, "the message");
 }
 
-/// Reads into memory that is registered for local access only.
+/// Reads into memory that is registered only for local access.
 static void read_into_local_memory(void) {
   signal(SIGCHLD, note_child);
   struct ibv_mr* from = rdma_reg_read(server, source, kLength);
@@ -121,7 +121,7 @@ static void write_without_right(void) {
   printf("the Write: %s\n", ibv_wc_status_str(wc.status));
 }
 
-/// Makes the mistake in a child of fork(), whose status the parent does not read.
+/// Makes the mistake in a child of fork(). The parent ignores the exit status of the child.
 static void mistake_of_a_child(void) {
   const pid_t child = fork();
   check(child >= 0, "fork");

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests of the programs of rfc-notes/programs.md with `iwarp run --careful`. The tests must pass as they
+"""Runs the tests of the programs in rfc-notes/programs.md with `iwarp run --careful`. The tests must pass as they
 do without --careful, and every report must be on the list below, with its reason. Careful mode reads each sent
-payload twice more, so only the quick tests run without IWARP_LONG=1."""
+payload two more times, so without IWARP_LONG=1 only the quick tests run."""
 import json
 import os
 import pathlib
@@ -18,8 +18,8 @@ QUICK = ("devices", "rping", "cm_programs", "pingpong", "one_port", "datagrams",
 SLOW = ("fio", "iser", "libfabric", "mpi", "perftest", "perftest_plain", "persona", "qperf", "rpma", "ucx")
 SECONDS = 600  # timeout for one test file
 
-# The reports to expect: a pattern of the program's command line, the check that reports, and why the report is not an
-# error of this stack. For more see rfc-notes/careful.md.
+# The expected reports: a pattern for the program's command line, the check that reports, and why the report is not
+# an error of this stack. rfc-notes/careful.md explains them.
 EXPECTED = (
     (r"^ib_send_bw ", "send-changed", "counts on in the word of credits of which a Write is under way"),
     (r"^ib_send_bw ", "posted-too-early", "writes credits from a queue pair that it leaves in RTR (perftest 4.5)"),
@@ -59,7 +59,7 @@ class Table(Case):
         log.write_text("")
         environment = dict(os.environ, IWARP=str(HERE / "careful_iwarp.sh"), CAREFUL_SAID=str(log),
                            CAREFUL_IWARP=str(pathlib.Path(IWARP).resolve()))
-        # With these variables the tests would record results, or take longer.
+        # With these variables set, the tests would record results or take longer.
         for name_of_other in ("IWARP_RESULTS", "IWARP_LONG"):
             environment.pop(name_of_other, None)
         ran = subprocess.run([sys.executable, TESTS[name]], env=environment, capture_output=True,

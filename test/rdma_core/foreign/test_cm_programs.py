@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the other programs of librdmacm: ucmatose (event channels, many connections, migrated ids), cmtime, and
-rdma_client, rdma_server and their x-variants (synchronous ids, rdma_create_ep)."""
+"""Runs the programs of librdmacm other than rping: ucmatose (event channels, many connections, migrated ids),
+cmtime, and rdma_client, rdma_server, rdma_xclient and rdma_xserver (synchronous ids, rdma_create_ep)."""
 from support import Case, Program, free_port, main
 from tried import tried
 
@@ -46,8 +46,8 @@ class Ucmatose(Case):
 class Cmtime(Case):
     def setUp(self):
         super().setUp()
-        # cmtime of rdma-core 56 uses one port number for RDMA and TCP. Without -q 0 it would continue with queue pair
-        # numbers that do not exist, which no iWARP device connects.
+        # cmtime of rdma-core 56 uses one port number for RDMA and TCP. Without -q 0 it would then use queue pair
+        # numbers that do not exist, which no iWARP device can connect.
         usage = self.run_program("cmtime", "-h", statuses=(0, 1), plain=True)
         self.words = ("-q", 0) if "[-q base_qpn]" in usage.out + usage.err else ()
 
@@ -69,8 +69,8 @@ class Cmtime(Case):
 
 
 class PortOffset(Case):
-    """The log shows the ports in use: with an offset it shows the RDMA and the TCP number, otherwise a single
-    number."""
+    """The log shows the ports in use. With an offset it shows the RDMA number and the TCP number, otherwise only
+    one number."""
 
     def log_of(self, port, *options):
         options = ("--log", "connections", *options)

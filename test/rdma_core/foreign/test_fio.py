@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs fio's rdma engine, which creates its objects in a process forked for the job, or in a thread."""
+"""Runs fio's rdma engine, which creates its objects either in a process that is forked for the job or in a thread."""
 import json
 
 from support import LONG, SANITIZER, Case, free_port, main
@@ -12,7 +12,7 @@ SIZE = "1G" if LONG else "16M" if SANITIZER else "128M"
        personas=("iwarp", "roce"))
 class Fio(Case):
     def transfer(self, verb, *words):
-        """In fio the end that reads is the server, whatever the verb."""
+        """In fio, the reading end is the server, whatever the RDMA operation."""
         port = free_port()
         shared = ("--ioengine=rdma", f"--port={port}", "--bs=256k", f"--size={SIZE}",
                   "--output-format=json", *words)
@@ -40,7 +40,7 @@ class Fio(Case):
 @tried("fio", "fio", "no `ioengine=librpma_*` in this package, which is built without librpma")
 class WithoutLibrpma(Case):
     def test_the_engine_is_missing(self):
-        """If the engine appears, it needs a test, and the table of rfc-notes/programs.md is wrong."""
+        """If fio gets an rpma engine, that engine needs a test, and the table in rfc-notes/programs.md must change."""
         self.assertNotIn("rpma", self.run_program("fio", "--enghelp").out)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iSCSI over RDMA: tgt's target, libiscsi's tools, and QEMU's block layer on libiscsi. Compares what was written
-with the file behind the target, and what is read with that file."""
+"""iSCSI over RDMA with tgt's target, libiscsi's tools, and QEMU's block layer on libiscsi. Compares the data that
+was written or read with the file behind the target."""
 import contextlib
 import os
 import pathlib
@@ -11,7 +11,7 @@ from support import LONG, TIMEOUT, Case, Program, free_port, main, skip_all
 from tried import tried
 
 TARGET = "iqn.2026-01.test.iwarp:disk"
-# tgt accepts a login only if it knows both the initiator's name and its address.
+# tgt accepts a login only from an initiator whose name and address it knows.
 INITIATORS = ("iqn.2007-10.com.github:sahlberg:libiscsi:iscsi-inq",
               "iqn.2007-10.com.github:sahlberg:libiscsi:iscsi-readcapacity16",
               "iqn.2008-11.org.linux-kvm")
@@ -45,7 +45,7 @@ class Iser(Case):
             left.unlink()  # the target was killed
 
     def assert_reads_as_the_file(self, url):
-        """libiscsi refuses iSER requests of 512 KiB and more, and QEMU's defaults are larger."""
+        """libiscsi refuses iSER requests of 512 KiB or more, and QEMU's default requests are larger."""
         copy = self.scratch / "copy"
         self.run_program("qemu-img", "dd", "-f", "raw", "-O", "raw", "bs=256k", f"if={url}",
                          f"of={copy}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libfabric's verbs provider: the device is found, and fi_pingpong runs with data checked (-c) over four kinds of
-endpoints: connected ones, reliable datagrams made of connected endpoints (ofi_rxm), datagrams, and reliable
-datagrams made of datagrams (ofi_rxd)."""
+"""libfabric's verbs provider: the device must be found, and fi_pingpong must run with data checks (-c) over four
+kinds of endpoints. These are connected endpoints, reliable datagrams over connected endpoints (ofi_rxm),
+datagrams, and reliable datagrams over datagrams (ofi_rxd)."""
 import unittest
 
 from hosts import joined, why_no_namespaces, within

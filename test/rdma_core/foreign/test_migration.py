@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""QEMU's migration by RDMA: a machine whose memory is full of noise moves from one QEMU to another. The guest's
-memory on both sides is then compared byte by byte. The guest never runs, so its memory does not change on the way."""
+"""QEMU's migration by RDMA: a virtual machine whose memory is filled with noise moves from one QEMU to another. The
+test then compares the guest's memory on both sides byte by byte. The guest never runs, so its memory does not
+change during the migration."""
 import contextlib
 import json
 import random
@@ -10,12 +11,12 @@ import time
 from support import LONG, TIMEOUT, Case, Program, free_port, main
 from tried import tried
 
-# A page of zeros costs QEMU one message in each direction, so most pages are not zero.
+# For a page of zeros QEMU sends one message in each direction and no data, so most pages are not zero.
 MEGABYTES = 256 if LONG else 16
 
 
 class Monitor:
-    """QEMU's monitor protocol: one line of JSON in each direction."""
+    """QEMU's monitor protocol, in which each end sends lines of JSON."""
 
     def __init__(self, connected):
         self.socket = connected
@@ -49,7 +50,7 @@ class Migration(Case):
                      "-m", MEGABYTES, "-S", "-qmp", f"unix:{path},server=on,wait=off",
                      *words) as program:
             connected = socket.socket(socket.AF_UNIX)
-            # The socket's name exists before QEMU listens on it.
+            # The socket file exists before QEMU listens on it.
             program.wait_until(lambda: connected.connect_ex(str(path)) == 0, path)
             monitor = Monitor(connected)
             try:

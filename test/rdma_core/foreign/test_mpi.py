@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open MPI over libfabric's verbs provider and over UCX, and MPICH over UCX: four ranks, two on each of two hosts.
-The launcher reaches a host by a command, which here enters that host's network namespace and takes its name.
-programs/mpi_payload.py has what the ranks do and compare, with mpi4py; for MPICH it is programs/mpich_payload.c."""
+"""Open MPI over libfabric's verbs provider and over UCX, and MPICH over UCX. There are four ranks, two on each of
+two hosts. The launcher starts ranks on a host with a command that enters the host's network namespace and sets
+its host name. The ranks run programs/mpi_payload.py, which uses mpi4py, or for MPICH programs/mpich_payload.c."""
 import pathlib
 import re
 import shutil
@@ -19,11 +19,11 @@ PAYLOAD = pathlib.Path(__file__).parents[1] / "programs/mpi_payload.py"
 MPICH_PAYLOAD = pathlib.Path(__file__).parents[1] / "programs/mpich_payload.c"
 ROUNDS = 20 if LONG else 2
 COMPONENTS = {"pml": "cm", "mtl": "ofi", "mtl_ofi_provider_include": "verbs;ofi_rxm"}
-# UCX finds peers by datagrams.
+# UCX uses datagrams to find its peers.
 UCX = {"pml": "ucx", "osc": "ucx"}
 UCX_ENV = ucx.environment()
-# Makes one-sided communication use messages, because Open MPI selects no component by itself if its ranks are on two
-# hosts.
+# Makes one-sided communication use messages. If the ranks are on two hosts, Open MPI does not select any component
+# by itself.
 WINDOWS = {"osc": "pt2pt"}
 ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 ENTER = """#!/bin/sh
@@ -38,7 +38,7 @@ exec ip netns exec "$name" unshare --uts sh -c "hostname $host; $*"
 
 def python_with_mpi4py():
     """Returns an interpreter that has mpi4py. Debian's package is for Debian's interpreter, which may not be the
-    one that runs this test."""
+    interpreter that runs this test."""
     for python in (sys.executable, "/usr/bin/python3"):
         if subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode == 0:
             return python
@@ -47,7 +47,7 @@ def python_with_mpi4py():
 
 class OnTwoHosts(Case):
     def launch(self, enter, *words):
-        """Returns the command that starts `words` four times; `enter` HOST COMMAND runs a command on a host."""
+        """Returns the command that starts `words` four times. `enter HOST COMMAND` runs a command on a host."""
         raise NotImplementedError
 
     def play(self, parts, *words):
@@ -82,7 +82,7 @@ class OpenMpiOnTwoHosts(OnTwoHosts):
 
     def run_parts(self, *parts):
         result = self.play(parts, python_with_mpi4py(), PAYLOAD, ROUNDS, *parts)
-        if self.persona == "iwarp":  # On a RoCE device libfabric also tries datagrams.
+        if self.persona == "iwarp":  # On a RoCE device, libfabric also tries datagrams.
             self.assert_silent(result)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""perftest over rdma_cm (-R): each tool with each of its options."""
+"""perftest over rdma_cm (-R): runs each tool with each of its options."""
 from perftest import ITERATIONS, TOOLS, PerftestCase
 from support import LONG, TIMEOUT, SANITIZER, main
 from tried import tried
@@ -12,8 +12,8 @@ class OverRdmaCm(PerftestCase):
         self.each("-R", "-R")
 
     def test_all_sizes(self):
-        # With -a the tools spend most of the time filling buffers, of which ib_send_* has hundreds. So the short run
-        # tries two tools only.
+        # With -a the tools spend most of their time filling buffers, and ib_send_* has hundreds of them. The short
+        # run therefore tries only two tools.
         self.each("-a", "-R", "-a", tools=TOOLS if LONG else ("ib_write_bw", "ib_read_lat"),
                   iterations=5, timeout=3 * TIMEOUT)
 
@@ -37,9 +37,9 @@ class OverRdmaCm(PerftestCase):
         self.each("-I", "-R", "-I", 64, "-s", 64)
 
     def test_a_shared_receive_queue(self):
-        # Tests only one queue pair. On iWARP perftest counts credits by receive, not by the queue pair that consumed
-        # the receive. With several queue pairs, one can get ahead of another, and perftest then waits for ever on any
-        # device.
+        # Tests only one queue pair. On iWARP, perftest counts credits by receive and not by the queue pair that
+        # consumed the receive. With several queue pairs, one can get ahead of the others, and perftest then waits
+        # forever on any device.
         self.each("--use-srq", "-R", "--use-srq")
         self.measure("ib_send_bw", "-R", "--use-srq", "-b")
 
@@ -69,7 +69,7 @@ class OverRdmaCm(PerftestCase):
                 self.measure("ib_send_lat", "-R", options=options)
 
     def test_many_runs_in_a_row(self):
-        """Between two connections of a run the server closes its listener and opens it again, so the client may be
+        """The server closes its listener and opens it again between two connections of a run, so the client may be
         refused for a moment."""
         for _ in range(50 if LONG else 1):
             for tool in TOOLS:

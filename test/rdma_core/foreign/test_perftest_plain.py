@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""perftest without rdma_cm: the tools exchange queue pair numbers over a TCP connection, or with -z over an rdma_cm
-connection, and connect the queue pairs themselves."""
+"""perftest without rdma_cm. The tools exchange queue pair numbers over a TCP connection, or with -z over an rdma_cm
+connection, and then connect the queue pairs themselves."""
 from perftest import TOOLS, PerftestCase
 from support import main
 from tried import tried

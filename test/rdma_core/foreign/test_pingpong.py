@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ibv_rc_pingpong, ibv_srq_pingpong and ibv_uc_pingpong, which connect their queue pairs themselves and validate
-the buffers (-c). Also perftest with `-c UC`."""
+"""Runs ibv_rc_pingpong, ibv_srq_pingpong and ibv_uc_pingpong, which connect their queue pairs themselves and
+validate the buffers (-c). Also runs perftest with `-c UC`."""
 import re
 
 from hosts import own_address
@@ -13,9 +13,9 @@ class PingpongCase(Case):
     def play(self, program, *words, **how):
         port = free_port()
         call = (program, "-p", port, "-c", *words)
-        # The program ends when all queue pairs together have sent enough, while some still have Sends in flight. An
-        # RNIC flushes the Sends that the other end posts to those queue pairs later, and the other end may then not
-        # receive enough.
+        # ibv_srq_pingpong ends when all its queue pairs together have sent enough, although some still have Sends
+        # in flight. An RNIC flushes the Sends that the other end later posts to those queue pairs, and the other
+        # end may then not receive enough.
         leaves_early = program == "ibv_srq_pingpong"
         statuses = (0, 1) if leaves_early and self.persona == "iwarp" else (0,)
         server, client = self.pair(call, (*call, "127.0.0.1"), port, statuses=statuses, **how)
@@ -34,7 +34,7 @@ class PingpongCase(Case):
        "with `--as roce` or `--oob on`", personas=("iwarp", "roce"))
 class Pingpong(PingpongCase):
     def play(self, program, *words, **how):
-        """Uses a GID as RoCE, since a RoCE port has no LID."""
+        """With --as roce, selects a GID, because a RoCE port has no LID."""
         gid = ("-g", 0) if self.persona == "roce" and "-g" not in words else ()
         return super().play(program, *gid, *words, **how)
 
@@ -50,13 +50,13 @@ class Pingpong(PingpongCase):
                 self.play("ibv_srq_pingpong", *words)
 
     def test_a_range_of_ports(self):
-        """The lower half of a queue pair number is its TCP port, which the library binds when it assigns the
+        """The lower half of a queue pair number is its TCP port. The library binds that port when it assigns the
         number."""
         first, second, third = free_port(), free_port(), free_port()
         options = ("--port-range", f"{first}-{first}")
         with Program("ibv_rc_pingpong", "-p", second, options=options) as server:
             server.listens(second)  # The server listens on this port after it has created its queue pair.
-            # The only port of the range is in use, and the library tries no other.
+            # The only port of the range is in use, and the library does not try any other port.
             refused = self.run_program("ibv_rc_pingpong", "-p", third, options=options,
                                        statuses=(1,))
             self.assertIn("Couldn't create QP", refused.err)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""qperf over rdma_cm (-cm1). Its tests end by SIGALRM, which the program itself must receive."""
+"""qperf over rdma_cm (-cm1). SIGALRM ends its tests, so the program itself must receive that signal."""
 from support import LONG, Case, Program, free_port, main
 from tried import tried
 
@@ -21,7 +21,8 @@ class Qperf(Case):
             server.listens(port)
             client = self.run_program("qperf", "127.0.0.1", "-lp", port, "-t", 2 if LONG else 1,
                                       "-cm1", *words, *tests, timeout=120)
-            # SIGALRM ends a test at each end, whatever is in flight. The ends stop posting receives first.
+            # SIGALRM ends the test at each end, even with messages in flight. Each end stops posting receives
+            # before that.
             self.assert_silent(client, server.result(), stops_receiving=True)
             for test in tests:
                 figure = rf"(?m)^{test}:\n +(send_)?{TESTS[test]} += +[\d.]*[1-9]"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rping in all its modes, data validated (-V): both address families, sizes up to its largest, its own queue pairs,
-a persistent server with concurrent clients, and the ways to set up a connection."""
+"""Runs rping in all its modes with validation of the data (-V): both address families, sizes up to the maximum,
+queue pairs that rping brings up itself, a persistent server with concurrent clients, and the ways to set up a
+connection."""
 import contextlib
 import socket
 import struct
@@ -49,8 +50,8 @@ class Rping(Case):
                 self.ping("-C", 5, "-S", size)
 
     def test_a_program_that_exits_at_a_failed_completion_says_why(self):
-        """The server reads more than its memory has room for. It exits because of its own failed completion, before
-        the disconnect event has arrived."""
+        """The server reads more than fits into its memory. It exits because of its own failed completion, before
+        the disconnect event arrives."""
         for persona in ("iwarp", "roce"):
             for run in range(4):
                 with self.subTest(persona=persona, run=run):
@@ -77,8 +78,8 @@ class Rping(Case):
         for words in ((), ("-q",)):
             port = free_port()
             where = ("-a", "127.0.0.1", "-p", port, "-V", *words)
-            # The server's output is line-buffered so that the next client can wait until the server has started a
-            # thread for the previous one. rping confuses two requests that arrive before that.
+            # The server's output is line-buffered, so that the next client can wait until the server has started a
+            # thread for the previous client. rping confuses two requests that arrive earlier than that.
             serve = ("stdbuf", "-oL", "rping", "-s", "-P", "-d", *where)
             with Program(*serve) as server, contextlib.ExitStack() as stack:
                 server.listens(port)
@@ -91,7 +92,7 @@ class Rping(Case):
                 self.assertIsNone(server.result().status, str(server.result()))
 
     def test_a_persistent_server_outlives_peers_that_end_before_their_rtr(self):
-        request = b"MPA ID Req Frame\x50\x02\x00\x04\x80\x01\x80\x01"  # The Request has CRC, and an RTR by Write.
+        request = b"MPA ID Req Frame\x50\x02\x00\x04\x80\x01\x80\x01"  # with CRC, and a Write as RTR
         broken_rtr = bytes.fromhex("000e c140 00000001 0000000000000000 00000000")
         port = free_port()
         where = ("-a", "127.0.0.1", "-p", port, "-V")

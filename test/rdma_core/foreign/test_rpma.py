@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""librpma: the operations of programs for persistent memory, by programs/rpma_operations.cpp, which is built if
-librpma's headers are installed. Debian's fio has no engine for it."""
+"""librpma: programs/rpma_operations.cpp performs the operations of programs for persistent memory. It is built if
+librpma's headers are installed. Debian's fio has no engine for librpma."""
 import os
 import pathlib
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UCX's own transports without UCP: rc_verbs and ud_verbs are listed for a RoCE device, and every test of uct that
-the transport supports runs over it. Then UCP, which finds the other end by ud_verbs and sends by rc_verbs. UCX does
-not list an iWARP device at all, and its rc_verbs offers swap on no device that has only the atomics of the verbs."""
+"""Tests UCX's transports first without UCP: rc_verbs and ud_verbs must be listed for a RoCE device, and every test
+of uct that a transport supports must run over it. Then tests UCP, which finds the other end with ud_verbs and
+sends with rc_verbs. UCX does not list iWARP devices at all. Its rc_verbs offers no swap on a device that has
+only the atomics of the verbs."""
 import contextlib
 import re
 import subprocess
@@ -14,7 +15,7 @@ import ucx
 
 HOSTS = ("10.99.8.1", "10.99.8.2")
 NO_HOSTS = why_no_namespaces()
-# Rows of test, data layout and size in bytes. zcopy of a Get begins at 65 bytes, and a short Put ends at 64.
+# Rows of test, data layout and size in bytes. A Get with zcopy has at least 65 bytes, and a short Put at most 64.
 RC_RUNS = (
     ("am_lat", "short", 8), ("am_lat", "bcopy", 4096), ("am_lat", "zcopy", 4096),
     ("am_bw", "short", 32), ("am_bw", "bcopy", 8000), ("am_bw", "zcopy", 8000),
@@ -23,27 +24,27 @@ RC_RUNS = (
     ("get", "bcopy", 8), ("get", "zcopy", 65), ("get", "zcopy", 1 << 20),
     ("add_lat", "short", 8), ("add_mr", "short", 8), ("fadd", "short", 8), ("cswap", "short", 8),
 )
-# Over datagrams UCX has only active messages, and on an Ethernet each must be shorter than 1024 bytes.
+# Over datagrams UCX has only active messages. On an Ethernet each of them must be shorter than 1024 bytes.
 UD_RUNS = (
     ("am_lat", "short", 8), ("am_lat", "shortiov", 8), ("am_lat", "bcopy", 900),
     ("am_lat", "zcopy", 900),
     ("am_bw", "short", 32), ("am_bw", "bcopy", 900), ("am_bw", "zcopy", 900),
 )
-# Small messages, messages in several pieces, and rendezvous.
+# Tests with small messages, messages in several pieces, and rendezvous.
 UCP_RUNS = (
     ("tag_lat", 8), ("tag_bw", 4096), ("tag_bw", 1 << 17), ("tag_sync_lat", 8), ("stream_bw", 4096),
     ("ucp_am_bw", 1 << 17), ("ucp_put_bw", 1 << 16), ("ucp_get", 1 << 16), ("ucp_fadd", 8),
     ("ucp_cswap", 8))
 ITERATIONS = 10000 if LONG else 100
 NETWORK = ucx.environment()
-# Starts a process that shares no memory with others; UCX detects this by the namespaces.
+# Starts a process that shares no memory with other processes. UCX detects this by the namespaces.
 APART = ("unshare", "--ipc", "--pid", "--fork", "--kill-child")
 
 
 class UcxCase(Case):
     @classmethod
     def setUpClass(cls):
-        """A UCX that was built with MPI runs as an MPI program unless an option says otherwise."""
+        """If UCX was built with MPI, ucx_perftest runs as an MPI program unless an option says otherwise."""
         usage = subprocess.run(["ucx_perftest", "-h"], capture_output=True, text=True, timeout=60)
         cls.alone = ("-P", 0) if "-P <0|1>" in usage.stdout + usage.stderr else ()
 
@@ -113,7 +114,7 @@ class Ucp(UcxCase):
                    "client_how": {"prefix": within(names[1], *apart)}}
 
     def on_two_hosts(self, transports, chosen, *apart):
-        """`chosen`: the transport that UCX reports for tagged messages."""
+        """`chosen` is the transport that UCX reports for tagged messages."""
         env = ucx.environment(transports)
         with self.two_hosts(*apart) as how:
             said = self.measure("tag_lat", 8, env={**env, "UCX_LOG_LEVEL": "info"}, **how).out
@@ -137,8 +138,8 @@ class Ucp(UcxCase):
 
     @unittest.skipIf(NO_HOSTS, NO_HOSTS)
     def test_connections_that_datagrams_make(self):
-        """rc_v is rc_verbs with ud_verbs to find the other end. With rc_verbs alone UCX reports that there is no
-        auxiliary transport, on any device."""
+        """rc_v is rc_verbs together with ud_verbs, which finds the other end. With rc_verbs alone, UCX reports on
+        any device that there is no auxiliary transport."""
         self.on_two_hosts("rc_v", "rc_verbs")
 
 

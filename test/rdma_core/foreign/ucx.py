@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environment of programs that use UCX."""
+"""The environment for programs that use UCX."""
 import re
 import subprocess
 
@@ -15,11 +15,11 @@ def version():
 
 
 def environment(transports="^sm"):
-    """Returns the variables. `transports` is the value of UCX_TLS; None lets UCX choose among all. The default
-    excludes shared memory, which the two simulated hosts have in common because they are one machine. From 1.16 on
-    UCX waits at a fence until the peer's memory has been written. Its rc_verbs supports this on Mellanox adapters
-    only: elsewhere it prints "flush(remote) is not supported" and continues. With one connection between two ends
-    its weak fence is enough."""
+    """Returns the environment variables. `transports` is the value of UCX_TLS. With None, UCX chooses among all
+    transports. The default excludes shared memory, through which the two simulated hosts could communicate
+    because they are one machine. From version 1.16 on, UCX waits at a fence until the peer's memory has been
+    written. Its rc_verbs supports this only on Mellanox adapters; elsewhere it prints "flush(remote) is not
+    supported" and continues. With one connection between two ends, UCX's weak fence is sufficient."""
     variables = {"UCX_NET_DEVICES": "iwarp0:1"}
     if transports is not None:
         variables["UCX_TLS"] = transports

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints as JSON what a Python program sees that looks for RDMA devices in the file system. Not a test."""
+"""Prints as JSON what a Python program sees when it looks for RDMA devices in the file system. This is not a test."""
 import glob
 import json
 import os

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two ranks of an MPI program that free their buffers after each message, as MPI allows. Not a test by itself:
-test_careful.py starts it."""
+"""Two ranks of an MPI program that free their buffers after each message, as MPI allows. This is not a test;
+test_careful.py runs it."""
 import ctypes
 
 from mpi4py import MPI
 
 WORLD = MPI.COMM_WORLD
 RANK = WORLD.Get_rank()
-# Large enough for rendezvous, but small enough to share pages: freed memory stays in the process.
+# Large enough for rendezvous, but small enough that the C library does not map the buffer separately: freed memory
+# stays in the process.
 LENGTH = 100_000
 
 libc = ctypes.CDLL(None)

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each rank of an MPI program does, and what its memory must hold afterwards. Every byte encodes
-the sender, the receiver and the round. Not a test by itself: test_mpi.py starts it.
+"""The program that each rank runs: communicates over MPI and then checks its memory. Every byte encodes the sender,
+the receiver and the round. This is not a test; test_mpi.py runs it.
 usage: mpi_payload.py ROUNDS PART..."""
 import array
 import sys
 
 import mpi4py
 
-mpi4py.rc.thread_level = "funneled"  # one-sided communication over point-to-point messages refuses more
+mpi4py.rc.thread_level = "funneled"  # one-sided communication over point-to-point messages refuses a higher level
 from mpi4py import MPI  # noqa: E402
 
 WORLD = MPI.COMM_WORLD
 RANK, SIZE = WORLD.Get_rank(), WORLD.Get_size()
-# Sizes below and above 16 KiB, where libfabric's rxm switches from copying to RDMA, and beyond one segment.
+# Includes sizes below and above 16 KiB, where libfabric's rxm switches from copying to RDMA, and a size of several
+# segments.
 LENGTHS = (0, 1, 64, 4096, 16385, 1 << 20)
 
 
@@ -28,7 +29,8 @@ def require(condition, what):
 
 
 def ping_pong(rounds):
-    """Exchanges messages with every other rank in turn, so that each pair of hosts communicates in both directions."""
+    """Exchanges messages with every other rank in turn, so that every pair of hosts communicates in both
+    directions."""
     for other in range(SIZE):
         if other == RANK:
             continue
@@ -61,14 +63,14 @@ def alltoall(rounds):
 
 
 def windows(rounds):
-    """Puts into the next rank's window, gets it back, and adds to a counter that all ranks share."""
+    """Puts data into the next rank's window, gets it back, and adds to a counter that all ranks share."""
     length, following, before = 70_000, (RANK + 1) % SIZE, (RANK - 1) % SIZE
     window = MPI.Win.Allocate(length + 8, 1, comm=WORLD)
     memory = memoryview(window.tomemory())
     memory[:] = bytes(len(memory))
     for n in range(rounds):
         window.Fence()
-        put = payload(length, RANK, following, n)  # Stays alive until the fence.
+        put = payload(length, RANK, following, n)  # must stay alive until the fence
         window.Put(put, following, 0)
         window.Fence()
         require(memory[:length] == payload(length, before, RANK, n), "what was put")

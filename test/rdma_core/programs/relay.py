@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Relays between two ends of datagrams.cpp and loses, duplicates, delays and damages datagrams, by a seed.
+"""Relays datagrams between two ends of datagrams.cpp. Loses, duplicates, delays and damages some of them, depending
+on a seed.
 usage: relay.py ADDRESS CONTROL_PORT PEER TOTAL SEED
-PEER is the receiver's address. The receiver sends its queue pair's number first, then the sender sends its own. The
-last datagram passes unchanged, after all others. At the end the relay prints how many it lost, duplicated and
-damaged."""
+PEER is the receiver's address. First the receiver sends its queue pair number to the relay, and then the sender
+does. The last datagram passes unchanged, after all others. At the end the relay prints how many datagrams it has
+lost, duplicated and damaged."""
 import random
 import socket
 import sys
 
 ADDRESS, PORT, PEER, TOTAL, SEED = sys.argv[1], int(sys.argv[2]), sys.argv[3], *map(int, sys.argv[4:])
 FAMILY = socket.AF_INET6 if ":" in ADDRESS else socket.AF_INET
-AWAY = 20  # number of datagrams held back at a time; none is held while 512 others pass
+AWAY = 20  # number of datagrams held back at a time; none is held back while 512 others pass
 TIMEOUT = 20
 
 
@@ -42,7 +43,7 @@ class Network:
             self.give()
 
     def give(self):
-        """Sends a random one of the datagrams that are held back."""
+        """Sends one of the datagrams that are held back, chosen at random."""
         at = self.chance.randrange(len(self.away))
         self.away[at], self.away[-1] = self.away[-1], self.away[at]
         datagram = self.away.pop()
