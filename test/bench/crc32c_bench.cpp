@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Speed of every CRC32c kernel that this processor supports, plain and fused with a copy, at
-// relevant sizes: a small FPDU, a TCP segment, a large FPDU and more. For comparison, the speed of
-// ISA-L, if it was installed at build time, alone and after a copy. Asserts nothing.
+// Measures the speed of every CRC32c kernel that this processor supports, both alone and fused with
+// a copy, at relevant sizes: a small FPDU, a TCP segment, a large FPDU and more. If ISA-L was
+// installed at build time, also measures ISA-L for comparison, both alone and after a copy. Makes
+// no assertions.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -43,7 +44,7 @@ void copy_extend(benchmark::State& state, const Kernel& kernel) {
 }
 
 #ifdef IWARP_HAVE_ISAL
-// The alternative for a program without its own kernels: a copy, then the CRC of the fastest
+// What a program without its own fused kernels would do: a copy, and then the CRC of the fastest
 // library.
 std::uint32_t isal_extend(std::uint32_t crc, iwarp::bytes::View octets) {
   auto* from = reinterpret_cast<unsigned char*>(const_cast<std::byte*>(octets.data()));

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two network namespaces joined by virtual Ethernet with an MTU of 1500 bytes, with an `iwarp perf` server in one
-and clients in the other, so that FPDUs have the size of Ethernet's segments. Needs root. Only this process uses the
-names of the namespaces, which are removed with it."""
+"""Two network namespaces that are joined by a virtual Ethernet with an MTU of 1500 bytes. An `iwarp perf` server
+runs in one namespace and the clients run in the other, so that FPDUs fit into Ethernet's TCP segments. Needs
+root. Only this process uses the names of the namespaces. They are removed when it ends."""
 import atexit
 import functools
 import os
@@ -23,7 +23,7 @@ def ip(*words):
 
 @functools.cache
 def link():
-    """Returns the name of the clients' namespace, which the first call creates."""
+    """Returns the name of the clients' namespace. The first call creates both namespaces."""
     if shutil.which("ip") is None or os.geteuid() != 0:
         raise Missing("network namespaces need root and iproute2")
     names = [f"iwarp-bench-{os.getpid()}-{n}" for n in range(2)]
@@ -40,12 +40,13 @@ def link():
          f"{ADDRESSES[1]}:{PORT}"], stdout=subprocess.PIPE, text=True)
     atexit.register(server.wait)
     atexit.register(server.terminate)
-    server.stdout.readline()  # The server prints a line when it listens.
+    server.stdout.readline()  # The server prints this line when it listens.
     return names[0]
 
 
 def iwarp(test, *options, seconds):
-    # A new namespace has the machine's default congestion control, which may differ from the current one.
+    # A new namespace uses the machine's default congestion control, which may differ from the one that is now in
+    # use.
     return peers.iwarp(test, *options, "--congestion", CONGESTION.read_text().strip(),
                        seconds=seconds, server=f"{ADDRESSES[1]}:{PORT}",
                        prefix=("ip", "netns", "exec", link()))

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts instructions of the data path under callgrind: two queue pairs of one process, polled by
-// one thread. Each row has two points between which instructions count. System calls and noise do
-// not count. test/bench/instructions starts this program.
+// Counts instructions of the data path under callgrind. One thread polls two queue pairs of the
+// same process. Each row counts the instructions between two points, without those in system calls,
+// so other load on the machine does not affect the result. test/bench/instructions starts this
+// program.
 //
-// Time is virtual: the driver decides by time whether it is polled often enough to let its worker
-// sleep, and valgrind is slow.
+// Time is virtual, because valgrind is slow. With the real time, the driver would believe that it
+// is polled too rarely to let its worker sleep.
 #include <valgrind/callgrind.h>
 
 #include <array>
@@ -27,15 +28,17 @@ namespace {
 constexpr std::uint32_t kSize = 64;
 constexpr unsigned kRounds = 200;
 constexpr unsigned kList = 16;
-constexpr unsigned kWarmUp = 150;  // After these messages every queue has wrapped around once.
+// number of messages after which every queue has wrapped around once
+constexpr unsigned kWarmUp = 150;
 
-// The virtual time. Only the polling thread advances it: if the worker did so while the polling
-// thread is not scheduled, polls would seem to be rare.
+// The virtual time. Only the polling thread advances it. If the worker also advanced it while the
+// polling thread is not scheduled, polls would seem to be rare.
 std::atomic<long> virtual_ns{1'000'000'000};
 constexpr long kNsPerLook = 100;
 thread_local bool moves_time = false;
 
-// Whether instructions count now: they do between the two points of a row, except in system calls.
+// Whether instructions are counted now, which is the case between the two points of a row, except
+// in system calls.
 bool counting = false;
 
 void count(bool on) {
@@ -44,7 +47,7 @@ void count(bool on) {
   CALLGRIND_TOGGLE_COLLECT;
 }
 
-// The points of a row that are at a system call.
+// Which points of a row are at a system call.
 struct Marks {
   bool stop_at_send = false;
   bool start_after_receive = false;
@@ -94,7 +97,7 @@ class Pair {
                   .sgl = {&from_, 1},
                   .remote = {.rkey = in_region_.stag(), .to = in_region_.to(in_.data())}});
     writes_.back().flags = verbs::SendFlags::kSignaled;
-    // The initiator must send first.
+    // Only the initiator may send the first message.
     post_receive();
     send();
     (void)iwarp::next_completion(server_cq());
@@ -144,7 +147,7 @@ struct Row {
   std::function<void(Pair&)> round;
 };
 
-// Counts from post_send() to the system call.
+// Counts from post_send() to the system call that sends the message.
 void post_to_send(Pair& pair) {
   pair.post_receive();
   marks = {.stop_at_send = true};
@@ -173,7 +176,7 @@ void empty_poll(Pair& pair) {
   count(false);
 }
 
-// Counts from the post of the list to the completion of its last Write.
+// Counts from posting the list to the completion of its last Write.
 void list_sender(Pair& pair) {
   const auto before = pair.received();
   count(true);
@@ -212,7 +215,7 @@ extern "C" int clock_gettime(clockid_t, timespec* out) {
   return 0;
 }
 
-// Makes one dump of callgrind for each row, and prints one line "<messages> <name>".
+// Makes one dump of callgrind for each row, and prints a line "<messages> <name>" for each.
 int main() try {
   moves_time = true;
   auto ops = net::kernel_socket_ops();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cost of framing and deframing one FPDU, without system calls: the octets of a plan count as sent
-// or received at once. Arguments: payload octets, CRC, markers. Asserts nothing.
+// Measures the cost of framing and deframing one FPDU without system calls: all octets of a plan
+// are immediately marked as sent or received. Arguments: payload octets, CRC, markers. Makes no
+// assertions.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -66,8 +67,8 @@ struct Stream {
   std::int64_t fpdus = 0;
 };
 
-/// Returns a stream that can be repeated: at its end the next marker is as far away as at its
-/// beginning.
+/// Returns a stream that can be repeated, because the distance to the next marker is the same at
+/// its beginning and at its end.
 Stream batch(const Setup& setup) {
   Framer framer({.markers = setup.markers, .crc = setup.crc, .ring = 2 << 20, .max_pieces = 8192});
   Stream stream;
@@ -84,7 +85,7 @@ Stream batch(const Setup& setup) {
   return stream;
 }
 
-/// Copies `from` into the receive plan, as a socket read does.
+/// Copies `from` into the receive plan, as reading from a socket does.
 std::size_t read(Deframer& deframer, View from) {
   std::size_t n = 0;
   for (const Span piece : deframer.plan()) {

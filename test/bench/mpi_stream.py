@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one of two MPI ranks: rank 0 sends messages, 16 at a time, and rank 1 confirms each 16. Rank 0 prints the
-bytes per second. usage: mpi_stream.py SIZE SECONDS"""
+"""Runs one of two MPI ranks. Rank 0 sends messages in groups of 16, and rank 1 confirms each group. Rank 0 prints
+the bytes per second. usage: mpi_stream.py SIZE SECONDS"""
 import sys
 import time
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one measurement with this stack or with another one, both ends on loopback, and returns {bytes_per_second,
-messages_per_second, latency (us)}, as far as the program reports these figures. No process outlives a call."""
+"""Runs one measurement with this stack or with another stack, with both ends on loopback. Returns
+{bytes_per_second, messages_per_second, latency (us)}, without the figures that the program does not report. When
+a call returns, all its processes have ended."""
 import contextlib
 import json
 import os
@@ -19,7 +20,7 @@ TIMEOUT = 120  # seconds
 
 
 class Missing(Exception):
-    """Raised if a program is not installed, or does not run here."""
+    """Raised if a program is not installed or cannot run here."""
 
 
 def output(*command, env=None):
@@ -34,7 +35,7 @@ def output(*command, env=None):
 
 
 def built(name):
-    """Returns the path of a program of this folder."""
+    """Returns the path of a program that is built from this folder."""
     path = pathlib.Path(IWARP).parents[1] / "test/bench" / name
     if not os.access(path, os.X_OK):
         raise Missing(f"{path} is not built")
@@ -42,12 +43,13 @@ def built(name):
 
 
 def raw_tls(size, seconds):
-    """Measures OpenSSL alone over its own socket."""
+    """Measures OpenSSL over its own TCP socket, without this stack."""
     return json.loads(output(built("bench_tls_stream"), size, seconds))
 
 
 def own_address():
-    """Returns the address of the interface with the default route, which is in the GID table. Sends no packet."""
+    """Returns the address of the interface with the default route, because that address is in the GID table. Sends
+    no packet."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
@@ -57,7 +59,7 @@ def own_address():
 
 
 def raw_udp(test, size, seconds):
-    """Measures the kernel's UDP alone; `test` is "pingpong" or "rate"."""
+    """Measures the kernel's UDP without this stack. `test` is "pingpong" or "rate"."""
     return json.loads(output(built("bench_udp"), test, own_address(), size, seconds))
 
 
@@ -73,8 +75,8 @@ def free_port():
 
 
 def listens(port):
-    """Returns whether a program listens on the port. Does not connect, since some servers would take the connection
-    for their client."""
+    """Returns whether a program listens on the port. Does not connect, because some servers would treat the
+    connection as their client."""
     wanted = f"{port:04X}"
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for entry in pathlib.Path(table).read_text().splitlines()[1:]:
@@ -86,7 +88,7 @@ def listens(port):
 
 @contextlib.contextmanager
 def server(port, *command, env=None):
-    """Runs a server for the length of the block, which begins when it listens on `port`."""
+    """Runs a server during the with block. The block begins when the server listens on `port`."""
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, env=os.environ | (env or {}))
     try:
@@ -108,7 +110,8 @@ def iwarp_over_tls(test, *options, seconds):
 
 
 def iwarp(test, *options, seconds, server="--self", prefix=()):
-    """Runs a test of iwarp perf. `server` is the server's address. `prefix` is a command that runs the client."""
+    """Runs a test of iwarp perf. `server` is the server's address. `prefix` is a command with which the client is
+    started."""
     if not os.access(IWARP, os.X_OK):
         raise SystemExit(f"{IWARP} is not there: build it, or say where in IWARP")
     report = json.loads(output(*prefix, IWARP, "perf", server, test, *options, "--json",
@@ -126,7 +129,8 @@ def iperf3(seconds):
 
 
 def in_time(measure, size, seconds):
-    """Returns the result of `measure(iterations)` for a run of about `seconds`; the result includes its duration."""
+    """Repeats `measure(iterations)` until a run takes about `seconds`. Returns its result, which includes the
+    duration."""
     iterations = max(20, min(1000, (4 << 20) // size))
     for _ in range(6):
         out = measure(iterations)
@@ -140,7 +144,7 @@ UCX_TCP = {"UCX_TLS": "tcp", "UCX_NET_DEVICES": "lo", "UCX_WARN_UNUSED_ENV_VARS"
 
 
 def ucx_perftest(words, test, size, seconds, env=None):
-    """Runs a test of ucx_perftest. `words` is the command, with the options common to all tests."""
+    """Runs a test of ucx_perftest. `words` is the command, with the options that all tests have in common."""
     need("ucx_perftest")
 
     def measure(iterations):
@@ -160,24 +164,24 @@ def ucx_perftest(words, test, size, seconds, env=None):
 
 
 def ucx(test, size, seconds):
-    """Runs a test of ucp over UCX's tcp transport."""
+    """Runs a test of UCP over UCX's tcp transport."""
     return ucx_perftest(("ucx_perftest",), test, size, seconds, UCX_TCP)
 
 
 def ucx_over_verbs(test, size, seconds):
-    """Runs a test of ucp over the transports that UCX chooses on this stack's device."""
+    """Runs a test of UCP over the transports that UCX selects for this stack's device."""
     return ucx_perftest((*AS_ROCE, "ucx_perftest"), test, size, seconds,
                         {"UCX_TLS": "^sm", "UCX_NET_DEVICES": "iwarp0:1",
                          "UCX_WARN_UNUSED_ENV_VARS": "n"})
 
 
 def uct_over_tcp(test, layout, size, seconds):
-    """Runs a test of uct, UCX's transport layer, over its tcp."""
+    """Runs a test of uct, UCX's transport layer, over UCX's tcp transport."""
     return ucx_perftest(("ucx_perftest", "-d", "lo", "-x", "tcp", "-D", layout), test, size, seconds)
 
 
 def uct_over_verbs(test, layout, size, seconds):
-    """Runs the same test of uct over rc_verbs on this stack, which UCX sees as a RoCE adapter."""
+    """Runs the same test of uct over rc_verbs and this stack, which UCX sees as a RoCE adapter."""
     return ucx_perftest((*AS_ROCE, "ucx_perftest", "-d", "iwarp0:1", "-x", "rc_verbs", "-D", layout),
                         test, size, seconds)
 
@@ -201,7 +205,7 @@ def libfabric(size, seconds):
 
 
 def perftest_over_ud(program, size, *options):
-    """Runs one of perftest's programs over UD queue pairs; returns the columns of its result line."""
+    """Runs one of perftest's programs over UD queue pairs. Returns the columns of its result line."""
     need(program)
     port = free_port()
     words = (*AS_ROCE, program, "-c", "UD", "-s", size, "-x", 1, "-p", port, *options)
@@ -222,8 +226,8 @@ def ud_latency(size, seconds):
 
 def ud_rate(size, seconds):
     """Returns the rates in the result line of perftest. Columns: size, iterations, peak and average of MB/s,
-    millions of messages per second. The run is limited by time, since lost datagrams would keep a count from being
-    reached."""
+    millions of messages per second. The run is limited by time, because it might never reach a given count when
+    datagrams are lost."""
     words = perftest_over_ud("ib_send_bw", size, "-l", 32, "-D", max(2, round(seconds)))
     return {"messages_per_second": float(words[4]) * 1e6}
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one measurement with a program that supports RDMA and plain TCP, over this stack or over TCP. Both ends are
-on one machine; peers.py explains the results."""
+"""Runs one measurement with a program that supports both RDMA and plain TCP, over this stack or over TCP. Both ends
+are on the same machine. peers.py describes the format of the results."""
 import contextlib
 import os
 import pathlib
@@ -29,7 +29,8 @@ def python_with_mpi4py():
 
 
 def open_mpi(size, seconds, verbs):
-    """Sends messages of `size` from one rank to another; `verbs`: through libfabric on this stack."""
+    """Sends messages of `size` from one rank to another. With `verbs`, uses libfabric over this stack, otherwise
+    TCP."""
     need("mpirun")
     words = ["mpirun", "-np", 2, "--oversubscribe"]
     for name, value in (OVER_VERBS if verbs else OVER_TCP).items():
@@ -40,7 +41,7 @@ def open_mpi(size, seconds, verbs):
 
 
 def small_port():
-    """Returns a free port below 32768, since tgtd stores its iSER port in a signed 16-bit integer."""
+    """Returns a free port below 32768, because tgtd stores its iSER port in a signed 16-bit integer."""
     for port in range(20000 + os.getpid() % 8000, 32768):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
@@ -50,7 +51,7 @@ def small_port():
 
 @contextlib.contextmanager
 def iscsi_target(disk, verbs):
-    """Runs tgtd with the file `disk`; yields the URL of its LUN."""
+    """Runs tgtd with the file `disk` as its LUN. Yields the URL of the LUN."""
     for program in ("tgtd", "tgtadm"):
         need(program)
     if os.getuid() != 0:
@@ -77,7 +78,8 @@ def iscsi_target(disk, verbs):
 
 
 def qemu_on_iscsi(size, seconds, verbs, write=False):
-    """Reads through QEMU's block layer with 16 requests of `size` in flight: iSER on this stack, or iSCSI."""
+    """Reads through QEMU's block layer with 16 requests of `size` in flight, by iSER over this stack or by iSCSI
+    over TCP."""
     need("qemu-img")
     with tempfile.NamedTemporaryFile(dir="/dev/shm") as disk:
         disk.truncate(DISK)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formats the figures: as a line, a Markdown table, or a plot."""
+"""Formats the figures as a line, as a Markdown table, or as a plot."""
 import os
 import pathlib
 import platform
@@ -25,7 +25,8 @@ def figure(value, measure):
 
 
 def cells(row):
-    """Returns name, ours, theirs, ratio, spread, target, verdict. No ratio if noise makes it meaningless."""
+    """Returns name, ours, theirs, ratio, spread, target, verdict. If the row is noisy, the ratio would be
+    meaningless and is "-"."""
     sign = "<=" if row["measure"] == "latency" else ">="
     return (row["what"], figure(row["ours"], row["measure"]), figure(row["theirs"], row["measure"]),
             "-" if row["noisy"] else f"{row['ratio']:.2f}", f"{row['spread'] * 100:.0f} %",
@@ -48,7 +49,7 @@ def table(figures):
 
 
 def write_table(figures, path):
-    """Replaces the table between the marks of this congestion control."""
+    """Replaces the table between the marks of the congestion control that was measured."""
     begin, end = (mark.format(figures["machine"]["congestion"]) for mark in (BEGIN, END))
     text = path.read_text()
     if begin not in text:
@@ -58,7 +59,8 @@ def write_table(figures, path):
 
 
 def plotter():
-    """Returns matplotlib, which only the plot needs. Called before anything is measured."""
+    """Returns matplotlib, which only the plot needs. Called before the measurements, so that a missing module is
+    reported early."""
     try:
         import matplotlib
     except ImportError as error:

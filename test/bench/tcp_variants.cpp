@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares ways to pass data to the kernel's TCP, without any iWARP: send(), send() with
-// MSG_ZEROCOPY, io_uring, and io_uring without copies. The results are for the decision which of
-// them the driver uses; see rfc-notes/decisions. A benchmark, not a test.
+// MSG_ZEROCOPY, io_uring, and io_uring without copies. rfc-notes/decisions uses the results to
+// decide which of them the driver uses. A benchmark, not a test.
 //
 //   bench_tcp_variants serve PORT                                  one connection, then it ends
 //   bench_tcp_variants send|zerocopy|uring|uring-zc HOST PORT SIZE SECONDS
@@ -25,7 +25,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kSlots = 16;  // number of slots in a ring of messages: the maximum in flight
+// number of slots in a ring of messages, and maximum number of messages in flight
+constexpr std::size_t kSlots = 16;
 constexpr std::size_t kBuffer = 256 * 1024;
 
 [[noreturn]] void die(const char* what) {
@@ -100,7 +101,7 @@ class Sender {
     std::size_t calls = 0;
     for (std::size_t i = 0; Clock::now() < end; ++i) {
       for (std::size_t done = 0; done < size_;) {
-        // The kernel must have released a slot before the slot is reused.
+        // A slot may be reused only after the kernel has released it.
         while (flags != 0 && calls - notices_ >= kSlots) await_notice();
         const auto n = ::send(socket_, slot(i) + done, size_ - done, flags | MSG_NOSIGNAL);
         if (n < 0) die("send");
@@ -125,8 +126,8 @@ class Sender {
     if ((error.ee_code & SO_EE_CODE_ZEROCOPY_COPIED) != 0) copied_ += count;
   }
 
-  // A single request in flight keeps the stream in order. Each request waits until all of its bytes
-  // have been sent.
+  // With a single request in flight, the stream stays in order. Each request waits until all of its
+  // bytes have been sent.
   void uring(bool zero_copy, Clock::time_point end) {
     io_uring ring{};
     if (const int error = io_uring_queue_init(64, &ring, 0); error < 0) {

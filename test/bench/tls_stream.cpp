@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the throughput of OpenSSL alone over a TCP socket: one process writes messages over TLS
-// 1.3, another process reads them, with the cipher and the kind of key of `iwarp perf --tls-psk`. A
-// benchmark, not a test: test/bench/run compares the two.
+// Measures the throughput of OpenSSL over a TCP socket without this stack. One process writes
+// messages over TLS 1.3 and another process reads them, with the cipher and the kind of key that
+// `iwarp perf --tls-psk` uses. A benchmark, not a test: test/bench/run compares the two.
 //
 //   bench_tls_stream SIZE SECONDS       prints {"bytes_per_second": N}, counted by the receiver
 #include <arpa/inet.h>

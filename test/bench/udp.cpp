@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the kernel's UDP alone between two processes that busy-poll, from an IPv4 address of
-// this machine to itself. A benchmark, not a test: test/bench/run compares it with UD queue pairs,
-// whose addresses are those of interfaces.
+// Measures the kernel's UDP without this stack, between two processes that busy-poll. Both use the
+// same IPv4 address of this machine. A benchmark, not a test: test/bench/run compares it with UD
+// queue pairs, whose addresses are also those of interfaces.
 //
 //   bench_udp pingpong ADDRESS SIZE SECONDS   prints {"latency": us}, the median of half a round
 //                                             trip
@@ -53,14 +53,14 @@ void connect_to(const End& end, const End& peer) {
   }
 }
 
-/// Receives one datagram by busy-polling. Loopback loses nothing while a single datagram is in
+/// Receives one datagram by busy-polling. Loopback does not lose a datagram if only one is in
 /// flight.
 void receive_spinning(int socket, std::vector<char>& into) {
   while (recv(socket, into.data(), into.size(), MSG_DONTWAIT) < 0) {
   }
 }
 
-/// Sends each datagram back, until the process is killed.
+/// Sends each received datagram back, until the process is killed.
 [[noreturn]] void send_back(int socket, std::vector<char>& message) {
   for (;;) {
     receive_spinning(socket, message);
@@ -97,7 +97,7 @@ struct Batch {
   std::array<mmsghdr, kBatch> messages{};
 };
 
-/// Receives and drops datagrams, until the process is killed.
+/// Receives and discards datagrams, until the process is killed.
 [[noreturn]] void empty_socket(int socket, std::size_t size) {
   Batch batch(size);
   for (;;) recvmmsg(socket, batch.messages.data(), kBatch, MSG_DONTWAIT, nullptr);

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What two peers did in the same generated sessions, and who is right.
+"""Shows the differences between two peers in the same generated sessions, and which peer is right.
 Usage: compare.py [--markdown] A.json B.json   two reports of `iwarp conform --generated --json=FILE`
-Differences of one kind are one line: the rules that the sessions break, what either peer did, how
-many sessions, one of them. Exit status: 0 also with differences, 2 when the reports do not fit."""
+All differences of one kind are one line: the rules that the sessions break, what each peer did, the number of
+such sessions, and one of them as an example. The exit status is 0 even if there are differences, and 2 if the
+two reports do not match."""
 import argparse
 import collections
 import json
@@ -20,7 +21,8 @@ def sessions_of(path):
 
 
 def differences(first, second):
-    """Returns kinds of differences, (kind, ids): first those with a wrong peer; most sessions first."""
+    """Returns the kinds of differences as (kind, ids). Kinds with a wrong peer come first, then kinds with most
+    sessions."""
     kinds = collections.defaultdict(list)
     for name in first.keys() & second.keys():
         a, b = first[name], second[name]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the tester's own FPDU builder against the worked frames, and against mpa::Framer for valid
-// FPDUs. The builder shares no code with the framer or with the reference.
+// FPDUs. The builder shares no code with the framer or with the tests' reference encoder.
 #include "conform/script/fpdu.hpp"
 
 #include <doctest/doctest.h>

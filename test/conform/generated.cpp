@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which sessions are generated, and that the rules judge as the RFCs do. A wrong rule would
-// accuse correct peers.
+// Tests which sessions are generated, and that the rules decide as the RFCs require. A wrong rule
+// would blame correct peers.
 #include "conform/generated/generated.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how the tester reads a peer's octets: both layouts of a Terminate, wrong CRCs, and endings.
+// Tests how the tester reads a peer's octets: both layouts of a Terminate, wrong CRCs, and ways to
+// end the connection.
 #include "conform/script/peer_reader.hpp"
 
 #include <doctest/doctest.h>
@@ -18,7 +19,7 @@ using apps::conform::Received;
 using apps::conform::untagged;
 using Kind = Received::Kind;
 
-/// A reader after both startup frames. FPDUs with a CRC follow.
+/// A reader that has read the startup frames. Next it reads FPDUs with CRCs.
 struct Established {
   PeerReader peer_reader;
   apps::conform::Framing framing;

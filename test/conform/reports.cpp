@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the three forms of a report, and the lists of cases.
+// Tests the three formats of a report, and the lists of cases.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of rfc-notes/requirements, for tests that compare tables with them.
+// Reads the rows of rfc-notes/requirements, for tests that compare tables with them.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -13,8 +13,8 @@
 
 namespace iwarp::test {
 
-// Uses POSIX extended regular expressions, because GCC 12 with sanitizers warns about its own
-// std::regex.
+// A POSIX extended regular expression from <regex.h>, because GCC 12 with sanitizers warns about
+// its own std::regex.
 class Pattern {
  public:
   explicit Pattern(const char* text) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the loop over the cases: the result for each way in which a case can end.
+// Tests the loop that runs the cases: which result it reports for each way in which a case can end.
 #include "conform/report/runner.hpp"
 
 #include <doctest/doctest.h>

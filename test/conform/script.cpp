@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how a case handles peers that would keep it busy for ever.
+// Tests how a case handles peers that would keep it busy forever.
 #include "conform/script/script.hpp"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMiB = 1 << 20;
 
-/// Listens, and answers a Request of revision 1 with a Reply.
+/// Accepts a connection, answers a Request of revision 1 with a Reply, and then calls `talk`.
 class StubbornPeer {
  public:
   template <typename Talk>
@@ -47,18 +47,19 @@ class StubbornPeer {
 
  private:
   Acceptor acceptor_{{.host = "127.0.0.1", .port = 0}};
-  std::jthread thread_;  // This is last, so it is joined before the other members are destroyed.
+  // the last member, so that the thread is joined before the other members are destroyed
+  std::jthread thread_;
 };
 
 }  // namespace
 
 TEST_CASE("a peer that never stops talking does not keep a case for ever") {
-  // The peer does stop in the end, so that a tester that waits for the end fails instead of
-  // blocking.
+  // The peer stops after 30 seconds, so that a tester that waits for its end fails instead of
+  // blocking forever.
   const StubbornPeer peer([](const auto& send, const Octets& reply) {
     Framing framing;
     const auto small = make_fpdu(make_ulpdu(untagged(rdmap::Opcode::kSend, 1), {}), framing);
-    Octets burst;  // The peer sends this faster than the tester reads it.
+    Octets burst;  // The peer sends this faster than the tester can read it.
     while (burst.size() < kMiB) burst.insert(burst.end(), small.begin(), small.end());
     send(reply);
     for (const auto until = Clock::now() + std::chrono::seconds(30); Clock::now() < until;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases that end in every possible way without a peer, for tests of the code around the cases.
+// Cases without a peer that end in every possible way, to test the code that runs the cases.
 #pragma once
 
 #include "conform/report/runner.hpp"
@@ -49,7 +49,7 @@ inline constexpr Case kInterrupts{.id = "test/three/interrupts",
 inline Report run_of(const std::vector<const Case*>& cases, const Observer& observer) {
   Report report{.peer = "192.0.2.7:7174", .should = true};
   run_all(cases, {}, observer, report);
-  // Reports contain times; the tests compare complete texts.
+  // Reports contain times. They are fixed here, because the tests compare complete texts.
   report.took = std::chrono::milliseconds(1500);
   for (auto& result : report.results) result.took = std::chrono::milliseconds(250);
   return report;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp conform from end to end: this stack's peers pass every case, and the command handles usage
-errors, lists, reports, an absent peer, one that disconnects, and an interrupt."""
+"""Tests iwarp conform from end to end. This stack's peers must pass every case. The command must handle usage
+errors, lists, reports, an absent peer, a peer that disconnects, and an interrupt."""
 import concurrent.futures
 import contextlib
 import json
@@ -17,8 +17,8 @@ import xml.etree.ElementTree as xml
 
 from support import Case, IWARP, TIMEOUT, Server, main, run, start
 
-# Allowed reasons for a case to be skipped with this stack's peer: a part of the reason, and the
-# options for which it applies.
+# Reasons for which a case may be skipped with this stack's peer: a part of the reason, and the options for which it
+# is allowed.
 MAY_SKIP = (
     ("the peer does not ask for markers", lambda options: "--markers" not in options),
     ("the peer insists on CRCs", lambda options: "--crc=off" not in options),
@@ -26,29 +26,29 @@ MAY_SKIP = (
     ("the peer does not ask for CRC", lambda options: "--crc=off" in options),
     ("the peer does not ask for peer-to-peer mode", lambda options: "--rtr=" not in options),
     ("the peer asks for peer-to-peer mode", lambda options: "--rtr=" in options),
-    # The peer accepts more Reads than one segment holds: its IRD includes Reads with which a peer of the same kind
-    # would request acknowledgements.
+    # The peer accepts more Reads than fit into one segment, because its IRD includes Reads with which another peer
+    # of this kind would request acknowledgements.
     ("the peer agreed to more than one TCP segment has", lambda options: "acked" in options),
     ("it advertises less", lambda options: "--size=" not in options),
-    # The peer may end the stream before the rest of the burst arrives, as its program reacts to a meaningless
-    # message.
+    # The peer's program reacts to a meaningless message, so the peer may end the stream before the rest of the
+    # burst arrives.
     ("the peer's program ended the stream first", lambda options: True),
 )
-# Cases that a peer must fail because of an option.
+# Cases that a peer with this option must fail.
 MUST_FAIL = {"--crc=off": {"mpa/startup/crc-by-default"}}
-# The SHOULD cases run only with --markers: some of them take as long as the peer waits.
+# The SHOULD cases run only with --markers, because some of them take until the peer's timeout expires.
 SERVERS = ("", "--markers", "--crc=off", "--completions=acked")
 CLIENTS = ("--size=1M", "--markers --size=1M", "--crc=off", "--rtr=write", "--rtr=read",
            "--rtr=send", "--completions=acked")
 
 
 class OwnPeer(Case):
-    """A case that iwarp ping fails or skips shows a bug in the stack or in the case."""
+    """Runs the cases against iwarp ping. A case that fails or is skipped shows a bug in the stack or in the case."""
 
     def run_cases(self, role, options, *arguments):
         with tempfile.NamedTemporaryFile(suffix=".json") as report:
             should = ["--should"] if "--markers" in options else []
-            # The limit is long enough for a peer under a sanitizer while other tests run.
+            # This limit is long enough for a peer with a sanitizer while other tests run.
             done = run("conform", *arguments, *should, "--timeout=30",
                        f"--json={report.name}", timeout=900)
             results = json.load(report)
@@ -65,7 +65,8 @@ class OwnPeer(Case):
         return self.run_cases("initiator", options, "--serve", "0", "--client", client)
 
     def check(self, run_peer, all_options):
-        """No case fails, none is skipped without an allowed reason, and each passes with some options."""
+        """No case may fail, no case may be skipped without an allowed reason, and each case must pass with some
+        options."""
         wrong, passed, seen = [], set(), set()
         with concurrent.futures.ThreadPoolExecutor(len(all_options)) as pool:
             for options, cases in pool.map(run_peer, all_options):
@@ -85,7 +86,7 @@ class OwnPeer(Case):
         self.assertGreater(len(passed), 150)
 
     def test_both_roles(self):
-        # The two roles run in parallel, since both spend most of their time waiting.
+        # Both roles are tested in parallel, because each spends most of its time waiting.
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             roles = [pool.submit(self.check, self.run_server, SERVERS),
                      pool.submit(self.check, self.run_client, CLIENTS)]
@@ -94,7 +95,7 @@ class OwnPeer(Case):
 
 
 class Generated(Case):
-    """Sessions generated from fields, limits and states. IWARP_LONG=1 runs all of them."""
+    """Runs sessions that are generated from fields, limits and states. With IWARP_LONG=1, runs all of them."""
     CHOICE = [] if os.environ.get("IWARP_LONG") == "1" else ["--cases=200", "--pairs=40"]
     SEED = os.environ.get("IWARP_SEED", "1")
 
@@ -134,13 +135,14 @@ class Generated(Case):
 
 @contextlib.contextmanager
 def silent_listener():
-    """The peer accepts connections and never sends anything."""
+    """The peer accepts connections but never sends anything."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener.getsockname()[1]
 
 
 def waiting(*arguments):
-    """Starts iwarp conform without a client command. Returns the process and the port on which it waits."""
+    """Starts iwarp conform without a client command. Returns the process and the port on which it waits for a
+    client."""
     conform = start("conform", "--serve", "0", *arguments)
     return conform, int(re.search(r":(\d+)$", conform.stderr.readline().strip())[1])
 
@@ -244,7 +246,7 @@ class Peers(Case):
 
     def test_a_port_alone_is_one_of_all_addresses(self):
         conform, port = waiting("--only", "mpa/crc/wrong-field")
-        # The tester accepts a client on any address of this machine, not only on the usual 127.0.0.1.
+        # The tester must accept a client that uses another address of this machine than the usual 127.0.0.1.
         run("ping", f"127.0.0.2:{port}", "--count", 1)
         out, _ = conform.communicate(timeout=TIMEOUT)
         self.assertIn("1 cases, 1 passed", out)

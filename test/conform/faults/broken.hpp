@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The switch of the faults in faults.py: IWARP_BROKEN("id") is true if the environment variable
 // IWARP_BREAK contained "id" when the program started. Only the edited copies of the sources
-// include this header, never the project itself.
+// include this header. The project's own sources never do.
 #pragma once
 
 #include <cstdlib>

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults that are built into a copy of the sources, each behind a switch, and the conformance cases
-that must find each of them. make_sources.py applies the edits, test_faults.py runs the cases.
+"""Faults that are built into a copy of the sources, each with its own switch, and the conformance cases that must
+find each fault. make_sources.py applies the edits, and test_faults.py runs the cases.
 
-A fault is one wrong statement, of a kind that real implementations had: a missing check, a value off
-by a little, a wrong code. The old text must occur exactly once in its file."""
+A fault is one wrong statement, of a kind that occurred in real implementations: a missing check, a value that is
+off by a little, a wrong error code. The old text must occur exactly once in its file."""
 import dataclasses
 
 
@@ -13,9 +13,9 @@ class Fault:
     file: str
     old: str
     new: str
-    cases: tuple  # each of these cases must fail
-    role: str = "responder"  # role of the broken peer
-    options: tuple = ()  # options of the broken peer's command line
+    cases: tuple  # all of these cases must fail
+    role: str = "responder"  # role of the peer that has the fault
+    options: tuple = ()  # command line options of the peer that has the fault
 
 
 DEFRAMER, FRAMER = "mpa/src/deframer.cpp", "mpa/src/framer.cpp"

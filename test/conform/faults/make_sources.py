@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Copies the sources that faults.py and ../../chaos/chaos_faults.py edit, with the edits in them.
+"""Copies the sources that faults.py and ../../chaos/chaos_faults.py change, and applies the changes.
 
-  make_sources.py --list           their names, separated by semicolons (for CMake)
-  make_sources.py SOURCES OUTPUT   write the edited copies below OUTPUT, under the same names
+  make_sources.py --list           prints the names of the sources, separated by semicolons (for CMake)
+  make_sources.py SOURCES OUTPUT   writes the changed copies below OUTPUT, under the same names
 
-An edit whose old text does not occur exactly once is an error: the fault is stale. A file whose
+If the old text of a change does not occur exactly once, the fault is stale, which is an error. A file whose
 contents would not change is not written, so that nothing is recompiled."""
 import pathlib
 import sys

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tester that cannot fail proves nothing: each fault of faults.py, switched on in the peer, must
-make its cases fail; with the fault switched off, all of them pass.
+"""Tests the tester, because a tester that cannot fail proves nothing. If a fault of faults.py is switched on in the
+peer, the cases of that fault must fail. If it is switched off, all of them must pass.
 
-  test_faults.py --all FAULT   runs every case against one fault and shows what fails"""
+  test_faults.py --all FAULT   runs every case against one fault and shows which cases fail"""
 import concurrent.futures
 import json
 import os
@@ -16,12 +16,12 @@ import support
 from faults import FAULTS
 
 BROKEN = os.environ["IWARP_BROKEN_COMMAND"]
-TIME_LIMIT = 3  # seconds; failing cases often wait that long
-AT_ONCE = 4  # number of faults tested at once; most of the time is spent waiting
+TIME_LIMIT = 3  # seconds; a failing case often waits that long
+AT_ONCE = 4  # number of faults tested at the same time; a test mostly waits
 
 
 class BrokenServer(support.Server):
-    """Runs iwarp_broken ping --server with `fault`, or without a fault if it is None."""
+    """Runs iwarp_broken ping --server with `fault`. If it is None, the peer has no fault."""
 
     def __init__(self, fault, *options):
         environment = {**os.environ, "IWARP_BREAK": fault or ""}
@@ -39,7 +39,7 @@ def conform(*arguments):
 
 
 def run_cases(cases, role, options, fault=None):
-    """Returns the results by id: of `cases`, or of all cases if that is empty, against a peer with `fault`."""
+    """Returns the results by case id, from a peer with `fault`. Runs `cases`, or all cases if `cases` is empty."""
     only = [word for case in cases for word in ("--only", case)]
     if role == "responder":
         with BrokenServer(fault, *options) as server:
@@ -52,7 +52,7 @@ def run_cases(cases, role, options, fault=None):
 
 
 def problems_of(fault):
-    """Yields the problems with one row of the table, none if each of its cases finds the fault."""
+    """Yields the problems with one row of the table. There are none if each case of the row finds the fault."""
     healthy = run_cases(fault.cases, fault.role, fault.options)
     broken = run_cases(fault.cases, fault.role, fault.options, fault.id)
     for case in fault.cases:
