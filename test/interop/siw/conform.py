@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs iwarp conform against kernel siw: a peer with known defects shows how much a tester finds.
+"""Runs iwarp conform against kernel siw. How many defects of a peer the tester finds is known only for a peer with
+known defects.
 Usage: conform.py stock|fixed     fails unless it finds exactly the known defects of this siw
-       conform.py --table FILE    writes our results, stock and fixed side by side, as a Markdown page
+       conform.py --table FILE    writes this stack's results and those of both siw variants as a Markdown page
 Environment: IWARP SIW_CACHE; IWARP_NO_GUEST=1 to skip."""
 import datetime
 import json
@@ -13,7 +14,7 @@ import tempfile
 from guest import (GUEST_ADDRESS, HERE, HOST_SEEN_FROM_GUEST, LIFE, Guest, Listener, environment_path,
                    need_guest, run_here)
 
-# Violations of RFC 5044, 6581, 5041 and 5040 by Debian's siw; see rfc-notes/siw.md.
+# The violations of RFC 5044, 6581, 5041 and 5040 in Debian's siw. See rfc-notes/siw.md.
 ALWAYS = {
     "mpa/startup/crc-by-default": "does not ask for CRCs unless told to",
     "mpa/startup/markers-demanded": "rejects who asks for markers",
@@ -49,16 +50,16 @@ REPAIRED = {
     "rdmap/terminate/control-word": "lays the control word out by host bit fields",
     "mpa/fpdu/split-crc": "loses the first part of a CRC that comes in two",
 }
-# In one run of three, the response to a zero-length Read has stale octets.
+# These cases fail in about one run of three: the response to a zero-length Read contains stale octets.
 BY_CHANCE = {"rdmap/read/empty", "rdmap/read/empty-unknown", "ddp/tagged/own-empty"}
-# These cases crash the guest's kernel or end its listener, so the cases that follow show nothing.
+# These cases crash the guest's kernel or end its listener, so the results of later cases mean nothing.
 FATAL = ("mpa/rtr/damaged", "closing/fin/without-mpa-request", "mpa/request/truncated-key",
          "mpa/request/truncated-header", "mpa/request/truncated-private-data",
          "mpa/request/then-fin", "mpa/request/then-reset")
 
 
 def conform(*arguments):
-    """Returns the cases of a run, by id."""
+    """Runs the tester. Returns its cases by id."""
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         status, _, error = run_here(environment_path("IWARP"), "conform", *arguments,
                                     f"--json={report.name}", limit=LIFE)
@@ -102,7 +103,7 @@ def check(variant):
 
 
 def everything(variant):
-    """Runs all cases in both roles; a case that crashes the guest runs in a guest of its own."""
+    """Runs all cases in both roles. A case that crashes the guest runs in a guest of its own."""
     server = as_server(variant)
     for name in FATAL:
         server |= as_server(variant, "--only", name)
@@ -115,8 +116,8 @@ def everything(variant):
 
 
 def merged(runs):
-    """Merges the results of several ways to start a peer: a case failed if any of them failed, and otherwise passed
-    if any of them passed."""
+    """Merges the results of several ways to start a peer. A case failed if it failed in any of them. Otherwise it
+    passed if it passed in any of them."""
     cases = {}
     for run in runs:
         for name, case in run.items():
@@ -147,7 +148,7 @@ MARKS = {"pass": "pass", "fail": "**fail**", "once": "fail once", "skipped": "-"
 
 
 def table(role, columns):
-    """Returns a table of the cases that fail in some column; all other cases count in the totals."""
+    """Returns a table of the cases that fail in at least one column. The totals count all cases."""
     lines = [f"## {role}", "", "| Case | Section | ours | stock | fixed |", "|---|---|---|---|---|"]
     names = sorted({name: case for cases in columns for name, case in cases.items()}.items())
     for name, case in names:

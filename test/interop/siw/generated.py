@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs generated sessions against rping over kernel siw. Writes a report like that of one `iwarp conform
---generated`, with as many guests as needed, since sessions may crash the guest or its program.
+"""Runs generated sessions against rping over kernel siw. Writes a report like that of a single `iwarp conform
+--generated`. Sessions may crash the guest or its program, so as many guests are started as are needed.
 Usage: generated.py VARIANT REPORT.json [OPTION of iwarp conform --generated]...
        generated.py --check VARIANT     fails unless it finds the known defects
 Environment: IWARP SIW_CACHE; IWARP_NO_GUEST=1 to skip."""
@@ -13,7 +13,7 @@ import tempfile
 from guest import GUEST_ADDRESS, LIFE, Guest, environment_path, need_guest, run_here
 
 MOST_GUESTS = 40
-# Sessions that no handwritten case covers, and the reaction of siw; see rfc-notes/peers.md.
+# Sessions that no handwritten case covers, with siw's reaction. See rfc-notes/peers.md.
 KNOWN = {
     "in-read-response/RDMA Read Response/STag=another key": "goes on",
     "in-read-response/RDMA Read Response/TO=largest": "goes on",
@@ -25,10 +25,10 @@ KNOWN = {
 
 
 def sessions_of_one_guest(variant, options):
-    """Returns the report of one guest, and the last lines that its program and kernel wrote."""
+    """Returns the report of one guest, and the last output lines of its program and its kernel."""
     delay = ("--first-fpdu-delay", "100") if variant == "stock" else ()
     with Guest(variant) as guest, tempfile.TemporaryDirectory() as scratch:
-        # rping leaks descriptors in sessions that end badly.
+        # rping leaks file descriptors in sessions that end with an error.
         server = guest.start(f"ulimit -n 65536; rping -s -a {GUEST_ADDRESS} -P", LIFE)
         guest.wait_for_listener(7174)
         report = pathlib.Path(scratch, "report.json")
@@ -42,7 +42,8 @@ def sessions_of_one_guest(variant, options):
 
 
 def run(variant, options):
-    """Returns the report of all guests. Each guest begins after the session that ended the previous guest."""
+    """Returns the report of all guests. After the first one, each guest begins after the session that ended the
+    previous guest."""
     sessions, after = [], ()
     for _ in range(MOST_GUESTS):
         report, words = sessions_of_one_guest(variant, (*options, *after))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Manages the guest for matrix.py: siw-guest.sh starts the guest, commands go over its control channel, and it is
-stopped at the end in any case. Also runs the programs of the host that communicate with the guest."""
+"""Manages the guest for matrix.py. siw-guest.sh starts the guest, commands are sent over its control channel, and
+it is stopped at the end in any case. Also runs the programs on the host that communicate with the guest."""
 import base64
 import os
 import pathlib
@@ -19,7 +19,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 HOST_SEEN_FROM_GUEST = "10.0.2.2"
 GUEST_ADDRESS = "10.0.2.15"
 
-# Seconds. The guest ends shortly before ctest's timeout. Only defects reach LIMIT, however busy the machine is.
+# In seconds. The guest ends shortly before ctest's timeout. LIMIT is so long that only a defect reaches it, even on
+# a busy machine.
 LIFE = 1750
 LIMIT = 300
 
@@ -27,15 +28,15 @@ SKIPPED = 77
 
 
 def need_guest(variant="fixed"):
-    """Ends the program with a message, as skipped or as failed, if there cannot be a guest. The unmodified driver
-    of Debian is tested in long runs only."""
+    """If there cannot be a guest, ends this program with a message, as skipped or as failed. Debian's unmodified
+    driver is tested only in long runs."""
     if os.environ.get("IWARP_NO_GUEST") == "1":
         print("SKIPPED: IWARP_NO_GUEST=1, so nothing was tried against kernel siw")
         sys.exit(SKIPPED)
     if variant == "stock" and os.environ.get("IWARP_LONG") != "1":
         print("SKIPPED: long: set IWARP_LONG=1 to try siw as Debian has it, too")
         sys.exit(SKIPPED)
-    # On a timeout ctest ends this program with a signal, and the guest must end with it.
+    # On a timeout, ctest ends this program with SIGTERM. The guest must also end then.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     built = subprocess.run([HERE / "build-guest.sh"], stdout=subprocess.PIPE, text=True, check=False)
     if built.returncode != 0:
@@ -44,7 +45,7 @@ def need_guest(variant="fixed"):
 
 
 class Output:
-    """The output lines of a running process."""
+    """Collects the output lines of a running process."""
 
     def __init__(self, stream):
         self.lines = []
@@ -59,7 +60,7 @@ class Output:
         self._new.put(None)
 
     def wait_for(self, pattern, timeout=60):
-        """Returns the match in the first new line that has one, or None if the process ended, or on a timeout."""
+        """Returns the match in the first new line that matches. Returns None if the process ends, or on a timeout."""
         end = time.monotonic() + timeout
         while True:
             try:
@@ -78,7 +79,7 @@ class Output:
 
 
 class Remote:
-    """A command that runs in the guest, which kills it after `limit` seconds."""
+    """A command that runs in the guest. The guest kills it after `limit` seconds."""
 
     def __init__(self, port, command, limit):
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=10)
@@ -89,10 +90,10 @@ class Remote:
         self.output = Output(self._socket.makefile("r", errors="replace"))
 
     def result(self):
-        """Waits for the command's end. Returns (status, lines); the status is 137 after a timeout."""
+        """Waits until the command ends. Returns (status, lines). After a timeout the status is 137."""
         ended = self.output.wait_end(self._limit + 15)
         lines = list(self.output.lines)
-        status = 125  # The connection to the guest is lost.
+        status = 125  # the status if the connection to the guest is lost
         if lines and lines[-1].startswith("\036SIW-RC "):
             status = int(lines.pop().split()[1])
         return (status if ended else 137), lines
@@ -120,11 +121,11 @@ class Guest:
         return self.start(command, limit).result()
 
     def wait_for_listener(self, port):
-        """Waits for the listener in the guest's kernel tables, since programs do not report it."""
+        """Waits until the guest's kernel tables show the listener, because programs do not report when they listen."""
         self.run(f"until grep -q ':{port:04X} .* 0A ' /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done")
 
     def set_parameters(self, **values):
-        """Sets parameters of the module; stock has none."""
+        """Sets parameters of the kernel module. The stock module has none."""
         self.run("; ".join(f"echo {value} >/sys/module/siw/parameters/{name}"
                            for name, value in values.items()))
 
@@ -143,7 +144,7 @@ class Guest:
 
 
 class Listener:
-    """A server of this project on a free port of the loopback; interrupted at the end."""
+    """A server of this project on a free loopback port. It is interrupted at the end of the with block."""
 
     def __init__(self, *command):
         self.process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE,
@@ -172,7 +173,7 @@ class Listener:
 
 
 def run_here(*command, limit=LIMIT):
-    """Runs a program of the host. Returns (status, lines of standard output, last line of standard error)."""
+    """Runs a program on the host. Returns (status, lines of standard output, last line of standard error)."""
     try:
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True,
                               timeout=limit, check=False)

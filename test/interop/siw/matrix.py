@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every way to connect to kernel siw, times every kind of message, times every size, in both directions; then
-the programs of rdma-core, errors, a bad network and many connections. One line per cell:
-pass, fail or known (a defect of siw listed below), TAB, where, TAB, what, TAB, why.
+"""Tests every combination of a way to connect to kernel siw, a kind of message and a size, in both directions. Then
+tests rdma-core's programs, errors, a bad network and many connections. Prints one line per cell: pass, fail or
+known (a defect of siw that is listed below), TAB, where, TAB, what, TAB, why.
 Usage: matrix.py stock|fixed [REPORT]     environment: IWARP SIW_MATRIX VERBS_PARTNER SIW_CACHE;
-IWARP_LONG=1 for the long form, without it a third of the cells of each way to connect, another third
-for the next way; IWARP_NO_GUEST=1 to skip."""
+IWARP_LONG=1 for the long form; IWARP_NO_GUEST=1 to skip. Without IWARP_LONG=1, each way to connect tests only a
+third of its cells, and the next way tests another third."""
 import collections
 import dataclasses
 import itertools
@@ -21,9 +21,9 @@ LONG = os.environ.get("IWARP_LONG") == "1"
 PARTS = 1 if LONG else 3
 KINDS = ("send", "send-se", "send-inv", "send-se-inv", "write", "read", "mixed")
 SIZES = (0, 1, 4096, 1 << 20)
-RTR_TYPE = {"write": 128, "read": 64}  # siw keeps it in network byte order
+RTR_TYPE = {"write": 128, "read": 64}  # siw stores the type in network byte order
 
-# Defects of the driver in Linux 6.1; see rfc-notes/siw.md. Cells that match may fail.
+# Defects of the driver in Linux 6.1; see rfc-notes/siw.md. A cell that matches one of these patterns may fail.
 KNOWN = {
     "stock": [
         (r"ours:(read|mixed):0$",
@@ -38,11 +38,11 @@ KNOWN = {
 
 @dataclasses.dataclass(frozen=True)
 class Setup:
-    """How one connection is set up."""
+    """The way in which one connection is set up."""
     we_connect: bool
     revision: int
     crc: bool
-    rtr: str  # "none" means client-server mode
+    rtr: str  # "none" means client-server mode, which has no RTR
 
     def __str__(self):
         who = "we-connect" if self.we_connect else "guest-connects"
@@ -69,9 +69,9 @@ def setups(variant):
         if revision == 1 and rtr != "none":
             continue  # MPA revision 1 (RFC 5044) has no RTR.
         if not we_connect and rtr == "send":
-            continue  # siw never offers this.
+            continue  # siw never offers a Send as RTR.
         if not we_connect and variant == "stock" and (revision, rtr) != (2, "none"):
-            continue  # Stock siw has no parameters, only its default.
+            continue  # Stock siw has no parameters, so only its default can be tested.
         yield Setup(we_connect, revision, crc, rtr)
 
 
@@ -82,7 +82,7 @@ class Report:
         self._file = open(path, "w") if path else None
 
     def add(self, where, what, problem):
-        """`problem` is empty on success."""
+        """Prints the line of one cell. `problem` is empty if the cell passed."""
         known = next((why for pattern, why in KNOWN[self.variant]
                       if re.search(pattern, f"{where} {what}")), None)
         result = ("known" if known else "fail") if problem else "pass"
@@ -101,19 +101,19 @@ class Report:
 
 
 class Bench:
-    """The programs of the host, the guest and the report: what every test needs."""
+    """What every test needs: the programs on the host, the guest and the report."""
 
     def __init__(self, guest, report):
         self.guest, self.report = guest, report
         self.iwarp, self.ours = environment_path("IWARP"), environment_path("SIW_MATRIX")
-        # A stock responder sometimes does not process the first FPDU of a client.
+        # A responder with the stock driver sometimes does not process the first FPDU of a client.
         self.first_fpdu_options = ["--first-fpdu-delay", 100] if guest.variant == "stock" else []
         self.partner = guest.start(f"verbs_partner listen {GUEST_ADDRESS} 7600", 3000)
         if not self.partner.output.wait_for("listening"):
             raise RuntimeError(f"verbs_partner does not listen: {self.partner.output.lines}")
 
     def set_parameters(self, setup):
-        if self.guest.variant != "stock":  # Stock siw has no parameters.
+        if self.guest.variant != "stock":  # The stock driver has no parameters.
             self.guest.set_parameters(**setup.guest_parameters())
 
     def we_connect(self, port, *options):
@@ -136,12 +136,12 @@ def timed(title, test, *arguments):
 # The matrix -----------------------------------------------------------------------------------
 
 def cell_text(setup, mover, kind, size):
-    """Returns the cell for the command line, where "out" means that the data goes out from the end that connects."""
+    """Returns the cell as on the command line. "out" means that the connecting end sends the data."""
     return f"{'out' if (mover == 'ours') == setup.we_connect else 'in'}:{kind}:{size}"
 
 
 def run_connection(bench, setup, cells, listeners, where):
-    """Runs one connection with cells (mover, kind, size); reports one line for each."""
+    """Runs one connection with cells (mover, kind, size), and reports one line for each cell."""
     texts = {cell_text(setup, *cell): cell for cell in cells}
     argument = ",".join(texts)
     if setup.we_connect:
@@ -163,7 +163,7 @@ def matrix(bench, which, cells, prefix=""):
         listeners = {True: with_crc, False: without}
         for number, setup in enumerate(which):
             bench.set_parameters(setup)
-            # A cell that may end the connection gets a connection of its own.
+            # A cell that may end the connection gets its own connection.
             groups = collections.defaultdict(list)
             for cell in cells[number % PARTS::PARTS]:
                 what = ":".join(map(str, cell))
@@ -191,7 +191,7 @@ def rping(bench):
         bench.report.add("rping -s", f"{count} pings of {size}", problem)
 
         with Listener(bench.iwarp, "ping", "--server", "-v", "--listen", "127.0.0.1:0") as ours:
-            # The exit status of rping is useless: it is 0 also when the stream was terminated.
+            # The exit status of rping is useless, because it is 0 even if the stream was terminated.
             _, lines = bench.guest.run(f"rping -c -a {HOST_SEEN_FROM_GUEST} -p {ours.port} "
                                        f"-C {count} -S {size} -v -V")
             seen = sum(1 for line in lines if shown.search(line))
@@ -203,7 +203,7 @@ def rping(bench):
 
 def small_programs(bench):
     """Runs rdma_server and rdma_client with 16 bytes in each direction, and ucmatose with several Sends in each
-    direction. ucmatose's server sends first, so it has to wait for an RTR."""
+    direction. The server of ucmatose sends first, so it has to wait for an RTR."""
     for names, size, messages, options in ((("rdma_server", "rdma_client"), 16, 1, ""),
                                            (("ucmatose", "ucmatose"), 1000, 20, "-C 20 -S 1000")):
         exchange = ["--messages", messages, "--size", size]
@@ -230,14 +230,14 @@ def small_programs(bench):
 # Errors ---------------------------------------------------------------------------------------
 
 def terminates(bench):
-    """Checks what each end reports when the other one names memory that it does not have."""
+    """Checks what each end reports when the other end names memory that does not exist."""
     wanted = {"write-unknown": "1/1/00", "write-dead": "1/1/00", "read-unknown": "0/1/00"}
     for ending, code in wanted.items():
         _, lines, error = bench.we_connect(7600, "--ending", ending)
         text = next((line for line in lines if line.startswith("end ")), error)
         good = text.startswith(f"end the peer terminated the stream: {code} ")
         bench.report.add("siw terminates", ending, "" if good else text)
-    swap = bench.guest.variant == "stock"  # Stock siw swaps layer and type when it reads them.
+    swap = bench.guest.variant == "stock"  # Stock siw swaps layer and type when it reads a Terminate.
     for ending, code in wanted.items():
         bench.guest.run("dmesg -c >/dev/null")
         with Listener(bench.ours, "listen", "127.0.0.1:0") as ours:
@@ -261,7 +261,7 @@ def many_connections(bench):
     cells = "out:write:64,in:send:64"
     status, lines, error = bench.we_connect(7600, "--connections", count, "--cells", cells)
     bench.report.add("we connect", f"{count} times", f"{error} {lines[-1:]}" if status else "")
-    # rdma_cm chooses ports at random, and connecting from one in TIME_WAIT fails.
+    # rdma_cm chooses ports at random. Connecting from a port in TIME_WAIT would fail.
     bench.guest.run("echo 0 >/proc/sys/net/ipv4/tcp_max_tw_buckets")
     with Listener(bench.ours, "listen", "127.0.0.1:0") as ours:
         status, lines, error = bench.partner_connects(ours.port, cells, count)
@@ -269,7 +269,7 @@ def many_connections(bench):
 
 
 def bad_network(bench):
-    """A delay of 20 ms and a loss of 1 in 50 packets, on the way out of the guest."""
+    """Delays the guest's outgoing packets by 20 ms, and drops 1 in 50 of them."""
     sizes = (0, 1, 4096, 1 << 20) if LONG else (1, 65536)
     kinds = KINDS if LONG else ("send-inv", "write", "read", "mixed")
     cells = list(itertools.product(("ours", "theirs"), kinds, sizes))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The same programs at both ends: unmodified ones of rdma-core here under `iwarp run`, and in the guest
-over kernel siw, each as client and as server; some here with --completions acked, for which siw has to
-answer zero-length Reads. One line per cell: pass, fail or known (a defect of siw), TAB, which program,
-TAB, what, TAB, why. Usage: programs.py
-The guest has the repaired driver, which can be configured to send an RTR: in some of the programs the
-server sends first, which MPA forbids without one.
+"""Runs the same programs at both ends: rdma-core's unmodified programs on the host under `iwarp run`, and the same
+programs in the guest over kernel siw. Each end is client once and server once. Some programs on the host use
+--completions acked, for which siw has to answer zero-length Reads. Prints one line per cell: pass, fail or known
+(a defect of siw), TAB, which program, TAB, what, TAB, why. Usage: programs.py
+The guest uses the repaired driver, which can be configured to send an RTR. In some of the programs the server
+sends first, which MPA forbids without an RTR.
 environment: IWARP SIW_CACHE, PYTHONPATH with test/rdma_core; IWARP_LONG=1 for the long form,
 IWARP_NO_GUEST=1 to skip."""
 import os
@@ -21,8 +21,8 @@ from support import free_port
 LONG = os.environ.get("IWARP_LONG") == "1"
 ITERATIONS = 1000
 RPING_PORT, OTHER_PORT = 7174, 7600
-# Payload sizes of rping. Smaller ones than 26 are invalid, as its text alone is longer. The largest is 64 KiB less
-# one byte.
+# Payload sizes of rping. Sizes below 26 are invalid, because rping's text alone is longer. The largest size is 64
+# KiB minus one byte.
 SIZES = (26, 64, 512, 1024, 1460, 4096, 16384, 65535) if LONG else (64, 65535)
 PING = re.compile("ping data: rdma-ping-")
 STREAM_SIZES = (64, 65536)
@@ -36,18 +36,19 @@ ACKED_SIZE = 4096
 
 
 class Here:
-    """Runs a program of the host under `iwarp run` with the given options."""
+    """A program on the host that runs under `iwarp run` with the given options."""
 
     def __init__(self, iwarp, options, *words):
         self.process = subprocess.Popen([iwarp, "run", *options, *map(str, words)],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
-        # Uses separate streams: standard output comes in blocks, which error lines would split.
+        # Uses separate streams, because standard output is written in blocks, and error lines would split its
+        # lines.
         self.output = Output(self.process.stdout)
         self.errors = Output(self.process.stderr)
 
     def result(self, limit=LIMIT):
-        """Waits for the program's end. Returns (status, lines); the status is 137 after a timeout."""
+        """Waits until the program ends. Returns (status, lines). After a timeout the status is 137."""
         try:
             status = self.process.wait(limit)
         except subprocess.TimeoutExpired:
@@ -95,8 +96,8 @@ def pings(lines):
 
 
 def verdict(count, server, client):
-    """Returns why the run failed, or "". The output decides, since rping exits with 0 also when the stream was
-    terminated."""
+    """Returns why the run failed, or "" if it succeeded. Examines the output, because rping exits with 0 even if
+    the stream was terminated."""
     seen = [pings(server), pings(client)]
     if seen == [count, count]:
         return ""
@@ -105,15 +106,15 @@ def verdict(count, server, client):
 
 
 def end_here(program, how):
-    """Returns the name of a cell in the report."""
+    """Returns the name of the program and its options for the report."""
     return " ".join((program, "here", *how))
 
 
 def rping(bench, size, count, how=()):
     options = ["-C", count, "-S", size, "-v", "-V"]
     words = " ".join(map(str, options))
-    # Without a count the server ends when its client does. With a count, the server's end races with the client's
-    # last message, which is a race within rping.
+    # Without a count, the server ends when its client does. With a count, the server may end before the client's
+    # last message has arrived, which is a race within rping.
     server = bench.guest.start(f"rping -s -S {size} -v -V")
     bench.guest.wait_for_listener(RPING_PORT)
     client = bench.here("rping", "-c", "-a", "127.0.0.1", "-p", bench.guest.ports[RPING_PORT],
@@ -134,7 +135,7 @@ def rping(bench, size, count, how=()):
 
 
 def rstream(bench, size):
-    """rsockets, with the data verified."""
+    """Runs rstream, which verifies the data that it sends over rsockets."""
     options = ["-S", size, "-C", 200, "-T", "v"]
     words = " ".join(map(str, options))
     server = bench.guest.start(f"rstream -p {OTHER_PORT} {words}")
@@ -165,13 +166,14 @@ def has_figures(lines, size):
 
 
 def closed_too_soon(status, lines, client):
-    """Returns whether only siw's end failed, although the client's lines have all figures. siw completes a Send
-    with an error if the answer and the FIN arrive before it has counted the Send as sent, which a fast peer causes."""
+    """Returns whether only siw's end failed, although the client's lines have all figures. If the answer and the
+    FIN arrive before siw has counted its Send as sent, siw completes the Send with an error. A fast peer causes
+    this."""
     return status == 1 and has_figures(client, 4096) and any("Bad wc status 2" in l for l in lines)
 
 
 def fault(client, server):
-    """Returns the error of a run; each end is (status, lines). Not every server prints figures."""
+    """Returns the error of a run. Each end is (status, lines). Not every server prints figures."""
     for name, (status, lines), figures in (("client", client, True), ("server", server, False)):
         if status != 0 or (figures and not has_figures(lines, 4096)):
             return f"{name} ended with {status}: {[line for line in lines if line.strip()][-3:]}"
@@ -201,7 +203,7 @@ def perftest(bench, program, how=()):
 
 def run():
     iwarp = environment_path("IWARP")
-    # The guest has two processors: on a single one, a program that polls keeps the driver from sending.
+    # The guest has two processors. With only one, a program that polls would keep the driver from sending.
     with Guest("fixed", cpus=2) as guest:
         guest.set_parameters(**RTR_BY_WRITE)
         bench = Bench(guest, iwarp)

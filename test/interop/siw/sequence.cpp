@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of the sequence, its control messages, and the pattern that both ends derive from a
-// seed.
+// The steps of the sequence, its control messages, and the data pattern that both ends derive from
+// the same seed.
 #include "sequence.hpp"
 
 #include <algorithm>
@@ -21,11 +21,13 @@ constexpr std::byte kBlank{0xEE};
 constexpr Place kUnknown{.stag = 0x00BADC00, .to = 0x1000};
 
 enum class Step : std::uint8_t { kBegin = 1, kReady, kDone, kResult, kBye };
-/// The verdict of an end, sent in kDone and kResult.
+/// The result of the checks at one end. kDone and kResult carry it.
 enum class Found : std::uint8_t { kFine, kLength, kOctets, kSolicited, kInvalidated };
 
-//  step | kind | flags | found     each 8 bits; flags: 1 the client moves, 2 a bad ending follows
+// Layout of a control message, with the number of bits in parentheses:
+//  step (8) | kind (8) | flags (8) | found (8)
 //  size (32) | seed (32) | STag (32) | TO (64) | zero (64)
+// Flags: 1 if the client moves the data, 2 if a bad ending follows.
 struct Control {
   Step step = Step::kBegin;
   Kind kind = Kind::kSend;
@@ -88,7 +90,7 @@ Control receive(Link& link, Step step) {
   return control;
 }
 
-/// Returns octet number `i` of the pattern: a multiplicative hash, so that a shift is noticed.
+/// Returns octet `i` of the pattern. A multiplicative hash, so that shifted data is detected.
 std::byte octet(std::uint32_t seed, std::uint32_t i) {
   auto x = seed + i * 0x9E3779B9U;
   x = (x ^ (x >> 15)) * 0x85EBCA6BU;
@@ -105,12 +107,13 @@ bool matches(std::span<const std::byte> octets, std::uint32_t seed) {
   return std::ranges::all_of(octets, [&](std::byte one) { return one == octet(seed, i++); });
 }
 
-/// Marks memory for `size` octets, and the guard after it, as untouched.
+/// Fills the memory for `size` octets and the guard after it with a value that shows whether it was
+/// changed.
 void blank(std::span<std::byte> memory, std::uint32_t size, std::byte with) {
   std::ranges::fill(memory.first(size + kGuard), with);
 }
 
-/// Returns whether the pattern was placed, and the guard after it is unchanged.
+/// Returns whether the memory contains the pattern and the guard after it is unchanged.
 bool placed(std::span<const std::byte> memory, std::uint32_t size, std::uint32_t seed,
             std::byte blank) {
   const auto guard = memory.subspan(size, kGuard);
@@ -122,7 +125,8 @@ bool invalidates(Kind kind) {
   return kind == Kind::kSendInvalidate || kind == Kind::kSendSeInvalidate || kind == Kind::kMixed;
 }
 
-/// Does the part of M (see sequence.hpp): sends the messages, and checks what a Read has returned.
+/// Does the part of the mover M (see sequence.hpp): sends the messages, and checks the data of
+/// Reads.
 Found move(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed, const Place& peer) {
   fill(link.source().first(size), seed);
   blank(link.sink(), size, kBlank);
@@ -150,7 +154,7 @@ Found check_send(Link& link, std::uint32_t size, std::uint32_t seed, bool solici
   return Found::kFine;
 }
 
-/// Does the part of O between kReady and kDone: receives the Sends of the kind.
+/// Does the part of the other end O between kReady and kDone: receives the Sends of the kind.
 Found take_sends(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed,
                  std::uint32_t stag) {
   auto found = Found::kFine;
@@ -166,7 +170,7 @@ Found take_sends(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed,
   return found;
 }
 
-/// Does the part of O for a cell. Returns the verdicts of M and O.
+/// Does the part of O for a cell. Returns the results of M and O.
 std::pair<Found, Found> be_other(Link& link, const Control& cell) {
   blank(link.target(), cell.size, kBlank);
   if (cell.kind == Kind::kRead) fill(link.target().first(cell.size), cell.seed);
@@ -182,7 +186,7 @@ std::pair<Found, Found> be_other(Link& link, const Control& cell) {
   return {done.found, found};
 }
 
-/// Does the part of M for a cell. Returns the verdicts of M and O.
+/// Does the part of M for a cell. Returns the results of M and O.
 std::pair<Found, Found> be_mover(Link& link, const Control& cell) {
   const auto ready = receive(link, Step::kReady);
   const auto found = move(link, cell.kind, cell.size, cell.seed, ready.place);
@@ -207,11 +211,12 @@ std::string problem(std::pair<Found, Found> found) {
   return "mover: " + word(found.first) + ", other: " + word(found.second);
 }
 
-/// Ends the sequence with the client's bad ending: uses an invalid address in the server's memory.
+/// Ends the sequence with the client's bad ending, which uses an invalid address in the server's
+/// memory.
 void provoke(Link& link, Ending ending) {
   Place place = kUnknown;
   if (ending == Ending::kWriteDeadStag) {
-    // First lets a Send with Invalidate invalidate the STag, in a cell of its own.
+    // First invalidates the STag with a Send with Invalidate, in a separate cell.
     const Control cell{.kind = Kind::kSendInvalidate, .flags = kClientMoves, .size = 16, .seed = 1};
     say(link, cell);
     place = receive(link, Step::kReady).place;

@@ -1,25 +1,26 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# siw-guest.sh - boot the Soft-iWARP guest made by build-guest.sh and run
-# commands in it. Everything listens on 127.0.0.1 only; no root needed.
+# siw-guest.sh - boots the Soft-iWARP guest that build-guest.sh made, and runs
+# commands in it. Its ports listen only on 127.0.0.1. Does not need root.
 #
 #   siw-guest.sh run   [options] 'shell command'   boot, run, power off; exits
 #                                                  with the command's status
-#   siw-guest.sh start [options]                   boot and leave running;
+#   siw-guest.sh start [options]                   boot and keep running;
 #                                                  prints the state directory
 #   siw-guest.sh exec  -s DIR [-t SECS] 'command'  run in a started guest (any
 #                                                  number at the same time)
-#   siw-guest.sh port  -s DIR GUESTPORT            host port forwarded to it
-#   siw-guest.sh log   -s DIR                      console log + kernel log
+#   siw-guest.sh port  -s DIR GUESTPORT            print the host port that is
+#                                                  forwarded to GUESTPORT
+#   siw-guest.sh log   -s DIR                      print console and kernel log
 #   siw-guest.sh stop  -s DIR
 #
 # Options
 #   -p [HOST:]GUEST  forward TCP 127.0.0.1:HOST to guest port GUEST (repeat;
 #                    HOST 0 = pick a free one, see `port`)
-#   -l SECS   the guest is killed after this long, whatever happens (300)
-#   -t SECS   time limit of the command (120); 137 is the status when it hits
+#   -l SECS   time after which the guest is killed in any case (300)
+#   -t SECS   time limit of the command (120); on a timeout the status is 137
 #   -v stock|tunable|fixed   which siw module (stock); tunable has parameters,
-#             fixed = tunable + five defects repaired (see rfc-notes/siw.md)
+#             fixed also has five defects repaired (see rfc-notes/siw.md)
 #   -o a=1,b=2            parameters for tunable or fixed: mpa_crc_required
 #             mpa_crc_strict mpa_version peer_to_peer rtr_type try_gso
 #             gso_seg_limit zcopy_tx siw_tcp_nagle relaxed_ird_negotiation
@@ -28,16 +29,17 @@
 #   -c N / -m MB          cpus (1), memory (512)
 #   -f FILE   put FILE into the guest's /usr/bin (repeat)
 #   -s DIR    state directory (default: a new one below ${TMPDIR:-/tmp})
-#   -a 'x=y'  more kernel command line
+#   -a 'x=y'  additional arguments for the kernel command line
 #
-# Environment: SIW_CACHE and SIW_SUITE as for build-guest.sh (what it made is used), or
+# Environment: SIW_CACHE and SIW_SUITE select the guest, as for build-guest.sh, or
 # SIW_OUT = a directory with vmlinux and initramfs.cpio; QEMU = the binary;
 # SIW_MACHINE = q35 (default) or microvm.
 #
-# In the guest: eth0 = 10.0.2.15, siw0 on it, the host's loopback is 10.0.2.2;
-# A server in the guest binds 10.0.2.15 or 0.0.0.0 (not 127.0.0.1).
-# Exit statuses of this script itself: 2 usage, 3 guest did not come up,
-# 125 connection to the guest lost (it crashed or its life ran out).
+# In the guest, eth0 has the address 10.0.2.15, siw0 uses eth0, and 10.0.2.2 is
+# the host's loopback. A server in the guest binds 10.0.2.15 or 0.0.0.0, not
+# 127.0.0.1.
+# Exit statuses of this script itself: 2 usage, 3 the guest did not boot,
+# 125 the connection to the guest was lost (it crashed, or -l SECS have passed).
 set -uo pipefail
 self=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
 usage() { awk 'NR > 2 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$self" >&2; exit 2; }
@@ -70,7 +72,7 @@ freeport() { # below the ephemeral range, so that no connection takes it
   return 1
 }
 
-# The kernel unpacks archives that follow one another as one.
+# The kernel unpacks several concatenated archives as if they were one.
 make_initrd() {
   cat "$out/initramfs.cpio"
   [ ${#files[@]} -gt 0 ] || return 0
@@ -108,10 +110,10 @@ boot_once() {
     -netdev "user,id=n1,net=10.0.3.0/24,ipv6=off,hostfwd=tcp:127.0.0.1:$ctl-10.0.3.15:2222" \
     -device "$dev,netdev=n1,mac=52:54:00:51:77:02,event_idx=off$rom" \
     ${pcap:+-object "filter-dump,id=d0,netdev=n0,file=$pcap,maxlen=65536"}
-  # event_idx: with it the emulated card sometimes loses a notification under load, after which eth0 transfers nothing
-  # any more, not even a ping.
+  # With event_idx, the emulated network card sometimes loses a notification under load. After that, eth0 transfers
+  # nothing any more, not even a ping.
   : >"$state/console.log"
-  # `timeout` ends the guest after its time limit, whatever happens here.
+  # `timeout` ends the guest after its time limit, whatever happens to this script.
   setsid timeout -k 5 "$life" "$qemu" "$@" </dev/null >"$state/qemu.log" 2>&1 9>&- &
   echo $! >"$state/pid"
   local n=0
@@ -132,7 +134,7 @@ boot() {
   for try in 1 2 3; do
     boot_once && return 0
     halt
-    # another process has taken a port that we chose: try others
+    # Another process has taken a port that this script chose, so it tries other ports.
     grep -q 'Could not set up host forwarding' "$state/qemu.log" || break
   done
   err "guest did not come up"; tail -5 "$state/qemu.log" >&2; tail -20 "$state/console.log" >&2
@@ -142,14 +144,14 @@ boot() {
 halt() {
   alive || return 0
   local p; p=$(cat "$state/pid")
-  kill "$p" 2>/dev/null                      # timeout passes TERM on to QEMU
+  kill "$p" 2>/dev/null  # timeout passes SIGTERM on to QEMU
   local n=0
   while kill -0 "$p" 2>/dev/null && [ $n -lt 50 ]; do sleep 0.1; n=$((n + 1)); done
   kill -9 "$p" 2>/dev/null
   rm -f "$state/pid" "$state/initrd"
 }
 
-# guest_exec SECS COMMAND: output to stdout, status = the command's
+# guest_exec SECS COMMAND: runs COMMAND in the guest. Prints its output to stdout, and returns its exit status.
 guest_exec() {
   local ctl rc; ctl=$(cat "$state/ctl" 2>/dev/null) || { err "no guest in $state"; return 3; }
   { exec 4<>"/dev/tcp/127.0.0.1/$ctl"; } 2>/dev/null || { err "guest not reachable"; return 125; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our end of the interop tests with kernel siw: leads or follows the sequence (sequence.hpp) over
-// our stack, and plays the other side of the small examples of librdmacm. It has the options of
-// every iwarp command, so that each way to set up a connection can be chosen.
+// This project's end in the interop tests with kernel siw. Performs the client's or the server's
+// part of the sequence (sequence.hpp) over this stack, or the part of the other end of librdmacm's
+// small examples. It has the options of every iwarp command, so that each way to set up a
+// connection can be selected.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -31,11 +32,11 @@ constexpr Timeout kTimeout = 30s;
 struct Options {
   CommonOptions common;
   std::string address;
-  std::string cell_list;  // the cells as on the command line
+  std::string cell_list;  // the cells, as given on the command line
   std::vector<std::string> cells;
   std::string ending = "close";
   unsigned connections = 1;
-  unsigned messages = 0;  // number of Sends in each direction, instead of the sequence
+  unsigned messages = 0;  // number of Sends in each direction; 0 runs the sequence instead
   std::uint64_t size = 100;
 };
 
@@ -102,7 +103,7 @@ class SessionLink final : public Link {
     try {
       for (;;) progress();
     } catch (const PeerGone&) {
-      session_.await_close();  // The reason is known once the queue pair has been closed.
+      session_.await_close();  // The reason is known only after the queue pair has been closed.
       return end_reason(session_.qp());
     }
   }
@@ -137,8 +138,8 @@ class SessionLink final : public Link {
   bool read_done_ = false;
 };
 
-/// Does what rdma_client, rdma_server and ucmatose do: both ends send `messages` messages and
-/// receive as many.
+/// Does what rdma_client, rdma_server and ucmatose do: each end sends `messages` messages and
+/// receives the same number.
 class Exchange {
  public:
   Exchange(Session& session, const Options& options)
@@ -195,8 +196,8 @@ int run_connect(const Options& options) {
 
 void follow_connection(const Options& options, net::Rnic& rnic, net::ConnectRequest& request) {
   Session session(rnic);
-  // The buffer of the exchange outlives run(), since the last Send may still be in flight when it
-  // returns.
+  // The buffer of the exchange must outlive run(), because the last Send may still be in flight
+  // when run() returns.
   std::optional<Exchange> exchange;
   if (options.messages > 0) {
     exchange.emplace(session, options);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The partner in the guest: an ordinary program for libibverbs and librdmacm that leads or follows
-// the sequence over the RDMA device of the address. Sleeps while it waits, so that a guest with one
-// processor can run its kernel's threads.
-//   verbs_partner listen ADDR PORT                       until killed, one client after the other
+// The program in the guest: an ordinary program for libibverbs and librdmacm that performs the
+// client's or the server's part of the sequence over the RDMA device of ADDR. It sleeps while it
+// waits, so that a guest with one processor can run its kernel threads.
+//   verbs_partner listen ADDR PORT        serves one client after the other, until it is killed
 //   verbs_partner connect ADDR PORT CELLS [COUNT [ENDING]]    CELLS: out:write:4096,in:send:0,...
 #include <poll.h>
 #include <rdma/rdma_cma.h>
@@ -23,17 +23,17 @@ namespace {
 
 using namespace iwarp::interop;
 
-constexpr int kTimeout = 30'000;  // timeout of a single wait, in ms
+constexpr int kTimeout = 30'000;  // timeout of one wait, in ms
 constexpr std::uint8_t kReads = 16;
 constexpr std::uint64_t kReadId = 100;  // wr_id of Reads
-// wr_id of control messages; the wr_id of a receive is the number of its slot.
+// wr_id of control messages. The wr_id of a receive is the number of its slot.
 constexpr std::uint64_t kControlId = 101;
 constexpr int kLocal = IBV_ACCESS_LOCAL_WRITE;
 constexpr int kRemote = kLocal | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
 
-/// Checks calls that return 0 or set errno.
+/// Throws if `status`, the result of a call that sets errno, is not 0.
 void check(int status, const char* what) {
   if (status != 0) fail(std::string(what) + ": " + std::strerror(errno));
 }
@@ -49,7 +49,7 @@ bool readable(int fd, int timeout) {
   return poll(&on, 1, timeout) == 1;
 }
 
-/// Returns the descriptor that becomes readable first, or -1 after a timeout.
+/// Waits until one of two descriptors is readable. Returns that descriptor, or -1 on a timeout.
 int first_readable(int one, int other) {
   std::array<pollfd, 2> on{pollfd{.fd = one, .events = POLLIN, .revents = 0},
                            pollfd{.fd = other, .events = POLLIN, .revents = 0}};
@@ -57,7 +57,8 @@ int first_readable(int one, int other) {
   return (on[0].revents & POLLIN) != 0 ? one : other;
 }
 
-/// Waits for the next connection event. Returns its id, which is a new one for a connect request.
+/// Waits for the next connection event. Returns its id, which is a new one if the event is a
+/// connect request.
 rdma_cm_id* expect(rdma_event_channel* channel, rdma_cm_event_type type, int timeout = kTimeout) {
   if (!readable(channel->fd, timeout)) fail("no connection event in time");
   rdma_cm_event* event = nullptr;
@@ -126,7 +127,7 @@ class VerbsLink final : public Link {
     if (kind.invalidate) {
       wr.opcode = IBV_WR_SEND_WITH_INV;
       wr.invalidate_rkey = *kind.invalidate;
-      wr.wr.rdma.rkey = *kind.invalidate;  // libsiw reads the STag from here
+      wr.wr.rdma.rkey = *kind.invalidate;  // libsiw reads the STag from this field
     }
     post(wr);
   }
@@ -155,7 +156,7 @@ class VerbsLink final : public Link {
     try {
       for (;;) progress();
     } catch (const std::runtime_error& error) {
-      return error.what();  // libibverbs has no call that returns the Terminate
+      return error.what();  // libibverbs has no call that returns the contents of a Terminate
     }
   }
 
@@ -200,14 +201,15 @@ class VerbsLink final : public Link {
     if (ibv_post_recv(id_->qp, &wr, &bad) != 0) fail("ibv_post_recv refused");
   }
 
-  /// Processes pending completions; if there are none, waits for one event.
+  /// Processes pending completions. If there are none, waits for one event.
   void progress() {
     if (take()) return;
     check(ibv_req_notify_cq(cq_.get(), 0), "ibv_req_notify_cq");
     if (take()) return;
     const int ready = first_readable(channel_->fd, id_->channel->fd);
     if (ready < 0) fail("no completion event in time");
-    if (ready != channel_->fd) fail("the connection is over");  // siw need not flush receives
+    // siw need not flush receives when the connection ends
+    if (ready != channel_->fd) fail("the connection is over");
     ibv_cq* cq = nullptr;
     void* context = nullptr;
     check(ibv_get_cq_event(channel_.get(), &cq, &context), "ibv_get_cq_event");
@@ -232,7 +234,8 @@ class VerbsLink final : public Link {
   std::unique_ptr<ibv_cq, Deleter<ibv_destroy_cq>> cq_;
   std::unique_ptr<ibv_mr, Deleter<ibv_dereg_mr>> local_;
   std::unique_ptr<ibv_mr, Deleter<ibv_dereg_mr>> target_;
-  std::deque<std::pair<std::size_t, std::size_t>> arrived_;  // slot and number of octets
+  // slot and number of octets of each received message
+  std::deque<std::pair<std::size_t, std::size_t>> arrived_;
   std::optional<std::size_t> taken_;
   bool read_done_ = false;
 };
@@ -292,14 +295,14 @@ int run_client(const rdma_addrinfo* to, const Task& task, int count) {
 
 void serve(rdma_cm_id* id) {
   const auto channel = make_channel();
-  // Migrates the id first, so that the link is destroyed before the channel of its id.
+  // Migrates the id to its own channel, so that the link is destroyed before that channel.
   check(rdma_migrate_id(id, channel.get()), "rdma_migrate_id");
   VerbsLink link(id);
   auto wanted = parameters();
   check(rdma_accept(id, &wanted), "rdma_accept");
   expect(channel.get(), RDMA_CM_EVENT_ESTABLISHED);
   follow(link);
-  // The client closes the connection.
+  // Waits until the client closes the connection.
   expect(channel.get(), RDMA_CM_EVENT_DISCONNECTED);
 }
 

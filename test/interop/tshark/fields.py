@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares tshark and iwarp explain on the same capture, field by field. TABLE pairs the fields that both decode;
-the lists after it name those that only one of them decodes. KNOWN has the differences; rfc-notes/wireshark.md says
-for each which program is right. A field in none of these tables is a finding."""
+"""Compares tshark and iwarp explain on the same capture, field by field. TABLE pairs the fields that both decode.
+The lists after it name the fields that only one of them decodes. KNOWN contains the differences, and
+rfc-notes/wireshark.md says which program is right in each of them. A field in none of these tables is a finding."""
 import json
 import re
 import subprocess
 import xml.etree.ElementTree
 
-# tshark's name of the field -> explain's layer and name.
+# Maps tshark's name of a field to the layer and the name that explain uses.
 TABLE = {
     "iwarp_mpa.key.req": ("mpa", "Key"),
     "iwarp_mpa.key.rep": ("mpa", "Key"),
@@ -72,7 +72,7 @@ TABLE = {
     "iwarp_rdma.atomic.original_remote_data_value": ("rdmap", "Original Remote Data Value"),
 }
 
-# Branches of tshark's tree, which have no value of their own.
+# Branches of tshark's tree. They have no value of their own.
 BRANCHES = {
     "iwarp_mpa.req", "iwarp_mpa.rep", "iwarp_mpa.fpdu", "iwarp_mpa.markers", "iwarp_ddp",
     "iwarp_ddp.control_field", "iwarp_ddp.tagged", "iwarp_ddp.untagged", "iwarp_rdma",
@@ -80,7 +80,7 @@ BRANCHES = {
     "iwarp_rdma.term_hdrct"}
 
 
-# Fields that tshark has and explain does not, with the reason.
+# Fields that only tshark has, with the reason why explain does not have them.
 TSHARK_ALONE = {
     "iwarp_ddp.rsvdulp": "explain gives these octets to RDMAP, whose control field and Invalidate STag they are",
     "iwarp_rdma.term_hdrct_m": "explain has the three bits as one field",
@@ -108,9 +108,9 @@ EXPLAIN_ALONE = {
 
 
 class Tshark:
-    """The frames of a capture: {packet: [[(name, number, size), ...], ...]}."""
+    """The frames of a capture as tshark decodes them: {packet: [[(name, number, size), ...], ...]}."""
 
-    # tshark takes short Sends for NFS over RDMA unless that dissector is disabled.
+    # Disables a dissector that would treat short Sends as NFS over RDMA.
     COMMAND = ("tshark", "--disable-protocol", "rpcordma", "-T", "pdml", "-r")
 
     def __init__(self, path):
@@ -136,7 +136,7 @@ class Tshark:
                 yield name, int(field.get("value") or "0", 16), int(field.get("size"))
 
     def of_mpa(self, proto):
-        """Returns an FPDU for each of tshark's trees; markers are in trees of their own."""
+        """Returns an FPDU for each of tshark's trees. tshark shows markers in separate trees."""
         trees = [t for t in proto if t.get("name") in
                  ("iwarp_mpa.fpdu", "iwarp_mpa.req", "iwarp_mpa.rep")]
         frames = [list(self.leaves(tree)) for tree in trees]
@@ -147,7 +147,7 @@ class Tshark:
 
     @staticmethod
     def open_ddp(frames):
-        """Returns the first FPDU that has no DDP header yet."""
+        """Returns the first FPDU that does not have a DDP header yet."""
         for frame in frames:
             names = [name for name, _, _ in frame]
             if "iwarp_mpa.ulpdulength" in names and "iwarp_ddp.tagged_flag" not in names:
@@ -156,7 +156,7 @@ class Tshark:
 
 
 class Explain:
-    """The same frames from iwarp explain; a field has its layer and name, and each frame its JSON record."""
+    """The same frames as iwarp explain decodes them. A field has a layer and a name. A frame has its JSON record."""
 
     def __init__(self, iwarp, path):
         said = subprocess.run([iwarp, "explain", "--json", "-vv", str(path)], check=True,
@@ -173,7 +173,7 @@ class Explain:
 
     @staticmethod
     def number(record, field):
-        """Returns the value of the octets and bits that explain names as the place of the field."""
+        """Returns the value of the octets and bits at which explain locates the field."""
         _, _, ranges, bits = field
         octets = bytes.fromhex(record["octets"])
         raw = b"".join(octets[a:a + n] for a, n in zip(ranges[::2], ranges[1::2]))
@@ -185,13 +185,13 @@ class Explain:
 
     @staticmethod
     def shown(field):
-        """Returns the number in the field's text, or None if there is none."""
+        """Returns the number in the text of the field, or None if the text has no number."""
         match = re.match(r"(0x[0-9a-f]+|\d+)(?![\w.])(?! octet)", field[1])
         return int(match[1], 0) if match else None
 
 
 def compare_frame(theirs, record, ours):
-    """Returns the findings of one frame, and how many fields agree."""
+    """Returns the findings of one frame, and the number of fields that agree."""
     findings, agreed, left = [], 0, list(ours)
     for name, number, size in theirs:
         if name in TSHARK_ALONE:
@@ -222,26 +222,27 @@ def compare_frame(theirs, record, ours):
 
 
 def known(name, number, field, record):
-    """Returns whether rfc-notes/wireshark.md lists this difference. `name` is None if tshark lacks the field, and
-    `field` if explain does."""
+    """Returns whether rfc-notes/wireshark.md lists this difference. `name` is None if only explain has the field.
+    `field` is None if only tshark has it."""
     return any(rule(name, number, field, record) for rule in KNOWN)
 
 
 def reserved_bit_s(name, number, field, record):
-    """tshark 4.0 does not know RFC 6581: its reserved field has five bits, the first of which is S."""
+    """tshark 4.0 does not know RFC 6581. Its reserved field has five bits, the first of which is the S bit."""
     if name != "iwarp_mpa.res" or record["mpa"]["revision"] != 2 or field is None:
         return False
     return number & 0xF == Explain.number(record, field)[0]
 
 
 def private_data(name, number, _field, record):
-    """tshark 4.0 shows everything as private data: explain separates IRD, ORD and the tag of RFC 7306."""
+    """tshark 4.0 shows everything after the fixed header as private data. explain separates IRD, ORD and the tag of
+    RFC 7306."""
     private = bytes.fromhex(record["octets"])[20:]
     return name == "iwarp_mpa.privatedata" and number == int.from_bytes(private, "big")
 
 
 def terminated_headers(name, number, field, record):
-    """tshark 4.0 assumes 14 octets for the DDP header that a Terminate echoes; an untagged one has 18."""
+    """tshark 4.0 assumes that the DDP header in a Terminate has 14 octets. An untagged DDP header has 18."""
     if field is None or name not in ("iwarp_rdma.term_ddp_h", "iwarp_rdma.term_rdma_h"):
         return False
     mine, octets = Explain.number(record, field)
@@ -251,8 +252,8 @@ def terminated_headers(name, number, field, record):
 
 
 def swapped_terminate(name, _number, field, record):
-    """siw on little-endian hosts swaps Layer and EType, and reverses the bits after them. explain reports it
-    (RDMAP-15), and still finds the echoed headers, whereas tshark trusts the wrong bits."""
+    """siw on little-endian hosts swaps Layer and EType, and reverses the bits after them. explain reports this
+    (RDMAP-15) and still finds the echoed headers. tshark relies on the wrong bits."""
     echoes = (("rdmap", "DDP Segment Length"), ("rdmap", "Terminated DDP Header"),
               ("rdmap", "Terminated RDMA Header"))
     rules = [violation["rule"] for violation in record.get("violations", ())]
@@ -260,13 +261,13 @@ def swapped_terminate(name, _number, field, record):
 
 
 def reserved_behind_control(name, _number, field, record):
-    """tshark 4.0 shows the 32 bits that Immediates and atomics do not use for other messages only."""
+    """tshark 4.0 shows the 32 bits that Immediates and atomics do not use only for other messages."""
     return (name is None and field[0] == ("rdmap", "Invalidate STag (unused)")
             and record["rdmap"]["opcode"] >= 8)
 
 
 def pad_behind_markers(name, _number, field, record):
-    """tshark 4.0 reads PAD of a marked FPDU from the octets with their markers, and so at the wrong place."""
+    """tshark 4.0 looks for the PAD of a marked FPDU without removing the markers, and therefore at the wrong place."""
     if name != "iwarp_mpa.pad" or field is None or "position" not in record["mpa"]:
         return False
     return Explain.number(record, field)[0] == 0
@@ -277,12 +278,12 @@ KNOWN = [pad_behind_markers, private_data, reserved_behind_control, reserved_bit
 
 
 def marked_one_way(record):
-    """tshark 4.0 does not dissect a direction without markers if the other direction has them."""
+    """If only one direction has markers, tshark 4.0 does not dissect the other direction."""
     return record["kind"] == "fpdu" and "position" not in record["mpa"]
 
 
 def pairs(theirs, ours):
-    """Returns pairs of frames of a packet, or None if the two tools found different numbers of frames."""
+    """Returns pairs of frames of a packet, or None if the two programs found different numbers of frames."""
     if not theirs and all(marked_one_way(record) for record, _ in ours):
         return []
     if len(theirs) != len(ours):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Uses tshark as a second opinion: tshark and iwarp explain must agree on every field that both decode, in captures
-of siw, in sessions of this stack with each option, and in a capture of every kind of message. fields.py and
-rfc-notes/wireshark.md list the differences. Without tshark the test is skipped."""
+"""Uses tshark as a second opinion: tshark and iwarp explain must agree on every field that both decode. The
+captures are from siw, from sessions of this stack with each option, and from a session with every kind of
+message. fields.py and rfc-notes/wireshark.md list the differences. Without tshark the test is skipped."""
 import os
 import pathlib
 import re
@@ -30,7 +30,7 @@ NEAR, FAR = (bytes([192, 0, 2, 1]), 40000), (bytes([192, 0, 2, 2]), 7174)
 
 
 def vectors(name):
-    """Returns {name: octets} of a .hex file."""
+    """Returns {name: octets} of the frames in a .hex file."""
     found = {}
     for line in (VECTORS / f"{name}.hex").read_text().splitlines():
         if heading := re.match(r"== (\S+) ", line):
@@ -48,7 +48,8 @@ def packet(number, source, target, seq, payload):
 
 
 def capture(*connections):
-    """Returns a capture; each connection is a list of frames, (from the near end, octets), one per packet."""
+    """Returns a capture. A connection is a list of frames (whether from the near end, octets), one frame per
+    packet."""
     out = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
     for port, frames in enumerate(connections, NEAR[1]):
         near = (NEAR[0], port)
@@ -61,7 +62,7 @@ def capture(*connections):
 
 
 def joined(captures):
-    """Joins captures of one link type."""
+    """Joins captures that have the same link type."""
     whole = [path.read_bytes() for path in captures]
     if len({one[:4] + one[20:24] for one in whole}) != 1:
         raise AssertionError("captures of several kinds")
@@ -79,7 +80,7 @@ class Fields(unittest.TestCase):
         cls.folder.cleanup()
 
     def agree(self, capture_octets, frames_at_least):
-        """Checks that both agree. Returns the number of fields compared."""
+        """Checks that both programs agree. Returns the number of fields that were compared."""
         path = self.scratch / self._testMethodName
         path.write_bytes(capture_octets)
         theirs, ours = fields.Tshark(path), fields.Explain(IWARP, path)
@@ -107,7 +108,7 @@ class Fields(unittest.TestCase):
 
     def test_every_startup_frame(self):
         startup = vectors("startup")
-        # tshark does not recognize a Reply without its Request.
+        # tshark does not recognize a Reply unless it has seen the Request.
         connections = [[(True, octets)] if octets[7:10] == b"Req"
                        else [(True, startup["A"]), (False, octets)] for octets in startup.values()]
         self.agree(capture(*connections), len(startup))

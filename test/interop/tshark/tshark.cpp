@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets tshark read captures that CaptureTap writes: every frame is recognized, every CRC is good,
-// no dissector fails, and the TCP analysis has no complaints. Without tshark the test is skipped
-// with a message.
+// Lets tshark read captures that CaptureTap writes. tshark must recognize every frame, find every
+// CRC good, report no dissector error, and find nothing in its TCP analysis. Without tshark the
+// test is skipped with a message.
 #include "tshark.hpp"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,8 @@ using trace::CaptureEnds;
 using trace::CaptureFile;
 using trace::CaptureTap;
 
-// Well-known ports, for example 5000, would select dissectors that take precedence over heuristics.
+// Does not use well-known ports such as 5000, for which tshark prefers other dissectors to its
+// heuristics.
 const CaptureEnds kV4{{"192.0.2.10", 40001}, {"192.0.2.20", 7174}};
 const CaptureEnds kV6{{"2001:db8::10", 40002}, {"2001:db8::20", 7174}};
 const trace::CaptureClock kClock{
@@ -73,7 +74,7 @@ TEST_CASE("tshark reads a short life without markers and with them, over IPv4 an
   }
 }
 
-// tshark 4.0 dissects nothing in the direction without markers if the other one has them.
+// If only one direction has markers, tshark 4.0 does not dissect the other direction.
 TEST_CASE("tshark reads the marked direction of a connection that has markers one way [MPA-70]") {
   using Opcodes = std::vector<std::string>;
   const auto near_marked = report_on(kV4, short_session({false, true, true}));

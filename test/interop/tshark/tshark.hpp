@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs tshark, an independent reader, on a capture file. tshark 4.0 reads marked streams correctly
-// only with one FPDU per segment, and takes short Sends for NFS over RDMA unless that dissector is
-// disabled.
+// Runs tshark, a decoder that is independent of this project, on a capture file. tshark 4.0 reads
+// streams with markers correctly only if each segment has one FPDU. Unless the dissector for NFS
+// over RDMA is disabled, it is also used for short Sends.
 #pragma once
 
 #include <cstdio>
@@ -35,18 +35,20 @@ inline std::size_t occurrences(const std::string& text, const std::string& part)
 
 struct TsharkReport {
   std::size_t packets = 0;
-  std::size_t requests = 0;  ///< MPA Request frames
+  std::size_t requests = 0;  ///< number of MPA Request frames
   std::size_t replies = 0;
-  std::size_t fpdus = 0;  ///< number of FPDUs in packets that are iwarp_mpa and iwarp_ddp_rdmap
-  std::vector<std::string> opcodes;  ///< "0x00" and so on, one for each FPDU
+  // number of FPDUs in packets that tshark decodes as iwarp_mpa and iwarp_ddp_rdmap
+  std::size_t fpdus = 0;
+  std::vector<std::string> opcodes;  ///< one for each FPDU, for example "0x00"
   std::size_t good_crcs = 0;
   std::size_t bad_crcs = 0;
-  std::size_t bad_checksums = 0;  ///< wrong checksums of IP or TCP
-  std::size_t malformed = 0;      ///< packets that a dissector could not parse
-  std::size_t remarks = 0;        ///< findings of the TCP analysis: gaps, repeats, windows ...
+  std::size_t bad_checksums = 0;  ///< number of wrong IP or TCP checksums
+  std::size_t malformed = 0;      ///< number of packets that a dissector could not parse
+  // number of findings of the TCP analysis: gaps, retransmissions, windows and so on
+  std::size_t remarks = 0;
 };
 
-/// Columns of one line of `tshark -T fields`, including empty ones.
+/// Returns the columns of one line of `tshark -T fields`, including empty columns.
 inline std::vector<std::string> columns(const std::string& line) {
   std::vector<std::string> out(1);
   for (const char c : line) {
@@ -72,7 +74,7 @@ inline void add_packet(TsharkReport& report, const std::vector<std::string>& col
       report.opcodes.push_back(opcode);
     }
   }
-  // Status 1 means good. IPv6 has no checksum of its own.
+  // Status 1 means a correct checksum. IPv6 has no header checksum.
   const bool bad_ip = column.at(4) != "1" && !column.at(4).empty();
   report.bad_checksums += bad_ip || column.at(5) != "1" ? 1 : 0;
   report.malformed += column.at(6).empty() ? 0 : 1;
