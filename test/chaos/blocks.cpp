@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registered memory with guards.
+// Registered memory with guard octets around it.
 #include "blocks.hpp"
 
 #include <algorithm>

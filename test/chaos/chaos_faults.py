@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults that the random plans must find. Each is a wrong statement in a copy of the sources, behind a switch (see
-../conform/faults/make_sources.py), with the rules of which it must break at least one. Faults that
-../conform/faults/faults.py already defines are given by name only."""
+"""Faults that the random plans must find. Each fault is a wrong statement in a copy of the sources, which a switch
+turns on (see ../conform/faults/make_sources.py). At least one of the rules that are listed with the fault must
+be broken. A fault that ../conform/faults/faults.py already defines is given only by name."""
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
     id: str
-    rules: tuple  # beginnings of the texts of rules, one of which must be broken
+    rules: tuple  # beginnings of the texts of rules; at least one of these rules must be broken
     file: str = ""  # empty if the fault is in ../conform/faults/faults.py
     old: str = ""
     new: str = ""
@@ -61,7 +61,7 @@ FAULTS = (
           "  impl_->empty_ring();", '  if (!IWARP_BROKEN("full-ring-after-reset")) impl_->empty_ring();',
           seeds=30_000),
 
-    # What completions say
+    # Contents of completions
     Fault("immediate-mixed-up", ("a receive says what was not sent",), INBOUND,
           ".immediate = send.immediate};",
           '.immediate = send.immediate ^ (IWARP_BROKEN("immediate-mixed-up") ? 1ULL << 40 : 0)};'),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle for completions: which completion is due, what it must contain, and what must be in
-// memory at that moment.
+// The test oracle for completions: which completion must come next, what it must contain, and what
+// must be in memory at that moment.
 #include <algorithm>
 #include <cstring>
 
@@ -59,8 +59,8 @@ std::vector<WorkCompletion> drain(verbs::CompletionQueue& cq) {
   return out;
 }
 
-// Returns whether a request with this status failed before any octet of it, or of a later request,
-// was sent.
+// Returns whether a request with this status failed before any of its octets, and any octet of a
+// later request, was sent.
 bool was_not_sent(WcStatus status) {
   return status == WcStatus::kLocalQpOperation || status == WcStatus::kMwBind;
 }
@@ -79,8 +79,8 @@ bool Link::is_acknowledged(const Side& side) const {
   return (agreed ? ord : std::min(ord, asked)) != 0;
 }
 
-// Handles completions of receives first, so that an end that learns that its Send has arrived finds
-// the receive completed.
+// Handles the completions of receives first, so that a receive is complete when the sender learns
+// that its Send has arrived.
 void World::poll() {
   std::array<std::vector<WorkCompletion>, 2> found;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -103,8 +103,8 @@ void World::poll() {
   }
   for (const auto& link : links) {
     for (Side& side : link->sides) {
-      // If the peer acknowledges requests, those without a completion count as done only at the
-      // end.
+      // If the peer acknowledges requests, then requests without a completion are treated as done
+      // only at the end.
       const bool waits = link->session != nullptr && link->is_acknowledged(side);
       if (!waits) pass_over(*link, side, side.ops.size() - side.qp->query().send_outstanding);
     }
@@ -137,8 +137,8 @@ void World::sent_completion(Link& link, Side& side, const WorkCompletion& wc) {
   finish(side, op);
 }
 
-// Counts the requests before `end`, which have no completion, as done. Only a request that is not
-// signalled and did not fail may lack a completion.
+// Treats the requests before `end` that have no completion as done. A completion may be missing
+// only if the request is unsignaled and did not fail.
 void World::pass_over(Link& link, Side& side, std::size_t end) {
   for (; side.over < end; ++side.over) {
     Op& op = side.ops[side.over];
@@ -149,7 +149,7 @@ void World::pass_over(Link& link, Side& side, std::size_t end) {
   }
 }
 
-// After this the program that owns the memory may reuse it.
+// Called when a request is done. The program that owns its memory may then reuse it.
 void World::finish(Side& side, Op& op) {
   op.is_over = true;
   if (op.sink_alias != nullptr) {
@@ -206,7 +206,7 @@ void World::succeeded(Link& link, Side& side, std::size_t index, const WorkCompl
           "{}", wc);
 }
 
-// Called when every request before `end` took effect at the peer: checks the peer's memory.
+// Called when every request before `end` has taken effect at the peer. Checks the peer's memory.
 void World::place(Link& link, Side& side, std::size_t end) {
   if (end <= side.placed) return;
   Side& peer = link.peer_of(side);
@@ -222,7 +222,7 @@ void World::place(Link& link, Side& side, std::size_t end) {
     require(!op.is_refused || op.is_read() || op.is_atomic(),
             "a request took effect that had to be refused", "link {}, request {}", link.number, i);
     if (op.act != Act::kSendInvalidate || op.ends == nullptr) continue;
-    // The owner may have opened the window or region again since.
+    // The owner may have opened the window or region again in the meantime.
     if (op.ends->state != Opened::State::kClosing) continue;
     require(!op.ends->region->valid.load(), "what the peer invalidated is valid", "");
     op.ends->state = Opened::State::kClosed;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The links: carry octets from one connection to the other, advance time, and inject network
-// faults.
+// The links carry octets from one connection to the other, advance time, and inject network faults.
 #include <algorithm>
 
 #include "iwarp/rdmap/faults.hpp"
@@ -218,7 +217,7 @@ void World::judge(Link& link, Side& side, std::size_t index) {
   Op& op = side.ops[index];
   Side& peer = link.peer_of(side);
   if (op.is_refused) link.blame("a program did wrong");
-  // The peer's refusal of a Read or an atomic does not keep later requests from taking effect.
+  // If the peer refuses a Read or an atomic, later requests may still take effect.
   const bool ends_all = op.is_local_error || (op.is_refused && !op.is_read() && !op.is_atomic());
   if (ends_all) side.limit = std::min(side.limit, index + (op.is_local_error ? 0 : 1));
   const auto qp = side.qp->query();
@@ -286,8 +285,8 @@ void World::put(Link& link, std::size_t from, bytes::View piece) {
   wire.push(changed);
 }
 
-// With a CRC, the stream must end. Without one, the oracle tracks the changed octet of payload; it
-// does so with a CRC as well if the payload was already placed.
+// With a CRC, the stream must end. Without a CRC, the oracle records which octet of the payload has
+// changed. It also records this with a CRC if the payload was already placed.
 void World::flip(Link& link, std::size_t from, bytes::View piece, std::size_t at, std::byte mask) {
   Side& side = link.sides[from];
   Side& peer = link.peer_of(side);
@@ -344,7 +343,7 @@ bool World::deliver(Link& link, std::size_t to) {
     return true;
   }
   if (!wire.ends_here() || wire.fin_told) return !wire.is_empty() && !plan_now.empty();
-  if (plan_now.empty()) return false;  // A receiver that does not read does not see the FIN.
+  if (plan_now.empty()) return false;  // If the receiver does not read, it does not see the FIN.
   wire.fin_told = true;
   connection.peer_closed(now);
   return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the plans of a range of seeds. Prints the shrunk plan of the first one that breaks a rule,
-// and exits with status 1. The clock is only read to compute seeds per minute.
+// Runs the plans of a range of seeds. If a plan breaks a rule, shrinks the plan, prints it, and
+// exits with status 1. Reads the clock only to compute seeds per minute.
 #include <charconv>
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One posted request, as the oracle records it.
+// One posted request, as the test oracle records it.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,15 @@
 
 namespace iwarp::chaos {
 
-/// An octet that the network changed where no CRC could detect it. The oracle accepts both values.
+/// An octet that the network changed in a place where no CRC could detect it. The oracle accepts
+/// both the original and the changed value.
 struct Taint {
   std::size_t at;
   std::byte mask;
 };
 
-/// A window or fast region, and the part of its owner's target to which it gives access.
+/// A window or fast region, and the part of its owner's memory (the target) to which it gives
+/// access.
 struct Opened {
   enum class State : std::uint8_t { kClosed, kOpening, kOpen, kClosing };
   verbs::Region* region = nullptr;
@@ -28,11 +30,11 @@ struct Opened {
   bool contains(std::size_t from, std::size_t n) const {
     return from >= at && from + n <= at + size;
   }
-  /// Returns the TO of octet `octet` of the target.
+  /// Returns the TO of the octet at offset `octet` of the target.
   std::uint64_t to(std::size_t octet) const { return region->to_base + (octet - at); }
 };
 
-/// Returns whether the request needs RFC 7306, which both ends must support.
+/// Returns whether the request needs RFC 7306, which both ends must have negotiated.
 constexpr bool needs_agreement(Act act) {
   return act == Act::kFetchAdd || act == Act::kCmpSwap || act == Act::kImmediate ||
          act == Act::kWriteImmediate || act == Act::kSendImmediate;
@@ -44,27 +46,28 @@ struct Op {
   bool is_solicited = false;
   Block* local = nullptr;  ///< source or sink; null if the payload is inline or empty
   std::size_t local_at = 0;
-  std::vector<std::byte> payload;  ///< octets to send; for a Read, the octets that it must return
-  Block* target = nullptr;         ///< the peer's memory for Writes, Reads and atomics
+  /// The octets to send. For a Read, the octets that it must return.
+  std::vector<std::byte> payload;
+  Block* target = nullptr;  ///< the peer's memory for Writes, Reads and atomics
   std::size_t target_at = 0;
-  bool is_word = false;       ///< whether the target is one of the 64-bit words at its start
-  std::uint64_t operand = 0;  ///< operand of atomics
+  bool is_word = false;  ///< whether it accesses one of the 64-bit words at the start of the target
+  std::uint64_t operand = 0;  ///< operand of an atomic
   std::uint64_t compare = 0;
   std::uint64_t old_word = 0;
   std::uint64_t new_word = 0;
-  Opened* through = nullptr;  ///< the window or region whose STag the request names
+  Opened* through = nullptr;  ///< the window or region whose STag the request uses
   Opened* ends = nullptr;
   Opened* opens = nullptr;
   verbs::Region* sink_alias = nullptr;
-  Stag stag;  ///< STag to be invalidated
+  Stag stag;  ///< the STag that the request invalidates
   std::uint64_t immediate = 0;
-  bool is_refused = false;      ///< invalid on purpose, so it never takes effect as a whole
-  bool is_local_error = false;  ///< invalid locally, so it is not sent at all
-  bool is_late = false;         ///< posted when the connection no longer sent anything
-  std::uint64_t pushed = 0;     ///< number of octets sent before it was posted
+  bool is_refused = false;      ///< invalid on purpose, so it must never take effect completely
+  bool is_local_error = false;  ///< invalid at the posting end, so it must not be sent at all
+  bool is_late = false;         ///< posted when the connection had stopped sending
+  std::uint64_t pushed = 0;     ///< number of octets that had been sent when it was posted
   std::vector<Taint> taints;
-  std::optional<verbs::WcStatus> status;  ///< status of its completion
-  bool is_over = false;  ///< whether it has completed, or is done without a completion
+  std::optional<verbs::WcStatus> status;  ///< status of its completion, if there was one
+  bool is_over = false;  ///< whether it has completed, or was treated as done without a completion
 
   bool is_read() const { return act == Act::kRead || act == Act::kReadInvalidate; }
   bool is_atomic() const { return act == Act::kFetchAdd || act == Act::kCmpSwap; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers from a seed, identical with every standard library.
+// A generator of random numbers that gives the same numbers for a seed with every standard library.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
   std::uint64_t bits() { return engine_(); }
-  /// Returns 0 to n - 1; n > 0.
+  /// Returns a number from 0 to n - 1. `n` must not be 0.
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(engine_() % n); }
   std::size_t between(std::size_t least, std::size_t most) {
     return least + below(most - least + 1);

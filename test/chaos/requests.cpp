@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes requests: decides what a program writes where, which determines the expected result.
+// Makes requests: decides what a program writes and where, and thereby what the expected result is.
 #include <algorithm>
 #include <cstring>
 
@@ -54,11 +54,11 @@ struct Program::Draft {
   std::vector<Sge> list;
   bool is_fenced = false;
   bool is_inline = false;
-  bool has_key = true;  ///< whether the key of the source or sink is valid
+  bool has_key = true;  ///< whether the request has the correct key for its source or sink
 };
 
-// Returns whether the connection supports the step. Usually a program checks this before it posts a
-// request.
+// Returns whether the connection supports the step, which most programs check before they post a
+// request. In one of 16 places, returns true without a check.
 bool Program::suits(Link& link, const Side& side, const Step& step) const {
   if (step.place % 16 == 0) return true;
   const bool reads = step.act == Act::kRead || step.act == Act::kReadInvalidate ||
@@ -81,7 +81,7 @@ void Program::post(Link& link, Side& side, const Step& step) {
   submit(link, side, draft);
 }
 
-// Returns false if this program cannot execute the step now.
+// Completes the request of a step. Returns false if the program cannot take the step now.
 bool Program::fill(Link& link, Side& side, const Step& step, Draft& draft) {
   Op& op = draft.op;
   op.is_solicited = step.is_solicited && op.takes_receive();
@@ -113,7 +113,7 @@ bool Program::fill(Link& link, Side& side, const Step& step, Draft& draft) {
 void Program::fill_immediate(const Step& step, Draft& draft) {
   const Act act = draft.op.act;
   if (act == Act::kSend || act == Act::kWrite) return;
-  // Where an Immediate may belong to a Send, its last four octets are reserved.
+  // If an Immediate might belong to a Send, then its last four octets are reserved.
   draft.op.immediate = (step.value >> 32 | 1) << 32;
 }
 
@@ -140,8 +140,8 @@ bool Program::fill_payload(Side& side, const Step& step, Draft& draft) {
   return true;
 }
 
-// Picks a place in the peer's target, and addresses it by the STag of the whole target or of a
-// window or region that the peer has opened.
+// Selects a place in the peer's target. Addresses it by the STag of the whole target, or by the
+// STag of a window or region that the peer has opened.
 bool Program::fill_target(Link& link, Side& side, const Step& step, Draft& draft) {
   Op& op = draft.op;
   Side& peer = link.peer_of(side);
@@ -218,7 +218,8 @@ bool Program::fill_opening(Side& side, const Step& step, Draft& draft) {
   return true;
 }
 
-// Either end may invalidate; the peer does so after all its requests that use the STag.
+// Either end may invalidate an STag. The peer does so only after all of its requests that use the
+// STag.
 bool Program::fill_invalidate(Link& link, Side& side, const Step& step, Draft& draft) {
   Op& op = draft.op;
   Side& peer = link.peer_of(side);
@@ -263,7 +264,7 @@ void Program::spoil(Link& link, const Step& step, Draft& draft) {
   if (op.is_refused) link.blame("a program did wrong");
 }
 
-// Predicts the result of `op`, given that all requests before it took effect.
+// Predicts the result of `op`, assuming that all earlier requests take effect.
 void Program::predict(Side& peer, Op& op) {
   if (op.target != peer.target.block() || op.is_refused || op.is_late) return;
   if (op.is_read()) {
@@ -279,7 +280,7 @@ void Program::predict(Side& peer, Op& op) {
   peer.target.post(op);
 }
 
-// Sets the fence if `op` writes to memory that an outstanding Read or atomic still uses.
+// Sets a fence if `op` writes to memory that an outstanding Read or atomic still uses.
 void Program::fence_if_needed(const Side& side, Draft& draft) {
   const Op& op = draft.op;
   for (std::size_t i = side.over; i < side.ops.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs connections from start to end, and checks what must hold at their end.
+// Runs connections from their start to their end, and checks what must be true at the end.
 #include <algorithm>
 
 #include "plans/program.hpp"
@@ -12,11 +12,11 @@ using State = Opened::State;
 
 constexpr int kRounds = 60;
 constexpr int kTurnsOfARound = 3000;
-constexpr int kStillTurns = 30;  // longer than any delay of the links
+constexpr int kStillTurns = 30;  // more turns than any delay of the links
 
 bool is_still_idle(const Side& side) { return side.state() == QpState::kIdle; }
 
-// Returns whether a request that waits for the next connection opens or invalidates `o`.
+// Returns whether a request that waits for the next connection will open or invalidate `o`.
 bool still_changes(const Side& side, const Opened& o) {
   return std::any_of(side.ops.begin() + static_cast<long>(side.over), side.ops.end(),
                      [&o](const Op& op) { return op.opens == &o || op.ends == &o; });
@@ -35,7 +35,7 @@ void Program::connect(Link& link, const Step& step) {
   world_.connect(link, sessions[step.value % sessions.size()]);
 }
 
-// Runs until everything that can complete has completed, and ends every connection.
+// Runs until everything that can complete has completed, and then ends every connection.
 void Program::settle() {
   story_.tell("{:5}  everything is given time to complete", world_.turns);
   run_dry();
@@ -62,8 +62,8 @@ void Program::run_dry() {
   }
 }
 
-// Lets the programs catch up: they post receives for all messages, and the initiator sends a
-// request, which lets the responder send.
+// Lets the programs catch up. They post receives for all messages, and the initiator sends a
+// request, so that the responder may send.
 void Program::top_up() {
   for (const auto& link : world_.links) {
     if (link->session == nullptr) continue;
@@ -81,8 +81,8 @@ void Program::top_up() {
 
 bool Program::is_quiet(Link& link) {
   if (link.session == nullptr || !link.cause.empty()) return true;
-  // Before it closes, an end may wait a while for the peer to request the acknowledgement of what
-  // it has received.
+  // An end that is closing may wait for a while, so that the peer can request the acknowledgement
+  // of what this end has received.
   const auto is_done = [&link](const Side& s) {
     return s.is_idle() && s.has_received_all() && (!link.closes || is_still_idle(s));
   };
@@ -106,9 +106,10 @@ void Program::skip_to_time_out() {
   if (first && *first > world_.now) world_.now = *first;
 }
 
-// If nothing disturbed this connection, checks that everything is complete and in place.
+// If nothing disturbed this connection, checks that all requests are complete and all data is in
+// place.
 void Program::check_quiet(Link& link) {
-  // If a length was damaged, the receiver may wait for octets that never arrive.
+  // If the length of an FPDU was damaged, the receiver may wait for octets that never arrive.
   const auto from = link.session->wreck.from;
   const auto sent = link.sides[from].connection()->counters().fpdus_sent;
   const auto taken = link.sides[1 - from].connection()->counters().fpdus_received;
@@ -179,8 +180,8 @@ void Program::finish_side(Link& link, Side& side) {
             link.number);
     o.state = valid ? State::kOpen : State::kClosed;
   }
-  // The memory may have changed, so the results of requests that wait for the next connection are
-  // predicted again.
+  // The memory may have changed. Predicts the results of requests that wait for the next connection
+  // again.
   for (std::size_t i = peer.over; i < peer.ops.size(); ++i) predict(side, peer.ops[i]);
 }
 

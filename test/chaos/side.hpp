@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host, an end of a link on that host, and what the oracle knows about the end.
+// A host, one end of a link on that host, and what the oracle knows about that end.
 #pragma once
 
 #include <array>
@@ -32,11 +32,11 @@ struct Host {
   verbs::CompletionQueue& recv_cq;
   verbs::SharedReceiveQueue srq;
   std::map<std::uint64_t, Receive> shared;  ///< receives posted to `srq`
-  Block* inbox = nullptr;                   ///< buffers of the receives in `shared`
+  Block* inbox = nullptr;                   ///< memory for the buffers of the receives in `shared`
   std::uint64_t next_receive = 0;
 };
 
-/// The driver of a queue pair, which does what the queue pair asks for.
+/// The driver of a queue pair. It does what the queue pair requests.
 class Driver final : public verbs::QpDriver {
  public:
   explicit Driver(const TimePoint& now) : now_(now) {}
@@ -69,19 +69,19 @@ struct Side {
   Target target;
   std::array<Opened, 3> opened;
 
-  // Requests. An index counts all requests of this side.
+  // Requests. An index counts all requests that this side has ever posted.
   Ops ops;
-  std::size_t first = 0;         ///< index of the first request of this connection
-  std::size_t over = 0;          ///< requests before this index are completed or passed over
-  std::size_t reaped = 0;        ///< requests before this index have returned their slots
-  std::size_t placed = 0;        ///< requests before this index took effect at the peer
-  std::size_t next_message = 0;  ///< index of the first message whose receive was not seen yet
-  std::size_t limit = SIZE_MAX;  ///< requests from this index on must not take effect
-  bool has_failed = false;       ///< a request failed, and the following ones are flushed
-  /// A receive or request reported an error; a second report is a violation.
+  std::size_t first = 0;   ///< index of the first request of this connection
+  std::size_t over = 0;    ///< requests before this index have completed or were treated as done
+  std::size_t reaped = 0;  ///< the slots of requests before this index have been returned
+  std::size_t placed = 0;  ///< requests before this index have taken effect at the peer
+  std::size_t next_message = 0;  ///< index of the first message whose receive has not completed yet
+  std::size_t limit = SIZE_MAX;  ///< requests from this index on must not take effect at the peer
+  bool has_failed = false;  ///< whether a request has failed; all later requests must be flushed
+  /// Whether a receive or request has reported an error. A second report is a violation.
   bool has_error = false;
 
-  // Receives of its own queue.
+  // Receives that were posted to the queue pair's own receive queue.
   std::deque<Receive> receives;
   bool receives_flushed = false;
 
@@ -90,9 +90,9 @@ struct Side {
   verbs::Connection* connection() const { return driver->connection.get(); }
   verbs::QpState state() const { return qp->state(); }
   bool is_idle() const { return over == ops.size() || qp->query().send_outstanding == 0; }
-  /// Returns whether this side has posted a request on this connection that is sent over the wire.
+  /// Returns whether this side has posted a request on this connection that is sent to the peer.
   bool has_spoken() const;
-  /// Returns whether all messages of this side that take a receive have arrived.
+  /// Returns whether all messages of this side that consume a receive have arrived.
   bool has_received_all() const;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares memory with what the requests should have written.
+// Compares memory with the octets that the requests should have written.
 #include "target.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::uint64_t load(const std::byte* at) {
   return value;
 }
 
-// Returns the octets of `op`, as far as they fit into the target, that may still be written.
+// Returns the octets of `op` that it may still write and that lie within the target.
 bytes::View reach(const Op& op) {
   const auto room = op.target->size - std::min(op.target->size, op.target_at);
   return bytes::View(op.payload).first(std::min(room, op.payload.size()));
@@ -75,7 +75,8 @@ bool Target::is_same(std::size_t at, bytes::View wanted) const {
   return true;
 }
 
-// Returns whether a request after the placed ones has written the octet at `at`.
+// Returns whether the octet at `at` may be from one of the requests that are not known to be
+// placed.
 bool Target::may_be(const Ops& ops, std::size_t from, std::size_t at) const {
   const std::byte found = *(block_->data() + at);
   for (std::size_t i = from; i < ops.size(); ++i) {
@@ -114,8 +115,8 @@ void Target::check_all_placed() const {
   }
 }
 
-// Returns whether memory equals `state`, except for a prefix of the octets of `next` if `next` is
-// not null.
+// Returns whether memory equals `state`. If `next` is not null, a prefix of its octets may have
+// been written, too.
 bool Target::fits_prefix(const std::vector<std::byte>& state, const Op* next) const {
   const auto rest = [&](std::size_t from, std::size_t to) {
     return is_same(from, bytes::View(state).subspan(from, to - from));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The expected contents of memory that a peer may access: octets of requests that are known to be
-// placed, octets of later requests that may have been placed, and nothing else.
+// The expected contents of memory that the peer may access. Requests that are known to be placed
+// have written their octets. Later requests may have written theirs. Nothing else may have changed.
 #pragma once
 
 #include <deque>
@@ -14,30 +14,30 @@ using Ops = std::deque<Op>;
 
 class Target {
  public:
-  /// The first kZone octets are words for atomics. The memory behind them is for Writes and Reads.
+  /// The first kZone octets are words for atomics. The memory after them is for Writes and Reads.
   static constexpr std::size_t kWords = 16;
   static constexpr std::size_t kZone = kWords * 8;
   static constexpr std::size_t kSize = 24 * 1024;
 
   void use(Block* block);
   Block* block() const { return block_; }
-  /// Returns the contents that memory has once all posted requests are placed.
+  /// Returns the contents that the memory will have when all posted requests are placed.
   std::vector<std::byte>& posted() { return posted_; }
   std::uint64_t word(std::size_t at) const;
   void set_word(std::size_t at, std::uint64_t value);
 
   /// Records that `op` was posted.
   void post(const Op& op);
-  /// Checks memory after all of `ops` before `end` have been placed. Those before `from` were
-  /// already known to be placed.
+  /// Checks the memory after all of `ops` before `end` have been placed. Requests before `from`
+  /// were already known to be placed.
   void settle(const Ops& ops, std::size_t from, std::size_t end);
-  /// Checks memory after everything was placed, when nothing is outstanding.
+  /// Checks the memory when everything has been placed and no request is outstanding.
   void check_all_placed() const;
-  /// Checks memory after the end of the stream: at most a prefix of the outstanding requests is in
-  /// place, and no other octet has changed. `first` is the stream's first request, `from` the first
-  /// one not known to be placed.
+  /// Checks the memory after the end of the stream. Of the outstanding requests, at most a prefix
+  /// may have been placed, and no other octet may have changed. `first` is the first request of the
+  /// stream. `from` is the first request that is not known to be placed.
   void check_prefix(const Ops& ops, std::size_t first, std::size_t from, std::size_t limit);
-  /// Takes the current contents as the start of the next stream.
+  /// Makes the current contents the expected contents at the start of the next stream.
   void adopt();
   const std::vector<Taint>& taints() const { return taints_; }
   void taint(std::size_t at, std::byte mask) { taints_.push_back({at, mask}); }
@@ -54,8 +54,8 @@ class Target {
   std::vector<Taint> taints_;
 };
 
-/// Returns whether both are equal except for tainted octets; positions in `taints` count from the
-/// start of `wanted`.
+/// Returns whether both are equal except for tainted octets. Positions in `taints` are relative to
+/// the start of `wanted`.
 bool same_but(bytes::View found, bytes::View wanted, const std::vector<Taint>& taints);
 
 }  // namespace iwarp::chaos

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""An oracle that never complains proves nothing: each fault of chaos_faults.py must break one of its rules within
-its number of seeds. Without a fault, the same program must break none."""
+"""Tests the oracle, because an oracle that never complains proves nothing. With each fault of chaos_faults.py, one
+of the fault's rules must be broken within its number of seeds. Without a fault, no rule may be broken."""
 import concurrent.futures
 import os
 import subprocess

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs plans, and shrinks them: removes parts of a plan while the same rule remains broken.
+// Runs plans. Shrinks a failing plan by removing parts of it while the same rule remains broken.
 #include "trial.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Shrinker {
     return true;
   }
 
-  // Tries to drop halves, quarters, and so on down to single steps.
+  // Tries to remove one half of the steps, then quarters, and so on down to single steps.
   bool drop_steps() {
     bool dropped = false;
     for (std::size_t n = std::max<std::size_t>(plan_.steps.size() / 2, 1); n > 0; n /= 2) {

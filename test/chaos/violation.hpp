@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The violation that a run found, and the log of a run.
+// A violation that a run has found, and the log of a run.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,19 +10,20 @@
 
 namespace iwarp::chaos {
 
-/// `rule` stays the same while a plan is shrunk; `detail` may change.
+/// A broken rule. `rule` must stay the same while a plan is shrunk; `detail` may change.
 struct Violation {
   std::string rule;
   std::string detail;
 };
 
-/// Throws a Violation unless `holds`. Formats the detail only then, since most runs break no rule.
+/// Throws a Violation unless `holds` is true. Formats the detail only in that case, because most
+/// runs break no rule.
 template <typename... Args>
 void require(bool holds, const char* rule, fmt::format_string<Args...> format, Args&&... args) {
   if (!holds) throw Violation{rule, fmt::format(format, std::forward<Args>(args)...)};
 }
 
-/// Log of a run, line by line; kept only if it will be printed.
+/// The log of a run, line by line. Kept only if it will be printed.
 class Story {
  public:
   explicit Story(std::vector<std::string>* lines) : lines_(lines) {}

@@ -7,7 +7,7 @@
 namespace iwarp::chaos {
 namespace {
 
-// Octets of key, flags, revision, and length of the private data.
+// Number of octets of the key, the flags, the revision, and the length of the private data.
 constexpr std::size_t kStartupHeader = 20;
 
 }  // namespace

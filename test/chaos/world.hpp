@@ -15,17 +15,17 @@ struct Link {
   const LinkPlan* plan = nullptr;
   const Session* session = nullptr;  ///< null if the link is not connected
   std::array<Side, 2> sides;
-  std::array<Wire, 2> wires;  ///< indexed by the sending side
+  std::array<Wire, 2> wires;  ///< one for each direction, by the index of the sending side
   bool is_reset = false;
   bool is_told_of_reset = false;
   bool lacks_receive = false;
-  /// The reason why this connection may end abruptly; empty if it must not.
+  /// The reason why this connection may end abruptly. Empty if it must not end abruptly.
   std::string cause;
-  bool closes = false;      ///< an end asked for an orderly close
-  bool is_damaged = false;  ///< a bit was flipped under a CRC
+  bool closes = false;      ///< whether an end has requested an orderly close
+  bool is_damaged = false;  ///< whether a bit was flipped on a connection that uses CRCs
   std::uint64_t connections = 0;
 
-  verbs::QpNum qp_num() const { return number + 1U; }  // 0 is not a valid number.
+  verbs::QpNum qp_num() const { return number + 1U; }  // 0 is not a valid queue pair number.
   void blame(const std::string& why) {
     if (cause.empty()) cause = why;
   }
@@ -39,20 +39,20 @@ struct World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // links.cpp: octets and time.
+  // In links.cpp, which moves octets and time:
   void connect(Link& link, const Session& session);
   /// Runs one turn of every link. Returns whether anything moved.
   bool turn();
-  /// Tells both ends that TCP has failed.
+  /// Reports to both ends that TCP has failed.
   void cut(Link& link);
-  /// Records whether this request, begun or about to begin, may end the connection.
+  /// Records whether this request, which has begun or is about to begin, may end the connection.
   void judge(Link& link, Side& side, std::size_t index);
-  /// Returns how many messages in flight to `side` lack a receive.
+  /// Returns for how many messages in flight to `side` no receive is posted.
   std::size_t lacking_receives(Link& link, Side& side);
 
-  // completions.cpp: polls the queues, and checks every completion.
+  // In completions.cpp, which polls the queues and checks every completion:
   void poll();
-  /// Counts the requests before `end` as done without a completion.
+  /// Treats the requests before `end` as done without a completion.
   void pass_over(Link& link, Side& side, std::size_t end);
 
   const Plan& plan;
@@ -61,7 +61,7 @@ struct World {
   std::uint64_t turns = 0;
   std::array<Host, 2> hosts;
   std::vector<std::unique_ptr<Link>> links;
-  std::uint64_t completed = 0;    ///< requests and receives
+  std::uint64_t completed = 0;    ///< number of completed requests and receives
   std::uint64_t undisturbed = 0;  ///< number of connections that had no cause to end abruptly
 
  private:

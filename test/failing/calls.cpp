@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces functions of the C library: the linker's --wrap redirects the calls of the stack's
-// objects to this file. Shared libraries also call the allocator and start threads; they find these
-// definitions because the definitions of a program come first.
+// Replaces functions of the C library. With --wrap, the linker redirects the calls in the stack's
+// objects to this file. Shared libraries also allocate memory and start threads. They use these
+// definitions because a program's definitions take precedence.
 #include "calls.hpp"
 
 #include <dlfcn.h>
@@ -164,7 +164,7 @@ extern "C" ssize_t __wrap_sendmsg(int fd, const msghdr* message, int flags) {
 
 extern "C" int __real_epoll_ctl(int set, int what, int fd, epoll_event* event);
 extern "C" int __wrap_epoll_ctl(int set, int what, int fd, epoll_event* event) {
-  // Only adding to an epoll set can fail, since it needs memory or another watch.
+  // Only adding to an epoll set can fail, because it needs memory or another watch.
   const int code = what == EPOLL_CTL_ADD ? failure(Kind::kEpollAdd) : 0;
   if (code == 0) return __real_epoll_ctl(set, what, fd, event);
   errno = code;

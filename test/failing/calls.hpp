@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that a plan makes fail: system calls of the driver, the memory allocator, and the start
-// of a thread. Every call is counted. The plan makes one call of one kind fail, or several in a
-// row.
+// The calls that a plan makes fail: system calls of the driver, memory allocation, and starting a
+// thread. Every call is counted. A plan makes one call of one kind fail, or several successive
+// calls.
 #pragma once
 
 #include <array>
@@ -39,13 +39,14 @@ enum class Kind : std::uint8_t {
 };
 inline constexpr std::size_t kKinds = 24;
 
-/// Means that the call transfers only one byte. Used in place of an errno.
+/// A value used instead of an errno: the call transfers only one byte.
 inline constexpr int kOneOctet = -1;
 
 /// One way in which calls of a kind may fail.
 struct Way {
   int code = 0;
-  /// Whether the stack must do without the call, so that everything succeeds nevertheless.
+  /// Whether everything must succeed in spite of this failure, because the stack can do without the
+  /// call.
   bool is_harmless = false;
   unsigned in_a_row = 1;
 };
@@ -55,16 +56,16 @@ std::span<const Way> ways_of(Kind kind);
 
 struct Plan {
   Kind kind = Kind::kMemory;
-  /// Ordinal of the first call that fails, from 1 on; 0 means that none fails.
+  /// Ordinal of the first call that fails, beginning with 1. 0 means that no call fails.
   unsigned long nth = 0;
   Way way;
 };
 
 /// Applies the plan to this process.
 void begin(const Plan& plan);
-/// Stops making calls fail.
+/// Ends the plan: later calls do not fail.
 void end();
-/// Returns true between begin() and end() of a plan with a harmful failure.
+/// Returns true between begin() and end() if the plan has a harmful failure.
 bool may_break();
 /// Returns the number of calls of each kind since begin().
 std::array<unsigned long, kKinds> counts();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does what native.cpp does through the C interface: two ids on one event channel, each with one
-// completion queue.
+// Runs the scenario of native.cpp through the C interface, with two ids on one event channel, each
+// with one completion queue.
 #include <poll.h>
 #include <rdma/rdma_cma.h>
 
@@ -145,7 +145,7 @@ class Session {
     return error_.empty() ? "the connection ended" : error_;
   }
 
-  // Returns whether a completion queue reported lost completions.
+  // Returns whether a completion queue has reported that it lost completions.
   bool overflowed() const {
     pollfd told{.fd = a_.id->verbs->async_fd, .events = POLLIN, .revents = 0};
     if (::poll(&told, 1, 0) <= 0) return false;

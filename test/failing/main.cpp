@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs each scenario once to count its calls, then once for each call and each way to fail, each
-// time in a process of its own. Checks that the scenario ends by itself, that it either reports an
-// error or transfers everything correctly, that no descriptor is leaked, and that the same process
-// can then run the scenario successfully.
+// Runs each scenario once to count its calls. Then runs it again for each call and each way in
+// which that call may fail, every time in a process of its own. Checks that the scenario ends, that
+// it either reports an error or transfers everything correctly, that no descriptor is leaked, and
+// that the same process can then run the scenario successfully.
 //
 //   failing [--all] [--most N] [--kind NAME] [--scenario NAME] [--jobs N]
-//   failing --one SCENARIO KIND NTH WAY      in this process, for a debugger
+//   failing --one SCENARIO KIND NTH WAY      runs one case in this process, for a debugger
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -31,11 +31,11 @@
 namespace failing {
 namespace {
 
-constexpr unsigned kLimit = 60;  // in seconds; only a defect reaches it
+constexpr unsigned kLimit = 60;  // in seconds; expires only if the stack is broken
 
 enum class Verdict : std::uint8_t { kRight, kHeard, kMissed, kWrong };
 
-// The report of a child process.
+// What a child process reports to its parent.
 struct Report {
   Verdict verdict = Verdict::kWrong;
   std::array<unsigned long, kKinds> counts{};
@@ -70,9 +70,9 @@ std::string again(const Scenario& scenario) {
   return {};
 }
 
-// Returns whether startup timed out because the machine was too slow, so that the call that should
-// have failed was not reached. A plan with a harmful failure has a short time limit for startup.
-// Either end may report the timeout.
+// Returns whether startup timed out because the machine was too slow, before the call that should
+// fail was reached. Plans with a harmful failure have a short startup timeout. Either end may
+// report the timeout.
 bool is_too_late(const std::string& error) {
   return error.find("did not finish the MPA startup in time") != std::string::npos ||
          error.starts_with("accept: ");
@@ -92,12 +92,12 @@ void judge(const Trial& trial, Report& report) {
   if (!outcome.violation.empty()) return report.say(outcome.violation);
   if (without_need) return report.say("without need: " + outcome.error);
   if (const auto wrong = again(trial.scenario); !wrong.empty()) return report.say(wrong);
-  // The library keeps the last eight event channels that were destroyed for a while. Nine more runs
-  // fill that cache before the descriptors are counted.
+  // The library keeps the last eight destroyed event channels for a while. Nine more runs fill this
+  // cache before the descriptors are counted.
   for (int i = 0; i < 9 && trial.scenario.run == drop_in; ++i) (void)trial.scenario.run();
   const auto kept = trial.scenario.run == drop_in ? descriptors() : before;
   if (const auto wrong = again(trial.scenario); !wrong.empty()) return report.say(wrong);
-  // A thread may still be resolving a name; it ends by itself.
+  // A thread may still be resolving a name. It ends by itself.
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(kLimit / 2);
   while (descriptors() != kept && std::chrono::steady_clock::now() < limit) {
     std::this_thread::yield();
@@ -156,7 +156,7 @@ class Runner {
   struct Slot {
     pid_t pid = 0;
     Trial trial;
-    int said = -1;  ///< standard error of the child
+    int said = -1;  ///< descriptor of the child's standard error
   };
 
   void take_one() {
@@ -192,10 +192,11 @@ class Runner {
   std::size_t running_ = 0;
 };
 
-constexpr unsigned long kEach = 1000;  // More calls of a kind only repeat the same polls.
+constexpr unsigned long kEach = 1000;  // further calls of a kind only repeat the same polls
 
 struct Options {
-  unsigned long most = 4;  ///< number of calls of a kind that fail in one way, each in its own run
+  /// Maximum number of calls of a kind that fail in one way, each in its own run.
+  unsigned long most = 4;
   unsigned jobs = 2;
   std::string kind;
   std::string scenario;

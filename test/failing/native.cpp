@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connects two ends of one device: listen by name, connect, Write, Send, Read, a Send in the other
-// direction, and an orderly close.
+// Connects two ends of one device. Listens and connects by name, performs a Write, a Send, a Read,
+// and a Send in the other direction, and closes in order.
 #include <poll.h>
 
 #include <array>
@@ -26,7 +26,7 @@ using Type = CmEvent::Type;
 using verbs::WcStatus;
 using verbs::WrOpcode;
 
-constexpr std::size_t kHalf = 100'000;  // This has many segments.
+constexpr std::size_t kHalf = 100'000;  // long enough for many segments
 constexpr std::size_t kShort = 100;
 constexpr std::array<std::byte, 40> kPrivate{std::byte{1}};
 
@@ -107,9 +107,9 @@ class Session {
     b_.post_recv(kHalf, kHalf);
     a_.post_recv(0, kShort);
     ConnectOptions options;
-    // The timeout is short only if one end may wait in vain for the other.
+    // The timeout is short only if one end may wait for the other end without an answer.
     options.connection.startup.timeout = may_break() ? 300ms : std::chrono::milliseconds(1h);
-    // With a fallback, the other end would be established twice.
+    // If the initiator fell back to revision 1, the other end would be established twice.
     options.fall_back_to_revision_1 = false;
     options.private_data.assign(kPrivate.begin(), kPrivate.end());
     connect({.host = "localhost", .port = listener->local().port}, options);
@@ -132,7 +132,8 @@ class Session {
   std::string violation;
 
  private:
-  // Connects and waits on the channel, or lets another thread connect with the blocking call.
+  // Connects and waits on the channel. Without a channel, another thread connects with the blocking
+  // call.
   void connect(const Address& to, const ConnectOptions& options) {
     if (channel_ != nullptr) return need(rnic_->connect(*a_.qp, to, options, *cm_), "connect");
     std::optional<Expected<CmEvent>> outcome;
@@ -157,8 +158,8 @@ class Session {
     }
   }
 
-  // Aborts both ends, and waits until each connected end has its event and every request has
-  // completed.
+  // Aborts both ends, and waits until each connected end has received its event and every request
+  // has completed.
   std::string ended() {
     a_.qp->abort();
     b_.qp->abort();
@@ -184,7 +185,8 @@ class Session {
     }
   }
 
-  // Handles pending events and completions. If the program sleeps, blocks until there is one.
+  // Handles all pending events and completions. If the program sleeps and none is pending, blocks
+  // until there is one.
   void wait() {
     if (channel_ != nullptr) {
       const auto before = a_.completed() + b_.completed();
@@ -212,7 +214,7 @@ class Session {
       if (event.private_data.size() != kPrivate.size()) violation = "wrong private data";
       const auto error = event.request->accept(*b_.qp);
       if (error) note("accept: " + error.message());
-      return;  // If accept() has failed, the destructor of the request rejects it here.
+      return;  // If accept() has failed, the destructor of the request rejects the request here.
     }
     End& end = event.qp == a_.qp.get() ? a_ : b_;
     if (event.type == Type::kEstablished) {
@@ -235,7 +237,7 @@ class Session {
   End a_;
   End b_;
   std::string error_;
-  bool overflowed_ = false;  ///< a completion queue reported lost completions
+  bool overflowed_ = false;  ///< whether a completion queue has reported that it lost completions
 };
 
 Outcome native(bool sleeps) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work that is done while a call fails. The stack reports each failure to the program by an
-// error, an event or a completion, or by an exception for lack of memory. A scenario ends with the
-// first such report, and waits only for reports that must come.
+// A scenario is the work that is done while a call fails. The stack reports each failure to the
+// program by an error, an event or a completion, or by an exception if memory runs out. A scenario
+// ends at the first such report, and waits only for reports that must arrive.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ namespace failing {
 struct Outcome {
   /// Empty if everything was done and all data is correct.
   std::string error;
-  /// Empty unless something is wrong that no failure excuses: wrong data, or an end that was never
-  /// reported.
+  /// Not empty if something is wrong that no failed call excuses: wrong data, or a connection whose
+  /// end was never reported.
   std::string violation;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: a whole connection, from the first octet of the startup frame on, against a hostile peer
-// that may also frame correctly. Properties: memory that was not granted never changes, every
-// receive plan can be filled, and every loop ends. The input determines the octets, their cuts, and
-// what the application does meanwhile.
+// Target: a whole connection against a hostile peer that may also frame correctly, beginning with
+// the first octet of the startup frame. Properties: memory that was not granted never changes,
+// every receive plan can be filled, and every loop ends. The input determines the octets, where
+// they are split, and what the application does meanwhile.
 #include "iwarp/verbs/connection.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using namespace verbs;  // NOLINT: the target is about nothing else
 using mpa::Role;
 
-// These sizes are large enough that payloads are placed while they arrive.
+// Large enough that the connection places payloads while they arrive.
 constexpr std::size_t kRegion = 12288;
 constexpr std::size_t kLargest = 6000;
 
@@ -136,14 +136,14 @@ class Harness {
     transmit(4096);
   }
 
-  // Makes a correctly framed FPDU, whose payload is continued with filler. STags 1 to 3 stand for
-  // the regions.
+  // Makes a correctly framed FPDU. Its payload is extended with filler octets. STags 1 to 3 are
+  // replaced by those of the regions.
   Octets framed(Input& in) {
     auto ulpdu = in.octets(in.u8());
     ulpdu.resize(ulpdu.size() + in.u16() % kLargest, std::byte{0x5A});
     patch_stag(ulpdu, 2);
-    patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 16);  // This is the source STag of a Read Request.
-    // This is the target STag of an Atomic Request.
+    patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 16);  // the source STag of a Read Request
+    // The target STag of an Atomic Request:
     patch_stag(ulpdu, ddp::kUntaggedHeaderSize + 8);
     if (ulpdu.empty()) return {};
     const auto header = std::min<std::size_t>(ulpdu.size(), ddp::kUntaggedHeaderSize);
@@ -168,7 +168,8 @@ class Harness {
     if (value == 3) bytes::store_be(ulpdu.data() + at, local_->stag.load());
   }
 
-  // Delivers all octets but the last `late` ones, which are delivered before the next ones.
+  // Delivers the octets without the last `late` ones, which are delivered before the octets of the
+  // next call.
   void deliver_part(const Octets& octets, std::size_t late) {
     const auto now = octets.size() - std::min(octets.size(), late);
     deliver(View(octets).first(now));
@@ -185,7 +186,7 @@ class Harness {
     while (!octets.empty()) {
       const auto plan = end_->connection->receive_plan();
       const auto n = std::min({octets.size(), options_.chunk, bytes::total_size(plan)});
-      if (n == 0) return;  // The stream is held or over.
+      if (n == 0) return;  // The stream is held or has ended.
       auto left = n;
       for (const Span piece : plan) {
         const auto take = std::min(left, piece.size());
@@ -255,8 +256,8 @@ class Harness {
     }
   }
 
-  // Lets the owner revoke the peer's access to a region, once. After that no octet of the region
-  // may change.
+  // Lets the owner revoke the peer's access to a region, at most once. After that, no octet of the
+  // region may change.
   bool destroy(Region* region) {
     const auto at = region == readable_ ? 0U : 1U;
     if (std::exchange(destroyed_[at], true)) return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Target: a datagram queue pair that receives from arbitrary senders. The first octet selects
-// whether the input gets a correct CRC. Properties: only memory of a posted receive changes, each
-// datagram is delivered as it was sent, and none is delivered twice.
+// whether the input gets a correct CRC. Properties: only the memory of a posted receive changes,
+// each delivered datagram is as it was sent, and none is delivered twice.
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/fpdu.hpp"
 #include "iwarp/verbs/datagram_queue_pair.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: the deframer; the input selects its options and the cuts (RFC 5044 sections 4 to 6).
-// Properties: a placed payload stays inside its destination, a Fault is final, and without markers
-// and CRC the ULPDUs are those that a trivial parser finds.
+// Target: the deframer. The input selects its options and where the stream is split (RFC 5044
+// sections 4 to 6). Properties: a placed payload stays inside its destination, no ULPDU follows a
+// Fault, and without markers and CRC the ULPDUs equal those that a trivial parser finds.
 #include "iwarp/mpa/deframer.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Options {
   std::size_t chunk;
 };
 
-// Returns the ULPDUs of a stream without markers. Does not check CRCs.
+// Returns the ULPDUs of a stream without markers. Ignores the CRC fields.
 std::vector<Octets> parse(View stream) {
   std::vector<Octets> out;
   while (stream.size() >= 2) {
@@ -39,8 +39,8 @@ std::vector<Octets> parse(View stream) {
   return out;
 }
 
-// Returns guarded memory that is large enough for the longest possible ULPDU. Destinations end
-// where the memory ends, so that a write behind them faults.
+// Returns guarded memory that has room for the longest ULPDU. Destinations end at the end of this
+// memory, so that a write past their end faults.
 Span shared_memory() {
   static const GuardedMemory memory(17);
   return memory.all();
@@ -102,7 +102,7 @@ class Harness {
     header_.assign(deframer_.prefix().begin(),
                    deframer_.prefix().begin() + static_cast<std::ptrdiff_t>(header));
     target_ = memory_.last(length - header);
-    // Uses two pieces, to cover boundaries between pieces.
+    // Uses a destination of two pieces, to cover the boundary between pieces.
     const auto half = target_.size() / 2;
     deframer_.place(header, {target_.first(half), target_.subspan(half)});
     if (options_.abandon) {
@@ -148,7 +148,7 @@ class Harness {
   Octets header_;
   std::vector<Octets> ulpdus_;
   bool abandoned_ = false;
-  bool lost_ = false;  ///< payload was abandoned, so ulpdus() is incomplete
+  bool lost_ = false;  ///< whether payload was abandoned, so that ulpdus() is incomplete
 };
 
 }  // namespace

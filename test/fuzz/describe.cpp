@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: all functions that describe octets in words. Property: the result is one line, whatever
-// the octets are.
+// Target: all functions that describe octets in words. Property: the result is one line of text for
+// any octets.
 #include "iwarp/rdmap/describe.hpp"
 
 #include "iwarp/ddp/segment_header.hpp"

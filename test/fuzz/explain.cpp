@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Target: captures and logs. An input is a capture file, a log, the streams of a connection, or the
-// packets of a capture (link type, then each packet with its lengths). Properties: output is
-// printable lines, JSON is valid, buffered data is bounded, each octet of a connection is reported
-// once, each step of the decoder consumes octets or ends (which the decoder asserts), and fields
-// lie within their frame.
+// packets of a capture (the link type, then each packet with its lengths). Properties: the output
+// consists of printable lines, JSON is valid, buffered data is bounded, each octet of a connection
+// is reported once, and fields are inside their frame. The decoder itself asserts that each of its
+// steps consumes octets or ends.
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -32,7 +32,7 @@ constexpr std::uint8_t kFile = 0xFF;
 constexpr std::uint8_t kLog = 0xFE;
 constexpr std::uint8_t kStreams = 0xFD;
 
-/// Writes both reports, and checks what must hold for every line.
+/// Writes both kinds of reports, and checks the properties of every line.
 class Reports final : public apps::frames::ConnectionListener {
  public:
   Reports()
@@ -101,7 +101,7 @@ void read_file(apps::frames::Connections& connections, Octets file) {
   }
 }
 
-/// Reads a log in pieces. The first octet selects their size.
+/// Reads a log in pieces. The first octet of the input selects their size.
 void read_log(Reports& reports, apps::frames::Connections::Counts& counts, Input& in) {
   const std::size_t piece = 1 + in.u8();
   apps::frames::QlogReader reader(reports, counts, [](const std::string& line) {
@@ -125,7 +125,8 @@ void read_packets(apps::frames::Connections& connections, int link, Input& in) {
   }
 }
 
-/// Reads the streams of both ends without packets: pieces, holes, and the end of either stream.
+/// Reads the streams of both ends without packets. The input contains pieces, holes, and the end of
+/// either stream.
 void read_streams(Input& in) {
   std::array<std::uint64_t, 2> sent{};
   std::array<std::uint64_t, 2> told{};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: the name of the file that a client of `iwarp serve` requests or wants to replace, as in
-// the message. The directory contains a file, a file that only its owner may read, a directory, a
-// FIFO, and links that lead out. Property: only the first file is ever opened, and nothing else is
-// replaced.
+// Target: the name of the file that a client of `iwarp serve` requests or wants to replace. The
+// input is the name in the message. The directory contains a file, a file that only its owner may
+// read, a directory, a FIFO, and links that lead out of the directory. Property: only the first of
+// these files is ever opened, and nothing else is replaced.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Target: JSON from other programs: the plan that a client sends to a server of `iwarp perf`, and
-// the runs and the host that `iwarp cost` reads. The first octet selects which, and whether the
-// input is the text itself or changes to a valid text (RFC 7396). Properties: an error is one line
-// of text, and an accepted text can be written and is accepted again.
+// the runs and the host that `iwarp cost` reads. The first octet selects one of them. It also
+// selects whether the input is the text itself, or changes to a valid text (RFC 7396). Properties:
+// an error is one line of text. An accepted text can be written, and the written text is accepted
+// again.
 #include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
@@ -20,7 +21,7 @@ using Json = nlohmann::json;
 
 constexpr std::uint8_t kChanges = 0x80;
 
-/// Returns `text`, or `right` with the changes in `text` applied.
+/// Returns `text`, or if `changes` is set, `right` after applying the changes in `text`.
 Json changed(std::string_view text, bool changes, Json right) {
   if (model::nested_too_deep(text)) return {};
   auto json = Json::parse(text, nullptr, false);
@@ -32,7 +33,7 @@ Json changed(std::string_view text, bool changes, Json right) {
 void plan(std::string_view text, bool changes) {
   const auto right = apps::measure::to_json({.test = apps::measure::tests().data()});
   const auto json = changed(text, changes, right);
-  if (!json.is_object()) return;  // Control::receive() requires this, too.
+  if (!json.is_object()) return;  // Control::receive() also requires an object.
   const auto one = apps::measure::to_json(apps::measure::plan_from_json(json));
   require(apps::measure::to_json(apps::measure::plan_from_json(one)) == one,
           "a plan is written as it was read");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a target on files, without libFuzzer: every file given by name or below a given directory,
-// unchanged, cut at every octet, and with every octet changed in turn. Fails if there are no files.
+// Runs a target on files, without libFuzzer. The arguments are files, and directories whose files
+// are used. Runs each file unchanged, truncated at every octet, and with every octet changed in
+// turn. Fails if there are no files.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -11,7 +12,7 @@ namespace {
 
 using iwarp::fuzz::Octets;
 
-// Longer files are only run unchanged, since their variants would take too long.
+// Longer files run only unchanged, because their variants would take too long.
 constexpr std::size_t kVariantsBelow = 512;
 
 Octets read_file(const std::filesystem::path& path) {

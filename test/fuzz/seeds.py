@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the first inputs of every fuzz target from the frames of test/vectors, and from inputs in
+"""Writes the first inputs of every fuzz target. Makes them from the frames in test/vectors, and from the inputs in
 regressions/ that once violated a property.
 
 usage: seeds.py VECTORS_DIR OUT_DIR
@@ -15,7 +15,7 @@ FILES = ("startup", "messages", "terminates", "extensions", "marked")
 
 
 def frames(path):
-    """Returns [(name, position or None, octets)] of one .hex file."""
+    """Returns [(name, position or None, octets)] of the frames in one .hex file."""
     found = []
     for line in path.read_text().splitlines():
         heading = re.match(r"== (\S+)(?: @(\d+))? ", line)
@@ -32,12 +32,12 @@ def ulpdu(fpdu):
 
 
 def op(code, octets):
-    """Returns an operation of the stream and connection targets, which has a 16-bit length."""
+    """Returns one operation for the stream and connection targets. It contains a 16-bit length."""
     return bytes([code]) + struct.pack(">H", len(octets)) + octets
 
 
 def framed(octets, filler=0):
-    """Returns the operation of the connection target that frames a segment, followed by filler."""
+    """Returns the operation of the connection target that frames a segment, with filler octets as its payload."""
     return bytes([1, len(octets)]) + octets + struct.pack(">H", filler)
 
 
@@ -60,7 +60,7 @@ def atomic_request(msn, opcode, stag, to, add=1, mask=0, compare=0, compare_mask
 
 
 def extension_segments():
-    """Returns groups of segments for RFC 7306: atomics on the region of STag 1, and Immediates."""
+    """Returns groups of segments for RFC 7306: atomics on the region with STag 1, and Immediates."""
     read = untagged(1, 1, 2, 0, struct.pack(">IQIIQ", 5, 0, 8, 2, 0))
     return {
         "atomics": [atomic_request(1, 0, 1, 16), read,
@@ -86,7 +86,7 @@ def extension_segments():
 
 
 def segments():
-    """Returns ULPDUs for the accessible regions of the targets: STag 1 may be written, 2 read."""
+    """Returns ULPDUs that access regions of the targets: STag 1 may be written, and STag 2 may be read."""
     return {
         "write": [tagged(0, 1, 16, b"x" * 40), tagged(0, 1, 56, b"y" * 10, last=False)],
         "empty-write": [tagged(0, 99, 2**64 - 1, b"")],
@@ -100,7 +100,7 @@ def segments():
 
 
 def large_payloads():
-    """Yields payloads that are placed while they arrive, some into a region revoked meanwhile."""
+    """Yields payloads that are placed while they arrive. Some go to a region whose access is revoked meanwhile."""
     write, send = tagged(0, 1, 8, b""), untagged(3, 0, 1, 0, b"")
     work = bytes([4, 0, 0x17, 0, 5, 2, 0x17, 0, 3, 8, 0])
     for bits in (0x00, 0x01, 0x80, 0x89, 0x99, 0x81, 0x05):
@@ -116,7 +116,7 @@ def large_payloads():
 
 def extension_seeds(posted):
     for name, group in extension_segments().items():
-        asked = bytes([0x04, 10]) + b"\x13\x01\x00"  # an Atomic Request of this end
+        asked = bytes([0x04, 10]) + b"\x13\x01\x00"  # an Atomic Request that this end posts
         body = b"".join(op(0, s) + bytes([0x33, 0, 64]) for s in group)
         yield "stream", f"extension-{name}", bytes([0x8F]) + asked + posted + body
         body = b"".join(framed(s) + bytes([3, 8, 0]) for s in group)
@@ -150,15 +150,15 @@ def capture_seeds(vectors):
             middle = kept[len(kept) // 2:]
             body = b"".join(struct.pack(">BH", 0, len(p)) + p for p, _ in middle)
             yield "explain", f"{path.stem}-{snap}-middle", b"\0" + body
-    # One small session without a link layer, short enough to change every octet.
+    # A small session without a link layer. It is so short that every octet can be changed.
     yield "explain", "small", b"\2" + b"".join(
         struct.pack(">BH", 0, len(p) - 14) + p[14:] for p, _ in
         list(packets_of((vectors / "siw" / "rdma-client-crc.pcap").read_bytes()))[8:12])
 
 
 def marked(fpdus, marker, counted=4):
-    """Returns the FPDUs as one stream with markers; marker(distance) returns the octets of each marker. The sender
-    counts `counted` of the octets of a CRC field."""
+    """Returns the FPDUs as one stream with markers. marker(distance) returns the octets of each marker. The sender
+    counts only `counted` octets of each CRC field."""
     out, position = b"", 0
     for fpdu in fpdus:
         begin = None
@@ -174,7 +174,7 @@ def marked(fpdus, marker, counted=4):
 
 
 def stream_seeds():
-    """Yields streams with markers and without CRCs; some of the markers are invalid."""
+    """Yields streams with markers and without CRCs. Some of the markers are invalid."""
     fpdus = [struct.pack(">H", 14 + 400) + tagged(0, 1, 0x1000, bytes(400)) + bytes(4) for _ in range(6)]
     request = b"MPA ID Req Frame\x80\1\0\0"
     reply = b"MPA ID Rep Frame\x80\1\0\0"
@@ -206,7 +206,8 @@ def datagram(msn, payload, flags=0, opcode=3, destination=0x800001, q_key=1, imm
 
 
 def datagram_seeds():
-    """Yields datagrams that the target completes with a CRC; the size before each has its lowest bit set."""
+    """Yields datagrams to which the target appends a CRC. The lowest bit of the size before each datagram requests
+    that."""
     groups = {
         "sends": [datagram(1, b"hello"), datagram(3, b""), datagram(2, b"late!", opcode=5)],
         "immediate": [datagram(9, b"x" * 7, flags=1, immediate=5)],
@@ -222,7 +223,7 @@ def datagram_seeds():
 
 
 def log_records(frames_of_log):
-    """Returns a log of `frames`, a list of (sent, octets), and of one event of each other kind."""
+    """Returns a log of `frames`, a list of (whether sent, octets), and of one event of each other kind."""
     def event(name, data):
         return {"time": 1.5, "name": f"iwarp:{name}", "group_id": "1", "data": data}
 
@@ -264,7 +265,7 @@ def log_seeds(all_frames):
 
 
 def checked(octets, size):
-    """Pads the octets, and appends a CRC32c over all of them."""
+    """Pads the octets to `size`, and ends them with a CRC32c over all octets before it."""
     octets = octets.ljust(size - 4, b"\0")
     crc = 0xFFFFFFFF
     for octet in octets:
@@ -275,7 +276,7 @@ def checked(octets, size):
 
 
 def side_messages():
-    """Yields messages by kind, in the order of the target."""
+    """Yields messages by kind, in the order in which the target numbers the kinds."""
     numbers = struct.pack(">III", 77, 0x800001, 1)
     yield 0, "sidr-request", checked(b"iWMQ\1\1\0\5" + numbers + b"hello", 256)
     yield 0, "sidr-reply", checked(b"iWMQ\1\2\1\0" + numbers, 256)
@@ -300,7 +301,7 @@ def side_messages():
 
 
 def json_seeds():
-    """Yields changes to valid texts, and some complete texts."""
+    """Yields changes to valid texts, and also some complete texts."""
     changes = {
         0: ({"size": 1, "depth": 1, "qps": 8}, {"waiting": "poll", "check": True},
             {"test": "read-lat"}, {"connection": {"crc": "off", "fpdu": "max"}},
@@ -353,7 +354,7 @@ def seeds(vectors):
                 options = bytes([role, bits, 7, 4, 4, 3])
                 yield "startup", f"{name}-{role}-{bits:02x}", options + octets
             options = bytes([role, 0x02, 0x1F, 5, 4, 3])
-            length = len(octets) - 12  # PD_Length with 8 octets more
+            length = len(octets) - 12  # PD_Length, increased by 8 for the tag
             tag = b"RFC 7306" if octets[7:10] == b"Req" else b"7306 too"
             tagged = octets[:18] + struct.pack(">H", length) + octets[20:] + tag
             yield "startup", f"{name}-{role}-tagged", options + tagged

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: the environment of a program under `iwarp run`, one NAME=VALUE per line. Properties: a
-// value either takes effect or is reported under its name, and what takes effect is within its
-// limits.
+// Target: the environment of a program under `iwarp run`, with one NAME=VALUE in each line.
+// Properties: a value either takes effect or is reported under its name, and a value that takes
+// effect is within its limits.
 #include "process/settings.hpp"
 
 #include <map>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Target: small messages that arbitrary peers send outside of RDMA streams: SIDR, the private data
 // of queue pairs without a CM, rsockets, the file protocol, and requests for metrics. The first
-// octet selects which. Property: a message that is decoded and encoded again is unchanged.
+// octet selects the kind. Property: a message that is decoded and encoded again has the same
+// octets.
 #include <algorithm>
 
 #include "bring_up/request.hpp"
@@ -57,7 +58,7 @@ void tables(View octets) {
   }
 }
 
-// Decodes headers of a datagram rsocket, over UDP and between queue pairs.
+// Decodes the headers of datagram rsockets, both over UDP and between queue pairs.
 void datagram_headers(View octets) {
   const auto check = [&](const auto decode) {
     const auto first = decode(octets);
@@ -75,12 +76,12 @@ void datagram_headers(View octets) {
 }
 
 void file_protocol(View octets) {
-  if (octets.size() > apps::kMaxMessage) return;  // No receive is larger.
+  if (octets.size() > apps::kMaxMessage) return;  // No receive is larger than this.
   const auto message = apps::decode_message(octets);
   if (!message) return require(*message.error() != '\0', "an error says why");
   if (const auto* refusal = std::get_if<apps::Refusal>(&*message);
       refusal != nullptr && refusal->reason.size() > apps::kMaxReason) {
-    return;  // Encoding truncates the message.
+    return;  // Encoding would truncate this message.
   }
   const auto again = apps::decode_message(apps::encode(*message).view());
   require(again && *again == *message, "a message of files is written as it was read");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: MPA startup in both roles, fed by a hostile peer in pieces of any size (RFC 5044 section
-// 7.1, RFC 6581). Properties: the result is within what this end offered, the frame that it sends
-// is well formed, and for an initiator the result does not depend on how TCP cuts the octets.
+// Target: MPA startup in both roles against a hostile peer whose octets arrive in pieces of any
+// size (RFC 5044 section 7.1, RFC 6581). Properties: the result is within what this end offered,
+// the frame that this end sends is well formed, and the initiator's result does not depend on how
+// TCP splits the octets.
 #include "iwarp/mpa/startup.hpp"
 
 #include "target.hpp"
@@ -88,7 +89,8 @@ Plan read_plan(Input& in) {
   return plan;
 }
 
-// Returns the number of octets that belonged to startup, and its final state.
+// Feeds the octets, `chunk` at a time. Returns the number of octets that belonged to startup, and
+// the final state.
 std::pair<std::size_t, StartupState> drive(const Plan& plan, View octets, std::size_t chunk) {
   Startup startup(plan.role, plan.options);
   const mpa::TimePoint now{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Target: an RDMAP stream and its DDP stream under a scripted Ulp, against a hostile peer (RFC
-// 5040, RFC 5041, RFC 7306). Properties: no octet changes outside what the Ulp granted, IRD and ORD
-// hold, segments fit MULPDU, and the Terminate is the last message sent.
+// Target: an RDMAP stream and its DDP stream with a scripted Ulp, against a hostile peer (RFC 5040,
+// RFC 5041, RFC 7306). Properties: no octet changes outside the memory that the Ulp granted, IRD
+// and ORD are obeyed, segments fit into MULPDU, and the Terminate is the last message that is sent.
 #include "iwarp/rdmap/stream.hpp"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 
 using namespace rdmap;  // NOLINT: the target is about nothing else
 
-// An Ulp with two windows for the peer, receives and read sinks, all in one arena between guard
-// pages.
+// An Ulp with two windows for the peer, receives, and sinks of Reads, all in one arena between
+// guard pages.
 class ArenaUlp final : public Ulp {
  public:
   bool next_request(bool read_credit, Request& out) override {
@@ -88,7 +88,7 @@ class ArenaUlp final : public Ulp {
   Watched watched{arena};
   std::deque<Request> requests;
   std::deque<Span> receives;
-  std::optional<Span> taken;  ///< memory that was handed out and that nothing has filled yet
+  std::optional<Span> taken;  ///< memory that was granted and has not been filled yet
   bool windows_open = true;
   bool hold = false;
   bool ended = false;
@@ -148,7 +148,7 @@ class Harness {
   }
 
  private:
-  // Makes a segment with the correct version and, if it is untagged, the next MSN.
+  // Makes a segment with the correct version. An untagged segment gets the next MSN.
   Octets likely_segment(Input& in, bool extension) {
     const auto bits = in.u8();
     const auto opcode = static_cast<Opcode>(extension ? 8 + (bits & 3) : bits & 7);
@@ -223,7 +223,8 @@ class Harness {
 
   void end(unsigned how, Input& in) {
     if (how < 2) stream_.terminate(kLocalCatastrophic, in.flag());
-    // lower_layer_closed() is called only once: the closed state has no edge for a second call.
+    // lower_layer_closed() may be called only once, because the closed state has no edge for a
+    // second call.
     if (how == 2 && stream_.state() != StreamState::kClosed) stream_.lower_layer_closed();
     if (how == 3) stream_.cancel();
   }

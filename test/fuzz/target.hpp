@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Used by the fuzz targets: the entry point that each defines, a reader that never runs out, memory
-// between forbidden pages, and a check that works in every build.
+// Shared by the fuzz targets: the entry point that each of them defines, a reader that returns
+// zeros after the end of the input, memory between inaccessible pages, and a check that is active
+// in every build.
 #pragma once
 
 #include <sys/mman.h>
@@ -18,7 +19,7 @@ using bytes::Span;
 using bytes::View;
 using Octets = std::vector<std::byte>;
 
-/// Runs once on hostile input. Returns when the input is used up; aborts if a property is violated.
+/// Runs once on hostile input. Returns when the input is used up. Aborts if a property is violated.
 void run(View input);
 
 /// Checks a property that must hold for every input.
@@ -28,7 +29,7 @@ inline void require(bool holds, const char* property) {
   std::abort();
 }
 
-/// Returns the input piece by piece; zeros and empty pieces once it is used up.
+/// Returns the input piece by piece. When the input is used up, returns zeros and empty pieces.
 class Input {
  public:
   explicit Input(View octets) : left_(octets) {}
@@ -42,8 +43,8 @@ class Input {
     return high << 8 | u8();
   }
   bool flag() { return (u8() & 1) != 0; }
-  /// Returns at most `n` octets, in a separate allocation, so that a sanitizer detects a read
-  /// behind them.
+  /// Returns at most `n` octets, in a separate allocation, so that a sanitizer detects a read past
+  /// their end.
   Octets octets(std::size_t n) {
     const auto view = take(n);
     return {view.begin(), view.end()};
@@ -58,11 +59,11 @@ class Input {
   View left_;
 };
 
-/// Detects changes of memory that must not change.
+/// Detects changes in memory that must not change.
 class Watched {
  public:
   explicit Watched(Span memory) : memory_(memory), expected_(memory.begin(), memory.end()) {}
-  /// Allows the octets of `part` to change from now on.
+  /// Allows changes of `part` from now on.
   void grant(Span part) { granted_.push_back(part); }
   bool untouched_elsewhere() {
     for (const Span part : granted_) {

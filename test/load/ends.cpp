@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends of the load. The work checks itself: the client reads back what it has written, and
+// Both ends of the load. The client checks the work itself: it reads back what it has written, and
 // compares.
 #include "ends.hpp"
 
@@ -21,13 +21,14 @@ using verbs::WrOpcode;
 constexpr std::size_t kSend = 64;        // bytes of a Send
 constexpr std::size_t kReceives = 4096;  // number of receives that are posted at a time
 constexpr std::size_t kQueue = 1 << 17;  // entries of a completion queue
-constexpr std::size_t kAddresses = 64;   // loopback addresses, each with its own set of ports
+// Number of loopback addresses. Each has its own set of ports.
+constexpr std::size_t kAddresses = 64;
 constexpr std::uint32_t kSizes[] = {1, 64, 1024, 4096, 30'000};
 
-// Returns limits that no run reaches, so that the load measures a steady state.
+// Returns limits that no run reaches, so that the test measures a steady state.
 net::RnicOptions options() {
   net::RnicOptions out;
-  out.max_regions = 1024;  // An STag is not reused before half of them have been used.
+  out.max_regions = 1024;  // an STag is reused only after half of them have been used
   out.max_pending_connects = 4096;
   out.max_pending_per_source = 4096;
   out.max_pending_per_listener = 4096;
@@ -90,7 +91,7 @@ void End::post_receive(std::uint64_t id) {
   must(srq->post_recv({.wr_id = id, .sgl = {&into, 1}}));
 }
 
-// The passive end.
+// The passive end: accepts connections and serves them.
 
 void serve(Shared& shared, std::size_t slots) {
   End end(slots, kReceives);
@@ -125,7 +126,7 @@ void serve(Shared& shared, std::size_t slots) {
   }
 }
 
-// The active end.
+// The active end: connects and does the work.
 
 Client::Client(Shared& shared, std::size_t slots) : End(slots, 0), shared_(shared) {
   for (std::size_t i = 0; i < slots; ++i) free_slots_.push_back(i);
@@ -136,7 +137,7 @@ Client::Client(Shared& shared, std::size_t slots) : End(slots, 0), shared_(share
 Connection& Client::connect() {
   auto made = std::make_unique<Connection>();
   made->qp = make_qp();
-  // Connects to several addresses, because there are too few ports for a single one.
+  // Connects to several addresses, because one address does not have enough ports.
   const auto host = "127.0.0." + std::to_string(1 + next_address_++ % kAddresses);
   net::ConnectOptions how;
   how.fall_back_to_revision_1 = false;
@@ -205,7 +206,8 @@ Connection* Client::any_established(std::size_t turn) {
 
 void Client::work(Connection& c) {
   if (!c.slot) {
-    // Takes the slot that has been free longest: everything that its last user wrote has arrived.
+    // Takes the slot that has been unused for the longest time, so that all Writes of its previous
+    // user have arrived.
     c.slot = free_slots_.front();
     free_slots_.pop_front();
   }

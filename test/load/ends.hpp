@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ends of the load: a passive end that accepts and serves, and an active end that connects
-// and works. Each is a process with one Rnic, one completion queue and one receive queue.
+// The two ends of the load: a passive end that accepts connections and serves them, and an active
+// end that connects and does the work. Each is a process with one Rnic, one completion queue and
+// one receive queue.
 #pragma once
 
 #include <deque>
@@ -15,9 +16,9 @@
 
 namespace iwarp::load {
 
-inline constexpr std::size_t kSlot = 64 * 1024;  ///< bytes of memory for each working connection
+inline constexpr std::size_t kSlot = 64 * 1024;  ///< bytes of memory for each connection that works
 
-/// The objects that both ends have.
+/// The objects that each end has.
 struct End {
   explicit End(std::size_t slots, std::size_t receives);
   net::QpHandle make_qp();
@@ -35,18 +36,19 @@ struct End {
   net::Memory inbox_region;
 };
 
-/// Accepts every request, receives Sends, and closes each connection that its peer closes. Returns
-/// when `shared.stop` is set.
+/// Accepts every request, receives Sends, and closes each connection that the peer has closed.
+/// Returns when `shared.stop` is set.
 void serve(Shared& shared, std::size_t slots);
 
 /// One connection of the active end.
 struct Connection {
   net::QpHandle qp;
-  std::optional<std::size_t> slot;  ///< slot in the memory of both ends while it works
+  /// Index of its slot in the memory of both ends. nullopt while it does not work.
+  std::optional<std::size_t> slot;
   bool established = false;
   unsigned step = 0;  ///< number of the next step
   std::uint32_t length = 0;
-  Clock::time_point since;  ///< start of the outstanding operation
+  Clock::time_point since;  ///< when the outstanding operation was started
 };
 
 class Client : public End {
@@ -58,28 +60,28 @@ class Client : public End {
   /// Waits until no connection is being set up. Throws if one fails.
   void settle();
   /// Handles all queued events. Waits at most `timeout` for the first event. Returns whether there
-  /// were any.
+  /// was an event.
   bool take_events(std::chrono::milliseconds timeout);
   void close(Connection& connection);
 
   std::size_t connecting() const { return connecting_; }
   std::size_t failed() const { return failed_; }
   std::vector<Connection*> established();
-  /// Returns an established connection, a different one for each `turn`, or nullptr if there is
-  /// none.
+  /// Returns an established connection, or nullptr if there is none. Each `turn` selects a
+  /// different connection.
   Connection* any_established(std::size_t turn);
-  /// Called with `true` for each connection that is established, and with `false` for each that
-  /// failed before.
+  /// Called with `true` for each connection that is established, and with `false` for each
+  /// connection that fails before that.
   std::function<void(Connection&, bool)> on_connected;
 
-  /// Starts the next step of the connection's work: a Write, a Read that is compared with it, or a
-  /// Send. Sizes vary. Consumes completions.
+  /// Starts the next step of the connection's work: a Write, a Read whose result is compared with
+  /// the written data, or a Send. Sizes vary. Consumes completions.
   void work(Connection& connection);
   /// Consumes completions and starts the next step of their connections. Returns the number of
   /// completions.
   std::size_t take_completions(Latencies& latencies, std::chrono::milliseconds timeout);
   std::uint64_t octets() const { return octets_; }
-  /// After this call no new steps are started.
+  /// Stops the work: no new steps are started after this call.
   void rest() { resting_ = true; }
 
  private:

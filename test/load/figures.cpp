@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads /proc, and computes the figures.
+// Reads the figures from /proc and computes others from them.
 #include "figures.hpp"
 
 #include <sys/resource.h>
@@ -16,7 +16,7 @@
 namespace iwarp::load {
 namespace {
 
-// Returns the number after `key` in a file of /proc.
+// Returns the number that follows `key` in a file of /proc.
 std::size_t number_in(const char* file, const std::string& key) {
   std::ifstream in(file);
   for (std::string word; in >> word;) {
@@ -31,7 +31,7 @@ std::size_t number_in(const char* file, const std::string& key) {
 Usage usage() {
   namespace fs = std::filesystem;
   const auto open = std::distance(fs::directory_iterator("/proc/self/fd"), {});
-  // Does not count the descriptor of the directory itself.
+  // Leaves out the descriptor of the directory itself.
   return {.memory = number_in("/proc/self/status", "RssAnon:") * 1024,
           .descriptors = static_cast<std::size_t>(open) - 1};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what a process uses, and how long operations took.
+// Measures which resources a process uses, and how long operations take.
 #pragma once
 
 #include <array>
@@ -18,19 +18,20 @@ struct Usage {
 };
 /// Returns the usage of this process. Throws std::runtime_error if /proc does not report it.
 Usage usage();
-/// Returns the bytes that all TCP sockets of this network namespace hold, at both ends.
+/// Returns the bytes that all TCP sockets of this network namespace use, at both ends of the
+/// connections.
 std::size_t tcp_memory();
 /// Returns the processor time that this process has used.
 std::chrono::duration<double> processor_time();
 /// Raises the limit on descriptors to `wanted` if permitted. Returns the new limit.
 std::size_t raise_descriptors(std::size_t wanted);
 
-/// A histogram of times with 16 classes per power of two: accurate to 1/16.
+/// A histogram of times. It has 16 classes per power of two, so it is accurate to 1/16.
 class Latencies {
  public:
   void add(Clock::duration time);
   std::uint64_t count() const { return count_; }
-  /// Returns the time that the given share of all recorded times does not exceed.
+  /// Returns the time that a `share` of all recorded times does not exceed.
   std::chrono::duration<double, std::micro> quantile(double share) const;
   void clear() { *this = {}; }
 
@@ -39,7 +40,7 @@ class Latencies {
   std::uint64_t count_ = 0;
 };
 
-/// Shared memory through which the two processes exchange their figures.
+/// Memory that both processes share and through which they exchange their figures.
 struct Shared {
   std::atomic<std::uint16_t> port{0};
   std::atomic<std::uint64_t> memory{0};  ///< memory of the passive end, sampled continuously

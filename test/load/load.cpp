@@ -24,7 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 using Seconds = std::chrono::duration<double>;
 
-/// Runs the passive end in a process of its own.
+/// Runs the passive end in a separate process.
 class Server {
  public:
   explicit Server(std::size_t slots) {
@@ -55,7 +55,7 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   Shared& shared() { return *shared_; }
-  /// Returns a sample of the passive end that was started after this call.
+  /// Returns a sample of the passive end that was started after this call began.
   Usage sample() {
     const auto before = shared_->samples.load();
     while (shared_->samples < before + 2) pause();
@@ -70,7 +70,7 @@ class Server {
   }
 
  private:
-  // Waits for a moment, or until the process ends.
+  // Waits for 5 ms. Throws if the process ends.
   void pause() {
     pollfd end{.fd = process_.get(), .events = POLLIN, .revents = 0};
     if (poll(&end, 1, 5) <= 0) return;
@@ -82,7 +82,7 @@ class Server {
   net::UniqueFd process_;
 };
 
-// Allows for descriptors that are made once for all connections, or are just being closed.
+// Maximum number of descriptors that exist once for all connections or are just being closed.
 constexpr std::size_t kDescriptorSlack = 8;
 
 double kib(std::size_t octets) { return static_cast<double>(octets) / 1024; }
@@ -101,7 +101,7 @@ void close_all(Client& client) {
   for (auto* connection : client.established()) client.close(*connection);
 }
 
-// Lets outstanding operations finish, and starts no new ones.
+// Lets outstanding operations finish without starting new ones.
 void come_to_rest(Client& client, Latencies& latencies) {
   client.rest();
   unsigned quiet = 0;
@@ -122,8 +122,8 @@ int hold(const Options& o) {
   raise_descriptors(o.connections + 1024);
   Server server(o.active);
   Client client(server.shared(), o.active);
-  // Makes and closes one connection in advance: what the first connection allocates for the process
-  // is not a leak.
+  // Makes and closes one connection in advance, because memory that the process allocates only for
+  // its first connection is not a leak.
   connect_all(client, 1, 1);
   close_all(client);
   while (server.shared().open != 0) client.take_events(milliseconds(10));
@@ -218,7 +218,7 @@ int rate(const Options& o) {
 
 namespace {
 
-// The soak.
+// The soak: many connections work for a long time.
 
 struct Sample {
   Usage active;
@@ -226,8 +226,8 @@ struct Sample {
   double p99 = 0;
 };
 
-// Returns whether the largest value of the last third of the samples exceeds the largest value of
-// the first third by at most `slack`.
+// Returns whether the maximum of the last third of the samples exceeds the maximum of the first
+// third by at most `slack`.
 template <typename Value>
 bool flat(const std::vector<Sample>& samples, std::size_t slack, Value value) {
   const auto third = samples.size() / 3;
@@ -241,7 +241,7 @@ bool flat(const std::vector<Sample>& samples, std::size_t slack, Value value) {
   return last <= first + first / 20 + slack;
 }
 
-// Opens a new connection in place of an old one, and registers and deregisters memory.
+// Replaces an old connection by a new one, and registers and deregisters memory.
 void churn(Client& client, std::vector<std::byte>& scratch, std::size_t turn) {
   client.connect();
   auto region = must(client.rnic->register_memory(
@@ -263,7 +263,7 @@ void print(const Sample& s, const Latencies& latencies, double seconds, std::uin
   std::fflush(stdout);
 }
 
-// Returns the median of the samples' p99, in us.
+// Returns the median over the samples of their 99th percentile, in us.
 double middle(std::span<const Sample> samples) {
   std::vector<double> values;
   for (const Sample& s : samples) values.push_back(s.p99);
@@ -286,7 +286,7 @@ bool judge(const std::vector<Sample>& samples) {
   return memory && descriptors;
 }
 
-// Replaces one connection by a new one, unless a connection is already being set up.
+// Replaces one connection by a new one, unless another connection is being set up.
 void reconnect(Client& client, std::vector<std::byte>& scratch, std::size_t turn) {
   if (client.connecting() != 0) return;
   auto* const old = client.any_established(turn);

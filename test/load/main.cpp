@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of the load test.
+// The command line of the load tests.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authorities and certificates, made on demand.
+// Certificate authorities and certificates, which are made when a test needs them.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace iwarp::tls {
 
-/// A temporary directory, removed with its contents.
+/// A temporary directory. The destructor removes it with its contents.
 class Folder {
  public:
   Folder();
@@ -18,7 +18,7 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
   std::string file(const std::string& name) const { return path_ / name; }
-  /// Writes a file; returns its path.
+  /// Writes a file into the directory. Returns its path.
   std::string file(const std::string& name, const std::string& text) const;
 
  private:
@@ -27,7 +27,7 @@ class Folder {
 
 using KeyPtr = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
 
-/// Paths of a certificate and its key.
+/// The paths of a certificate and of its key.
 struct Issued {
   std::string certificate;
   std::string key;
@@ -36,8 +36,8 @@ struct Issued {
 class Authority {
  public:
   explicit Authority(std::string name);
-  /// Issues a certificate for a host name or address. It is valid from yesterday on for `days`
-  /// days; with 0 it has expired.
+  /// Issues a certificate for a host name or address. It is valid for `days` days, beginning
+  /// yesterday. If `days` is 0, it has already expired.
   Issued issue(const std::string& name, int days = 2) const;
   std::string file() const { return file_; }
 

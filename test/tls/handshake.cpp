@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests handshakes that succeed: certificates, names, shared keys and tickets. Also tests the
-// identity that each end then reports.
+// Tests handshakes that succeed, with certificates, names, shared keys and tickets. Also tests
+// which identity each end then reports.
 #include "iwarp/verbs/errors.hpp"
 #include "support_tls.hpp"
 
@@ -99,7 +99,8 @@ TEST_CASE("the second connection of a program resumes the first, and is the same
   auto pair = pair_served_by(served_by(credentials.serving()));
   const auto asking = asked_by(credentials.asking());
   CHECK_EQ(connect(pair, asking).server, "127.0.0.1 (TLS_AES_128_GCM_SHA256)");
-  check_all_operations(pair);  // The client reads data, and before that the ticket.
+  // The client reads data. The session ticket precedes that data in the stream.
+  check_all_operations(pair);
   end_and_reset(pair);
   const auto again = connect(pair, asking);
   CHECK_EQ(again.server, "127.0.0.1 (TLS_AES_128_GCM_SHA256, resumed)");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests data over TLS: sockets that transfer one octet at a time, records that the socket does not
-// signal, key updates, and the ways in which a stream ends.
+// Tests data over TLS: sockets that transfer one octet at a time, records that are buffered so that
+// the socket does not become readable, key updates, and the ways in which a stream ends.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -35,7 +35,7 @@ struct Connected {
   Pair pair;
 };
 
-/// Makes the system calls transfer one octet at a time, while the returned object exists.
+/// Makes system calls transfer one octet at a time while the returned object exists.
 test::ReplacedSocketOps one_octet_calls() {
   return test::ReplacedSocketOps([](SocketOps& ops) {
     ops.send = [](int fd, const msghdr* message, int flags) {
@@ -75,7 +75,7 @@ TEST_CASE("large transfers both ways, with a new key each 64 KiB") {
   REQUIRE_FALSE(b.post(verbs::WrOpcode::kWrite, 0, kSize, a.remote(kSize)));
   a.expect_success();
   b.expect_success();
-  write_and_read(connected.pair, 1000);  // The Write is queued behind what b has sent.
+  write_and_read(connected.pair, 1000);  // This Write is queued behind the data that b has sent.
   REQUIRE_FALSE(b.post(verbs::WrOpcode::kRead, 0, 1, a.remote(0)));
   b.expect_success();
   CHECK(std::equal(b.buffer.begin() + 1000, b.buffer.begin() + kSize,
@@ -101,8 +101,8 @@ TEST_CASE("a stream that was held goes on with what TLS has read ahead") {
   End& a = connected.pair.a;
   End& b = connected.pair.b;
   constexpr int kSends = 40;
-  // Posts all Sends as one batch, so that they fill few records. b reads these records at once,
-  // without a receive for any of the Sends.
+  // Posts all Sends as one batch, so that they fill only a few records. b reads these records at
+  // once, when no receive is posted for any of the Sends.
   for (int i = 0; i < kSends; ++i) REQUIRE_FALSE(a.post(verbs::WrOpcode::kSend, 0, 1000));
   for (int i = 0; i < kSends; ++i) a.expect_success();
   bool polls = false;

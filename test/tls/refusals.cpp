@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests handshakes that fail, peers without TLS, and peers that stall. Neither program sees a
-// connection, and none of its data is sent.
+// Tests handshakes that fail, peers without TLS, and peers that stall. Neither program may see a
+// connection, and none of its data may be sent.
 #include <algorithm>
 #include <mutex>
 
@@ -33,8 +33,8 @@ class Refusals {
   CmChannel told_;
 };
 
-/// The result of a failed connection attempt from `asking` to `serving`: neither program is told of
-/// a connection.
+/// The result of a failed connection attempt from `asking` to `serving`. Neither program is
+/// notified of a connection.
 struct Failed {
   std::string client;  ///< the error that the connecting program gets
   std::string server;  ///< the reason that the listening end reports
@@ -54,7 +54,7 @@ Failed connect_in_vain(const TlsOptions& serving, const TlsOptions& asking) {
   const auto statistics = pair.rnic->statistics();
   CHECK_EQ(statistics.active.failed_by(SetupFailure::kCarrier), 1);
   CHECK_EQ(statistics.passive.failed_by(SetupFailure::kCarrier), 1);
-  CHECK_EQ(statistics.active.begun, 1);  // The client did not retry with revision 1.
+  CHECK_EQ(statistics.active.begun, 1);  // The client did not retry with MPA revision 1.
   return out;
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("a shared key that is wrong, unknown, or not there at all") {
     CHECK(failed.server.starts_with("TLS handshake: no suitable"));
     CHECK(failed.client.starts_with("the peer refused the TLS handshake: "));
   }
-  // A certificate, even of a trusted authority, does not replace the shared key.
+  // A certificate does not replace the shared key, even if a trusted authority has issued it.
   const auto failed = connect_in_vain(credentials.serving(), only_shared_key(right));
   CHECK(failed.client.starts_with(kNotTaken));
 }
@@ -215,7 +215,7 @@ TEST_CASE("no octet of the program leaves before the peer is verified") {
     auto listener =
         must(pair.rnic->listen({"127.0.0.1", 0}, served_by(credentials.serving()), *pair.b.cm));
     TlsPeer peer(TlsPeer::connect(listener->local().port), true, nullptr);
-    // In TLS 1.3 the client's handshake is complete before the server has checked the client's
+    // In TLS 1.3, the client's handshake is complete before the server has checked the client's
     // certificate.
     CHECK(peer.shake_hands());
     peer.send_request();
@@ -234,7 +234,7 @@ TEST_CASE("who stalls the handshake is reset in time, and gives way as who stall
     silent.send({std::byte{22}, std::byte{3}, std::byte{1}, std::byte{2}, std::byte{0}});
     silent.wait_for_end();
     CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kTimedOut), 1);
-    // Stalls again, between the handshake and the Request.
+    // This peer stalls after the handshake and before its Request.
     TlsPeer mute(TlsPeer::connect(pair.listener->local().port), true, &credentials.client);
     REQUIRE(mute.shake_hands());
     CHECK(mute.hear_all().empty());

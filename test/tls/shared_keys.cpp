@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the file of shared keys, and contradictory options.
+// Tests the file of shared keys, and options that contradict each other.
 #include "shared_keys.hpp"
 
 #include "support_tls.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ends with TLS, and a peer that uses OpenSSL directly and sends arbitrary data inside.
+// Two ends that use TLS, and a peer that uses OpenSSL directly and sends arbitrary data through
+// TLS.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -24,7 +25,7 @@ T good(std::expected<T, std::string> made) {
   return std::move(*made);
 }
 
-/// Certificates of one authority, for 127.0.0.1 and for "client".
+/// Certificates that one authority has issued for 127.0.0.1 and for "client".
 struct Credentials {
   Authority authority{"test authority"};
   Issued server = authority.issue("127.0.0.1");
@@ -74,7 +75,7 @@ inline net::Pair pair_served_by(const net::ListenOptions& options, std::size_t s
   return net::Pair(size, {}, {"127.0.0.1", 0}, options);
 }
 
-/// A peer with blocking calls. The test checks whether the handshake succeeds.
+/// A peer whose calls block. The test itself checks whether the handshake succeeds.
 class TlsPeer {
  public:
   TlsPeer(net::UniqueFd socket, bool connects, const Issued* own)
@@ -101,7 +102,7 @@ class TlsPeer {
     std::size_t done = 0;
     REQUIRE(SSL_write_ex(ssl_.get(), octets.data(), octets.size(), &done) == 1);
   }
-  /// Requests a key update without waiting for the answer.
+  /// Requests a key update. Does not wait for the answer.
   void change_key() {
     REQUIRE(SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_REQUESTED) == 1);
     REQUIRE(SSL_do_handshake(ssl_.get()) == 1);
@@ -114,7 +115,7 @@ class TlsPeer {
     mpa::encode(frame, writer);
     send(out);
   }
-  /// Receives until the other side ends the stream, or an error occurs.
+  /// Receives until the other side ends the stream or an error occurs.
   std::vector<std::byte> hear_all() {
     std::vector<std::byte> out;
     std::byte some[4096];

@@ -9,7 +9,7 @@
 namespace iwarp::chaos {
 
 std::string describe(const Step& step);
-/// Returns one line for the plan, and some lines for each connection that its links may use.
+/// Returns one line about the plan, and several lines about each connection that its links may use.
 std::string describe(const Plan& plan);
 
 }  // namespace iwarp::chaos

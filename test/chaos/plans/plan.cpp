@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a plan from a seed: steps that programs usually do, now and then steps that they must not
-// do, and a network that misbehaves in half of the connections.
+// Makes a plan from a seed. It contains steps that programs usually take, now and then steps that
+// they must not take, and a network that misbehaves in half of the connections.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr std::array kWeights{
     Weight{Act::kCmpSwap, 5},   Weight{Act::kOpen, 5},           Weight{Act::kLocalInvalidate, 3},
     Weight{Act::kReceive, 12},  Weight{Act::kPass, 30},
 };
-// Steps that end or disturb a connection, which are rare.
+// Steps that end or disturb a connection. They are rare.
 constexpr std::array kEvents{Act::kDisconnect, Act::kDisconnect, Act::kTerminate,
                              Act::kAbort,      Act::kDeregister, Act::kDeregister};
 
@@ -112,8 +112,7 @@ Session pick_session(Random& random) {
   Session s;
   s.options = {pick_options(random), pick_options(random)};
   if (random.one_in(2)) s.options[1] = s.options[0];
-  // Each end has its own IRD and ORD. If an end states none, the other end's number applies to
-  // both.
+  // Each end has its own IRD and ORD. If one end has none, both ends use the other end's number.
   const std::array<std::uint16_t, 4> reads{0, 1, 4, 16};
   s.ird = random.one_of(reads);
   s.ord = random.one_of(reads);
@@ -132,8 +131,8 @@ Session pick_session(Random& random) {
   return s;
 }
 
-// An end that receives more Reads than it expects rightly ends the stream. In a plan without
-// negotiation, both ends therefore get the same number.
+// An end must end the stream if it receives more Reads than it expects. In a plan without
+// negotiation, both ends therefore use the same number.
 void agree_on_reads(Session& s) {
   auto& a = s.options[0].startup;
   auto& b = s.options[1].startup;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan that one seed determines, as data: the links with their successive connections, and the
-// steps of the programs at both ends. Any step can be removed without changing the meaning of the
-// others, so that a failing plan can be shrunk.
+// The plan that one seed determines, as data: the links with the connections that each has in turn,
+// and the steps of the programs at both ends. Any step can be removed without changing the meaning
+// of the other steps, so that a failing plan can be shrunk.
 #pragma once
 
 #include <array>
@@ -23,15 +23,15 @@ enum class Act : std::uint8_t {
   kReadInvalidate,
   kFetchAdd,
   kCmpSwap,
-  kOpen,             ///< binds a window to, or registers, a part of the own target
-  kLocalInvalidate,  ///< invalidates what kOpen opened
+  kOpen,  ///< binds a window to a part of the program's target, or fast-registers that part
+  kLocalInvalidate,  ///< invalidates what kOpen has opened
   kReceive,          ///< posts `size` receives
   kDeregister,       ///< deregisters memory that may be in use
   kConnect,
   kDisconnect,
   kTerminate,
   kAbort,
-  kPass,  ///< runs `size` turns of the links
+  kPass,  ///< lets the links run for `size` turns
 };
 
 /// A mistake that a program makes on purpose.
@@ -40,10 +40,10 @@ enum class Wrong : std::uint8_t { kNothing, kRemoteKey, kBounds, kLocalKey, kToo
 struct Step {
   Act act = Act::kPass;
   std::uint8_t link = 0;
-  std::uint8_t side = 0;  ///< 0 is the initiator
+  std::uint8_t side = 0;  ///< the end that takes the step; 0 is the initiator
   std::uint32_t size = 0;
-  std::uint32_t place = 0;  ///< selects the location
-  std::uint64_t value = 0;  ///< operand, immediate data or pattern
+  std::uint32_t place = 0;  ///< selects a location in memory
+  std::uint64_t value = 0;  ///< operand, immediate data or seed of the payload
   bool is_signaled = true;
   bool is_solicited = false;
   bool is_fenced = false;
@@ -52,7 +52,7 @@ struct Step {
   Wrong wrong = Wrong::kNothing;
 };
 
-/// A network fault in one direction. `at` counts octets after the startup frame.
+/// A network fault in one direction. `at` counts the octets after the startup frame.
 struct Wreck {
   enum class Kind : std::uint8_t { kNone, kReset, kFlip, kHalfClose };
   Kind kind = Kind::kNone;
@@ -66,22 +66,22 @@ struct Stall {
   std::uint32_t turns = 0;
 };
 
-/// One connection, from startup to its end.
+/// One connection of a link, from startup to its end.
 struct Session {
   std::array<verbs::ConnectionOptions, 2> options;
-  std::uint16_t ird = 16;  ///< IRD with which the responder accepts
+  std::uint16_t ird = 16;  ///< IRD with which the responder accepts the connection
   std::uint16_t ord = 16;
   bool reject = false;
-  std::uint32_t private_data = 0;  ///< number of octets
+  std::uint32_t private_data = 0;  ///< number of octets of private data
   std::uint32_t max_segment = 1000;
-  std::uint32_t max_delay = 0;  ///< number of turns
+  std::uint32_t max_delay = 0;  ///< maximum delay of a segment, as a number of turns
   std::array<Stall, 2> stalls;
   Wreck wreck;
-  std::uint32_t time_limit = 0;  ///< in milliseconds; 0 means that TCP sets the limit
+  std::uint32_t time_limit = 0;  ///< timeout in milliseconds; 0 means that only TCP limits the time
 };
 
 struct LinkPlan {
-  std::vector<Session> sessions;  ///< connections that kConnect makes, one after the other
+  std::vector<Session> sessions;  ///< the connections that kConnect makes, in order
   std::uint32_t max_send_wr = 32;
   std::uint32_t max_recv_wr = 32;
   bool signal_all = false;
@@ -94,7 +94,7 @@ struct Plan {
   std::vector<Step> steps;
   std::uint32_t receive_size = 1024;
   bool polls_lazily = false;
-  bool one_queue = false;  ///< whether an end has a single completion queue
+  bool one_queue = false;  ///< whether each end uses one completion queue for sends and receives
 };
 
 Plan make_plan(std::uint64_t seed);

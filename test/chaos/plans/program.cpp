@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes the steps.
+// Executes the steps of the programs.
 #include "program.hpp"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ void Program::receive(Link& link, Side& side, std::size_t count) {
     const std::array list{block->sge(*at, half, block->stag()),
                           block->sge(*at + half, r.size - half, block->stag())};
     const verbs::RecvWr wr{.wr_id = r.id, .sgl = list};
-    // Recorded before it is posted, since post_recv() may flush it at once.
+    // The receive is recorded before it is posted, because post_recv() may flush it immediately.
     if (!side.has_srq) side.receives.push_back(r);
     const auto error = side.has_srq ? host.srq.post_recv(wr) : side.qp->post_recv(wr);
     if (error) {
@@ -86,8 +86,8 @@ void Program::receive(Link& link, Side& side, std::size_t count) {
   }
 }
 
-// A close is orderly only if the peer has no outstanding requests, and this end can send all of its
-// own.
+// A close is orderly only if the peer has no outstanding requests and this end can still send all
+// of its own requests.
 void Program::note_end(Link& link, Side& side) {
   Side& peer = link.peer_of(side);
   const bool is_mute = &side == &link.sides[1] && !link.sides[0].has_spoken();

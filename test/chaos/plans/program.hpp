@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs at both ends: they turn steps into requests and obey the rules for programs, so that
-// the oracle knows every outcome. Only a step that is wrong on purpose breaks the rules.
+// The programs at both ends. They turn steps into requests and obey the rules for programs, so that
+// the oracle knows every result. Only steps that are wrong on purpose break these rules.
 #pragma once
 
 #include "world.hpp"
@@ -11,14 +11,14 @@ class Program {
  public:
   Program(const Plan& plan, Story story) : plan_(plan), story_(story), world_(plan, story) {}
 
-  /// Runs the whole plan, until all connections are gone. Throws Violation.
+  /// Runs the whole plan until all connections have ended. Throws a Violation if a rule is broken.
   void run();
   std::uint64_t completed() const { return world_.completed; }
   std::uint64_t connections() const;
   std::uint64_t undisturbed() const { return world_.undisturbed; }
 
  private:
-  // program.cpp
+  // In program.cpp:
   void execute(const Step& step);
   void post(Link& link, Side& side, const Step& step);
   void pass(std::uint32_t turns);
@@ -27,7 +27,7 @@ class Program {
   void end(Link& link, Side& side, Act act);
   void note_end(Link& link, Side& side);
 
-  // requests.cpp
+  // In requests.cpp:
   struct Draft;
   bool suits(Link& link, const Side& side, const Step& step) const;
   bool fill(Link& link, Side& side, const Step& step, Draft& draft);
@@ -44,7 +44,7 @@ class Program {
   void withdraw(Side& side, Op& op);
   void predict(Side& peer, Op& op);
 
-  // sessions.cpp
+  // In sessions.cpp:
   void connect(Link& link, const Step& step);
   void settle();
   void top_up();

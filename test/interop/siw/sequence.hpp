@@ -21,8 +21,9 @@
 
 namespace iwarp::interop {
 
-// maximum number of octets of one message number of octets after a message that must not change
+/// Maximum number of octets of one message.
 inline constexpr std::size_t kMaxSize = std::size_t{1} << 20;
+/// Number of octets after a message that must not change.
 inline constexpr std::size_t kGuard = 16;
 inline constexpr std::size_t kBuffer = kMaxSize + kGuard;
 inline constexpr std::size_t kControlSize = 32;

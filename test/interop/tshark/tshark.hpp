@@ -37,14 +37,14 @@ struct TsharkReport {
   std::size_t packets = 0;
   std::size_t requests = 0;  ///< number of MPA Request frames
   std::size_t replies = 0;
-  // number of FPDUs in packets that tshark decodes as iwarp_mpa and iwarp_ddp_rdmap
+  /// Number of FPDUs in packets that tshark decodes as iwarp_mpa and iwarp_ddp_rdmap.
   std::size_t fpdus = 0;
   std::vector<std::string> opcodes;  ///< one for each FPDU, for example "0x00"
   std::size_t good_crcs = 0;
   std::size_t bad_crcs = 0;
   std::size_t bad_checksums = 0;  ///< number of wrong IP or TCP checksums
   std::size_t malformed = 0;      ///< number of packets that a dissector could not parse
-  // number of findings of the TCP analysis: gaps, retransmissions, windows and so on
+  /// Number of findings of the TCP analysis: gaps, retransmissions, windows and so on.
   std::size_t remarks = 0;
 };
 

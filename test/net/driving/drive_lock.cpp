@@ -172,7 +172,7 @@ class Model {
   Explored<std::uint32_t> unsent_{0};  // pieces that were posted and have not been sent
   Explored<std::uint32_t> unread_{0};  // pieces that the socket holds
   Explored<bool> is_waiting_{true};    // whether the worker waits for the socket
-  // requests to continue driving that the worker has not handled yet
+  // Requests to continue driving that the worker has not handled yet.
   Explored<std::uint32_t> sent_{0};
   Guarded<DriveMode> mode_{DriveMode::kWorker};
   Guarded<bool> in_turn_{false};

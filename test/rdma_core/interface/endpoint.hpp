@@ -125,7 +125,7 @@ struct PairOptions {
                  .max_recv_sge = 2,
                  .max_inline_data = 64};
   bool all_signaled = false;
-  // private data of rdma_connect(); the next member is that of rdma_accept()
+  /// Private data of rdma_connect(). The next member is the private data of rdma_accept().
   std::string_view request_data;
   std::string_view accept_data;
   /// If not null, both ends create their PD on this context instead of the context of the id.

@@ -21,7 +21,7 @@
 
 namespace rdma_core_test {
 
-// timeout that expires only if the tested code is broken
+/// A timeout that expires only if the tested code is broken.
 inline constexpr std::chrono::seconds kLimit{60};
 inline constexpr std::uint32_t kKey = 0x1A2B3C;  ///< Q_Key of each UD queue pair
 inline constexpr std::size_t kGrh = 40;          ///< size of the GRH in front of each datagram
