@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Headless Chromium for the tests of web pages: chromium, node, and playwright-core, which npm installs into the
-build tree. Skips the tests, and prints what is missing, without them."""
+"""Headless Chromium for the tests of web pages. Needs chromium, node, and playwright-core, which npm installs into
+the build tree. If one of them is missing, skips the tests and prints what is missing."""
 import os
 import pathlib
 import shutil
@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def playwright_module():
-    """Returns the path of the module, or None if it is neither here nor installable."""
+    """Returns the path of the module, or None if it is not installed and cannot be installed."""
     home = BUILD / "playwright"
     module = home / "node_modules/playwright-core/index.js"
     npm = shutil.which("npm")
@@ -28,7 +28,7 @@ def playwright_module():
 
 
 def browser_or_skip(what):
-    """Returns the first arguments of a script that drives the browser."""
+    """Returns the command line, up to the script's own arguments, of a script that drives the browser."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if not chromium:
         skip_all(f"no chromium: nobody looks at {what}")
@@ -41,7 +41,7 @@ def browser_or_skip(what):
 
 
 def look(script, browser, page, pictures, *arguments):
-    """Runs test/apps/SCRIPT on the page; pictures stay in that directory of the build tree."""
+    """Runs test/apps/SCRIPT on the page. The screenshots stay in the folder `pictures` of the build tree."""
     folder = BUILD / pictures
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Synthetic captures of MPA connections: Ethernet, IPv4, TCP, startup, FPDUs."""
+"""Makes synthetic captures of MPA connections: Ethernet, IPv4, TCP, startup frames and FPDUs."""
 import struct
 
 NEAR, FAR = (bytes([192, 0, 2, 1]), 40000), (bytes([192, 0, 2, 2]), 7174)
@@ -18,7 +18,7 @@ def crc32c(octets):
 
 
 def packet(source, target, seq, payload, at, ack=0, flags=0x18):
-    """Returns a record of a capture, `at` milliseconds after its beginning."""
+    """Returns a packet record of a capture. The packet was captured `at` milliseconds after the beginning."""
     tcp = struct.pack(">HHIIBBHHH", source[1], target[1], seq, ack, 5 << 4, flags, 65535, 0, 0)
     ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp) + len(payload), 0, 0x4000, 64, 6, 0)
     octets = bytes(12) + b"\x08\x00" + ip + source[0] + target[0] + tcp + payload
@@ -26,14 +26,14 @@ def packet(source, target, seq, payload, at, ack=0, flags=0x18):
 
 
 def send_frame(msn, payload):
-    """Returns an FPDU with a Send that is a complete message; its CRC is not used."""
+    """Returns an FPDU with a Send of one segment. Its CRC field is 0."""
     ulpdu = b"\x41\x43" + struct.pack(">4I", 0, 0, msn, 0) + payload
     pad = -(2 + len(ulpdu)) % 4
     return struct.pack(">H", len(ulpdu)) + ulpdu + bytes(pad + 4)
 
 
 def sends(payloads, private_data=b""):
-    """Returns a capture in which the initiator sends each of the payloads, a millisecond apart."""
+    """Returns a capture in which the initiator sends the payloads as Sends, one per millisecond."""
     length = struct.pack(">H", len(private_data))
     request = b"MPA ID Req Frame\x00\x01" + length + private_data
     reply = b"MPA ID Rep Frame\x00\x01\x00\x00"

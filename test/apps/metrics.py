@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the metrics of --metrics as a scraper does, for the tests."""
+"""Reads the metrics of --metrics for the tests, as a scraper does."""
 import re
 import socket
 
@@ -10,7 +10,7 @@ TIMEOUT = 240
 
 
 def connect(where):
-    """Connects to "unix:PATH" or "http://HOST:PORT/metrics", as iwarp prints it."""
+    """Connects to an address in the form in which iwarp prints it: "unix:PATH" or "http://HOST:PORT/metrics"."""
     if where.startswith("unix:"):
         out = socket.socket(socket.AF_UNIX)
         out.settimeout(TIMEOUT)
@@ -21,7 +21,7 @@ def connect(where):
 
 
 def exchange(where, request=GET):
-    """Returns (status line, body)."""
+    """Requests the metrics. Returns (status line, body)."""
     with connect(where) as peer:
         peer.sendall(request)
         parts = []
@@ -32,7 +32,7 @@ def exchange(where, request=GET):
 
 
 class Figures:
-    """The figures of one scrape."""
+    """The metrics that one scrape has returned."""
 
     def __init__(self, where):
         status, self.text = exchange(where)

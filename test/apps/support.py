@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the built iwarp command for the end-to-end tests, with timeouts. Kills what is still running afterwards."""
+"""Runs the built iwarp command for the end-to-end tests, with timeouts. Kills processes that are still running at
+the end."""
 import contextlib
 import os
 import pathlib
@@ -17,7 +18,7 @@ TIMEOUT = 600 if SANITIZER else 240  # seconds for one command
 
 
 def run(*arguments, timeout=TIMEOUT, **options):
-    """Runs a command to its end. The result has returncode, stdout and stderr."""
+    """Runs a command until it ends. The result has returncode, stdout and stderr."""
     return subprocess.run([IWARP, *map(str, arguments)], capture_output=True, text=True,
                           timeout=timeout, **options)
 
@@ -36,13 +37,13 @@ def wait_until(condition, what, timeout=TIMEOUT):
 
 
 def octets_written(pid):
-    """Returns the number of bytes that a process has written; while this grows, the process is at work."""
+    """Returns the number of bytes that a process has written. While this number grows, the process makes progress."""
     text = pathlib.Path(f"/proc/{pid}/io").read_text()
     return int(re.search(r"^wchar: (\d+)", text, re.MULTILINE)[1])
 
 
 class Server:
-    """`iwarp serve` or `iwarp ping --server` on a free port, until the with block ends."""
+    """Runs `iwarp serve` or `iwarp ping --server` on a free port until the end of the with block."""
 
     def __init__(self, *arguments, host="127.0.0.1", **options):
         self.process = start(*arguments, "--listen", f"{host}:0", **options)
@@ -61,7 +62,7 @@ class Server:
         return self.process.pid
 
     def stop(self):
-        """Sends SIGTERM; returns (status, output)."""
+        """Sends SIGTERM to the server. Returns (status, output)."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
@@ -101,7 +102,7 @@ class Case(unittest.TestCase):
         return result.stdout
 
     def assert_fails(self, result, status, pattern):
-        """Checks the exit status, and that exactly one line on stderr matches."""
+        """Checks the exit status, and that stderr has exactly one line, which matches `pattern`."""
         self.assertEqual(result.returncode, status, result.stderr + result.stdout)
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
         self.assertRegex(result.stderr, pattern)
@@ -117,7 +118,7 @@ class Case(unittest.TestCase):
 
 @contextlib.contextmanager
 def processes(commands):
-    """Starts several commands at once; kills them if the block fails."""
+    """Starts several commands at the same time. Kills them if the with block fails."""
     running = [start(*command) for command in commands]
     try:
         yield running

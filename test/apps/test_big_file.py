@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transfers a file of 3 GiB in both directions, with 256 MiB of memory for each process. Runs with IWARP_LONG=1.
-RLIMIT_DATA bounds the memory: it counts all private memory, stacks included. It does not count mapped file pages,
-so the test also checks the peak of resident memory."""
+"""Transfers a file of 3 GiB in both directions, with 256 MiB of memory for each process. Runs only with
+IWARP_LONG=1. RLIMIT_DATA limits the memory. It counts all private memory including stacks, but not mapped file
+pages, so the test also checks the maximum resident memory."""
 import filecmp
 import os
 import resource

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invalid command lines, help, and info: exit status and the single line on stderr."""
+"""Tests invalid command lines, help, and info: the exit status and the single line on stderr."""
 import json
 import re
 import shutil
@@ -13,7 +13,7 @@ from support import IWARP, TIMEOUT, Case, Server, main, run, start
 
 
 class OldServer:
-    """A server that closes each connection after its Request, as servers do that do not know revision 2."""
+    """A server that closes each connection after its Request, as a server does that does not know revision 2."""
 
     def __enter__(self):
         self.revisions = []
@@ -25,7 +25,7 @@ class OldServer:
         return self
 
     def __exit__(self, *_):
-        # A connection that sends no Request ends the thread.
+        # Ends the server's thread with a connection that sends no Request.
         socket.create_connection(("127.0.0.1", self.port)).close()
         self.thread.join()
         self.socket.close()
@@ -81,7 +81,7 @@ class Usage(Case):
                 self.assert_fails(run(*words), 2, pattern)
 
     def connection_options(self):
-        """Returns the options that `iwarp help connection` explains."""
+        """Returns the options that the output of `iwarp help connection` explains."""
         return re.findall(r"^  (?:-\w, )?(--[\w-]+)", self.assert_ok(run("help", "connection")), re.MULTILINE)
 
     def test_help_teaches(self):
@@ -108,7 +108,7 @@ class Usage(Case):
 
 
 class Generated(Case):
-    """Man pages and completions come from the same source as --help."""
+    """Tests the man pages and the shell completions, which are made from the same source as --help."""
 
     def test_man_pages_are_clean(self):
         self.assert_ok(run("help", "--manual", self.out))
@@ -124,7 +124,7 @@ class Generated(Case):
             self.assertEqual(done.stderr, "", page)
 
     def complete(self, line):
-        """Returns what bash offers at the end of `line`."""
+        """Returns the completions that bash offers at the end of `line`."""
         words = line.split(" ")
         script = (f"source <({IWARP} completion bash); COMP_WORDS=({' '.join(map(repr, words))}); "
                   f"COMP_CWORD={len(words) - 1}; _iwarp; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
@@ -194,7 +194,7 @@ class Failures(Case):
         self.assert_fails(run("demo", "--trace", nowhere / "x.pcap", "-q"), 1, "^iwarp demo: ")
 
     def test_a_silent_server_is_given_up_in_time(self):
-        """The default timeout is 10 s, so a connection with a shorter timeout that began earlier also ends earlier."""
+        """The default timeout is 10 s. A connection that begins earlier and has a shorter timeout must end earlier."""
         with socket.create_server(("127.0.0.1", 0)) as server:
             url = f"iwarp://127.0.0.1:{server.getsockname()[1]}/x"
             hasty = start("get", url, self.out, "--timeout", "1")

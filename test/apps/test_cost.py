@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp cost: predictions, reports, short real runs, verdicts on synthetic runs, and bad input."""
+"""Tests iwarp cost: predictions, reports, short real runs, verdicts on synthetic runs, and invalid input."""
 import json
 import os
 import re
@@ -21,7 +21,8 @@ def end(**values):
 
 
 def made_up_run(size, mode, factor=1.0, read=262144):
-    """Returns a run that costs exactly what PERFECT says, times `factor`; calls and pieces vary with the size."""
+    """Returns a run that costs exactly `factor` times what PERFECT predicts. The numbers of calls and pieces vary
+    with the size."""
     messages = 10000
     octets = messages * size
     sends, receives = messages, max(1, octets // read) + messages // 7
@@ -69,7 +70,7 @@ class Cost(Case):
         self.assertRegex(asked, r"RNIC, as asked +saves .* of .* cores")
 
     def test_the_verdict_is_of_the_tables_numbers(self):
-        """The table must not show two equal throughputs while the verdict is "a loss of 2 %"."""
+        """The table must not show two equal throughputs next to the verdict "a loss of 2 %"."""
         for arguments in ([], ["--cores", 4], ["--application", 2], ["--size", "1K"]):
             for preset in ("2003", "2007", "100g"):
                 text = self.assert_ok(run("cost", "predict", "--preset", preset, *arguments))
@@ -87,7 +88,7 @@ class Cost(Case):
                         self.assertAlmostEqual(int(percent[1]), change, delta=max(1, abs(change) / 50))
 
     def test_crossover_and_table_agree_at_the_crossover(self):
-        """At 192 KiB the 100g preset has a step: one byte more requires another call."""
+        """At 192 KiB the result of the 100g preset has a step, because one byte more requires another call."""
         for arguments in (["--size", "192K"], ["--size", 192 * 1024 + 1], ["--size", "130K"], ["--size", "4M"],
                           ["--preset", "2003", "--size", 8688], ["--preset", "2007", "--size", "16K"]):
             with self.subTest(arguments=arguments):
@@ -193,14 +194,15 @@ class Cost(Case):
         self.fails("nested too deep", "validate", "--runs", self.json_file("runs.json", deep))
 
     def judged(self, factor, spread=0.0):
-        """Validates synthetic sockets, and iWARP that costs `factor` times the prediction; runs differ by `spread`."""
+        """Runs the validation on synthetic runs of sockets, and of iWARP that costs `factor` times the prediction.
+        The costs of the runs differ by `spread`."""
         runs = []
         for round_factor in (1, 1 + spread, 1 - spread, 1 + spread, 1 - spread):
             for size in (64, 1024, 16384, 65536, 1 << 20):
                 for read in (4096, 262144):
                     runs.append(made_up_run(size, "sockets", round_factor, read))
                 runs.append(made_up_run(size, "iwarp", factor * round_factor))
-        # With a host file the present speed of this machine does not affect the synthetic runs.
+        # With a host file, the speed of this machine does not affect the synthetic runs.
         return run("cost", "validate", "--runs", self.json_file("runs.json", runs), "--host",
                    self.json_file("host.json", {"parameters": {}}))
 
@@ -256,7 +258,7 @@ class Cost(Case):
 
     def assert_says_if_busy(self, host, stderr, prediction):
         share = re.fullmatch(r"(\d+) % of the processors", host["machine"]["used by other programs"])[1]
-        if int(share) != 10:  # The printed share is rounded.
+        if int(share) != 10:  # The printed share is rounded, so 10 could be on either side.
             busy = int(share) > 10
             self.assertEqual("is not reliable" in stderr, busy)
             self.assertEqual("busy when measured" in prediction, busy)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp demo with every combination of its options: its output, and the capture that it writes."""
+"""Tests iwarp demo with every combination of its options: its output, and the capture that it writes."""
 import itertools
 import re
 import shutil
@@ -53,7 +53,7 @@ class Demo(Case):
     def test_the_capture_is_what_happened(self):
         capture = self.scratch / "demo.pcap"
         self.assert_ok(run("demo", "--quiet", "--trace", capture))
-        self.assertEqual(capture.read_bytes()[:4].hex(), "4d3cb2a1")  # magic number of a nanosecond pcap
+        self.assertEqual(capture.read_bytes()[:4].hex(), "4d3cb2a1")  # magic number of a pcap file with nanoseconds
         if not shutil.which("tshark"):
             self.skipTest("tshark is not installed")
         shown = subprocess.run(["tshark", "-r", capture, "-V"], capture_output=True, text=True,

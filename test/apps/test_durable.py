@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file that has its final name must be complete: after kill -9 of either side at any moment, on disks that are
-full or fail, and after a power cut at any point. The test kills 24 times, or 500 times with IWARP_LONG=1."""
+"""Tests that a file with its final name is always complete: after kill -9 of either side at any moment, on disks
+that are full or fail, and after a power cut at any point. The test kills a process 24 times, or 500 times with
+IWARP_LONG=1."""
 import contextlib
 import errno
 import itertools
@@ -19,20 +20,20 @@ SEED = int(os.environ.get("IWARP_SEED", "1"))
 
 
 def content(version):
-    """Returns content that differs from every other version in every block."""
+    """Returns content in which every block differs from that block in every other version."""
     block = version.to_bytes(8, "little") * 512
     return (block * (SIZE // len(block) + 1))[:SIZE]
 
 
 def disk(fail, log):
-    """Returns an environment in which the given calls (call, n, errno) fail and all other calls are recorded."""
+    """Returns an environment in which the given calls (call, n, errno) fail, and all other calls are recorded."""
     return dict(os.environ, LD_PRELOAD=os.environ["DISK"], DISK_LOG=str(log),
                 DISK_FAIL=",".join(f"{call}:{n}:{code}" for call, n, code in fail),
                 ASAN_OPTIONS="verify_asan_link_order=0")
 
 
 class Watcher:
-    """A thread that reads a file by its name over and over: the file must be complete each time."""
+    """A thread that reads a file by its name again and again. The file must be complete each time."""
 
     def __init__(self, path, may_be):
         self.path, self.may_be = path, may_be
@@ -112,7 +113,7 @@ class Kills(Case):
 
 
 class Disk(Case):
-    """First the server and then the client has the failing disk."""
+    """Tests failing disks, first at the server and then at the client."""
 
     def setUp(self):
         super().setUp()
@@ -121,7 +122,8 @@ class Disk(Case):
         self.new.write_bytes(content(1))
 
     def each_side(self, fail, old):
-        """Yields (result of the command, file) with the server, then with the client as the writer."""
+        """Yields (result of the command, file), first with the server as the writer of the file, then with the
+        client."""
         for folder in (self.dir, self.out):
             for name in self.names(folder):
                 (folder / name).unlink()
@@ -136,7 +138,7 @@ class Disk(Case):
 
 
 class Failures(Disk):
-    """The previous file stays until the new one is complete."""
+    """Tests that the previous file remains until the new file is complete."""
 
     def check_refused(self, fail, pattern, after=0):
         for old in (True, False):
@@ -168,14 +170,14 @@ class Failures(Disk):
 
 
 class PowerCut:
-    """The state of a directory after the calls of a log. Changes that were not synced may be lost."""
+    """Simulates the state of a directory from the calls in a log. Changes that were not synced may be lost."""
 
     def __init__(self, old, new):
         self.old, self.new = old, new
-        self.written = {}  # inode: synced content
-        self.pending = {}  # inode: [(offset, length)] of writes since the last sync
+        self.written = {}  # inode: content that was synced
+        self.pending = {}  # inode: [(offset, length)] of the writes since the last sync of the file
         self.names = {"f": "old"} if old is not None else {}
-        self.moves = []  # renames since the last sync of the directory
+        self.moves = []  # links and renames since the last sync of the directory
 
     def take(self, line):
         call, subject, *rest = line.split()
@@ -206,8 +208,8 @@ class PowerCut:
         return names
 
     def states(self):
-        """Yields each possible content of the file after a power cut: without unsynced writes, and with any prefix
-        of the unsynced renames."""
+        """Yields each content that the file may have after a power cut: without the unsynced writes, and with any
+        prefix of the unsynced renames."""
         for moves in range(len(self.moves) + 1):
             inode = self.after(moves).get("f")
             if inode is None:
@@ -218,7 +220,7 @@ class PowerCut:
 
 class PowerCuts(Disk):
     def states(self, old, lines):
-        """Yields (last call, possible content of the file) before the first call and after each."""
+        """Yields (last call, possible content of the file), before the first call and after each call."""
         folder = PowerCut(content(0) if old else None, content(1))
         for line in [None, *lines]:
             if line:
@@ -239,10 +241,11 @@ class PowerCuts(Disk):
                     for line, state in self.states(old, lines):
                         cuts += 1
                         self.assertIn(state, whole, f"cut after {line} of {lines}")
-                    # The command has reported success: after this no power cut may lose the file.
+                    # The command has reported success. After that, no power cut may lose the file.
                     last = [state for line, state in self.states(old, lines) if line == lines[-1]]
                     self.assertEqual(last, [content(1)], path)
-                    # Checks that both syncs are needed: without one of them, a power cut could lose the file.
+                    # Checks that both syncs are needed: if one of them were missing, a power cut could lose the
+                    # file.
                     syncs = [line for line in lines if line.startswith("sync")]
                     self.assertEqual([s == "sync folder" for s in syncs], [False, True], lines)
                     worse = [line for line in lines if line != syncs[0]]

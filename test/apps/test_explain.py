@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp explain: captures of siw and of this stack, intact and damaged, files and pipes, text and JSON."""
+"""Tests iwarp explain on captures of siw and of this stack, intact and damaged, from files and pipes, as text and
+JSON."""
 import gzip
 import json
 import pathlib
@@ -106,7 +107,7 @@ class Siw(Case):
                               timeout=TIMEOUT, check=True)
         whole = self.explain(SIW / "rping-stock.pcap")
         self.assertEqual(done.stdout.decode(), whole)
-        # Splits the capture into several, each with its own header, as a ring of capture files does.
+        # Splits the capture into several files, each with its own header, as a ring buffer of capture files does.
         packets = list(records(capture))
         parts = []
         for number, at in enumerate(range(0, len(packets), 7)):
@@ -129,7 +130,8 @@ class Siw(Case):
 
 
 class Packed(Case):
-    """Captures compressed by gzip: intact, damaged, and larger than they look."""
+    """Tests captures that are compressed with gzip: intact ones, damaged ones, and one that is larger than it
+    appears."""
 
     def setUp(self):
         super().setUp()
@@ -143,7 +145,7 @@ class Packed(Case):
         done = subprocess.run([IWARP, "explain", "-"], input=self.packed.read_bytes(), capture_output=True,
                               timeout=TIMEOUT, check=True)
         self.assertEqual(done.stdout.decode(), self.whole)
-        # The file has several members, and the zero padding with which tape archives end.
+        # The file has several gzip members, and zero padding at its end as in tape archives.
         self.packed.write_bytes(gzip.compress(self.capture[:3000]) + gzip.compress(self.capture[3000:]) + bytes(512))
         self.assertEqual(self.assert_ok(run("explain", self.packed)), self.whole)
         plain = self.scratch / "demo.pcapng"
@@ -200,7 +202,7 @@ class Spoiled(Case):
         self.assertIn("the capture begins in the middle: ", text)
         self.assertIn(" 0 violations\n", text)
         side = self.scratch / "side"
-        # Source address 10.0.2.15, at offset 26 of the Ethernet packet.
+        # At offset 26 of the Ethernet packet is the source address, here 10.0.2.15.
         side.write_bytes(capture[:24] + b"".join(
             p for p in packets if p[16 + 26:16 + 30] == bytes([10, 0, 2, 15])))
         text = self.assert_ok(run("explain", side))
@@ -223,7 +225,7 @@ class Spoiled(Case):
             for p in records(capture)))
         text = self.assert_ok(run("explain", cut))
         self.assertIn("octets were not captured)", text)
-        # The second of two FPDUs in a packet begins behind the captured part.
+        # The captured part of the packet ends before the second of its two FPDUs.
         self.assertIn(": the octets that say how long it is were not seen\n", text)
         self.assertIn(", 33 frames, 0 violations\n", text)
         text = self.assert_ok(run("explain", "-v", cut))
@@ -238,7 +240,8 @@ class Spoiled(Case):
     def test_a_violation_is_told_in_full_once(self):
         capture = sends([b"x"] * 3)
         path = self.scratch / "steps"
-        # The MSN is at offset 12 of the FPDU, after 54 bytes of Ethernet, IP and TCP headers: 2 becomes 5, 3 stays.
+        # The MSN is at offset 12 of the FPDU, after 54 bytes of Ethernet, IP and TCP headers. The second MSN
+        # becomes 5, and the third remains 3.
         packets = list(records(capture))
         packets[-2] = packets[-2][:16 + 54 + 12] + struct.pack(">I", 5) + packets[-2][16 + 54 + 16:]
         path.write_bytes(capture[:24] + b"".join(packets))
@@ -293,7 +296,7 @@ class Spoiled(Case):
             spoiled = bytearray(capture)
             for packet in range(200):
                 spoiled[rolls.randrange(24, len(spoiled))] = rolls.randrange(256)
-            # Restores the record headers.
+            # Restores the headers of the packet records.
             at = 24
             while at < len(capture):
                 size = struct.unpack_from("<I", capture, at + 8)[0]
@@ -312,7 +315,7 @@ class Spoiled(Case):
         capture = (SIW / "rping-crc-p2p.pcap").read_bytes()
         packets = list(records(capture))
         path = self.scratch / "many"
-        # Repeats the connection from other ports.
+        # Repeats the connection with other ports.
         with path.open("wb") as out:
             out.write(capture[:24])
             for port in range(2000):
@@ -325,13 +328,13 @@ class Spoiled(Case):
         self.assertIn("2000 with MPA", text)
         self.assertIn("set aside: 1488 connections", text)
         after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        # AddressSanitizer delays the reuse of freed memory.
+        # AddressSanitizer needs more memory, because it delays the reuse of freed memory.
         limit = 100 * 1024 * (3 if "address" in SANITIZER else 1)
         self.assertLess(max(before, after), limit)
 
 
 class Datagrams(Case):
-    """Captures of UDP packets in the format of rfc-notes/datagrams.md, and of other UDP packets."""
+    """Tests captures of UDP packets in the format of rfc-notes/datagrams.md, and of other UDP packets."""
 
     def capture(self, *payloads):
         out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)

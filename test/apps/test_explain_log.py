@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Logs: --trace FILE.qlog, and iwarp explain as its reader. A log holds details that no capture has. explain reads
-logs of other programs, and truncated or invalid logs, and prints what it skipped."""
+"""Tests logs: those that --trace FILE.qlog writes, and iwarp explain as their reader. A log contains details that
+no capture has. explain must also read logs of other programs, and truncated or invalid logs, and print what it
+skips."""
 import json
 import os
 import pathlib
@@ -17,8 +18,8 @@ SEPARATOR = b"\x1e"
 
 
 def records(path, killed=False):
-    """Returns the objects of a log; each must have its separator and its line end. A killed process may leave an
-    incomplete line, since Linux may truncate its write."""
+    """Returns the objects of a log. Each object must have its separator and its line end. If the process was
+    killed, the last line may be incomplete, because Linux may truncate its write."""
     octets = path.read_bytes()
     assert octets.startswith(SEPARATOR), octets[:20]
     found, parts = [], octets.split(SEPARATOR)[1:]

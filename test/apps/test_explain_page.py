@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of iwarp explain in headless Chromium. The screenshots stay in the build tree, in explain-pictures/."""
+"""Tests the page of iwarp explain in headless Chromium. The screenshots stay in explain-pictures/ of the build
+tree."""
 from browser import BUILD, HERE, browser_or_skip, look
 from made_capture import sends
 from support import Case, main, run, skip_all

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The output of iwarp explain for the captures that users try first, line by line. After an intended change, set
-IWARP_UPDATE_SNAPSHOTS=1 and read the diff."""
+"""Compares the output of iwarp explain, line by line, for the captures that users try first. After an intended
+change, set IWARP_UPDATE_SNAPSHOTS=1 to update the expected output, and read the diff."""
 import os
 import pathlib
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serve, get and put: content, many clients, and that no failure leaves partial files behind."""
+"""Tests serve, get and put: the content of files, many clients, and that no failure leaves partial files."""
 import contextlib
 import filecmp
 import os
@@ -15,7 +15,7 @@ from support import (Case, TIMEOUT, Server, main, octets_written, processes, run
                      wait_until)
 
 MIB = 1 << 20
-LONG_TRANSFER = 512 * MIB  # a sparse file, large enough to be interrupted in the middle
+LONG_TRANSFER = 512 * MIB  # size of a sparse file, large enough to interrupt its transfer
 
 
 class Content(Case):
@@ -84,7 +84,7 @@ class Content(Case):
             self.assert_ok(run("put", source, server.url()))
             self.assert_fails(run("get", server.url("f"), fifo), 1, "no process has it open for reading$")
             with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader:
-                held = os.open(fifo, os.O_RDWR)  # open until the reader has opened it, too
+                held = os.open(fifo, os.O_RDWR)  # remains open until the reader has opened it, too
                 result = []
                 worker = threading.Thread(target=lambda: result.append(
                     run("get", "-q", server.url("f"), fifo)))
@@ -142,7 +142,7 @@ class Refusals(Case):
         self.assertEqual(self.names(self.dir), [])
 
     def test_a_full_disk_at_the_server(self):
-        limit = (8 * MIB, 8 * MIB)  # the maximum size of a file, so that a write fails as on a full disk
+        limit = (8 * MIB, 8 * MIB)  # limits the size of a file, so that a write fails as on a full disk
         with Server("serve", self.dir,
                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)) as server:
             self.assert_fails(run("put", self.file("f", 9 * MIB), server.url()), 1,
@@ -186,7 +186,7 @@ def start_path():
 
 
 class SlowRoad:
-    """A TCP relay to a server that carries 32 MiB per second, and stalls whenever this process cannot run."""
+    """A TCP relay to a server that carries 32 MiB per second. It stalls whenever this process does not run."""
     STEP = 1 << 16
 
     def __init__(self, server):
@@ -200,7 +200,7 @@ class SlowRoad:
         return f"iwarp://{self.address}/{name}"
 
     def serve(self):
-        with contextlib.suppress(OSError):  # fails at the end of the with block
+        with contextlib.suppress(OSError):  # accept() fails at the end of the with block
             while True:
                 client, _ = self.listener.accept()
                 threading.Thread(target=self.connect, args=(client,), daemon=True).start()
@@ -216,7 +216,7 @@ class SlowRoad:
     def carry(self, source, target):
         with contextlib.suppress(OSError):
             while octets := source.recv(self.STEP):
-                with contextlib.suppress(OSError):  # If the receiver has gone, the data is dropped.
+                with contextlib.suppress(OSError):  # If the receiver is gone, the data is discarded.
                     target.sendall(octets)
                 time.sleep(len(octets) / (32 * MIB))
         with contextlib.suppress(OSError):
@@ -232,7 +232,7 @@ class SlowRoad:
 
 
 class Killed(Case):
-    """Either side is killed in the middle of a transfer."""
+    """Kills either side in the middle of a transfer."""
 
     def setUp(self):
         super().setUp()
@@ -241,7 +241,7 @@ class Killed(Case):
             file.truncate(LONG_TRANSFER)
 
     def in_the_middle(self, writer, other):
-        """Waits until `writer` has written data to the disk, and checks that the transfer goes on."""
+        """Waits until `writer` has written data to the disk, and checks that the transfer is still in progress."""
         wait_until(lambda: octets_written(writer.pid) > 2 * MIB, "octets on disk")
         self.assertIsNone(other.poll(), "the transfer ended too early")
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that break the protocol: the server refuses, keeps its directory clean, and continues to serve."""
+"""Tests clients that break the protocol. The server must refuse, leave no files in its directory, and continue to
+serve."""
 import contextlib
 import os
 import pathlib
@@ -16,7 +17,7 @@ CLIENT = os.environ.get("HOSTILE_CLIENT", "build/release/test/apps/test_hostile_
 
 
 def established(port):
-    """Returns a connection on which the client has sent a valid Request and then sends nothing."""
+    """Returns a connection whose client has sent a valid Request and then stays silent."""
     out = socket.create_connection(("127.0.0.1", port), TIMEOUT)
     out.sendall(b"MPA ID Req Frame" + bytes((0x40, 1, 0, 0)))
     return out
@@ -32,7 +33,7 @@ class Hostile(Case):
         self.addCleanup(self.check_server)
 
     def check_server(self):
-        """Whatever the attack, the server must still serve, and there must be no new files."""
+        """After each attack, the server must still serve, and there must be no new files."""
         self.assert_ok(run("get", self.server.url("good"), self.out))
         self.assertEqual(self.names(self.dir), ["good"])
         self.assertEqual(self.names(self.scratch), ["dir", "out", "secret"])
@@ -53,7 +54,7 @@ class Hostile(Case):
                                      "^refused: .*not a valid file name$")
 
     def test_no_name_reaches_the_log_or_a_terminal_raw(self):
-        # Names that a terminal interprets as a command: CSI as one byte, and in UTF-8.
+        # Some of these names contain what a terminal interprets as a command: CSI as one byte, and in UTF-8.
         names = (b"\x9b2J", "\u009b2J".encode(), b"\xff\xfe", "r\u00e9sum\u00e9".encode())
         for name in names:
             for verb in ("get", "put"):
@@ -84,7 +85,7 @@ class Hostile(Case):
                 self.assertRegex(self.attack(attack), answer)
 
     def test_immediate_data_is_no_buffer_that_is_free_again(self):
-        """Requests a file that has more pieces than the server has buffers."""
+        """Requests a file with more pieces than the server has buffers."""
         large = self.dir / "large"
         with open(large, "wb") as file:
             file.truncate(9 << 20)
@@ -95,7 +96,7 @@ class Hostile(Case):
             large.unlink()
 
     def test_a_client_that_floods_keeps_nobody_from_reading(self):
-        """A client can fill only its own queues. [SEC-24] [SEC-25] [SEC-36] [SEC-37]"""
+        """A client may fill only its own queues. [SEC-24] [SEC-25] [SEC-36] [SEC-37]"""
         with subprocess.Popen([CLIENT, self.server.address, "flood"], stdout=subprocess.PIPE,
                               text=True) as client:
             try:
@@ -108,7 +109,7 @@ class Hostile(Case):
                 client.kill()
 
     def test_no_client_reaches_what_another_was_shown(self):
-        """Buffers and STags belong to one stream each. [SEC-8] [SEC-9] [SEC-20] [SEC-27]"""
+        """Each buffer and STag belongs to a single stream. [SEC-8] [SEC-9] [SEC-20] [SEC-27]"""
         with Server("ping", "--server") as server:
             for case in ("ddp/stag/other-connection", "ddp/stag/read-other-connection",
                          "ddp/stag/earlier-connection"):
@@ -122,7 +123,7 @@ class Hostile(Case):
                 server = stack.enter_context(Server(*arguments, "--max-clients", 4))
                 for _ in range(8):
                     stack.enter_context(established(server.port))
-                # The server gives a new client some time to send its request before it evicts the client.
+                # The server waits some time for the request of a new client before it evicts that client.
                 wait_until(lambda run=client, to=server: run(to).returncode == 0, "a place")
                 self.assertEqual(server.stop()[0], 0)
 
@@ -138,7 +139,7 @@ class Hostile(Case):
             size = int(re.search(r"VmSize:\s+(\d+) kB",
                                  pathlib.Path(f"/proc/{server.pid}/status").read_text())[1])
             before = resource.prlimit(server.pid, resource.RLIMIT_AS)
-            # The limit leaves too little memory for the stack of another thread.
+            # This limit leaves too little memory for the stack of one more thread.
             resource.prlimit(server.pid, resource.RLIMIT_AS, ((size + 2048) * 1024, before[1]))
             self.assert_fails(self.ping(server), 1, "busy: cannot create a thread$")
             resource.prlimit(server.pid, resource.RLIMIT_AS, before)

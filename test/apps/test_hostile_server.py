@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers that abuse the memory that a client exposes. get and put expose exactly the bytes of a window, only while
-the window is in use, and nothing else (RFC 5042)."""
+"""Tests servers that abuse the memory that a client exposes. get and put may expose exactly the bytes of a window,
+and only while the window is in use (RFC 5042)."""
 import os
 import subprocess
 
@@ -38,7 +38,7 @@ class HostileServer(Case):
         self.assertEqual(self.names(self.out), [])
 
     def test_a_window_to_be_written_cannot_be_read(self):
-        """The previous contents of that memory stay secret. [SEC-15] [SEC-18] [SEC-35]"""
+        """The server must not read the previous contents of that memory. [SEC-15] [SEC-18] [SEC-35]"""
         self.check_refused(self.get("read"), "0/1/02")
 
     def test_a_window_to_be_written_takes_no_atomics(self):
@@ -46,7 +46,8 @@ class HostileServer(Case):
         self.check_refused(self.get("add"), "0/1/02")
 
     def test_a_window_ends_where_the_data_end(self):
-        """A window is exact to the byte, at both ends, for Writes and Reads. [SEC-12] [SEC-17]"""
+        """The access to a window is limited to its exact bytes, at both ends, for Writes and Reads. [SEC-12]
+        [SEC-17]"""
         self.check_refused(self.get("write-before"), "1/1/01")
         self.check_refused(self.get("write-behind"), "1/1/01")
         self.check_refused(self.put("read-before"), "0/1/01")
@@ -57,7 +58,7 @@ class HostileServer(Case):
         self.check_refused(self.get("guess"), "1/1/00")
 
     def test_what_was_checked_does_not_change_any_more(self):
-        """The server reports that a window is complete, and continues to write to it. [SEC-13] [SEC-34]"""
+        """The server reports that a window is complete, but continues to write to it. [SEC-13] [SEC-34]"""
         for attack in ("write-after-piece", "write-after-done"):
             for _ in range(5):
                 with self.subTest(attack=attack):
@@ -71,7 +72,7 @@ class HostileServer(Case):
                     self.assertEqual(self.names(self.out), [])
 
     def test_a_window_to_be_read_cannot_be_written(self):
-        """The file that is sent does not change either. [SEC-18]"""
+        """The server must not change the file that the client sends either. [SEC-18]"""
         self.check_refused(self.put("write"), "1/1/02")
         self.assertEqual(self.source.read_bytes(), self.before)
 

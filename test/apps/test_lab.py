@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp lab without a browser: its WebAssembly module computes the same results as the native build, and the
-command serves its page. The test runs 4,000 sessions, or 100,000 with IWARP_LONG=1."""
+"""Tests iwarp lab without a browser. Its WebAssembly module must compute the same results as the native build, and
+the command must serve its page. The test runs 4,000 sessions, or 100,000 with IWARP_LONG=1."""
 import http.client
 import os
 import pathlib
@@ -32,7 +32,7 @@ def output(*command):
 
 
 class Lab:
-    """Runs a server until the with block ends."""
+    """Runs a server until the end of the with block."""
 
     def __enter__(self):
         self.process = start("lab")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of iwarp lab in headless Chromium: the tour, steps, faults, and the saved files. The screenshots stay in
-the build tree, in lab-pictures/."""
+"""Tests the page of iwarp lab in headless Chromium: the tour, steps, faults, and the saved files. The screenshots
+stay in lab-pictures/ of the build tree."""
 from browser import BUILD, browser_or_skip, look
 from support import Case, main, run, skip_all
 
@@ -17,7 +17,7 @@ class Browser(Case):
         result = look("lab_page_test.mjs", BROWSER, PAGE, PICTURES)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn("lab: 0 problems", result.stdout)
-        # The saved file is an ordinary capture, of a Write whose last octets are still in flight.
+        # The saved file is an ordinary capture. It contains a Write whose last octets are still in flight.
         said = run("explain", BUILD / PICTURES / "lab.pcap")
         self.assert_ok(said)
         self.assertIn("RDMA Write #2, 64 octets", said.stdout)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The option --metrics of serve, ping and perf: figures during the run that agree with the reports, and what
-hostile scrapers and other users get. Also the log of a server, in each format."""
+"""Tests the option --metrics of serve, ping and perf: the metrics during the run must agree with the reports. Also
+tests what hostile scrapers and other users get, and the log of a server in each format."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ from support import Case, TIMEOUT, Server, main, run, start, wait_until
 
 
 def place_of(process):
-    """Returns the address of the metrics, the first line that a command prints."""
+    """Returns the address of the metrics, which a command prints as its first line."""
     line = process.stderr.readline()
     match = re.fullmatch(r"iwarp: metrics at (\S+)\n", line)
     assert match, line + process.stderr.read()
@@ -90,17 +90,17 @@ class Shown(Case):
             report = json.loads(client.communicate(timeout=TIMEOUT)[0])
             self.assertEqual(client.returncode, 0)
             wait_until(lambda: metrics.Figures(theirs)("iwarp_connections_open") == 0, "the end")
-            # The report counts only what happened between the start and the end of the measurement.
+            # The report counts only what happens between the start and the end of the measurement.
             after = metrics.Figures(theirs)
             for name in ("octets_received", "octets_placed", "fpdus_received"):
                 counted = report["counters"]["server"][name]
                 self.assertGreater(counted, 0)
                 self.assertGreaterEqual(after(f"iwarp_{name}_total"), counted)
-            # After an orderly end all data that was sent has arrived.
+            # The connection has ended in order, so all data that was sent has arrived.
             self.assertGreaterEqual(after("iwarp_octets_received_total"),
                                     during("iwarp_octets_sent_total"))
             self.assert_ok(run("perf", server.address, "send-lat", "--duration", "0.1"))
-            again = metrics.Figures(theirs)  # The next run has another Rnic, which adds to the same sums.
+            again = metrics.Figures(theirs)  # The next run uses another Rnic, whose counts are added to the same sums.
             self.assertGreater(again("iwarp_octets_received_total"),
                                after("iwarp_octets_received_total"))
             self.assertEqual(again("iwarp_setups_established_total", side="passive"), 2)
@@ -110,7 +110,8 @@ class Shown(Case):
             where = place_of(server.process)
             with socket.create_connection(("127.0.0.1", server.port), TIMEOUT) as peer:
                 peer.settimeout(TIMEOUT)
-                # Revision 1, without CRC; then a Write of 4 octets to an STag that does not exist.
+                # Sends a Request of revision 1 without CRC, and then a Write of 4 octets to an STag that does not
+                # exist.
                 peer.sendall(b"MPA ID Req Frame" + bytes((0, 1, 0, 0)))
                 self.assertEqual(peer.recv(16, socket.MSG_WAITALL), b"MPA ID Rep Frame")
                 peer.sendall(bytes((0, 18, 0xC1, 0x40)) + bytes(12 + 4 + 4))
@@ -140,7 +141,7 @@ class Shown(Case):
 
 
 class Kept(Case):
-    """Misbehaving scrapers, other users, and addresses that are refused."""
+    """Tests scrapers that misbehave, other users, and addresses that are refused."""
 
     def test_scrapers_that_are_silent_or_ask_too_much_keep_nobody_out(self):
         with Server("ping", "--server", "--metrics", "0") as server:
@@ -155,7 +156,7 @@ class Kept(Case):
                     while big.recv(4096):
                         pass
                 except OSError:
-                    pass  # The server has closed or reset the connection before everything was sent.
+                    pass  # The server has closed or reset the connection before the whole request was sent.
             for request, status in ((b"POST /metrics HTTP/1.0\r\n\r\n", "405"),
                                     (b"GET /etc/passwd HTTP/1.0\r\n\r\n", "404"),
                                     (b"\x16\x03\x01\x02\r\n\r\n", "400"),

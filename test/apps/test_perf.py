@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp perf: every test moves and checks its payload and reports its results; invalid options are refused. No
-check depends on the speed of the machine."""
+"""Tests iwarp perf: every test must transfer and check its payload and report its results, and invalid options must
+be refused. No check depends on the speed of the machine."""
 import json
 import os
 import re
@@ -23,7 +23,7 @@ FIELDS = ["test", "size", "bytes_per_second", "messages_per_second", "latency_us
 
 class Perf(Case):
     def measure(self, *arguments):
-        """Returns the report of one measurement, after checking its form."""
+        """Returns the report of one measurement after checking its format."""
         report = json.loads(self.assert_ok(run("perf", *arguments, *SHORT, "--json")))
         self.assertEqual(list(report), FIELDS)
         self.assertEqual(list(report["latency_us"]), ["min", "p50", "p99", "p999", "max"])
@@ -170,7 +170,8 @@ class Perf(Case):
                 self.addCleanup(client.communicate)
                 self.addCleanup(client.kill)
                 self.assertIn(test, client.stdout.readline())
-                self.assertIn("messages/s", client.stdout.readline())  # The client is at work once it prints this.
+                # The client prints this line when it is transferring data.
+                self.assertIn("messages/s", client.stdout.readline())
                 server.process.send_signal(signal.SIGSTOP)
                 silent = 0
                 while silent < 3:
@@ -287,7 +288,8 @@ class Perf(Case):
                 self.measure(server.address, test)
 
     def working_client(self, *arguments):
-        """Starts a client, in its own process group as a shell does, and waits for its first interval."""
+        """Starts a client in its own process group, as a shell does, and waits until its first interval is
+        complete."""
         client = start("perf", *arguments, "--duration", 60, "--interval", 0.1, process_group=0)
         self.addCleanup(client.communicate)
         self.addCleanup(client.kill)
@@ -298,7 +300,7 @@ class Perf(Case):
         return client
 
     def silent_client(self, *arguments):
-        """Starts a client that prints nothing yet, and waits until it moves data."""
+        """Starts a client that prints nothing during the run, and waits until it transfers data."""
         client = start("perf", *arguments, "--metrics", 0, process_group=0)
         self.addCleanup(client.communicate)
         self.addCleanup(client.kill)
@@ -312,13 +314,13 @@ class Perf(Case):
                            ("tcp-stream", "--event"), ("tcp-pingpong", "--epoll")):
             with self.subTest(test=test, mode=mode):
                 client = self.working_client("--self", test, mode)
-                os.killpg(client.pid, signal.SIGINT)  # A terminal also signals the server.
+                os.killpg(client.pid, signal.SIGINT)  # As from a terminal, the signal also goes to the server.
                 out, err = client.communicate(timeout=TIMEOUT)
                 self.assertRegex(err, r"^iwarp perf: interrupted after [\d.]+ of 60 seconds\n$")
                 self.assertEqual(client.returncode, 0)
                 self.assertRegex(out, r"(?m)^  (throughput|one-way latency) +\S")
                 self.assertRegex(out, r"\n  CPU s per GB +[\d.]+ +[\d.]+\n")
-                # If no interval is complete, the client prints only the summary.
+                # If no interval is complete yet, the client prints only the summary.
                 for end in re.findall(r"(?m)^ +[\d.]+-([\d.]+) +s .*messages/s", out):
                     self.assertLess(float(end), 60)
 
@@ -375,7 +377,7 @@ class Perf(Case):
                                  (1, "iwarp perf: the peer says: this server was interrupted\n"))
 
     def plan_of_a_client(self):
-        """Returns the first message of a client."""
+        """Returns the first message that a client sends."""
         with socket.create_server(("127.0.0.1", 0)) as server:
             client = start("perf", f"127.0.0.1:{server.getsockname()[1]}", "write-bw", "--duration", 0.1, "--warm-up", 0)
             peer, _ = server.accept()

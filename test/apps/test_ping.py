@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iwarp ping against its own server: data, many clients, misbehaving clients, orderly ends."""
+"""Tests iwarp ping with its own server: data, many clients, clients that misbehave, and orderly ends."""
 import contextlib
 import signal
 import socket
@@ -58,7 +58,7 @@ class Ping(Case):
             endless = start("ping", server.address, "--count", 0)
             self.addCleanup(endless.communicate)
             self.addCleanup(endless.kill)
-            endless.stdout.readline()  # The server is serving this client.
+            endless.stdout.readline()  # The server is serving this client when the line arrives.
             self.assert_fails(run("ping", server.address), 1,
                               "rejected the connection: busy: too many clients$")
 
@@ -89,7 +89,8 @@ class Ping(Case):
             self.assertRegex(err, r"^iwarp ping: .*\n$")
 
     def test_immediate_data_is_no_answer_to_a_read(self):
-        """Sends FPDUs made by the test, without CRC: an advert, and Immediate Data instead of the answer."""
+        """Sends FPDUs that this test makes, without CRC: an advertisement, and then Immediate Data instead of the
+        response to a Read."""
         def fpdu(opcode, msn, payload):
             ulpdu = struct.pack(">BBIIII", 0x41, 0x40 | opcode, 0, 0, msn, 0) + payload
             return struct.pack(">H", len(ulpdu)) + ulpdu + bytes(-(len(ulpdu) + 2) % 4) + bytes(4)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS between the commands: certificates and shared keys, which peers are refused, and with which message. The
-certificates are made by openssl(1)."""
+"""Tests TLS between the commands: certificates and shared keys, which peers are refused, and with which message.
+openssl(1) makes the certificates."""
 import pathlib
 import shutil
 import subprocess
@@ -18,7 +18,7 @@ def openssl(folder, *words):
 
 
 def make_credentials(folder):
-    """Makes ca.pem, and NAME.pem with NAME.key for server (127.0.0.1) and client."""
+    """Makes ca.pem, and NAME.pem with NAME.key for "server" (127.0.0.1) and "client"."""
     openssl(folder, "req", "-x509", *NEW_KEY, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
             "-subj", "/CN=test authority")
     for name, alternative in (("server", "IP:127.0.0.1"), ("client", "DNS:client")):

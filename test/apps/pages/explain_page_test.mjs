@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a page of iwarp explain in headless Chromium and steps through it: highlighted octets and their
-// explanations, keys, folding; light, dark, narrow and printed. The page must fetch nothing and log
-// nothing to the console. Saves screenshots.
-// Usage: node explain_page_test.mjs PLAYWRIGHT_MODULE CHROMIUM PAGE.html SCREENSHOT_DIR demo|errors|rping|many
+// Opens a page of iwarp explain in headless Chromium and steps through it: highlighted octets and
+// their explanations, keys, and folding, in light and dark mode, in a narrow window and in print.
+// The page must fetch nothing and log nothing to the console. Saves screenshots.
+// Usage: node explain_page_test.mjs PLAYWRIGHT_MODULE CHROMIUM PAGE.html SCREENSHOT_DIR
+// demo|errors|rping|many
 import { pathToFileURL } from 'node:url';
 import path from 'node:path';
 import { misplaced, unreadable } from './page_checks.mjs';
@@ -10,15 +11,16 @@ import { misplaced, unreadable } from './page_checks.mjs';
 const [modulePath, executablePath, page, screenshots, kind] = process.argv.slice(2);
 const playwright = (await import(pathToFileURL(modulePath))).default;
 
-const PAPER = 680; // A4 less its margins, in CSS pixels
-const MOST_ROWS = 120; // maximum number of rows in the document at once, however many frames there are
+const PAPER = 680;  // A4 without its margins, in CSS pixels
+const MOST_ROWS = 120;  // maximum number of rows that the document contains at the same time
 const problems = [];
 const browser = await playwright.chromium.launch({ executablePath,
   args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking'] });
 
 async function open(options) {
   const view = await browser.newPage(options);
-  view.setDefaultTimeout(120000); // The limit is long because the page is slow while other tests run.
+  // The timeout is long because the page is slow while other tests run.
+  view.setDefaultTimeout(120000);
   view.on('console', (message) => problems.push(`console: ${message.text()}`));
   view.on('pageerror', (error) => problems.push(`page: ${error.message}`));
   view.on('dialog', (dialog) => { problems.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
@@ -70,7 +72,7 @@ async function demo(view) {
   await view.hover('.fields li button:has-text("CRC")');
   same('the octets of the CRC', await litOctets(view), range(80, 4));
 
-  // Folds layers one by one, by key and by click.
+  // Folds the layers one by one, with a key and with clicks.
   await view.focus('#rows');
   await view.keyboard.press('3');
   same('octets of DDP, folded', await view.locator('.octet.layer-ddp[data-at]').count(), 0);
@@ -81,7 +83,7 @@ async function demo(view) {
   await view.click('.fold.layer-ddp');
   same('octets of DDP, unfolded', await view.locator('.octet.layer-ddp[data-at]').count(), 13);
 
-  // Moves from field to field by keyboard.
+  // Moves from field to field with the keyboard.
   await view.mouse.move(0, 0);
   await view.focus('#octets');
   await view.keyboard.press('Home');
@@ -90,14 +92,13 @@ async function demo(view) {
   same('the last field', await litOctets(view), range(80, 4));
   same('the frame stays', (await heading(view)).slice(0, 1), '5');
 
-  // Goes to a frame with a marker and a pad. The marker is in front of the FPDU and splits no
-  // field.
+  // Goes to a frame with a marker and a pad. The marker precedes the FPDU, so it splits no field.
   await frame(view, 4);
   await view.hover('.octet[data-at="2"]');
   has('a marker', await told(view), 'FPDUPTR');
   same('marker octets', await view.locator('.octet.layer-marker[data-at]').count(), 4);
 
-  // Goes to the next error, and to the Terminate that follows.
+  // Goes to the next error, and then to the Terminate that follows it.
   await view.focus('#rows');
   await view.keyboard.press('Home');
   await view.keyboard.press('n');
@@ -127,8 +128,8 @@ async function errors(view) {
   await view.selectOption('select >> nth=1', 'startup');
   same('startup frames', await view.locator('.row').count(), 2);
 
-  // On a small screen every label must also be complete, and violations must have the same name and
-  // count everywhere.
+  // On a small screen every label must also be complete. A violation must have the same name and
+  // the same count everywhere.
   const small = await open({ viewport: { width: 1280, height: 800 } });
   const counts = (await small.locator('select >> nth=0').locator('option').allInnerTexts())
     .map((text) => Number(/, (\d+) violations?$/.exec(text)?.[1] ?? 0));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the whole tour of iwarp lab in headless Chromium; steps forwards and back; selects fields;
-// causes each fault; saves the session and replays it. The page must fetch nothing and log nothing to
-// the console. Leaves screenshots, and the files that the page saved, in a folder.
+// Takes the whole tour of iwarp lab in headless Chromium. Steps forwards and back, selects fields,
+// causes each fault, saves the session and replays it. The page must fetch nothing and log nothing
+// to the console. Leaves screenshots and the saved files in a folder.
 // Usage: node lab_page_test.mjs PLAYWRIGHT_MODULE CHROMIUM LAB.html FOLDER
 import { pathToFileURL } from 'node:url';
 import path from 'node:path';
@@ -16,7 +16,8 @@ const browser = await playwright.chromium.launch({ executablePath,
 
 async function open(options, url = pathToFileURL(page).href, ready = 'body[data-ready="true"]') {
   const view = await browser.newPage(options);
-  view.setDefaultTimeout(60000); // The limit is long because the page is slow while other tests run.
+  // The timeout is long because the page is slow while other tests run.
+  view.setDefaultTimeout(60000);
   view.on('console', (message) => problems.push(`console: ${message.text()}`));
   view.on('pageerror', (error) => problems.push(`page: ${error.message}`));
   view.on('dialog', (dialog) => { problems.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
@@ -86,7 +87,7 @@ async function write(view) {
   const before = await memory(view, 'far', 'window');
   if (before.includes(PLACED)) problems.push('placed before the CRC was seen');
   await shoot(view, '2-write');
-  // Steps forwards and back, by each kind of step.
+  // Steps forwards and back, using each kind of step.
   await forward(view, 'octet');
   has('placed', await memory(view, 'far', 'window'), PLACED);
   await back(view, 'octet');
@@ -102,7 +103,7 @@ async function write(view) {
   await view.keyboard.press('O');
   await view.keyboard.press('o');
   has('by keys', await memory(view, 'far', 'window'), PLACED);
-  // Selects a field in the grid and in the list.
+  // Selects a field, first in the grid and then in the list.
   await view.hover('.octet[data-at="10"]');
   same('the octets of TO', await litOctets(view), range(8, 8));
   has('TO', await told(view), 'octets 8 to 15');
@@ -121,7 +122,7 @@ async function read(view) {
   await shoot(view, '3-read');
   await next(view);
   has('completed', await log(view), 'RDMA Read, request 5: success, 64 octets');
-  // The tour has opened the memory.
+  // The tour has opened the view of the memory.
   await view.locator('[data-end=near] [data-memory=sink] pre div').first().waitFor();  // its lines exist once it is open
   has('in the sink', await memory(view, 'near', 'sink'), "The responder's window.");
 }
@@ -193,7 +194,7 @@ async function faults(view) {
   await act(view, 'send');
   await run(view);
   has('no Receive', await fact(view, 'far', 'terminate-sent'), '1/2/02');
-  // Flips a bit of a selected octet.
+  // Flips one bit of a selected octet.
   for (const crc of ['both', 'none']) {
     await begin(view, { receives: '4', crc });
     await act(view, 'send');

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of every page with frames, in a browser: text is readable, and nothing overflows.
+// Checks for all pages that show frames, run in a browser: text must be readable, and nothing may
+// overflow.
 
 const TEXT_CONTRAST = 4.5; // WCAG 2
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a report in headless Chromium: every chart must be drawn, and the page must fetch nothing and
-// log nothing to the console. On a phone nothing is cut off, in dark mode and in print everything has
-// enough contrast, and each chart has a text and its numbers. Saves screenshots and a PDF.
+// Opens a report in headless Chromium. Every chart must be drawn, and the page must fetch nothing
+// and log nothing to the console. On a phone nothing may be cut off. In dark mode and in print
+// everything must have enough contrast. Each chart must have a text and its numbers. Saves
+// screenshots and a PDF.
 // Usage: node page_test.mjs PLAYWRIGHT_MODULE CHROMIUM PAGE.html SCREENSHOT_DIR
 import { pathToFileURL } from 'node:url';
 import path from 'node:path';
@@ -11,11 +12,11 @@ const playwright = (await import(pathToFileURL(modulePath))).default;
 
 const CHARTS = ['bars', 'size', 'rate', 'share', 'reuse', 'laws', 'waterfall', 'eras', 'file'];
 const TABLES = ['crossovers', 'crc', 'predictions', 'published', 'parameters'];
-const LEAST_SHAPES = 12; // more than axes alone have
-const TEXT_CONTRAST = 4.5; // WCAG 2, text
-const SHAPE_CONTRAST = 3; // WCAG 2, graphics
+const LEAST_SHAPES = 12;  // more than a chart that has only axes
+const TEXT_CONTRAST = 4.5;  // minimum for text (WCAG 2)
+const SHAPE_CONTRAST = 3;  // minimum for graphics (WCAG 2)
 const PHONE = 400;
-const PAPER = 680; // A4 less its margins, in CSS pixels
+const PAPER = 680;  // A4 without its margins, in CSS pixels
 const SMALLEST_TEXT = 9;
 
 const problems = [];
@@ -24,7 +25,8 @@ const browser = await playwright.chromium.launch({ executablePath,
 
 async function open(options) {
   const view = await browser.newPage(options);
-  view.setDefaultTimeout(120000); // The limit is long because the page is slow while other tests run.
+  // The timeout is long because the page is slow while other tests run.
+  view.setDefaultTimeout(120000);
   view.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) problems.push(`console: ${message.text()}`);
   });
@@ -64,7 +66,8 @@ const unreadable = (view, limits) => view.evaluate(([text, shape]) => {
     const id = element.closest('figure').id;
     if (element.textContent) check(`${id} "${element.textContent}"`, getComputedStyle(element).fill, text);
   }
-  // Skips the map of LAWS, whose colours encode numbers, and bands, which lie behind their line.
+  // Skips the map of LAWS, whose colours encode numbers, and uncertainty bands, which are drawn
+  // behind their lines.
   for (const element of document.querySelectorAll('figure:not(#laws) svg .mark-rect path, figure:not(#laws) svg .mark-line path')) {
     const style = getComputedStyle(element);
     const colour = style.fill === 'none' ? style.stroke : style.fill;
@@ -142,7 +145,7 @@ try {
   note('wide', await cutOff(desk, SMALLEST_TEXT));
   await shoot(desk, 'page');
 
-  // Prints the page as drawn for the screen, from dark mode, too.
+  // Prints the page in the colours of the screen, here from dark mode.
   await desk.emulateMedia({ colorScheme: 'dark' });
   note('dark', await unreadable(desk, [TEXT_CONTRAST, SHAPE_CONTRAST]));
   await shoot(desk, 'dark');

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A preloaded library that makes calls to the disk fail, and records the calls.
-// DISK_FAIL is CALL:N:ERRNO,... The N-th call of that name fails with that number; if N is 0, every
-// call of that name fails.
+// DISK_FAIL is a list CALL:N:ERRNO,... The N-th call of function CALL fails with ERRNO. If N is 0,
+// every call of CALL fails.
 // DISK_LOG names a file to which each successful call adds a line: the call, the inode of the file
-// (for a directory: "folder"), then offset and length, or names.
+// (or "folder" for a directory), and then either offset and length, or names.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -37,7 +37,7 @@ std::string_view cut(std::string_view& text, char at) {
   return out;
 }
 
-/// Counts the call. Returns whether it must fail, and sets errno if so.
+/// Counts the call. If the call must fail, sets errno and returns true.
 bool fails(std::string_view name, std::atomic<int>& calls) {
   const int now = ++calls;
   const char* const wanted = std::getenv("DISK_FAIL");
@@ -64,7 +64,7 @@ void record(const std::string& line) {
   if (path == nullptr) return;
   const int before = errno;
   const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-  // Writes each line with one write(), so that lines of several threads do not mix.
+  // Writes each line with one call of write(), so that lines of different threads do not mix.
   [[maybe_unused]] const auto written = write(fd, line.data(), line.size());
   close(fd);
   errno = before;
@@ -124,7 +124,7 @@ int renameat(int from, const char* old_name, int to, const char* new_name) {
   return out;
 }
 
-// The rule "tmpfile" applies to calls with O_TMPFILE. Their files have the name "." in the log.
+// The rule "tmpfile" applies to calls with O_TMPFILE. In the log, their files have the name ".".
 int openat(int folder, const char* name, int flags, ...) {
   static const auto kNext = next<int(int, const char*, int, ...)>("openat");
   static std::atomic<int> calls;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client that breaks the rules of the file protocol: hostile_client HOST:PORT ATTACK [NAME].
 // Prints the server's reaction: "refused: REASON", "gone: REASON", or an answer that the server
-// should not have sent. The server must refuse, and continue to serve.
+// should not have sent. The server must refuse the attack and continue to serve other clients.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -50,7 +50,7 @@ class Attacker {
   }
 
  private:
-  /// Starts a put of two windows and then breaks the protocol.
+  /// Starts to put a file of two windows, and then breaks the protocol.
   void put_then(const std::string& attack, const std::string& name) {
     auto& messages = client_.messages();
     const std::uint64_t size = 2 * kMaxPiece;
@@ -83,7 +83,7 @@ class Attacker {
     listen();
   }
 
-  /// Sends Immediate Data while the server waits for windows. There is more Immediate Data than the
+  /// Sends Immediate Data while the server waits for windows. Sends more Immediate Data than the
   /// server has buffers.
   void immediate_while_getting(const std::string& name) {
     auto& messages = client_.messages();
@@ -98,8 +98,8 @@ class Attacker {
     }
   }
 
-  /// Keeps as many zero-length Reads in flight as possible, for ever. Such Reads require no access
-  /// rights.
+  /// Keeps as many zero-length Reads in flight as possible, and does not stop. Such Reads require
+  /// no access rights.
   void flood() {
     auto& session = client_.session();
     constexpr int kAtATime = 32;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file server that attacks its only client: hostile_server ATTACK. Prints its port, then the
+// A file server that attacks its only client: hostile_server ATTACK. Prints its port, and then the
 // outcome: "gone: REASON", or "done" if the client tolerated the attack. An attack that reads
-// memory it must not read prints "read: OCTETS" if it got any of the client's octets.
+// memory without permission prints "read: OCTETS" if it got any of the client's octets.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -41,7 +41,7 @@ class Attacker {
     window_ = messages_.expect<Window>();
   }
 
-  // Operations on the client's window, at offset `off` from it.
+  // Operations on the client's window. `off` is relative to the start of the window.
   void write(std::byte what, std::uint64_t off = 0, std::uint32_t size = kSize) {
     std::ranges::fill(memory_.octets(), what);
     run(WrOpcode::kWrite, off, size, window_.memory.stag);
@@ -59,8 +59,8 @@ class Attacker {
   void add() { run(WrOpcode::kFetchAdd, (8 - window_.memory.to % 8) % 8, 8, window_.memory.stag); }
   void guess() { run(WrOpcode::kWrite, 0, kSize, verbs::Stag{window_.memory.stag.value ^ 1}); }
 
-  // Announces by a Send that the piece is complete and now belongs to the client. The Send leaves
-  // the access rights in place; a correct server would revoke them with it.
+  // Sends a message that the piece is complete and now belongs to the client. This Send does not
+  // revoke the access rights, whereas the Send of a correct server would.
   void say_piece() { messages_.send(Piece{0}); }
   void say_done() {
     const std::vector<std::byte> octets(kSize, kTrue);
@@ -82,7 +82,7 @@ class Attacker {
                         .sgl = {&sge, 1},
                         .remote = {.rkey = stag, .to = window_.memory.to + off},
                         .atomic = {.add_or_swap = 1}});
-    // A Write completes before the target has checked it, whereas a Read reports the result.
+    // A Write completes before the client has checked it. A Read reports the result of the check.
     while (session_.wait(kLimit).opcode == verbs::WcOpcode::kRecv) {
     }
   }
@@ -108,7 +108,7 @@ struct Attack {
 constexpr std::uint64_t kBefore = ~std::uint64_t{0};
 
 constexpr std::array kAttacks{
-    // Attacks on get, whose windows allow writing.
+    // Attacks on get, whose windows may be written.
     Attack{"read", [](Attacker& a) { a.read(); }},
     Attack{"add", [](Attacker& a) { a.add(); }},
     Attack{"guess", [](Attacker& a) { a.guess(); }},
@@ -129,7 +129,7 @@ constexpr std::array kAttacks{
              a.say_done();
              a.keep_writing(kFalse);
            }},
-    // Attacks on put, whose windows allow reading.
+    // Attacks on put, whose windows may be read.
     Attack{"write", [](Attacker& a) { a.write(kFalse); }},
     Attack{"read-before", [](Attacker& a) { a.read(kBefore, 1); }},
     Attack{"read-behind", [](Attacker& a) { a.read(0, kSize + 1); }},
@@ -153,7 +153,7 @@ void attack(const Attack& how) {
   try {
     attacker.serve(*event->request);
     how.run(attacker);
-    attacker.await_finish();  // The client sends no Finish: this waits for the end of the stream.
+    attacker.await_finish();  // The client sends no Finish, so this waits until the stream ends.
     std::puts("done");
   } catch (const PeerGone& error) {
     std::printf("gone: %s\n", error.what());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the digest of random sessions of iwarp lab, computed by the native build of the stack.
+// Prints the digest of random sessions of iwarp lab, which the native build of the stack computes.
 // Usage: test_lab_digest SEED COUNT
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the digest of random sessions of iwarp lab, computed by its WebAssembly module.
+// Prints the digest of random sessions of iwarp lab, which its WebAssembly module computes.
 // Usage: node lab_digest.mjs LAB.wasm SEED COUNT
 import fs from 'node:fs';
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A preloaded library that acts as a name server which does not answer. Lookups of "slow.invalid"
-// block for ever; the library creates the file named by SLOW_NAMES_BEGUN when a lookup has begun.
+// A preloaded library that simulates a name server which does not answer. Lookups of "slow.invalid"
+// block forever. When a lookup has begun, the library creates the file that SLOW_NAMES_BEGUN names.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netdb.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the advert and the ping text, which must have the same octets as in rping.
+// Tests the advertisement and the text of ping, which must have the same octets as those of rping.
 #include "common/connection/advert.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests commands that are described as data: parsing, values, help, suggestions.
+// Tests commands that are described as data: how their arguments are parsed, their values, help
+// texts, and suggestions.
 #include <doctest/doctest.h>
 
 #include "command_line/command.hpp"
@@ -11,7 +12,7 @@ namespace {
 
 using namespace iwarp::apps::cli;
 
-/// A command with one option of each kind, and the values that a command line has set.
+/// A command with one option of each kind. Its members hold the values from a command line.
 struct Toy {
   Command root{"toy", "For a test"};
   bool loud = false;
@@ -44,7 +45,7 @@ struct Toy {
     words.insert(words.begin(), "toy");
     return iwarp::apps::cli::parse(root, static_cast<int>(words.size()), words.data());
   }
-  /// Returns the error in `words` after "paint f".
+  /// Parses "paint f" followed by `words`. Returns the error text.
   std::string fault(std::vector<const char*> words) {
     words.insert(words.begin(), {"paint", "f"});
     const auto out = parse(words);

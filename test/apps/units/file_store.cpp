@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests files on disk: no name escapes the directory, no file appears before it is complete, and no
-// partial file remains.
+// Tests files on disk: no name may lead out of the directory, no file may appear under its name
+// before it is complete, and no partial file may remain.
 #include "transfer/file_store.hpp"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ using namespace iwarp;
 using namespace iwarp::apps;
 namespace fs = std::filesystem;
 
-/// An empty directory that is removed afterwards.
+/// An empty directory. The destructor removes it.
 class Scratch {
  public:
   Scratch() {

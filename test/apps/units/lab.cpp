@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the session of iwarp lab: commands, steps forwards and back, faults and the Terminates that
-// they cause.
+// Tests the session of iwarp lab: commands, steps forwards and back, faults, and the Terminates
+// that the faults cause.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -17,7 +17,7 @@ void run(History& history) {
   }
 }
 
-/// Connects, and lets the initiator send first.
+/// Connects the two ends. The initiator sends first.
 void begin(History& history, const std::string& settings) {
   REQUIRE(history.open(settings + "+connect"));
   run(history);
@@ -115,7 +115,8 @@ TEST_CASE("lab: what is stepped back comes again when it is stepped forwards") {
   REQUIRE(other.open(script));
   CHECK((state_json(other.session()) == behind));
   REQUIRE(other.back(Step::kOperation));
-  REQUIRE(other.open(other.script()));  // The script includes the steps ahead.
+  // The script also includes the steps that are ahead of the current one.
+  REQUIRE(other.open(other.script()));
   REQUIRE(other.forward(Step::kOperation));
   CHECK((state_json(other.session()) == behind));
   CHECK((before != behind));

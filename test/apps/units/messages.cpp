@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the codec of the file protocol: golden octets, and every truncation, bit flip and wrong
-// length.
+// Tests the codec of the file protocol: golden octets, every truncation, every bit flip, and wrong
+// lengths.
 #include "transfer/messages.hpp"
 
 #include <doctest/doctest.h>
@@ -111,7 +111,7 @@ TEST_CASE("a body that disagrees with its type is refused though the lengths agr
       octets[5] = static_cast<std::byte>(type);
       const auto back = decode_message(octets);
       if (type == 0 || type > std::variant_size_v<Message>) CHECK_FALSE(back.has_value());
-      // Every accepted message is well formed: encoding it gives the same octets.
+      // If a message is accepted, encoding it again must give the same octets.
       if (back) CHECK(octets_of(*back) == octets);
     }
   }
@@ -125,7 +125,8 @@ TEST_CASE("any flipped bit gives a refusal or another well-formed message") {
       octets[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
       const auto back = decode_message(octets);
       if (back) CHECK(octets_of(*back) == octets);
-      if (bit < 8 * 5) CHECK_FALSE(back.has_value());  // The bit is in the magic or the version.
+      // The flipped bit is in the magic number or the version.
+      if (bit < 8 * 5) CHECK_FALSE(back.has_value());
     }
   }
 }

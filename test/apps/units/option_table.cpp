@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests every row of the table of options: an option has the same effect, and refuses the same
-// values, under `iwarp run`, in a command and by its variable.
+// Tests every row of the table of options. An option must have the same effect, and refuse the same
+// values, under `iwarp run`, in a command, and as a variable.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using options::Kind;
 using options::Option;
 using options::Settings;
 
-/// Returns the rows for which there is also an option of `iwarp run`.
+/// Returns the rows that also have an option of `iwarp run`.
 std::vector<const Option*> rows() {
   std::vector<const Option*> out;
   for (const auto& option : options::all()) {
@@ -30,7 +30,7 @@ std::vector<const Option*> rows() {
   return out;
 }
 
-/// Returns valid values of an option: all words of a list, and the bounds of a range.
+/// Returns valid values of an option: all words of a list, or the bounds of a range.
 std::vector<std::string> good(const Option& option) {
   static const std::map<std::string_view, std::string> kForms{{"IWARP_CONGESTION", "reno"},
                                                               {"IWARP_PORT_RANGE", "20000-20999"},
@@ -74,7 +74,7 @@ std::expected<cli::Invocation, cli::Misuse> parse(const cli::Command& command,
   return cli::parse(command, static_cast<int>(all.size()), all.data());
 }
 
-/// Returns the settings of a program that is started by `iwarp run` with `words`.
+/// Returns the settings of a program that `iwarp run` starts with the options `words`.
 Settings in_program(const std::vector<std::string>& words) {
   const auto command = run_command();
   const auto parsed = parse(command, words);
@@ -88,7 +88,7 @@ Settings in_program(const std::vector<std::string>& words) {
       [](const std::string& line) { FAIL_CHECK(line); });
 }
 
-/// Returns the settings of a command that has all options, called with `words`.
+/// Returns the settings of a command that has all options and is called with `words`.
 Settings in_command(const std::vector<std::string>& words) {
   cli::Command command("test", "For a test");
   Settings out;
@@ -101,7 +101,7 @@ Settings in_command(const std::vector<std::string>& words) {
   return out;
 }
 
-/// Returns whether `row` may show another value because the option `changed` was given.
+/// Returns whether the option `changed` may also change the value of `row`.
 bool follows(const Option& row, const Option& changed) {
   const std::string_view name = row.variable;
   return &row == &changed ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the server of iwarp lab with more connections than it holds at a time.
+// Tests the server of iwarp lab with more connections than it keeps at the same time.
 #include "lab/page_server.hpp"
 
 #include <arpa/inet.h>
@@ -37,11 +37,11 @@ class Browser {
     REQUIRE(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) ==
             static_cast<ssize_t>(text.size()));
   }
-  /// Receives everything until the server closes.
+  /// Receives until the server closes the connection. Returns everything that was received.
   std::string receive() const {
     std::string out;
     for (;;) {
-      constexpr int kLimit = 60'000;  // timeout in ms; only a defect reaches it
+      constexpr int kLimit = 60'000;  // timeout in ms that expires only if the server is broken
       pollfd waiting{fd_, POLLIN, 0};
       REQUIRE(poll(&waiting, 1, kLimit) == 1);
       std::array<char, 1024> piece{};
@@ -62,7 +62,7 @@ struct Serving {
     close(stop);
   }
   int stop = eventfd(0, EFD_CLOEXEC);
-  // The timeout is so long that no connection reaches it.
+  // The timeout is so long that it does not expire in any connection.
   PageServer server{0, "the page", std::chrono::hours(1)};
   std::thread thread{[this] { server.run(stop); }};
 };
@@ -74,7 +74,7 @@ TEST_CASE("silent connections give way to new ones, the oldest first") {
   std::deque<Browser> silent;
   for (std::size_t i = 0; i != PageServer::kMaxClients + 8; ++i) {
     silent.emplace_back(serving.server.port());
-    silent.back().send("GET ");  // This is an incomplete request.
+    silent.back().send("GET ");  // The request is incomplete.
   }
   const Browser other(serving.server.port());
   other.send(kRequest);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the parts of iwarp perf that need no connection: percentiles, intervals, the pattern, and a
-// plan from an untrusted client.
+// Tests the parts of iwarp perf that need no connection: percentiles, intervals, the data pattern,
+// and a plan from an untrusted client.
 #include <doctest/doctest.h>
 #include <sys/epoll.h>
 
@@ -75,7 +75,7 @@ TEST_CASE("intervals are shown as they pass, each with what is its own, and the 
   Intervals intervals(milliseconds(1000), [&](const Interval& one) { shown.push_back(one); });
   const Intervals::Time start{};
   Histogram latency;
-  CHECK_FALSE(intervals.due(start + milliseconds(5000)));  // The first interval has not begun.
+  CHECK_FALSE(intervals.due(start + milliseconds(5000)));  // The first interval has not begun yet.
   intervals.begin(start, milliseconds(60'000));
   CHECK_FALSE(intervals.due(start + milliseconds(999)));
   REQUIRE(intervals.due(start + milliseconds(1001)));
@@ -83,7 +83,7 @@ TEST_CASE("intervals are shown as they pass, each with what is its own, and the 
   intervals.end_interval(start + milliseconds(1001), 1, latency);
   CHECK_FALSE(intervals.due(start + milliseconds(1999)));
   // After a pause there is one long interval, which ends with the next message. The interval after
-  // it ends at a whole second.
+  // that ends at a full second.
   latency.add(nanoseconds(30));
   latency.add(nanoseconds(30));
   intervals.end_interval(start + milliseconds(3500), 3, latency);
@@ -102,7 +102,7 @@ TEST_CASE("intervals are shown as they pass, each with what is its own, and the 
   CHECK(shown[2].messages == 1);
   CHECK_FALSE(shown[0].partial);
   CHECK_FALSE(shown[1].partial);
-  CHECK(shown[2].partial);  // The interval ended early, after 0.2 s.
+  CHECK(shown[2].partial);  // This interval ended early, after 0.2 s.
 }
 
 TEST_CASE("a rest that is too short for an interval of its own belongs to the last one") {
@@ -168,7 +168,7 @@ TEST_CASE("a plan is the same after its way to the server, and one out of bounds
   refused([](Plan& p) { p.check = true; });
   refused([](Plan& p) { p.qps = 2; });
   refused([](Plan& p) { p.test = find_test("read-bw"); });
-  // The test tcp-stream also has no outstanding Reads.
+  // The test tcp-stream cannot have outstanding Reads either.
   refused([](Plan& p) { p.test = find_test("tcp-stream"); });
 }
 

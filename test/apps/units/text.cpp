@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests text for users: units, progress, error texts, digests.
+// Tests texts for users: units, progress, error messages, digests.
 #include <doctest/doctest.h>
 
 #include <cerrno>

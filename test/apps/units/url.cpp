@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests URLs of get and put, and the names that a server accepts.
+// Tests the URLs of get and put, and which file names a server accepts.
 #include "common/base/url.hpp"
 
 #include <doctest/doctest.h>
