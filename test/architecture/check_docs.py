@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every public declaration of an installed header has a doc comment, and a function that can fail
-lists its errors. Reads the text of the headers; does not compile them.
+"""Checks that every public declaration of an installed header has a doc comment, and that a function that can fail
+lists its errors. Reads the text of the headers without compiling them.
 
-A comment is `///` above a declaration, without a blank line between, or `///<` on its lines.
-- Functions, types, aliases and concepts need one; constants and forward declarations do not.
-- Data members need one in structs whose name ends in Options, Init, Limits, Timeouts or Bounds.
-- An enumerator needs one, unless the comment of its enum mentions it (as "kInline", or in words) or
+A doc comment is `///` above a declaration, without a blank line between them, or `///<` on its lines.
+- Functions, types, aliases and concepts need a comment. Constants and forward declarations do not.
+- Data members need a comment in structs whose name ends in Options, Init, Limits, Timeouts or Bounds.
+- An enumerator needs a comment, unless the comment of its enum mentions it (as "kInline", or in words) or
   says that the enumerators are "named as in" some document.
-- A comment also covers what follows without a blank line: further overloads of the same name, and
+- A comment also covers declarations that follow without a blank line: further overloads of the same name, and
   one-line accessors below a one-line accessor.
-- Exempt: destructors, deleted and defaulted members, overrides, friends, operators == and <=>;
-  constructors without parameters, of copies and moves, or with an empty body; and definitions of
-  what is declared further up.
-- If a function returns std::error_code, Expected or Result, its comment says "Fails with ..."
-  (`Errc::k...`, or the fault), "Fails as ..." (the function that lists them) or "Never fails"."""
+- These need no comment: destructors, deleted and defaulted members, overrides, friends, operators == and <=>;
+  constructors that have no parameters, copy or move, or have an empty body; and definitions of functions that
+  are declared further up.
+- If a function returns std::error_code, Expected or Result, its comment says "Fails with ..." (`Errc::k...`,
+  or the fault), "Fails as ..." (the function that lists the errors) or "Never fails"."""
 import dataclasses
 import pathlib
 import re
@@ -33,14 +33,14 @@ PRESCRIBED = ("value_type", "iterator", "const_iterator", "StateType", "EventTyp
 ATTRIBUTES = re.compile(r"\[\[.*?\]\]|\balignas\([^)]*\)", re.DOTALL)
 TEMPLATE = re.compile(r"^template\s*<.*?>\s*(?=[\w\[])", re.DOTALL)
 TYPE = re.compile(r"(class|struct|union|enum(?:\s+class)?)\b\s*([\w:]+)?")
-# A name before "(": a function, a conversion or an operator.
+# A name before "(" that may be a function, a conversion or an operator.
 FUNCTION = re.compile(r"(operator\s*(?:\(\)|[^\s(]+|\s\w[\w:<>]*)|[~\w][\w:]*)\s*\(")
 ACCESS = re.compile(r"(public|private|protected):(?!:)")
 
 
 @dataclasses.dataclass
 class Declaration:
-    """A statement of a header without its comments, or the head of one with a body."""
+    """A statement of a header without its comments. If the statement has a body, only the part before the body."""
     text: str
     first: int  # line number
     last: int
@@ -52,13 +52,13 @@ class Declaration:
         return self.first == self.last and bool(re.search(r"\(\s*\)\s*(const)?$", self.text))
 
     def covers(self, other):
-        """Returns whether this comment also covers the next declaration."""
+        """Returns whether the comment of this declaration also covers the next one."""
         both = self.is_accessor() and other.is_accessor()
         return other.first - self.last == 1 and (self.name == other.name or both)
 
 
 class Header:
-    """The code of a header, and its comments by line."""
+    """The code of a header without comments, and its comments by line."""
 
     def __init__(self, text):
         self.above, self.behind, self.blank = {}, {}, set()
@@ -80,7 +80,8 @@ class Header:
         return self.text.count("\n", 0, position) + 1
 
     def comment_above(self, line):
-        """Returns the comment that ends above this line; other comments, for example for linters, may be between."""
+        """Returns the comment that ends above this line. Other comments, for example for linters, may be in
+        between."""
         found = []
         line -= 1
         while line > 0 and line not in self.blank and not self.lines[line - 1].strip():
@@ -92,7 +93,7 @@ class Header:
         return " ".join(self.behind[n] for n in range(first, last + 1) if n in self.behind)
 
     def behind_brace(self, position):
-        """Returns the position after the matching brace."""
+        """Returns the position after the brace that matches the one at `position`."""
         depth = 0
         while position < len(self.text):
             depth += {"{": 1, "}": -1}.get(self.text[position], 0)
@@ -102,7 +103,8 @@ class Header:
         return position
 
     def statement(self, start):
-        """Returns (end, brace) of the statement that begins here; brace is the position of its body, or None."""
+        """Returns (end, brace) of the statement that begins at `start`. `brace` is the position of its body, or
+        None."""
         position, depth = start, 0
         while position < len(self.text):
             at = self.text[position]
@@ -119,7 +121,7 @@ class Header:
 
 
 def is_value(head):
-    """Returns whether the brace after this text begins a value, as in `int a{1};` or `A() : a_{1} {}`."""
+    """Returns whether a brace after this text begins a value, as in `int a{1};` or `A() : a_{1} {}`."""
     head = TEMPLATE.sub("", ATTRIBUTES.sub("", head).strip())
     if re.match(r"(inline )?namespace\b|extern\b", head):
         return False
@@ -143,7 +145,7 @@ class Scanner:
         self.problems.add((line, what))
 
     def scope(self, position, end, owner, is_public):
-        """Checks the declarations of a namespace (`owner` is empty) or a class."""
+        """Checks the declarations in a namespace (`owner` is empty) or in a class."""
         text, before = self.header.text, None
         while True:
             while position < end and text[position] in " \n;\t":
@@ -165,7 +167,7 @@ class Scanner:
             position = behind
 
     def declaration(self, head, where, owner, before):
-        """Checks one declaration. Returns it if its comment may cover the next one."""
+        """Checks one declaration. Returns it if its comment may also cover the next declaration."""
         start, brace, behind = where
         first, last = self.header.line_at(start), self.header.line_at(behind - 1)
         comment = self.header.comment_above(first)
@@ -224,7 +226,7 @@ class Scanner:
         if re.search(r"=\s*(default|delete)$|\boverride\b|\bfinal$", text):
             return True
         if "::" in name and not name.startswith("operator"):
-            return True  # This defines a member outside of its class.
+            return True  # This is a definition of a member outside of its class.
         if one.body is not None and not owner and text.startswith("inline") and name in self.declared:
             return True
         if not owner or name not in (owner, "operator="):

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Compares the drawing of rooms in the README of a layer with the includes. A room is a folder or a file of the
-layer (see ROOMS in check_sources.py). The drawing shows it as a box, `[room]`. A line that ends in an arrow head
-leads from a room to a room that it uses. `|` and `-` are lines, which cross without touching; `+` joins all lines
-that touch it. Every arrow must be an include, and every include must have a path along the arrows."""
+layer (see ROOMS in check_sources.py). In the drawing it is a box, `[room]`. A line that ends in an arrowhead
+leads from a room to another room that the first one uses. `|` and `-` are parts of lines, which may cross
+without being connected. `+` connects all lines that touch it. Every arrow must be an include, and for every
+include there must be a path along the arrows."""
 import pathlib
 import re
 import sys
@@ -26,7 +27,7 @@ class Drawing:
         self.lines = text.splitlines()
         self.boxes = [(match[1], row, match.start(), match.end())
                       for row, line in enumerate(self.lines) for match in BOX.finditer(line)]
-        self.used = set()  # arrow heads at the end of a line from a room
+        self.used = set()  # arrowheads at the end of a line from a room
         self.arrows, self.astray = set(), set()
         for name, row, begin, end in self.boxes:
             for at, step in self.around(row, begin, end):
@@ -42,7 +43,7 @@ class Drawing:
 
     @staticmethod
     def around(row, begin, end):
-        """Yields the cells next to a box, each with the step that leads there."""
+        """Yields the cells next to a box, each with the step that leads from the box to the cell."""
         yield from (((row + step[0], column), step) for step in (DOWN, UP) for column in range(begin, end))
         yield from (((row, end), RIGHT), ((row, begin - 1), LEFT))
 
@@ -55,7 +56,7 @@ class Drawing:
         return next((name for name, row, begin, end in self.boxes if row == at[0] and begin <= at[1] < end), None)
 
     def follow(self, at, step):
-        """Returns the rooms to which a line leads, followed from the cell `at` in the direction `step`."""
+        """Returns the rooms to which a line leads. Follows the line from the cell `at` in the direction `step`."""
         found, seen, left = set(), set(), [(at, step)]
         while left:
             at, step = left.pop()
@@ -76,7 +77,7 @@ class Drawing:
         return found
 
     def is_implied(self, room, other):
-        """Returns whether there is a path along the arrows."""
+        """Returns whether there is a path along the arrows between two rooms."""
         found, left = set(), [room]
         while left:
             here = left.pop()
@@ -87,9 +88,9 @@ class Drawing:
 
 
 def included(base, readme):
-    """Returns two sets of pairs: a room, and another room that it includes. The first set has only includes among
-    the rooms' own files. The second set also has includes by and of the layer's shared headers; such a header
-    belongs to the room whose row in the README names it."""
+    """Returns two sets of pairs: a room, and another room that it includes. The first set has only the includes
+    among the rooms' own files. The second set also has the includes of the layer's shared headers, in both
+    directions. Such a header belongs to the room whose row in the README names it."""
     rooms, by_folder, all_of_them = ROOMS[base], set(), set()
     layer = base.removesuffix("/src")
     owners = {name: room for room, row in ROW.findall(readme) for name in re.findall(r"`(\w+)`", row)}
@@ -99,7 +100,7 @@ def included(base, readme):
         for match in INCLUDE.finditer(text):
             shared = match[1].startswith(f"iwarp/{pathlib.PurePath(layer).name}/")
             other = owners.get(pathlib.PurePath(match[1]).stem) if shared else room_of(rooms, match[1])
-            is_ours = match[0].endswith('"')  # A header in <> belongs to no room.
+            is_ours = match[0].endswith('"')  # A header in <> does not belong to a room.
             if is_ours and room and other and room != other:
                 all_of_them.add((room, other))
                 if is_source and not shared:

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that every function that programs written for rdma-core can call is called by a test, or is refused by a
-test: the names of verbs/rdma_core/exports.def, and the inline functions of the headers.
+"""Checks that for every function that programs written for rdma-core can call, a test calls it or tests its
+refusal. These are the names in verbs/rdma_core/exports.def, and the inline functions of the headers.
 
-  check_exports.py [HEADERS]            check; exit 1 when a name has no test, or the table is stale
-  check_exports.py [HEADERS] --update   rewrite the table in verbs/rdma_core/README.md
+  check_exports.py [HEADERS]            checks; exits with 1 if a name has no test, or the table is stale
+  check_exports.py [HEADERS] --update   rewrites the table in verbs/rdma_core/README.md
 
-Handwritten functions (`impl`) must be called in a source of test/rdma_core, or looked up by name. Generated ones
-are called by test/rdma_core/abi/test_abi.py, according to their HOW."""
+A source of test/rdma_core must call each handwritten function (`impl`), or look it up by name.
+test/rdma_core/abi/test_abi.py calls the generated functions, according to their HOW."""
 import pathlib
 import re
 import sys
@@ -29,7 +29,8 @@ HEADERS = ("infiniband/verbs.h", "rdma/rdma_verbs.h")
 INLINE = re.compile(r"^static inline[^;{(]*?[\s*](\w+)\(", re.MULTILINE)
 # The tests were written with Debian 12's headers. Only headers of later releases have this function.
 LATER = "ibv_wr_flush"
-# These need an object that cannot exist: the function that creates the object is refused, and a test checks that.
+# These functions need an object that cannot exist, because the function that creates the object is refused. A test
+# checks that refusal.
 UNREACHABLE = {
     "ibv_wc_read_completion_ts": "IBV_WC_EX_WITH_COMPLETION_TIMESTAMP",
     "ibv_wc_read_completion_wallclock_ns": "IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK",
@@ -41,7 +42,7 @@ UNREACHABLE = {
     "ibv_memcpy_to_dm": "ibv_alloc_dm",
     "ibv_memcpy_from_dm": "ibv_alloc_dm",
 }
-# Names that the headers call behind the name that a program uses.
+# Maps the names that the headers really call to the names that programs use.
 BY_HEADER = {"__ibv_get_device_list": "ibv_get_device_list", "___ibv_query_port": "ibv_query_port",
              "__ibv_reg_mr": "ibv_reg_mr", "__ibv_reg_mr_iova": "ibv_reg_mr_iova"}
 
@@ -51,7 +52,7 @@ ASKED = re.compile(r'\bdlv?sym\([^;]*?"(\w+)"')
 
 
 def exported():
-    """Returns {name: how}."""
+    """Returns {name: how} of exports.def."""
     names = {}
     for line in DEF.read_text().splitlines():
         match = re.match(r"(?:IBVERBS|RDMACM)_\S+ +([a-z0-9]+) +(\w+)", line)
@@ -61,7 +62,7 @@ def exported():
 
 
 def used_by_tests():
-    """Returns every identifier in the code of the tests, and every name that a test looks up by dlsym()."""
+    """Returns every identifier in the code of the tests, and every name that a test looks up with dlsym()."""
     used = set()
     for path in sorted(TESTS.rglob("*.[ch]pp")):
         code = NOT_CODE.sub(" ", path.read_text())
@@ -72,14 +73,14 @@ def used_by_tests():
 
 
 def generated_and_called():
-    """Returns each HOW whose functions test_abi.py calls."""
+    """Returns each HOW for which test_abi.py calls the functions."""
     return {how for words in re.findall(r'self\.refused\(([^)]*)\)', GENERATED.read_text())
             for how in re.findall(r'"(\w+)"', words)}
 
 
 def inline_functions(headers):
-    """Returns the inline functions of the installed headers; none if the headers are missing, or later than the
-    tests."""
+    """Returns the inline functions of the installed headers. Returns none if the headers are missing, or later than
+    the headers for which the tests were written."""
     names = set()
     for header in HEADERS:
         path = pathlib.Path(headers) / header

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks that all C++ sources are formatted by clang-format 19; other versions disagree in details. Without it the check
-# is skipped (exit 77) with a message.
+# Checks that all C++ sources are formatted by clang-format 19. Other versions format some details differently.
+# Without version 19 the check is skipped (exit status 77) with a message.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

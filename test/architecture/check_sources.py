@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about the sources: which files may include which, the length of a file, how it begins, where it is named,
-and what it must not contain. The tables below define the rules; `check_sources.py RULE` checks one."""
+"""Checks the rules for sources: which files may include which, how long a file may be, how it begins, which README
+names it, and what it must not contain. The tables below define the rules. `check_sources.py RULE` checks one
+rule."""
 import fnmatch
 import os
 import pathlib
@@ -13,7 +14,8 @@ TOP_LEVEL = ("mpa", "ddp", "rdmap", "verbs", "offload_model", "apps", "test", "r
 CODE = (".cpp", ".hpp", ".c", ".h")
 SCRIPTS = (".py", ".sh", ".cmake")
 
-# Directory -> the layers whose headers it may include. The longest matching directory counts.
+# Directory -> the layers whose headers it may include. If several directories match a file, the longest one
+# applies.
 BELOW_VERBS = ("bytes", "crc32c", "mpa", "ddp", "rdmap")
 LAYERS = {
     "mpa/bytes": ("bytes",),
@@ -29,8 +31,8 @@ LAYERS = {
     "verbs/rdma_core": (*BELOW_VERBS, "verbs", "options", "trace", "net", "tls", "rdma_core"),
     "offload_model": ("verbs", "offload_model"),
 }
-# Folder of apps/ -> the folders whose headers it may include, besides its own. No folder may include conform (decision
-# 0013). All may use the common parts of command lines:
+# Folder of apps/ -> the folders whose headers it may include, besides its own. No folder may include conform
+# (decision 0013). Every folder may use the common parts of command lines:
 APPS = {
     "command_line": (),
     "common": (),
@@ -49,7 +51,7 @@ APPS = {
     "lab": ("common", "frames"),
     "info": ("common", "transfer"),
 }
-# Folder -> its sub-folders in order. Each may include itself and those before it in the list.
+# Folder -> its sub-folders in order. Each sub-folder may include itself and the sub-folders before it in the list.
 SUB_FOLDERS = {
     "apps/common": ("base", "connection", "serving"),
     "apps/conform": ("script", "cases", "generated", "report", "command"),
@@ -59,12 +61,12 @@ SUB_FOLDERS = {
 }
 FOR_ALL_APPS = ("command_line", "commands.hpp")
 APPS_TOP = ("main.cpp", "commands.hpp", "examples")
-# Folder of apps/ -> headers of other layers that it may include although they are not installed.
+# Folder of apps/ -> headers of other layers that it may include although these headers are not installed.
 NOT_INSTALLED = {"run": ("rdma_core/faults/plan.hpp",)}
 
-# Sources of a layer -> its rooms, from the lowest up -> the rooms that each room may use besides itself. A room is a
-# folder of any depth ("rsockets/streams") or a single file ("hooks.hpp"). The README of the layer has a table of its
-# rooms: the room, the rooms that it uses, and its contents.
+# Sources of a layer -> its rooms, in order from the lowest -> the other rooms that each room may use. A room is a
+# folder of any depth ("rsockets/streams") or a single file ("hooks.hpp"). The README of the layer has a table of
+# the rooms, with the rooms that each one uses and its contents.
 ROOMS = {
     "verbs/src": {
         "text": (),
@@ -106,7 +108,7 @@ ROOMS = {
     },
 }
 
-# Layers that use no I/O, except for the folders in DRIVERS.
+# Layers whose code must not use I/O, except in the folders in DRIVERS.
 SANS_IO = ("mpa", "ddp", "rdmap", "verbs")
 DRIVERS = ("verbs/net", "verbs/tls", "verbs/rdma_core")
 
@@ -116,19 +118,19 @@ IO_HEADERS = re.compile(
     r"(future|semaphore|barrier|latch|stop_token|fstream|iostream|filesystem|random|ctime|"
     r"sys/(?!auxv).*|netinet/.*|arpa/.*|linux/.*|net/.*|poll\.h|unistd\.h|fcntl\.h|netdb\.h|"
     r"pthread\.h|signal\.h|csignal|time\.h|errno\.h|cerrno|boost/asio.*|openssl/.*|pcap.*)$")
-# Objects that connections share need locks, and their threads may have to yield. check_symbols.py checks that
-# <thread> is not used to create threads.
+# These headers are allowed: objects that connections share need locks, and their threads may have to yield.
+# check_symbols.py checks that <thread> is not used to create threads.
 LOCK_HEADERS = re.compile(r"(thread|mutex|shared_mutex|condition_variable)$")
 FILE_HEADERS = re.compile(r"(fstream|filesystem|sys/stat\.h|cerrno|unistd\.h|fcntl\.h|arpa/inet\.h|pcap/.*)$")
 CAPTURE_WRITER = re.compile(r"verbs/trace/(src|(include|internal)/iwarp/trace)/(pcap|capture|qlog_file)\w*\.[ch]pp$")
 
 MAX_LINES = 500
-# A header of a layer for other code: headers in "include" are installed, those in "internal" are for the layers above
-# in this build.
+# A header of a layer for use by other code. Headers in "include" are installed, and headers in "internal" are only
+# for higher layers in this build.
 SHARED_HEADER = re.compile(r"/(include|internal)/(iwarp/.*\.hpp)$")
 MAX_SHARED_HEADER_LINES = 200  # half of it may be documentation
-# The maximum number of installed headers, including version.hpp, which CMake makes; and the maximum number of headers
-# that a program gets by including the first one.
+# Two limits: the number of installed headers, including version.hpp, which CMake makes; and the number of headers
+# that a program gets when it includes the first one.
 UMBRELLA = "iwarp/iwarp.hpp"
 MAX_INSTALLED = 60
 MAX_INCLUDED = 30
@@ -136,8 +138,8 @@ MAX_INCLUDED = 30
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(wo" r"rk|ho" r"me|ro" r"ot|tmp/build-|tmp/helpers)(/|\b)")
 SLEEPS = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
-# A call that waits for less than a second. A busy machine can delay any thread by that time, so an event that has not
-# arrived when the wait ends may still arrive.
+# A call that waits for less than a second. A busy machine can delay any thread by that time, so an event that has
+# not arrived when the wait ends may still arrive later.
 SHORT_WAIT = re.compile(r"\b\w*(?:wait|readable)\w*\([^;{}]*?(?<![-\w])(?:[1-9]\d{0,2}(?:ms|us)|"
                         r"(?:milliseconds|microseconds)[({][1-9]\d{0,2}[)}])\s*\)|"
                         r"\b(?:poll|rpoll)\((?:&\w+|[\w.]+\(\)|\w+), [\w.]+(?:\(\))?, [1-9]\d{0,2}\)|"
@@ -145,20 +147,20 @@ SHORT_WAIT = re.compile(r"\b\w*(?:wait|readable)\w*\([^;{}]*?(?<![-\w])(?:[1-9]\
 MAY_SLEEP = ("test/bench",)  # Benchmarks measure time.
 MAY_WAIT_BRIEFLY = {  # These test that a wait ends, or that a tool reports at intervals.
     "test/net/channel.cpp": ("wait(1ms)",),
-    # A program that does not poll its queue for a while, and one that arms it again and again.
+    # One test is of a program that does not poll its queue for a while, the other of one that arms it repeatedly.
     "test/net/driving/drive_modes.cpp": ("wait(2ms)", "wait(10ms)"),
     "test/rdma_core/rsockets/readiness.cpp": ("rpoll(waiting.data(), waiting.size(), 5)",),
     "test/load/load.cpp": ("poll(&end, 1, 5)",),
     "test/load/ends.cpp": ("wait_for(end.cm->fd(), end.channel->fd(), milliseconds(50))",),
     "test/apps/units/perf.cpp": ("wait(EPOLLIN, std::chrono::milliseconds(1))",),
 }
-# In a script, a loop may poll until a condition holds if there is no event to wait for.
+# A loop in a script may sleep between polls of a condition, if there is no event for which it could wait.
 SCRIPT_SLEEPS = {".py": re.compile(r"^.*\btime\.sleep\(.*$", re.MULTILINE),
                  ".sh": re.compile(r"^(?!\s*#).*\bsleep [\d.$].*$", re.MULTILINE)}
 SCRIPT_LOOP = re.compile(r"\b(while|until)\b")
-README_COMMANDS = ("test/portability.sh",)  # runs the commands of README.md, which sleep
+README_COMMANDS = ("test/portability.sh",)  # runs the commands of README.md, some of which sleep
 BRIEF_TIMEOUT = re.compile(r"\.(?:wait|join|communicate|get|settimeout)\((?:timeout=)?0?\.\d+\)")
-# Retries until a test passes, by ctest or by the test itself. They hide races.
+# Code that repeats a test until it passes, in ctest or in the test itself. This would hide races.
 RETRIES = re.compile(r"until-pass|--repeat until|\b(tries|attempts?|retries_left)\s*(<|<=|>|!=)\s*\d|"
                      r"\bfor \w+ in range\(\w*(tries|attempts)|\brange\(tries\b")
 
@@ -181,7 +183,8 @@ def line_of(text, match):
 
 
 def check_includes():
-    """A layer includes only itself and the layers on which it depends, and layers below the driver use no I/O."""
+    """Checks that a layer includes only itself and the layers on which it depends, and that layers below the driver
+    use no I/O."""
     for path, text in files(CODE, ("mpa", "ddp", "rdmap", "verbs", "offload_model")):
         layer = max((d for d in LAYERS if is_below(path, (d,))), key=len)
         sans_io = is_below(path, SANS_IO) and not is_below(path, DRIVERS)
@@ -203,7 +206,7 @@ def check_includes():
 
 
 def included_apps():
-    """Yields (path, line, folder of apps/ that includes, folder or top-level file that it includes)."""
+    """Yields (path, line, the folder of apps/ that includes, the folder or top-level file that is included)."""
     for path, text in files(CODE, ("apps",)):
         folder = path.split("/")[1]
         for match in INCLUDE.finditer(text):
@@ -218,7 +221,7 @@ def included_apps():
 
 
 def upward_includes():
-    """Finds includes within a folder of SUB_FOLDERS that lead to a later sub-folder, and files that are in no
+    """Finds includes within a folder of SUB_FOLDERS from a sub-folder to a later one, and files that are in no
     sub-folder."""
     for folder, order in SUB_FOLDERS.items():
         name = folder.split("/")[-1]
@@ -235,7 +238,8 @@ def upward_includes():
 
 
 def check_apps():
-    """A folder of apps/ includes only what the table allows, and its target depends on no other."""
+    """Checks that a folder of apps/ includes only what the table allows, and that its target depends only on these
+    folders."""
     yield from upward_includes()
     depends = {}
     for list_file in sorted((ROOT / "apps").glob("*/CMakeLists.txt")):
@@ -266,13 +270,13 @@ def reached(depends, folder):
 
 
 def room_of(rooms, path):
-    """Returns the room of a path that is relative to the sources of its layer; None if no room has it."""
+    """Returns the room of a path that is relative to the sources of its layer, or None if it is in no room."""
     found = [room for room in rooms if path == room or path.startswith(room + "/")]
     return max(found, key=len, default=None)
 
 
 def check_rooms():
-    """The rooms of a layer use each other only as the table ROOMS says, which also rules out cycles."""
+    """Checks that rooms of a layer use each other only as in the table ROOMS, which also rules out cycles."""
     for base, rooms in ROOMS.items():
         lower = set()
         for room, others in rooms.items():
@@ -294,7 +298,7 @@ def check_rooms():
 
 
 def included_room(base, path, room, name):
-    """Returns the error if a file of this room includes `name`, or None."""
+    """Returns an error if a file of this room must not include `name`, otherwise None."""
     rooms = ROOMS[base]
     other = room_of(rooms, name)
     if other is None and "/" not in name:
@@ -308,7 +312,7 @@ def included_room(base, path, room, name):
 
 
 def check_rooms_readme(base, rooms):
-    """The table of rooms in the README of the layer agrees with the table ROOMS."""
+    """Checks that the table of rooms in the README of the layer agrees with the table ROOMS."""
     readme = readme_of(base)
     if readme is None:
         return
@@ -321,7 +325,7 @@ def check_rooms_readme(base, rooms):
 
 
 def check_sizes():
-    """No file is longer than the limit for its kind."""
+    """Checks that no file is longer than the limit for its kind."""
     for path, text in files(CODE + SCRIPTS):
         bound = MAX_SHARED_HEADER_LINES if SHARED_HEADER.search(path) else MAX_LINES
         length = text.count("\n")
@@ -330,7 +334,7 @@ def check_sizes():
 
 
 def in_a_loop(text, match):
-    """Returns whether a line of a script is in a loop that ends when a condition holds, on this line or around it."""
+    """Returns whether a line of a script is inside a loop, or is itself one, that ends when a condition holds."""
     lines = text[:match.end()].splitlines()
     inner = len(lines[-1]) - len(lines[-1].lstrip())
     if SCRIPT_LOOP.search(lines[-1]):
@@ -345,7 +349,7 @@ def in_a_loop(text, match):
 
 
 def sleeps(path, text):
-    """Yields the sleeps of a test, and waits that are used as sleeps: (match, what)."""
+    """Yields the sleeps in a test, and the waits that are used as sleeps, as (match, what)."""
     if not is_below(path, ("test",)) or is_below(path, (*MAY_SLEEP, "test/architecture")):
         return
     if path.endswith(CODE):
@@ -362,8 +366,8 @@ def sleeps(path, text):
 
 
 def check_public():
-    """An installed header includes installed ones only. The number of installed headers, and the number that the
-    umbrella header includes, are bounded."""
+    """Checks that an installed header includes only installed headers. Limits the number of installed headers, and
+    the number of headers that the umbrella header includes."""
     includes, internal = {"iwarp/version.hpp": []}, set()
     for path, text in files((".hpp",), LAYERS):
         shared = SHARED_HEADER.search(path)
@@ -388,7 +392,8 @@ def check_public():
 
 
 def check_leftovers():
-    """No unfinished code, no path of one machine, no test that sleeps or is retried until it passes."""
+    """Checks that there is no unfinished code, no path of one machine, and no test that sleeps or is repeated until
+    it passes."""
     for path, text in files(CODE + SCRIPTS + (".md", ".txt", ".hex", "run"), (*TOP_LEVEL, ".ci")):
         found = [(UNFINISHED, "unfinished"), (MACHINE_PATHS, "path of one machine")]
         if is_below(path, ("test", ".ci")) and not path.startswith("test/architecture/"):
@@ -401,7 +406,7 @@ def check_leftovers():
 
 
 def check_heads():
-    """Every source begins with its license line and says what it is for."""
+    """Checks that every source begins with its license line and a comment about its purpose."""
     for path, text in files(CODE + SCRIPTS):
         lines = text.splitlines()
         if lines and lines[0].startswith("#!"):
@@ -415,14 +420,14 @@ def check_heads():
 
 
 def named_in(readme):
-    """Returns the words that a README shows as code or links to. A word may be a pattern: `cm_*` stands for every
-    name that begins with cm_."""
+    """Returns the words that a README shows as code or as targets of links. A word may be a pattern: `cm_*` matches
+    every name that begins with cm_."""
     shown = re.findall(r"`[^`\n]*`|\]\([^)\n]*\)", readme)
     return {word for text in shown for word in re.findall(r"\w[\w*]*", text)}
 
 
 def readme_of(folder):
-    """Returns the README that describes a folder: its own, or the nearest above it."""
+    """Returns the README that describes a folder: the one in it, or in the nearest folder above it."""
     for above in (pathlib.PurePath(folder), *pathlib.PurePath(folder).parents):
         if (ROOT / above / "README.md").is_file():
             return str(above / "README.md")
@@ -430,7 +435,7 @@ def readme_of(folder):
 
 
 def check_readmes():
-    """A layer's README names every source of the layer."""
+    """Checks that the README of each layer names every source of the layer."""
     for layer in LAYERS:
         readme = readme_of(layer)
         names = named_in((ROOT / readme).read_text()) if readme else set()

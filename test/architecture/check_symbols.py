@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks by the imports of their archives that the layers below the driver and apps/frames do no I/O. Reads `nm
--uC` of each archive named on the command line as LAYER=ARCHIVE; supports GNU nm only."""
+"""Checks that the layers below the driver and apps/frames do no I/O, by the symbols that their archives import.
+Reads `nm -uC` of each archive that is given as LAYER=ARCHIVE on the command line. Supports only GNU nm."""
 import os
 import re
 import subprocess

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs clang-tidy 19 on the libraries and the command, with the checks of .clang-tidy; every finding is
-an error. Reads the units of a configured build, each of which joins several sources, so that headers
-are read once for all of them.
+"""Runs clang-tidy 19 on the libraries and the command, with the checks of .clang-tidy. Every finding is an error.
+Reads the units of a configured build. Each unit joins several sources, so that it reads headers only once.
 Usage: check_tidy.py BUILD_DIR [PARTS]
-With PARTS it checks only the units with a source whose code differs from origin/main, and one of PARTS
-equal shares of the others, a different share each day. IWARP_LONG=1 adds the analyzer, many minutes."""
+With PARTS, checks only two groups of units: those with a source whose code differs from origin/main, and one of
+PARTS equal shares of the other units, a different share each day. IWARP_LONG=1 adds the analyzer, which takes
+many minutes."""
 import concurrent.futures
 import datetime
 import json
@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# A line of a diff that is code.
+# Matches a line of a diff that changes code, not only a comment or an include.
 CHANGE = re.compile(r"[+-]\s*(?!#\s*include|//)\S")
 CHECKED = re.compile(r"(mpa|ddp|rdmap|verbs|offload_model|apps)/.*\.cpp$")
 
@@ -32,8 +32,8 @@ def sources_of(unit):
 
 
 def changed(base="origin/main"):
-    """Returns the files that differ from `base` in more than their names, includes and comments, or None if the
-    repository does not have `base`."""
+    """Returns the files that differ from `base` in more than their names, includes and comments. Returns None if
+    the repository does not have `base`."""
     done = subprocess.run(["git", "diff", "-M", "--unified=0", "--no-color", f"{base}...HEAD"], cwd=ROOT,
                           capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
@@ -59,7 +59,7 @@ def chosen(units, parts):
 
 
 def tidy(build, unit):
-    # GCC configures the build: names of its warnings and its precompiled headers are not findings.
+    # GCC configures the build, so the names of its warnings and its precompiled headers are not findings.
     command = ["clang-tidy-19", "--quiet", "-p", build, "--extra-arg=-Wno-unknown-warning-option",
                "--extra-arg=-Wno-ignored-gch", "--extra-arg=-Wno-unused-command-line-argument", unit]
     if os.environ.get("IWARP_LONG") != "1":

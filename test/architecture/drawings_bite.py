@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of check_drawings.py: each gives it a small tree and a drawing of its rooms."""
+"""Tests check_drawings.py. Each test gives it a small tree and a drawing of the rooms in that tree."""
 import shutil
 import unittest
 
@@ -8,7 +8,7 @@ from rules_bite import Tree
 
 
 class DrawnRooms(Tree):
-    """Uses the layer with the fewest drawn rooms. `driver` includes `sockets`, `setup` includes both."""
+    """Uses the layer whose drawing has the fewest rooms. `driver` includes `sockets`, and `setup` includes both."""
     ARROWS = "[setup]-->[driver]----->[sockets]\n"
     OTHERS = "[metrics] [rnic] [memory] [channels] [datagrams] [statistics]\n"
 

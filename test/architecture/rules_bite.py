@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the checks in this folder and of rfc-notes/trace.py: one small tree breaks each rule, and the check must
-report it; another tree keeps all rules. Uses its own requirement ids (TOY-n)."""
+"""Tests the checks in this folder and rfc-notes/trace.py. For each rule, the check must report a small tree that
+breaks it. Another tree breaks no rule. The trees use their own requirement ids (TOY-n)."""
 import pathlib
 import subprocess
 import sys
@@ -18,7 +18,7 @@ LOOP = "while not condition():\n    if late():\n        fail()\n    time.sleep(0
 SHORT = "short wait used as a sleep"
 OUTSIDE = "sleep outside a loop that waits for a condition"
 
-# Files that break each rule of check_sources.py: a path, its includes or text, and the report of the rule.
+# For each rule of check_sources.py, files that break it: a path, its includes or text, and the expected report.
 BREAKS = {
     "includes": [
         ("ddp/src/a.cpp", '#include "iwarp/mpa/fpdu.hpp"\n', "ddp/src/a.cpp:3: ddp must not include iwarp/mpa/fpdu.hpp"),
@@ -78,7 +78,7 @@ BREAKS = {
         ("ddp/internal/iwarp/ddp/three.hpp", "", "ddp/README.md: does not name three of ddp"),
         ("mpa/bytes/src/hex.cpp", "", "mpa/README.md: does not name hex of mpa/bytes")],
 }
-# Files that keep the rules.
+# Files that break no rule.
 KEPT = {
     "verbs/trace/src/pcap_writer.cpp": "#include <fstream>\n",
     "verbs/net/src/sockets/c.hpp": "",
@@ -104,7 +104,7 @@ KEPT = {
 
 
 class Tree(unittest.TestCase):
-    """A repository in a temporary directory, with its own copies of the scripts."""
+    """A repository in a temporary directory that has its own copies of the scripts."""
 
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()
@@ -222,7 +222,7 @@ class DocumentedHeaders(Tree):
 
 
 class ExportedNames(Tree):
-    """One name that is implemented, one that is refused, and headers with two inline functions."""
+    """exports.def has one name that is implemented and one that is refused. The headers have two inline functions."""
 
     def setUp(self):
         super().setUp()

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the solutions of the course with the output of the stack. No result is built in:
-after a value in solutions.md there is the place where `iwarp explain` has it, as
+"""Compares the solutions of the course with the output of the stack. This script contains no results. In
+solutions.md, each value is followed by the place where `iwarp explain` prints it:
 
     `value`<!-- answer: CAPTURE FRAME WHAT -->
 
-CAPTURE is a file in test/vectors/course, or its path from the root; `fpdu` (without FRAME) is the
-frame in hexadecimal under the heading of the same name in exercises.md. FRAME is explain's number of
-the frame, or `close`. WHAT is a path in the frame's JSON, `from` for the end that sent it, `gap` for
-the seconds since the previous frame, `field:NAME` or `octets:NAME` for a field."""
+CAPTURE is a file in test/vectors/course, or a path from the root of the project. `fpdu` (without FRAME) is the
+frame in hexadecimal under the heading of the same name in exercises.md. FRAME is the number that explain gives
+to the frame, or `close`. WHAT is a path in the frame's JSON, `from` for the end that sent the frame, `gap` for
+the seconds since the previous frame, or `field:NAME` or `octets:NAME` for a field."""
 import pathlib
 import re
 import sys
@@ -23,7 +23,7 @@ ENDS = {"near": "client", "far": "server"}
 
 
 def sections(path):
-    """Returns {heading: text} of the second level."""
+    """Returns {heading: text} of the headings of the second level."""
     parts = re.split(r"^## (.+)$", path.read_text(), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2]))
 
@@ -50,7 +50,7 @@ def shown(value):
 
 
 class Captures:
-    """Runs explain once for each capture."""
+    """Runs explain only once for each capture."""
 
     def __init__(self):
         self.known = {}

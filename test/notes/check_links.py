@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rules for Markdown, in every file of the project: links lead to an existing file and to one of its headings, the
-rows of a table have as many cells as its head, fences and comments are closed, and every variable IWARP_* in the
-text is read by some source. Links out of the project are not followed."""
+"""Checks rules for all Markdown files of the project: a link leads to an existing file and to one of its headings,
+the rows of a table have as many cells as its head, fences and comments are closed, and some source reads each
+variable IWARP_* in the text. Does not follow links out of the project."""
 import pathlib
 import re
 import sys
@@ -16,12 +16,12 @@ DELIMITER = re.compile(r"^\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?$")
 
 
 def blank(found):
-    """Returns a text with the same lines and length, but without Markdown."""
+    """Returns a text with the same lines and the same length, but without Markdown."""
     return re.sub(r"[^\n]", "x", found[0])
 
 
 class Page:
-    """A file whose code is blanked, which leaves the Markdown on its original lines."""
+    """A file in which code is blanked, so that the Markdown stays on its original lines."""
 
     def __init__(self, path):
         self.path, self.problems = path, []
@@ -49,7 +49,8 @@ class Page:
         self.problems.append(f"{self.path.relative_to(ROOT)}:{line}: {text}")
 
     def anchors(self):
-        """Returns the anchors that a forge gives to the headings; the second heading with a name gets -1."""
+        """Returns the anchors that a forge gives to the headings. A second heading with the same name gets the
+        suffix -1."""
         out, seen = set(), {}
         for line, masked in zip(self.raw, self.lines):
             heading = re.match(r" {0,3}#{1,6} +(.*?)[# ]*$", line)
@@ -88,8 +89,8 @@ def is_row(line):
 
 
 def check_tables(page):
-    """Checks the number of cells. Forges also treat a bar in code as the end of a cell, so cells are counted in the
-    raw lines."""
+    """Checks the number of cells in each row. Forges treat a bar in code as the end of a cell, too, so this counts
+    the cells of the raw lines."""
     number = 0
     while number < len(page.raw):
         if not is_row(page.lines[number]):
@@ -112,7 +113,7 @@ def check_tables(page):
 
 
 def sources_text():
-    """Returns all files except Markdown that may read a variable."""
+    """Returns all files that may read a variable, without Markdown files."""
     folders = ("mpa", "verbs", "apps", "test", "rfc-notes", ".cmake", ".ci", ".github", "CMakeLists.txt")
     paths = [path for folder in folders for path in (ROOT / folder, *(ROOT / folder).rglob("*"))]
     return "\n".join(path.read_text(errors="replace") for path in paths

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds wording that a reader has to decipher, in comments, documents and messages.
 
-  check_prose.py [--count] [PATH...]    exit 1 when a rule is broken; --count prints totals by rule
+  check_prose.py [--count] [PATH...]    exits with 1 if a rule is broken; --count prints totals by rule
 
-Without a PATH it also checks the commits made since this file exists: `area: imperative summary` in at
-most 72 characters, and a body that says why.
+Without a PATH it also checks the commits made since this file exists: each needs an `area: imperative summary`
+of at most 72 characters, and a body that says why.
 
-Read are comments of all sources and scripts, Markdown outside of code, and string literals of C++ and
-TypeScript outside of test/. A rule is a pattern with a suggestion. A line that needs the words for a good
+It reads the comments of all sources and scripts, Markdown outside of code, and string literals of C++ and
+TypeScript outside of test/. A rule is a pattern with a suggestion. A line that needs such words for a good
 reason is listed in prose_exceptions.txt, as PATH: TEXT, with the reason in a comment above it."""
 import argparse
 import collections
@@ -21,7 +21,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GENERATED = {"build", "node_modules", ".git", ".cache", "__pycache__"}
-# Quotations of RFCs, texts of other projects, and files generated from sources that are checked themselves.
+# Not checked: quotations of RFCs, texts of other projects, and files generated from sources that are checked
+# themselves.
 NOT_OURS = ("LICENSE", "rfc-notes/requirements/", "rfc-notes/messages.md", "test/vectors/", "test/fuzz/regressions/")
 EXCEPTIONS = pathlib.Path(__file__).with_name("prose_exceptions.txt")
 SLASHES = {".cpp", ".hpp", ".h", ".c", ".ts", ".tsx", ".js", ".css"}
@@ -57,7 +58,7 @@ def is_read(path):
 
 
 def blocks(path, text):
-    """Yields (line, kind, words) of each comment, paragraph or literal. kind: doc, comment, text, literal."""
+    """Yields (line, kind, words) of each comment, paragraph or literal. The kind is doc, comment, text or literal."""
     suffix, name = pathlib.PurePath(path).suffix, pathlib.PurePath(path).name
     if suffix == ".md":
         yield from paragraphs(text)
@@ -72,7 +73,7 @@ def blocks(path, text):
 
 
 def comments(text, mark):
-    """Comments that follow each other without code between them count as one."""
+    """Yields comments. Successive comments without code between them are treated as one."""
     first, kind, words, last = 0, "", [], 0
     for number, line in enumerate(text.splitlines(), 1):
         found = re.search(rf"(?:^|\s){mark}(/?!?<?)\s(.*)$" if mark == "//" else r"(?:^|\s)#()\s(.*)$", line)
@@ -120,7 +121,7 @@ def paragraphs(text):
 
 
 def exceptions():
-    """Returns {path: [text]}."""
+    """Returns the exceptions as {path: [text]}."""
     out = collections.defaultdict(list)
     if EXCEPTIONS.is_file():
         for line in EXCEPTIONS.read_text().splitlines():
@@ -146,7 +147,7 @@ def findings(path, allowed):
 
 
 def git(*words):
-    """Returns the output of git, or nothing if this is not a checkout."""
+    """Returns the output of a git command, or an empty text if this is not a checkout."""
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout if done.returncode == 0 else ""
 

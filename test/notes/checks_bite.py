@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the checks in this folder and of rfc-notes/figures.py: each check gets a small tree that breaks its
-rule, and must report it. A small script replaces the iwarp command."""
+"""Tests the checks in this folder and rfc-notes/figures.py. Each check gets a small tree that breaks its rule, and
+must report this. A small script replaces the iwarp command."""
 import os
 import pathlib
 import subprocess
@@ -25,7 +25,7 @@ esac
 
 
 class Tree(unittest.TestCase):
-    """A repository in a temporary directory, with its own copies of the scripts."""
+    """A repository in a temporary directory that has its own copies of the scripts."""
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
@@ -98,7 +98,7 @@ class Figures(Tree):
         self.assert_says(self.CHECK, "README.md:1: stale: iwarp x | lines 1,3; varies")
         self.assert_passes(self.CHECK, "--update")
         self.assertIn("one\n...\nthree\n```", (self.root / "README.md").read_text())
-        self.assert_passes(self.CHECK)  # The process id in the output differs now.
+        self.assert_passes(self.CHECK)  # The process id in the output has changed.
 
     def test_numbers_count_where_nothing_varies(self):
         self.figure("iwarp x | lines 1", "0x0 one")
