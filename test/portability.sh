@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests the committed tree without anything else of this machine, in a chroot of a Debian release, as a new user
-# would: apps/demo.sh, the commands of README.md and of its guides that need no other machine, and test/run.sh without
-# the guest. Needs root, mmdebstrap and the packages' mirror. Takes an hour without ccache, whose cache is shared with
-# this machine. The chroot is kept, see .ci/chroot.sh.
+# Tests the committed tree in a chroot of a Debian release, without using anything else of this machine, as a new
+# user would. Runs apps/demo.sh, the commands of README.md and of its guides that need no other machine, and
+# test/run.sh without the guest. Needs root, mmdebstrap and the packages' mirror. Takes an hour without ccache,
+# whose cache is shared with this machine. The chroot is kept; see .ci/chroot.sh.
 # usage: test/portability.sh RELEASE [COMPILER] [OPTION_OF_TEST_RUN...]
-#   RELEASE bookworm, trixie ...; COMPILER g++ (default), clang++ or a package's like clang++-19
+#   RELEASE: bookworm, trixie ...; COMPILER: g++ (default), clang++ or the name in a package, like clang++-19
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if [ $# -lt 1 ]; then sed -n '3,8s/^# //p' "$0" >&2; exit 2; fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# From a fresh Debian to a test report: installs the packages that are missing,
-# configures, builds everything, runs the tests, and ends with one line of counts.
+# Leads from a fresh Debian to a test report. Installs missing packages, configures, builds everything, runs the
+# tests, and prints one line of counts at the end.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source apps/setup.sh
@@ -23,7 +23,7 @@ TEXT
 preset=release
 labels=()
 build_only=
-# Most tests wait for a guest, a browser or a peer more than they compute.
+# Most tests spend more time waiting for a guest, a browser or a peer than computing.
 ctest_options=(-j "$((2 * $(nproc)))")
 while [ $# -gt 0 ]; do
   case $1 in
@@ -51,7 +51,7 @@ for label in "${labels[@]:-}"; do
     '' | rdma_core | tier[123] | threads*) packages+=("${verbs_packages[@]}") ;;&
     '' | rdma_core | tier3) packages+=("${others_packages[@]}") ;;&
     '' | apps) packages+=("${page_packages[@]}") ;;&
-    # These labels need only a part of the tree.
+    # The tests with these labels need only a part of the tree.
     threads* | apps | rdma_core) targets+=("label_$label") ;;
     *) targets+=(all) ;;
   esac

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Summarizes a run of ctest: the tests that took longest, each skipped test with its reason, and
-one line of counts. Reads ctest's JUnit report. Its exit status is always 0; that of ctest shows whether
-all tests have passed.
+"""Summarizes a run of ctest: the tests that took longest, each skipped test with its reason, and one line of
+counts. Reads ctest's JUnit report. Its exit status is always 0. The exit status of ctest shows whether all tests
+have passed.
 Usage: summary.py PRESET REPORT SECONDS"""
 import pathlib
 import re
@@ -14,7 +14,7 @@ LONG_SECONDS = 10
 
 
 def reason(case):
-    """Returns the line of a test's output that says why it was skipped, or its last line."""
+    """Returns the line of a test's output that says why the test was skipped, or the last line."""
     lines = [line.strip() for line in case.findtext("system-out", "").splitlines() if line.strip()]
     said = [line for line in lines if re.match(r"(SKIPPED|skipped)\b", line)]
     return re.sub(r"^(SKIPPED|skipped):? *", "", (said or lines or ["no reason given"])[-1])

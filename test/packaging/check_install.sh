@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs a build into an empty prefix, then builds and runs the programs in consumer/ against it as another project
-# does: find_package(iwarp) and pkg-config, with its own warning flags, without this tree, and without Boost headers.
+# Installs a build into an empty prefix. Then builds and runs the programs in consumer/ with it as another project
+# does: with find_package(iwarp) and with pkg-config, with its own warning flags, and without this source tree and
+# Boost headers.
 # Usage: check_install.sh BUILD_DIR CXX_COMPILER
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -10,7 +11,7 @@ example=$here/../../apps/examples/hello_send.cpp
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-prefix=$scratch/moved  # the package was moved, so it must find its files relative to itself
+prefix=$scratch/moved  # moved after installing, so it must find its files relative to itself
 cmake --install "$build" --prefix "$scratch/prefix" --component dev >/dev/null
 if [ -e "$build/apps/iwarp" ]; then
   cmake --install "$build" --prefix "$scratch/prefix" --component iwarp >/dev/null
@@ -36,7 +37,7 @@ fi
 
 if command -v pkg-config >/dev/null; then
   export PKG_CONFIG_PATH=$libraries/pkgconfig
-  # Several words, each an argument.
+  # The output has several words, each of which is an argument.
   # shellcheck disable=SC2046
   "$compiler" -std=c++23 -o "$scratch/by_pkg_config" "$example" \
     $(pkg-config --cflags --libs iwarp) -Wl,-rpath,"$libraries"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that libiwarp.so exports what .cmake/iwarp.symbols lists and nothing else: no name of a bundled library,
+"""Checks that libiwarp.so exports exactly the names that .cmake/iwarp.symbols lists: no name of a bundled library,
 and no name of this project that is not in a public header. usage: check_shared.py LIBRARY LIST"""
 import re
 import subprocess
@@ -8,8 +8,8 @@ import sys
 
 
 def exported(library):
-    """Returns the demangled names that the library exports, without weak copies of inline functions, which differ
-    between compilers."""
+    """Returns the demangled names that the library exports. Leaves out weak copies of inline functions, because
+    they differ between compilers."""
     lines = subprocess.run(["nm", "-DC", "--defined-only", library], check=True,
                            capture_output=True, text=True).stdout.splitlines()
     for line in lines:

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests the shared library as an option: configures it as a user does, links it from the existing objects of the
-# build, compares its symbols with the list, installs it, and uses it in the same projects as the static libraries.
+# Tests the option to build a shared library. Configures it as a user does, links it from the existing objects of
+# the build, compares its symbols with the list, installs it, and uses it in the same projects as the static
+# libraries.
 # Usage: check_shared.sh SOURCE_DIR BUILD_DIR CXX_COMPILER BUILD_TYPE
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests this tree inside another project, by add_subdirectory and by FetchContent: it configures without JSON,
-# installs nothing of this project, adds no warning flags, and the program runs. The other project's program is
-# compiled; the layers are linked from the existing objects of the build.
+# Tests this source tree inside another project, with add_subdirectory and with FetchContent. It must configure
+# without JSON, install nothing of this project, and add no warning flags, and the other project's program must run.
+# Only that program is compiled. The layers are linked from the existing objects of the build.
 # Usage: check_subproject.sh SOURCE_DIR BUILD_DIR CXX_COMPILER
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs inside a chroot that contains nothing of this project but the package under test. usage: bash inside.sh
-# FUNCTION...
+# Functions that run in a chroot that contains nothing of this project except the package under test. usage: bash
+# inside.sh FUNCTION...
 set -euo pipefail
 
-# get PACKAGE...: installs packages from the registry or from files (with wildcards), without the packages that these
+# get PACKAGE...: installs packages from the registry or from files (with wildcards), without the packages that they
 # recommend.
 get() {
   local words
@@ -19,8 +19,8 @@ as_nobody() {
     --no-new-privs "$@"
 }
 
-# first_use [IWARP]: uses the commands as an ordinary user without privileges, and checks that all three libraries are
-# found.
+# first_use [IWARP]: runs the commands as an ordinary user without privileges, and checks that all three libraries
+# are found.
 first_use() {
   local iwarp=${1:-iwarp} seen
   as_nobody "$iwarp" info | head -n 3
@@ -32,7 +32,7 @@ first_use() {
   [ "$seen" = "rdma_cm uverbs0 " ]
 }
 
-# rping [IWARP]: runs server and client of rdma-core's rping, unmodified, on a random port.
+# rping [IWARP]: runs rdma-core's unmodified rping as server and as client, on a random port.
 rping() {
   local iwarp=${1:-iwarp} port=$((20000 + RANDOM % 10000)) server
   as_nobody "$iwarp" run rping -s -a 127.0.0.1 -p $port -C 10 &
@@ -46,7 +46,7 @@ rping() {
   echo "rping: both ends passed"
 }
 
-# consumer FOLDER EXAMPLE: builds another project's programs with CMake, and the example with pkg-config.
+# consumer FOLDER EXAMPLE: builds the programs of another project with CMake, and the example with pkg-config.
 consumer() {
   cmake -S "$1" -B /tmp/consumer -DEXAMPLE="$2" --log-level=NOTICE
   cmake --build /tmp/consumer >/dev/null
@@ -57,7 +57,7 @@ consumer() {
   /tmp/example
 }
 
-# purge PACKAGE...: removes packages, and checks that no file of them remains.
+# purge PACKAGE...: removes packages, and checks that none of their files remains.
 purge() {
   apt-get -qq -y -o Dpkg::Use-Pty=0 purge "$@" >/dev/null
   local left

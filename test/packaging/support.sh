@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Used by the tests in chroots, which source it with $source set to the tree. Sets $scratch, a temporary directory
-# that is removed at the end. Prints the reason if a test cannot run here.
+# Helpers for the tests in chroots, which source this file after setting $source to the source tree. Sets $scratch
+# to a temporary directory that is removed at the end. If a test cannot run here, prints the reason.
 # shellcheck shell=bash
 source "$source/.ci/chroot.sh"
 
@@ -20,8 +20,8 @@ trap 'rm -rf --one-file-system "$scratch"' EXIT
 
 step() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; }
 
-# fresh_chroot SUITE KIND: unpacks a chroot in $scratch/root, with the packages that apt downloaded the last time;
-# save_fetched keeps them for the next time.
+# fresh_chroot SUITE KIND: unpacks a chroot into $scratch/root, together with the packages that apt downloaded last
+# time. save_fetched keeps these packages for the next time.
 fresh_chroot() {
   unpack_chroot "$1" "$2" "$scratch/root"
   cp "$source/test/packaging/inside.sh" "$scratch/root/inside.sh"
@@ -34,6 +34,6 @@ fresh_chroot() {
 
 save_fetched() { cp -u "$scratch/root"/var/cache/apt/archives/*.deb "$fetched/"; }
 
-# inside COMMAND...: runs a function of inside.sh in the fresh chroot.
+# inside COMMAND...: runs a function of inside.sh in the chroot that fresh_chroot has made.
 inside() { in_chroot "$scratch/root" -- /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
   HOME=/tmp LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive bash /inside.sh "$@"; }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Compiler launcher for a second tree of the same sources: copies an object that BUILD already has instead of
-# compiling it, so that a test of the build rules does not compile the product again. Compiles objects that BUILD
-# lacks, and appends their names to COMPILED.
-# Usage: take_object.sh BUILD COMPILED INSIDE COMPILER ARGUMENT...; INSIDE: the path of the sources' own tree in the
-# second tree, "." for its root.
+# A compiler launcher for a second tree of the same sources. If BUILD already has an object, copies the object
+# instead of compiling it, so that a test of the build rules does not compile the whole project again. Otherwise
+# compiles the object and appends its name to COMPILED.
+# Usage: take_object.sh BUILD COMPILED INSIDE COMPILER ARGUMENT...
+# INSIDE is the path of this project's tree within the second tree, or "." for its root.
 set -euo pipefail
 build=$1 compiled=$2 inside=$3
 shift 3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the archive for AArch64 with the cross compiler, and runs the unit tests of the layers without I/O, including
-# the CRC32c kernel for ARM, under qemu-user.
+# Builds the archive for AArch64 with the cross compiler. Under qemu-user, runs the unit tests of the layers without
+# I/O, including the CRC32c kernel for ARM.
 # Usage: test_aarch64.sh SOURCE_DIR
 set -euo pipefail
 source=$1

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests action.yml and the hosted workflow: both can be parsed, the files to which they refer exist, and the
-action's steps, run here as a runner does, put iwarp of a local archive into PATH. A wrong checksum or a missing
-archive stops the action.
+"""Tests action.yml and the hosted workflow. Both must be valid, and the files to which they refer must exist. The
+action's steps, which run here as on a runner, must put iwarp from a local archive into PATH. A wrong checksum or
+a missing archive must stop the action.
 usage: test_action.py SOURCE_DIR BUILD_DIR"""
 import hashlib
 import os
@@ -24,7 +24,7 @@ SOURCE, BUILD = map(pathlib.Path, sys.argv[1:3])
 
 
 class Runner:
-    """Runs a composite action as a hosted runner does, as far as this action needs it."""
+    """Runs a composite action as a hosted runner does, with the features that this action needs."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -80,7 +80,7 @@ class Action(unittest.TestCase):
         runner = Runner(self.folder)
         status, said = runner.run({"archive": f"file://{self.archive}"})
         self.assertEqual(status, 0, said)
-        self.assertIn("crc32c", said)  # The last step runs iwarp info.
+        self.assertIn("crc32c", said)  # the last step runs iwarp info
         self.assertTrue(pathlib.Path(runner.path_file.read_text().strip(), "iwarp").exists())
         self.assertIn("path=", runner.output_file.read_text())
 

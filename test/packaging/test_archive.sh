@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests the archive for x86-64: it is small, needs the C library only, exports no name of a bundled library, and works
-# without libstdc++. From the file to a first rping a user needs three lines and 10 s, on Debian 12 and on the newest
-# release.
+# Tests the archive for x86-64. It must be small, need only the C library, export no name of a bundled library, and
+# work without libstdc++. From the archive to a first rping, a user must need only three lines and 10 s, on Debian
+# 12 and on the newest release.
 # Usage: test_archive.sh SOURCE_DIR
 set -euo pipefail
 source=$1
@@ -45,7 +45,7 @@ for suite in bookworm trixie; do
   fresh_chroot "$suite" bare
   if find "$scratch/root" -name 'libstdc++*' | grep .; then exit 1; fi
   started=$(date +%s%N)
-  tar -xf "$archive" -C "$scratch/root/opt"  # unpacked by the host, since the chroot has no xz
+  tar -xf "$archive" -C "$scratch/root/opt"  # unpacked by the host, because the chroot has no xz
   inside rping "/opt/$name/bin/iwarp"
   echo "from the archive to the end of a first rping: $((($(date +%s%N) - started) / 1000000)) ms"
   [ $((($(date +%s%N) - started) / 1000000000)) -lt 10 ]

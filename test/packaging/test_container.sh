@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests the container image, built from the archive and a local root file system (no image registry), and the layer
-# idiom in a second image. Programs run in both as an ordinary user, with all capabilities dropped, on a read-only
-# root. Uses podman if it can run containers, else unshare and setpriv on the image's files; the output says which.
+# Tests the container image. It is built from the archive and a local root file system, without an image registry.
+# Also tests a second image that copies the installation as a layer from the first. In both, programs run as an
+# ordinary user, without capabilities, on a read-only root. Uses podman if it can run containers, otherwise unshare
+# and setpriv on the files of the image. The output says which of them was used.
 # Usage: test_container.sh SOURCE_DIR
 set -euo pipefail
 source=$1
@@ -39,7 +40,7 @@ ENV PATH=/opt/iwarp/bin:/usr/sbin:/usr/bin:/sbin:/bin
 TEXT
 build -f "$scratch/context/Containerfile" -t localhost/layered "$scratch/context"
 
-# Commands that run in the image: the demo, ls of the devices, and rdma-core's rping at both ends.
+# The commands that run in each image: the demo, ls of the devices, and rdma-core's rping at both ends.
 try='iwarp demo -q | tail -n 1
 [ "$(iwarp run --as roce ls /dev/infiniband | tr "\n" " ")" = "rdma_cm uverbs0 " ]
 iwarp run rping -s -a 127.0.0.1 -p 7471 -C 5 & server=$!

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests the Debian packages of one release: builds them in its chroot, checks them with lintian, installs them with
-# apt in a fresh chroot with their dependencies only, uses them as an ordinary user, and purges them.
+# Tests the Debian packages for one release. Builds them in the release's chroot, checks them with lintian, installs
+# them with apt in a new chroot together with only their dependencies, uses them as an ordinary user, and purges
+# them.
 # Usage: test_debian.sh SOURCE_DIR SUITE
 set -euo pipefail
 source=$1 suite=$2

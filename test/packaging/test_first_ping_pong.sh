@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the three lines of rfc-notes/programs.md, from a bare Debian 12 to a first ping-pong, unchanged in a container
-# without privileges: bubblewrap, started as UID 65534, with one user and no capability, and after the installation
-# with no network but lo. One command differs from that page: `sleep` waits until the server listens, because a busy
-# machine may take longer than a second.
+# Runs the three lines of rfc-notes/programs.md that lead from a bare Debian 12 to a first ping-pong. They run
+# unchanged in a container without privileges: bubblewrap, started as UID 65534, with one user and no capability,
+# and after the installation with no network but lo. Only `sleep` is replaced by a command that waits until the
+# server listens, because a busy machine may take longer than a second.
 # Usage: test_first_ping_pong.sh SOURCE_DIR
 set -euo pipefail
 source=$1
@@ -30,7 +30,7 @@ as_nobody() {
     --no-new-privs "$@"
 }
 
-# contain [OPTION...] -- TEXT: runs TEXT with bash in a working directory of its own.
+# contain [OPTION...] -- TEXT: runs TEXT with bash in a separate working directory.
 contain() {
   local options=()
   while [ "$1" != -- ]; do options+=("$1"); shift; done
@@ -45,7 +45,7 @@ tar=$(chroot_tar bookworm minimal)
 install -d -o 65534 -g 65534 "$scratch/root"
 as_nobody tar -x --no-same-owner --exclude './dev/*' -C "$scratch/root" <"$tar"
 cp -L /etc/hosts /etc/resolv.conf "$scratch/root/etc/"
-# The container has a single user, so apt cannot change to another one for downloads.
+# The container has only one user, so apt cannot change to another user for downloads.
 echo 'APT::Sandbox::User "root";' >"$scratch/root/etc/apt/apt.conf.d/one-user"
 install -m 644 "$file" "$scratch/root/srv/"
 
@@ -56,7 +56,7 @@ contain --share-net -- "${lines[0]}" >"$scratch/apt.log" 2>&1 ||
 grep -E '^Setting up (iwarp|ibverbs-utils) ' "$scratch/apt.log"
 
 step "ping-pong"
-# Looks for port 18515 in the kernel's table of listeners.
+# Port 18515 is 4853 in hexadecimal. Looks for it in the kernel's table of listeners.
 contain -- 'sleep() { until grep -q ":4853 .* 0A " /proc/net/tcp /proc/net/tcp6; do command sleep 0.1; done; }
 id
 grep -E "^(CapEff|CapBnd|NoNewPrivs)" /proc/self/status

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests programs of another Debian release on the release archive: runs the tests of test/rdma_core in a chroot of
-# that release with its packages. The chroot is kept. Results go to BUILD_DIR/programs/SUITE, where
-# rfc-notes/programs.py finds them for the release's column in rfc-notes/programs.md. Programs that the release does
-# not have, or has without RDMA, are listed as skipped, with the reason.
+# Tests programs of another Debian release with the release archive: runs the tests of test/rdma_core in a chroot of
+# that release with its packages. The chroot is kept. The results are written to BUILD_DIR/programs/SUITE, from
+# where rfc-notes/programs.py puts them into the release's column in rfc-notes/programs.md. Programs that the
+# release does not have, or has without RDMA, are listed as skipped, with the reason.
 # Usage: test_programs.sh SOURCE_DIR BUILD_DIR SUITE [TEST...]
 set -euo pipefail
 source=$1 build=$2 suite=$3

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the captures of rfc-notes/course with the stack itself: two ends, a link in memory, a clock
-// that only the link advances, and fixed STags and addresses. Each test runs a session again and
-// compares it octet by octet with the file in course/; IWARP_UPDATE_SNAPSHOTS=1 writes the files.
-// No octet leaves the process.
+// Makes the captures of rfc-notes/course with the stack itself: two ends, a simulated link in
+// memory, a clock that only the link advances, and fixed STags and addresses. Each test runs one
+// session again and compares its packets octet by octet with the file in course/. With
+// IWARP_UPDATE_SNAPSHOTS=1 it writes the file instead. Nothing is sent to a network.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -43,8 +43,8 @@ constexpr trace::CaptureClock kClock{
     .wall = std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000)),
     .steady = TimePoint{}};
 
-/// Returns options without the tag of RFC 7306 in the private data, so that each session shows only
-/// its subject.
+/// Returns options that leave the tag of RFC 7306 out of the private data, so that each session
+/// shows only its own subject.
 ConnectionOptions plain() {
   ConnectionOptions options;
   options.startup.extensions = false;
@@ -52,8 +52,8 @@ ConnectionOptions plain() {
   return options;
 }
 
-/// One connection between a client, which connects, and a server. All octets on the link are
-/// captured.
+/// One connection between a client, which connects, and a server. A capture file records all octets
+/// on the link.
 class CapturedPair {
  public:
   CapturedPair(const std::string& path, ConnectionOptions client_options,
@@ -99,7 +99,7 @@ class CapturedPair {
     run();
   }
 
-  /// Flips the lowest bit of octet number `octet` of the next flight.
+  /// Flips the lowest bit of octet number `octet` in the next flight.
   void damage(std::size_t octet) { damaged_ = octet; }
 
   std::shared_ptr<End> client, server;
@@ -107,7 +107,8 @@ class CapturedPair {
  private:
   void set_clock(TimePoint now) { now_ = client->now = server->now = now; }
 
-  /// Carries one flight: all octets that `from` can send now, then its FIN or reset.
+  /// Carries one flight from `from` to `to`: all octets that `from` can send now, and then its FIN
+  /// or reset.
   bool carry(End& from, End& to) {
     std::vector<std::byte> octets;
     for (const View piece : from.connection->transmit_plan(64, now_)) {
@@ -161,7 +162,7 @@ class CapturedPair {
   std::array<bool, 2> finished_{};
 };
 
-// Steps of the sessions ---------------------------------------------------------------------------
+// Steps of the sessions:
 
 /// Creates a region that only this stream can access, as an application should do. [SEC-7]
 Region* memory_at(End& end, std::uint64_t to, std::string_view text, std::size_t size,
@@ -169,7 +170,7 @@ Region* memory_at(End& end, std::uint64_t to, std::string_view text, std::size_t
   Region* region = end.memory(size, Access::kLocalWrite | access, true);
   const auto octets = std::as_bytes(std::span(text));
   std::ranges::copy(octets.first(std::min(octets.size(), size)), region->address);
-  // This TO does not depend on the addresses of this process.
+  // A fixed TO, which does not depend on the addresses in this process.
   region->to_base = to;
   return region;
 }
@@ -189,7 +190,7 @@ void send_text(End& end, std::string_view text) {
   REQUIRE(!end.qp->post_send({.wr_id = 2, .opcode = WrOpcode::kSend, .sgl = {&what, 1}}));
 }
 
-/// Sends the peer the TO, STag and length of a buffer.
+/// Sends the TO, STag and length of a buffer to the peer.
 void tell(End& end, const Region* region) {
   std::array<std::byte, 16> octets{};
   bytes::Writer out(octets);
@@ -227,7 +228,8 @@ std::string counting_text(std::size_t size) {
   return text;
 }
 
-/// A connected pair; the client has registered `size` octets and told the server about them.
+/// A connected pair whose client has registered `size` octets and sent their TO, STag and length to
+/// the server.
 struct Told {
   Told(const std::string& path, std::size_t size, Access access, std::string_view text = {},
        const ConnectionOptions& client_options = plain(), std::size_t emss = 1460,
@@ -243,7 +245,7 @@ struct Told {
   Region* buffer = nullptr;
 };
 
-// The sessions ------------------------------------------------------------------------------------
+// The sessions:
 
 constexpr std::string_view kHello = "Hello, remote memory!";
 
@@ -412,7 +414,8 @@ TEST_CASE("the captures of the course are what the stack makes of their sessions
     }
     const TemporaryFile made;
     make(made.path());
-    // To accept an intended change: IWARP_UPDATE_SNAPSHOTS=1, then rfc-notes/figures.py --update.
+    // To accept an intended change: set IWARP_UPDATE_SNAPSHOTS=1, then run rfc-notes/figures.py
+    // --update.
     CHECK_MESSAGE(content(made.path()) == content(kept), (kept + " is stale"));
   }
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes captures of the same kinds as Wireshark's sample captures, whose licence is not stated: with the
-same deviations of the peers and the same gaps, but with generated octets. test/apps/test_explain_samples.py
-compares the output of `iwarp explain` for each with samples/NAME.txt.
+"""Makes captures of the same kinds as Wireshark's sample captures, whose license is not stated. The captures have
+the same deviations of the peers and the same gaps, but generated octets. test/apps/test_explain_samples.py
+compares the output of `iwarp explain` for each of them with samples/NAME.txt.
 
-usage: samples.py OUT_DIR     writes NAME.pcap for each
+usage: samples.py OUT_DIR     writes a file NAME.pcap for each capture
 """
 import pathlib
 import struct
@@ -17,8 +17,8 @@ STAG, TO = 1, 0x805C000
 
 
 class Sender:
-    """One end: its startup frame and its FPDUs. `late` means that its markers do not count CRC fields, and that
-    FPDUPTR is in little-endian order; `swapped` means only the latter."""
+    """One end: its startup frame and its FPDUs. With `late`, it does not count CRC fields when it places markers,
+    and it writes FPDUPTR in little-endian order. With `swapped`, it only writes FPDUPTR in little-endian order."""
 
     def __init__(self, key, markers=False, crc=False, late=False, swapped=False):
         self.key, self.markers, self.crc, self.late = key, markers, crc, late
@@ -68,10 +68,10 @@ def read_request(msn, size=1024, order=">", to=TO):
 
 
 class Capture:
-    """Both ends of a connection. Every packet acknowledges all octets that were sent before it."""
+    """Both ends of a connection. Every packet acknowledges all earlier octets of the other end."""
 
     def __init__(self, opening=True, **options):
-        # An end that sets M wants to receive markers. Here both ends set M.
+        # An end that sets the M flag wants to receive markers. Here both ends have the same flag.
         self.near = Sender(b"MPA ID Req Frame", **options)
         self.far = Sender(b"MPA ID Rep Frame", **options)
         self.seq = {NEAR: 1000, FAR: 5000}
@@ -93,12 +93,12 @@ class Capture:
         self.segment(FAR, self.far.startup(answered, rejected))
 
     def says(self, end, *ulpdus, lost=False):
-        """Adds the FPDUs, in one segment."""
+        """Adds a packet with the FPDUs as one segment."""
         sender = self.near if end is NEAR else self.far
         self.segment(end, b"".join(map(sender.fpdu, ulpdus)), lost=lost)
 
     def octets(self, close=True, skip=0):
-        """Returns the file, without the first `skip` packets."""
+        """Returns the contents of the file without the first `skip` packets."""
         if close:
             self.segment(NEAR, b"", 0x11)
             self.segment(FAR, b"", 0x11)
@@ -118,7 +118,7 @@ def rejected():
 
 
 def sends():
-    """Sends a message with each kind of Send, with CRCs and markers; the responder sends first."""
+    """Sends a message with each kind of Send, with CRCs and markers. The responder sends first."""
     capture = started(markers=True, crc=True)
     capture.says(FAR, send(1, b"s" * 16))
     for msn, opcode in enumerate((3, 4, 5, 6), 1):
@@ -127,8 +127,8 @@ def sends():
 
 
 def writes_and_reads(capture, writes, reads):
-    """The peer writes its Read Requests in little-endian order, and counts all its untagged messages
-    in one sequence."""
+    """The responder writes its Read Requests in little-endian order, and counts all its untagged messages in one
+    sequence."""
     capture.says(FAR, send(1, b"s" * 16))
     capture.says(NEAR, send(1, b"r" * 16))
     for _ in range(writes):
@@ -145,7 +145,7 @@ def little_endian_reads():
 
 
 def late_markers():
-    """The FPDUs are so long that the sender puts some markers into the FPDU after the one in which they are due."""
+    """The FPDUs are so long that some markers are delayed until the next FPDU."""
     return writes_and_reads(started(markers=True, late=True), writes=18, reads=12)
 
 
@@ -154,7 +154,7 @@ def swapped_markers():
 
 
 def middle():
-    """The capture begins in the middle of a Write. There are no CRCs."""
+    """This capture begins in the middle of a Write, and has no CRCs."""
     capture = started()
     capture.says(NEAR, send(1, b"r" * 16))
     fpdu = capture.near.fpdu(write(2000))
@@ -168,7 +168,7 @@ def middle():
 
 
 def smb_direct():
-    """IRD and ORD are in the private data. An empty Read is the RTR; its response was not captured."""
+    """IRD and ORD are in the private data. An empty Read is the RTR. Its response was not captured."""
     capture = Capture(crc=True)
     capture.start(struct.pack(">II", 16, 0), struct.pack(">II", 0, 16))
     capture.says(NEAR, read_request(1, size=0, to=1), send(1, b"q" * 20))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets the passive decoder read every FPDU that the Linux kernel's software iWARP has sent in the
-// captures.
+// Lets the passive decoder read every FPDU in the captures that the Linux kernel's software iWARP
+// has sent.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -21,7 +21,7 @@ using trace::Frame;
 using trace::FrameKind;
 using trace::Side;
 
-/// The contents of one capture, summed over all connections.
+/// What the decoder found in one capture, summed over all connections.
 struct Seen {
   std::size_t connections = 0;
   std::size_t startup_frames = 0;
@@ -30,8 +30,9 @@ struct Seen {
   std::size_t undecodable = 0;
   std::map<CrcVerdict, std::size_t> crcs;
   std::map<unsigned, std::size_t> opcodes;
-  std::vector<std::string> terminates;  ///< "layer/type/code header size" in order
-  std::size_t payload = 0;              ///< octets of payload in tagged messages
+  /// One text "layer/type/code header-size" for each Terminate, in order.
+  std::vector<std::string> terminates;
+  std::size_t payload = 0;  ///< octets of payload in all tagged messages
 };
 
 void note(Seen& seen, const Frame& frame) {
@@ -112,8 +113,8 @@ TEST_CASE("siw: one Send each way") {
   CHECK(seen.opcodes == Opcodes{{3, 2}});
 }
 
-// In these captures the test sent siw an FPDU with a wrong CRC, a Read Request with an unknown
-// STag, and a Send with an MSN out of range.
+// In these captures, siw received an FPDU with a wrong CRC, a Read Request with an unknown STag,
+// and a Send whose MSN is out of range.
 TEST_CASE("siw: Terminates in the layout of RFC 5040 and in that of stock siw say the same") {
   const auto fixed = look_at("term-fixed.pcap");
   const auto stock = look_at("term-stock.pcap");

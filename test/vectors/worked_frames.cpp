@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes every worked frame with every codec and encodes it again: the result must equal the
+// Decodes every worked frame with every codec and encodes it again. The result must equal the
 // input, octet by octet.
 #include <doctest/doctest.h>
 
@@ -54,8 +54,8 @@ Octets framed(const Vector& vector, View header, View payload) {
   return join(framer.plan(1024));
 }
 
-/// Decodes and encodes the RDMAP header behind the DDP header; leaves the application's payload
-/// unchanged.
+/// Decodes the RDMAP header after the DDP header and encodes it again. Does not change the
+/// application's payload.
 Octets message_again(std::uint8_t opcode, View in) {
   Octets out(in.size());
   bytes::Writer writer(out);
@@ -99,7 +99,7 @@ void check_fpdus(const std::string& file) {
   }
 }
 
-/// Returns RDMAP's descriptions of the vectors of a file, by name.
+/// Returns RDMAP's descriptions of the vectors in a file, by the names of the vectors.
 std::map<std::string, std::string> said(const std::string& file) {
   std::map<std::string, std::string> out;
   for (const auto& vector : load_vectors(file)) {

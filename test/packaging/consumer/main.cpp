@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest program that needs the installed package: its headers, a layer, and the link line.
+// The smallest program that needs all of an installed package: its headers, a layer, and the link
+// line.
 #include <array>
 #include <cstdlib>
 #include <iwarp/crc32c/crc32c.hpp>
