@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does what mpi_payload.py does, for an MPI without an mpi4py in Debian: messages, sums, and windows
- * of all ranks, with each byte compared. Not a test by itself: test_mpi.py builds and starts it.
+/* Does what mpi_payload.py does, for MPICH, because Debian has no mpi4py for it: messages, sums, and
+ * windows of all ranks. Compares each byte. This is not a test; test_mpi.py builds and runs it.
  * usage: mpich_payload ROUNDS */
 #include <mpi.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ static void* memory(size_t octets) {
   return out;
 }
 
-/* Exchanges messages with every other rank in turn, so that hosts communicate both ways. */
+/* Exchanges messages with every other rank in turn, so that hosts communicate in both directions. */
 static void ping_pong(int rounds) {
   uint8_t* mine = memory(kLongest);
   uint8_t* got = memory(kLongest);
@@ -88,7 +88,7 @@ static void alltoall(int rounds) {
   free(mine);
 }
 
-/* Puts into the next rank's window, gets it back, and adds to a counter that all ranks share. */
+/* Puts data into the next rank's window, gets it back, and adds to a counter that all ranks share. */
 static void windows(int rounds) {
   /* MPICH 4.0 accepts only aligned sizes for windows in shared memory. */
   enum { kWindow = 70000, kCounterAt = 18 * 4096 - sizeof(int64_t) };
