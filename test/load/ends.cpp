@@ -28,7 +28,7 @@ constexpr std::uint32_t kSizes[] = {1, 64, 1024, 4096, 30'000};
 // Returns limits that no run reaches, so that the test measures a steady state.
 net::RnicOptions options() {
   net::RnicOptions out;
-  out.max_regions = 1024;  // an STag is reused only after half of them have been used
+  out.max_regions = 1024;  // an STag is reused only after half of all STags have been used
   out.max_pending_connects = 4096;
   out.max_pending_per_source = 4096;
   out.max_pending_per_listener = 4096;

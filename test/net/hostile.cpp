@@ -247,8 +247,8 @@ TEST_CASE(
   std::vector<RawPeer> silent;
   for (std::size_t i = 0; i < kSilent; ++i) silent.push_back(RawPeer::connect(port));
   for (int i = 0; i < kHonest; ++i) {
-    // All peers connect from this host, so no limit per source address applies. This is the worst
-    // case: only the limit for the whole device evicts peers.
+    // All peers connect from the same host. This is the worst case, because then only the limit for
+    // the whole device evicts peers.
     for (auto& peer : silent) {
       if (peer.has_ended()) peer = RawPeer::connect(port);
     }

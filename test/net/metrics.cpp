@@ -201,7 +201,7 @@ TEST_CASE("a web page that knows this machine by a name of its own learns nothin
     CAPTURE(host);
     CHECK(from(host).starts_with("HTTP/1.0 403 "));
   }
-  // the Host header does not matter on a Unix socket
+  // The Host header does not matter on a Unix socket.
   CHECK(from("any", false).starts_with("HTTP/1.0 200 "));
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("a worker answers the peer before it tells the program, which may exit
     REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
     REQUIRE_EQ(to_string(pair.a.spin().status), to_string(verbs::WcStatus::kSuccess));
     REQUIRE(pair.b.channel->wait(kLimit).has_value());
-    // a's message with its acknowledgement request, and b's answer to that request
+    // Counts a's message with its acknowledgement request, and b's answer to that request.
     CHECK_EQ(sends.before(), 2);
     CHECK_EQ(sends.after(), 0);
     verbs::WorkCompletion wc;

@@ -258,7 +258,7 @@ class WithoutRights(Case):
         self.assertEqual(refused.err.count("Permission denied"), 2, str(refused))
 
     def test_behind_a_filter_without_namespaces(self):
-        """If the library cannot create a device node either, it creates a regular file instead."""
+        """If the library can use neither namespaces nor device nodes, it creates a regular file instead."""
         if platform.machine() != "x86_64":
             self.skipTest("the filter is for x86-64")
         confined = (sys.executable, CONFINED, "--")

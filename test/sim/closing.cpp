@@ -300,7 +300,7 @@ TEST_CASE("after an error the queue pairs connect again once they are reset [VRB
   Connected pair;
   CHECK(pair.a->qp->reset() == verbs::Errc::kWrongState);
   Region* mine = pair.a->memory(64, kEverything);
-  post_send(*pair.a, 1, sge(mine, 0, 64));  // b has no receive, so it sends Terminate 1/2/02.
+  post_send(*pair.a, 1, sge(mine, 0, 64));  // `b` has no receive, so it sends Terminate 1/2/02.
   pair.run();
   CHECK(pair.a->qp->state() == QpState::kError);
   CHECK(!pair.a->qp->reset());

@@ -48,7 +48,7 @@ verbs::ConnectionOptions options(const Variant& v, bool initiator) {
   return o;
 }
 
-// Posts one request of each kind from a to b, and checks every octet and completion.
+// Posts one request of each kind from `a` to `b`, and checks every octet and completion.
 void exchange(Pair& pair, std::size_t size) {
   auto* source = pair.a->memory(size, Access::kLocalWrite);
   auto* sink = pair.a->memory(size, Access::kLocalWrite);

@@ -88,7 +88,8 @@ TEST_CASE("so does the Terminate of an initiator that cannot live with the Reply
   Pair pair(options);
   REQUIRE(pair.a->connection->connect({}, pair.a->now));
   pair.run();
-  // Gives a a Reply whose ORD exceeds the IRD of the Request. This stack never sends such a Reply.
+  // Delivers to `a` a Reply whose ORD exceeds the IRD of the Request. This stack never sends such a
+  // Reply.
   pair.to_a.wire.clear();
   std::array<std::byte, 24> reply{};
   bytes::Writer out(reply);

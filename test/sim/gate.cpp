@@ -35,7 +35,7 @@ TEST_CASE(
     pair.advance(1s);
     CHECK(pair.to_a.log.size() == kEnhancedFrame);
     CHECK(pair.b->completions().empty());
-    // After any valid FPDU from a, b may send.
+    // After any valid FPDU from `a`, `b` may send.
     post_write(*pair.a, 2, sge(inbox, 0, 0), {}, SendFlags::kNone);
     pair.run();
     CHECK(text(pair.b->completions()) == "1 success");
@@ -56,8 +56,8 @@ TEST_CASE("a first FPDU that is corrupt opens nothing [MPA-93] [MPA-46]") {
   CHECK(pair.to_a.log.size() == kEnhancedFrame);
   CHECK(pair.b->qp->state() == QpState::kError);
   CHECK(text(pair.b->completions()) == "1 work request flushed");
-  // b must not send a Terminate before it has received a valid FPDU, so b does not report that it
-  // sent one. The program of b is notified of the error.
+  // `b` must not send a Terminate before it has received a valid FPDU, so `b` does not report that
+  // it sent one. The program of `b` is notified of the error.
   CHECK(sent_code(*pair.b) == "none");
   CHECK(count(*pair.b, AsyncEventType::kTerminateSent) == 0);
   CHECK_FALSE(pair.b->connection->incidents().terminate_sent);

@@ -116,7 +116,7 @@ TEST_CASE(
       post_read(*pair.b, id, sge(theirs, 0, 2000), remote(mine));
     }
     post_write(*pair.a, 9, sge(mine, 0, 0), {}, SendFlags::kNone);
-    // When a reaches the bad request, it has not yet sent all responses to the peer's Reads.
+    // When `a` reaches the bad request, it has not yet sent all responses to the peer's Reads.
     bool posted = false;
     while (!posted && pair.step()) {
       posted = opcodes(pair.to_a).find('1') != std::string::npos;

@@ -103,7 +103,7 @@ TEST_CASE("a fenced Send starts only when the Reads before it are complete [VRB-
     // octet.
     post_send(*pair.a, 2, sge(mine, 0, 1),
               SendFlags::kSignaled | (fence ? SendFlags::kFence : SendFlags::kNone));
-    // In its first step, a sends the Read Request. It also sends the Send if there is no fence.
+    // In its first step, `a` sends the Read Request. It also sends the Send if there is no fence.
     const auto before = pair.to_b.log.size();
     pair.step();
     const auto first_burst = pair.to_b.log.size() - before;

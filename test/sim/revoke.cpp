@@ -16,7 +16,7 @@ ConnectionOptions large(bool crc) {
   return o;
 }
 
-// Deregisters the region as an Rnic does. Notifies each connection that holds a pin once.
+// Deregisters the region as an Rnic does. Notifies each connection once if it holds a pin.
 void destroy(End& end, Region* region) {
   int asked = 0;
   const auto error = end.stags.destroy(region, [&](Region& r) {

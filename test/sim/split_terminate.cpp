@@ -36,8 +36,8 @@ void arrives(End& end, std::uint32_t mo, bool last, View payload) {
   end.connection->received(fpdu.size(), end.now);
 }
 
-/// The state after a has posted a Write of several FPDUs to a peer that does not read, and has sent
-/// a part of the first FPDU.
+/// The state after `a` has posted a Write of several FPDUs to a peer that does not read, and has
+/// sent a part of the first FPDU.
 struct Blocked {
   Blocked() : pair(options(), options()) {
     REQUIRE(pair.establish());

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kSize = 64;
 
-// Writes to `guess`, an STag without a region, and checks that b refuses the Write.
+// Writes to `guess`, an STag without a region, and checks that `b` refuses the Write.
 void check_nobodys(Pair& pair, Stag guess, const Region* near) {
   Region* source = pair.a->memory(kSize, Access::kNone);
   std::fill_n(source->address, kSize, std::byte{0xEE});

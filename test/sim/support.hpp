@@ -47,8 +47,8 @@ struct Regions {
   Region* mine;
   Region* theirs;
 };
-/// Creates one region with all access rights at each end: `mine` octets at a and `theirs` octets at
-/// b. If `theirs` is 0, both regions have `mine` octets.
+/// Creates one region with all access rights at each end: `mine` octets at `a` and `theirs` octets
+/// at `b`. If `theirs` is 0, both regions have `mine` octets.
 inline Regions regions(Pair& pair, std::size_t mine, std::size_t theirs = 0) {
   return {pair.a->memory(mine, kEverything),
           pair.b->memory(theirs != 0 ? theirs : mine, kEverything)};
@@ -182,7 +182,7 @@ inline std::string text(const std::vector<WorkCompletion>& list) {
   return out;
 }
 
-/// Runs both ends until nothing more happens. Returns the text of a's completions.
+/// Runs both ends until nothing more happens. Returns the text of `a`'s completions.
 inline std::string completed(Pair& pair) {
   pair.run();
   return text(pair.a->completions());

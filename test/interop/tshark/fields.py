@@ -261,7 +261,7 @@ def swapped_terminate(name, _number, field, record):
 
 
 def reserved_behind_control(name, _number, field, record):
-    """tshark 4.0 shows the 32 bits that Immediates and atomics do not use only for other messages."""
+    """Immediates and atomics do not use 32 bits of their header. tshark 4.0 shows these bits only for other messages."""
     return (name is None and field[0] == ("rdmap", "Invalidate STag (unused)")
             and record["rdmap"]["opcode"] >= 8)
 

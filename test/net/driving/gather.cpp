@@ -40,7 +40,7 @@ struct Gathering : Pair {
   /// pending afterwards.
   std::uint64_t send_calls() { return rnic->counters(*a.qp).send_calls; }
   std::uint64_t arrived() { return rnic->counters(*b.qp).fpdus_received; }
-  /// Waits until `count` FPDUs have arrived at b, and checks that not more have arrived.
+  /// Waits until `count` FPDUs have arrived at b, and checks that no more have arrived.
   void await_arrival(std::uint64_t count) {
     const auto end = std::chrono::steady_clock::now() + kLimit;
     while (arrived() < count) {

@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Two Sends from a have arrived at b. b has acknowledged the first one, but its answer has not
-/// reached a yet, so a has not requested an acknowledgement of the second one.
+/// Two Sends from `a` have arrived at `b`. `b` has acknowledged the first one, but its answer has
+/// not reached `a` yet, so `a` has not requested an acknowledgement of the second one.
 struct Asked {
   explicit Asked(const ConnectionOptions& of_b = acknowledged()) : pair(acknowledged(), of_b) {
     REQUIRE(pair.establish());
@@ -50,7 +50,7 @@ TEST_CASE("it waits while the peer's thread has no processor, for a tenth of a s
 TEST_CASE("it does not wait for long for a peer that does not ask") {
   Asked asked;
   Pair& pair = asked.pair;
-  carry(*pair.b, *pair.a);  // Carries b's answer to the first acknowledgement request.
+  carry(*pair.b, *pair.a);  // Carries `b`'s answer to the first acknowledgement request.
   carry(*pair.a, *pair.b);
   post_send(*pair.a, 3, sge(asked.mine, 0, 0), SendFlags::kNone);
   Region* const inbox = pair.b->memory(64, kEverything);
@@ -93,8 +93,8 @@ TEST_CASE("the end that has taken an RTR alone closes at once [EMPA-38]") {
 }
 
 TEST_CASE("a FIN in place of the answer fails the oldest request that it was about") {
-  // The completions of b follow RFC 5040, so b does not wait for acknowledgement requests when it
-  // closes.
+  // The completions of `b` follow RFC 5040, so `b` does not wait for acknowledgement requests when
+  // it closes.
   Asked asked(ConnectionOptions{});
   Pair& pair = asked.pair;
   REQUIRE(!pair.b->qp->disconnect());

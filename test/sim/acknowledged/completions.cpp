@@ -70,7 +70,7 @@ TEST_CASE("large Writes are acknowledged in parts, so that they never come to a 
   const auto [mine, theirs] = regions(pair, kSize);
   for (std::uint64_t id = 0; id < 16; ++id)
     post_write(*pair.a, id, sge(mine, 0, kSize), remote(theirs));
-  // Sends everything that a may send before it receives an answer.
+  // Sends everything that `a` may send before it receives an answer.
   while (pair.a->connection->may_have_output()) {
     const auto plan = pair.a->connection->transmit_plan(64, pair.a->now);
     if (plan.empty()) break;

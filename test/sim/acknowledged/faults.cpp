@@ -144,7 +144,7 @@ TEST_CASE("of several Reads and atomics the one that the Terminate names fails [
         post_read(*pair.a, id, sge(mine, 0, 8), remote(theirs, at));
       };
       post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
-      pair.run();  // a sends a Read to request an acknowledgement.
+      pair.run();  // `a` sends a Read to request an acknowledgement.
       ask(2, 0);
       pair.run();
       ask(3, 8);

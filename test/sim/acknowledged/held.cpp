@@ -159,8 +159,8 @@ TEST_CASE("an acknowledgement of what was never sent, or is done, completes noth
   post_send(*pair.a, 0, sge(m.mine, 0, 64));
   CHECK(completed(pair) == "0 success");
   // A program may post zero-length Writes to any address, including the address that
-  // acknowledgements use. The MSNs in these addresses belong to messages that a never sent or that
-  // are complete.
+  // acknowledgements use. The MSNs in these addresses belong to messages that `a` never sent or
+  // that are complete.
   for (const std::uint32_t msn : {0U, 1U, 2U, 3U, 0xFFFFFFFFU}) {
     post_write(*pair.b, 50, sge(m.theirs, 0, 0),
                {.rkey = rdmap::kHeldStag, .to = rdmap::held_to(rdmap::Msn{msn}).value});

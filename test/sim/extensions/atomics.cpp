@@ -149,7 +149,7 @@ TEST_CASE(
     if (opcodes(pair.to_a).find('b') != std::string::npos) break;
     REQUIRE(pair.step());
   }
-  CHECK(received);  // The Send completes at b before b has sent the response.
+  CHECK(received);  // The Send completes at `b` before `b` has sent the response.
   pair.run();
   CHECK(word(mine, 16) == 1000);
   CHECK(word(theirs) == 1001);
@@ -166,7 +166,7 @@ TEST_CASE("an atomic is complete when its response is there, not before [EXT-41]
     REQUIRE(pair.step());
     done = pair.a->completions();
   }
-  CHECK(pair.to_a.wire.empty());  // The last octet of the response has reached a.
+  CHECK(pair.to_a.wire.empty());  // The last octet of the response has reached `a`.
   CHECK(word(mine) == 5);
 }
 

@@ -30,8 +30,8 @@ std::vector<std::byte> send_fpdu(rdmap::Opcode opcode, std::uint32_t msn, View p
   return out;
 }
 
-/// Delivers to b an Immediate that announces a Send, as if it came from a. The program of a has
-/// posted nothing.
+/// Delivers to `b` an Immediate that announces a Send, as if it came from `a`. The program of `a`
+/// has posted nothing.
 void announce(Pair& pair) {
   std::array<std::byte, rdmap::kImmediateSize> octets{};
   bytes::store_be(octets.data(), std::uint64_t{5} << 32 | rdmap::kOfNextSend);
@@ -40,7 +40,7 @@ void announce(Pair& pair) {
   pair.run();
 }
 
-/// Two ends after an Immediate that announces a Send has consumed a receive at b.
+/// Two ends. An Immediate that announces a Send has consumed a receive at `b`.
 struct Announced {
   explicit Announced(verbs::QpInit init_b = {})
       : pair(agreed_without_crc(), agreed_without_crc(), {}, {}, init_b) {

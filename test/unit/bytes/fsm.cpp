@@ -29,7 +29,7 @@ const char* to_string(Act act) {
 }
 
 constexpr std::array kDoor{
-    // The table leaves kLocked before any earlier edge has reached it.
+    // This edge leaves kLocked, although no earlier edge of the table leads there.
     DoorEdge{Door::kLocked, Act::kTurnKey, Door::kClosed, "c"},
     DoorEdge{Door::kClosed, Act::kTurnKey, Door::kLocked, "b"},
     DoorEdge{Door::kOpen, Act::kPull, Door::kClosed, "a"},

@@ -64,7 +64,7 @@ class ScriptedSink {
   std::optional<Fault> refuse_buffer;
   std::optional<Fault> refuse_delivery;
   bool buffer_ready = true;
-  bytes::Scatter tagged_memory;  ///< memory of every STag, from TO 0 on
+  bytes::Scatter tagged_memory;  ///< memory of every STag; its first octet has TO 0
   bytes::Scatter buffer;
 
   // Recorded calls.

@@ -33,7 +33,7 @@ struct Sink final : frames::StreamSink {
   std::uint64_t lost = 0;
 };
 
-// close to 2^32, so that sequence numbers soon wrap around
+// Close to 2^32, so that sequence numbers soon wrap around
 constexpr std::uint32_t kIsn = 0xFFFFFF00;
 
 struct Direction {
@@ -149,8 +149,9 @@ TEST_CASE("a capture without the SYN begins with the first octets that it has") 
   // An acknowledgement without data does not begin the stream.
   d.tcp.segment({.seq = kIsn - 5000}, {}, d.sink);
   d.give(1000, 100);
-  d.give(900, 100);  // This segment is late. It precedes the first octet of the capture, so it
-                     // looks like a retransmission.
+  // This segment is late. It precedes the first octet of the capture, so it looks like a
+  // retransmission.
+  d.give(900, 100);
   d.give(1100, 100);
   CHECK(d.sink.stream.size() == 200);
   CHECK(d.tcp.counts().repeated == 100);

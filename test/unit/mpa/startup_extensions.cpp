@@ -189,8 +189,8 @@ TEST_CASE("a frame that is all tag, and one whose word looks like a part of it")
   CHECK(plain.peer_private_data().empty());
   auto word = listening(with_extensions());
   word.receive(frame(FrameKind::kRequest, 0x50, 2, octets("RFC 7306")), kStart);
-  CHECK_FALSE(word.peer_offer()->extensions);  // The octets "RFC " are the enhanced word here, not
-                                               // the beginning of a tag.
+  // The octets "RFC " are the enhanced word here, not the beginning of a tag.
+  CHECK_FALSE(word.peer_offer()->extensions);
   CHECK(text(word.peer_private_data()) == text(octets("7306")));
 }
 

@@ -260,8 +260,8 @@ TEST_CASE("for whom another took the receive of a shared queue waits for the nex
     end.qp.arrived(whole(header(msn), text("d")), kFromThere);
   }
   const auto lost = end.dropped(DatagramDrop::kNoReceive);
-  CHECK(lost > 0);  // The queue pair keeps a limited number of datagrams, so that a peer cannot
-                    // exhaust the memory.
+  // The queue pair keeps a limited number of datagrams, so that a peer cannot exhaust the memory.
+  CHECK(lost > 0);
   CHECK(lost < 100);
   REQUIRE(!end.qp.set_state(DatagramState::kReset));
   CHECK(end.qp.deliver_waiting());

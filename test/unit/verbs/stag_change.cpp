@@ -46,7 +46,7 @@ TEST_CASE(
   CHECK(table.ask(remote_write(), what.stag, address_of(what.address), 1) == "invalid");
   CHECK(table.ask(remote_write(), stag_of(region), address_of(what.address), 20) == "granted");
   CHECK(table.ask(remote_write(), stag_of(region), address_of(what.address), 21) == "bounds");
-  // The region is still valid.
+  // Registers the same memory again, zero-based, after an invalidation.
   CHECK(table.fast_register(kPd, what) == Errc::kInvalidArgument);  // The region is still valid.
   CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kDone);
   auto zero = what;
