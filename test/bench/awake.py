@@ -2,8 +2,7 @@
 """Keeps the processors from halting, as booting with idle=poll does. Runs one process per processor that spins in
 the scheduling class SCHED_IDLE, so that any other process preempts it immediately. Waking up a halted virtual
 processor takes up to 100 us, depending on the load of its neighbours. In a test with sleeping processes, that
-time would dominate the result.
-up to 100 us, depending on its neighbours, which would dominate the result of a test with sleeping processes."""
+time would dominate the result."""
 import contextlib
 import os
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ibv_devices and ibv_devinfo list one device, iwarp0, as an RNIC or as RoCE, with an active port."""
+"""Tests that ibv_devices and ibv_devinfo list one device, iwarp0, as an RNIC or as RoCE, with an active port."""
 import pathlib
 
 from support import Case, main

@@ -231,7 +231,7 @@ class TwoHosts(Networks, PerftestCase):
             self.assertRegex(gids[0][1], "^fe80::")
             for index, gid in gids:
                 for program in ("ibv_rc_pingpong", "ibv_srq_pingpong"):
-                    for client in (names[1], names[0]):  # on another host, and on the server's own
+                    for client in (names[1], names[0]):  # one on another host, one on the server's
                         with self.subTest(gid=gid, program=program, client=client):
                             port = free_port()
                             call = (program, "-c", "-g", index, "-p", port)

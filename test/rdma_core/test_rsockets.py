@@ -170,7 +170,7 @@ class Udpong(Case):
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
 @unittest.skipIf(SANITIZER, "programs that know neither rsockets nor the sanitizer")
 class Preloaded(Case):
-    """`iwarp run` must put its libraries before those in LD_PRELOAD, and must keep those."""
+    """`iwarp run` must put its libraries before the ones that LD_PRELOAD already names, and must keep the latter."""
     env = {"LD_PRELOAD": PRELOAD or ""}
 
     def setUp(self):

@@ -68,7 +68,7 @@ class WithoutSys(Case):
 
 
 class Changed(Case):
-    """The child has another IWARP_AS than its parent. Each must see all of its own device."""
+    """The child has another IWARP_AS than its parent. Each must see all files of its own device."""
 
     def test_between_a_parent_and_its_child(self):
         for mine, other in (("iwarp", "roce"), ("roce", "iwarp")):

@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 HOST_SEEN_FROM_GUEST = "10.0.2.2"
 GUEST_ADDRESS = "10.0.2.15"
 
-# In seconds. The guest ends shortly before ctest's timeout. LIMIT is so long that only a defect reaches it, even on
+# Limits in seconds. The guest ends shortly before ctest's timeout. LIMIT is so long that only a defect reaches it, even on
 # a busy machine.
 LIFE = 1750
 LIMIT = 300

@@ -64,7 +64,7 @@ machine=${SIW_MACHINE:-q35}
 alive() { [ -f "$state/pid" ] && kill -0 "$(cat "$state/pid")" 2>/dev/null; }
 
 busy() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-freeport() { # below the ephemeral range, so that no connection takes it
+freeport() { # chooses a port below the ephemeral range, so that no connection takes it
   local i p
   for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
     p=$((12000 + RANDOM % 18000)); busy $p || { echo $p; return 0; }

@@ -38,9 +38,10 @@ int write(End& end, const End& peer, std::uint64_t id, std::uint32_t rkey) {
   return end.post(wr, 0, 8);
 }
 
-// Return numbers of queue pairs that do not exist. The TCP port of refusing() has no listener. The
-// TCP port of silent() belongs to this process, which has no such queue pair, so a connection
-// request waits there. The peer absent() would have to connect to this end.
+// Each of these functions returns the number of a queue pair that does not exist. The TCP port of
+// refusing() has no listener. The TCP port of silent() belongs to this process, which has no such
+// queue pair, so a connection request waits there. The peer with the number of absent() would have
+// to connect to this end.
 std::uint32_t refusing(const ibv_qp*) { return 0xFF0001; }
 std::uint32_t silent(const ibv_qp* qp) { return 0xFE0000 | (qp->qp_num & 0xFFFF); }
 std::uint32_t absent(const ibv_qp*) { return 1; }

@@ -166,7 +166,7 @@ TEST_CASE("destroying a queue bears with events that were not, or too often, ack
   ibv_ack_cq_events(cq, acknowledged);
   REQUIRE_EQ(ibv_destroy_qp(a.qp), 0);
   a.qp = nullptr;
-  // Must return although events are unacknowledged. Without a timeout, the call would block
+  // The call must return although events are unacknowledged. Without a timeout it would block
   // forever.
   CHECK_EQ(ibv_destroy_cq(a.cq), 0);
   a.cq = nullptr;

@@ -104,7 +104,7 @@ TEST_CASE("of requests for a queue pair that is not ready the latest 256 wait") 
   End a;
   End b;
   End unready;
-  make_ready_to_receive(a, b.qp);  // When a becomes ready, its device listens on the port.
+  make_ready_to_receive(a, b.qp);  // When `a` becomes ready, its device listens on the port.
   const std::uint32_t to = unready.qp->qp_num;
   std::vector<Stranger> strangers;
   strangers.reserve(kWaiting + kMore);

@@ -63,7 +63,7 @@ class Loop {
       std::array<epoll_event, 8> ready{};
       const int count = ::epoll_wait(epoll_, ready.data(), ready.size(), kTimeoutMs);
       REQUIRE(count > 0);
-      // pairs of a descriptor and the number of its connection
+      // Pairs of a descriptor and the number of its connection.
       std::vector<std::pair<int, int>> waited;
       for (int i = 0; i < count; ++i) {
         const int fd = ready.at(static_cast<std::size_t>(i)).data.fd;

@@ -111,8 +111,8 @@ TEST_CASE("TCP and RDMA listen on one port number, whichever comes first, and bo
         listener = bound(theirs, Address(address));
         return tcp->listen(Address(address, ntohs(rdma_get_src_port(listener.get()))));
       };
-      // The kernel chooses the port of the first socket. That port may already be in use for the
-      // other socket.
+      // The kernel chooses the port of the first socket. The other socket may find that port in
+      // use, so the loop tries again.
       while (!have_one_port()) continue;
       const auto port = tcp->port();
       REQUIRE(rdma_listen(listener.get(), 4) == 0);
