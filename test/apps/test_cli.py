@@ -13,7 +13,7 @@ from support import IWARP, TIMEOUT, Case, Server, main, run, start
 
 
 class OldServer:
-    """A server that closes each connection after its Request, as a server does that does not know revision 2."""
+    """A server that closes each connection after its Request, like a server that does not know revision 2."""
 
     def __enter__(self):
         self.revisions = []

@@ -32,7 +32,7 @@ LAYERS = {
     "offload_model": ("verbs", "offload_model"),
 }
 # Folder of apps/ -> the folders whose headers it may include, besides its own. No folder may include conform
-# (decision 0013). Every folder may use the common parts of command lines:
+# (decision 0013). Every folder may use the common parts of command lines (FOR_ALL_APPS).
 APPS = {
     "command_line": (),
     "common": (),
@@ -130,7 +130,7 @@ MAX_LINES = 500
 SHARED_HEADER = re.compile(r"/(include|internal)/(iwarp/.*\.hpp)$")
 MAX_SHARED_HEADER_LINES = 200  # half of it may be documentation
 # Two limits: the number of installed headers, including version.hpp, which CMake makes; and the number of headers
-# that a program gets when it includes the first one.
+# that a program gets when it includes the umbrella header.
 UMBRELLA = "iwarp/iwarp.hpp"
 MAX_INSTALLED = 60
 MAX_INCLUDED = 30

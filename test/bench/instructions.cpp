@@ -28,7 +28,7 @@ namespace {
 constexpr std::uint32_t kSize = 64;
 constexpr unsigned kRounds = 200;
 constexpr unsigned kList = 16;
-// number of messages after which every queue has wrapped around once
+// Number of messages after which every queue has wrapped around once.
 constexpr unsigned kWarmUp = 150;
 
 // The virtual time. Only the polling thread advances it. If the worker also advanced it while the

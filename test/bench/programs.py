@@ -78,8 +78,8 @@ def iscsi_target(disk, verbs):
 
 
 def qemu_on_iscsi(size, seconds, verbs, write=False):
-    """Reads through QEMU's block layer with 16 requests of `size` in flight, by iSER over this stack or by iSCSI
-    over TCP."""
+    """Reads through QEMU's block layer with 16 requests of `size` in flight. With `verbs`, uses iSER over this
+    stack, otherwise iSCSI over TCP."""
     need("qemu-img")
     with tempfile.NamedTemporaryFile(dir="/dev/shm") as disk:
         disk.truncate(DISK)

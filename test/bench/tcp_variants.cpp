@@ -25,7 +25,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// number of slots in a ring of messages, and maximum number of messages in flight
+// Number of slots in a ring of messages, and maximum number of messages in flight.
 constexpr std::size_t kSlots = 16;
 constexpr std::size_t kBuffer = 256 * 1024;
 

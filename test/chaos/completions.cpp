@@ -59,8 +59,8 @@ std::vector<WorkCompletion> drain(verbs::CompletionQueue& cq) {
   return out;
 }
 
-// Returns whether a request with this status failed before any of its octets, and any octet of a
-// later request, was sent.
+// Returns whether a request with this status failed before any octet of it or of a later request
+// was sent.
 bool was_not_sent(WcStatus status) {
   return status == WcStatus::kLocalQpOperation || status == WcStatus::kMwBind;
 }

@@ -58,7 +58,7 @@ struct Program::Draft {
 };
 
 // Returns whether the connection supports the step, which most programs check before they post a
-// request. In one of 16 places, returns true without a check.
+// request. For one place in 16, returns true without a check.
 bool Program::suits(Link& link, const Side& side, const Step& step) const {
   if (step.place % 16 == 0) return true;
   const bool reads = step.act == Act::kRead || step.act == Act::kReadInvalidate ||

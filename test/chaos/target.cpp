@@ -115,8 +115,8 @@ void Target::check_all_placed() const {
   }
 }
 
-// Returns whether memory equals `state`. If `next` is not null, a prefix of its octets may have
-// been written, too.
+// Returns whether memory equals `state`. If `next` is not null, the memory may also contain a
+// prefix of the octets of `next`.
 bool Target::fits_prefix(const std::vector<std::byte>& state, const Op* next) const {
   const auto rest = [&](std::size_t from, std::size_t to) {
     return is_same(from, bytes::View(state).subspan(from, to - from));

@@ -20,8 +20,8 @@ struct Outcome {
 
 Outcome run(const Plan& plan, std::vector<std::string>* lines = nullptr);
 
-/// Removes the steps, network faults and options that are not needed for the violation.
-/// Deterministic. The number of runs is limited.
+/// Removes the steps, network faults and options that are not needed for the violation. The result
+/// is deterministic, and the number of runs is limited.
 Plan shrink(Plan plan, const std::string& rule);
 
 }  // namespace iwarp::chaos

@@ -47,7 +47,7 @@ class StubbornPeer {
 
  private:
   Acceptor acceptor_{{.host = "127.0.0.1", .port = 0}};
-  // the last member, so that the thread is joined before the other members are destroyed
+  // The last member, so that the thread is joined before the other members are destroyed.
   std::jthread thread_;
 };
 

@@ -11,8 +11,8 @@ import { misplaced, unreadable } from './page_checks.mjs';
 const [modulePath, executablePath, page, screenshots, kind] = process.argv.slice(2);
 const playwright = (await import(pathToFileURL(modulePath))).default;
 
-const PAPER = 680;  // A4 without its margins, in CSS pixels
-const MOST_ROWS = 120;  // maximum number of rows that the document contains at the same time
+const PAPER = 680; // A4 without its margins, in CSS pixels
+const MOST_ROWS = 120; // maximum number of rows that the document contains at the same time
 const problems = [];
 const browser = await playwright.chromium.launch({ executablePath,
   args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking'] });

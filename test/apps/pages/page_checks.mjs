@@ -2,7 +2,7 @@
 // Checks for all pages that show frames, run in a browser: text must be readable, and nothing may
 // overflow.
 
-const TEXT_CONTRAST = 4.5; // WCAG 2
+const TEXT_CONTRAST = 4.5; // minimum for text (WCAG 2)
 
 /** Returns texts with too little contrast to their background, one line each. */
 export const unreadable = (view) => view.evaluate((least) => {

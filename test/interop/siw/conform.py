@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs iwarp conform against kernel siw. How many defects of a peer the tester finds is known only for a peer with
-known defects.
+"""Runs iwarp conform against kernel siw. A peer with known defects shows how many of them the
+tester finds.
 Usage: conform.py stock|fixed     fails unless it finds exactly the known defects of this siw
        conform.py --table FILE    writes this stack's results and those of both siw variants as a Markdown page
 Environment: IWARP SIW_CACHE; IWARP_NO_GUEST=1 to skip."""

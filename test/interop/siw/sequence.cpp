@@ -90,7 +90,8 @@ Control receive(Link& link, Step step) {
   return control;
 }
 
-/// Returns octet `i` of the pattern. A multiplicative hash, so that shifted data is detected.
+/// Returns octet `i` of the pattern. The pattern is a multiplicative hash, so that shifted data is
+/// detected.
 std::byte octet(std::uint32_t seed, std::uint32_t i) {
   auto x = seed + i * 0x9E3779B9U;
   x = (x ^ (x >> 15)) * 0x85EBCA6BU;

@@ -82,8 +82,9 @@ enum class Kind : std::uint8_t {
   kSendSeInvalidate,
   kWrite,
   kRead,
-  kMixed,  ///< a Write, a Read of the same data, a Send with SE, a fenced Send with Invalidate; all
-           ///< posted at once
+  /// A Write, a Read of the same data, a Send with SE and a fenced Send with Invalidate. All four
+  /// are posted at once.
+  kMixed,
 };
 
 struct Cell {

@@ -208,7 +208,7 @@ class VerbsLink final : public Link {
     if (take()) return;
     const int ready = first_readable(channel_->fd, id_->channel->fd);
     if (ready < 0) fail("no completion event in time");
-    // siw need not flush receives when the connection ends
+    // siw need not flush receives when the connection ends.
     if (ready != channel_->fd) fail("the connection is over");
     ibv_cq* cq = nullptr;
     void* context = nullptr;
@@ -234,7 +234,7 @@ class VerbsLink final : public Link {
   std::unique_ptr<ibv_cq, Deleter<ibv_destroy_cq>> cq_;
   std::unique_ptr<ibv_mr, Deleter<ibv_dereg_mr>> local_;
   std::unique_ptr<ibv_mr, Deleter<ibv_dereg_mr>> target_;
-  // slot and number of octets of each received message
+  // Slot and number of octets of each received message.
   std::deque<std::pair<std::size_t, std::size_t>> arrived_;
   std::optional<std::size_t> taken_;
   bool read_done_ = false;

@@ -55,7 +55,7 @@ int resolve(const char* library) {
   return bad == 0 && all > 0 ? 0 : 1;
 }
 
-/// Looks up NAME@NODE as a program does that was linked to the release with that version node.
+/// Looks up NAME@NODE like a program that was linked to the release with that version node.
 void* find(std::string_view versioned) {
   const auto at = versioned.find('@');
   if (at == std::string_view::npos) return nullptr;

@@ -186,7 +186,7 @@ TEST_CASE("without CRCs, markers that say anything cost no FPDU and no time [MPA
   }
 }
 
-/// Takes the FPDUs of a script that has neither markers nor CRCs, and inserts markers as a peer does
+/// Takes the FPDUs of a script that has neither markers nor CRCs, and inserts markers like a peer
 /// that leaves the CRC fields out of its count. `first` is the index of the first FPDU.
 Octets with_late_markers(const WireScript& script, std::size_t first, bool little_endian) {
   Octets out;

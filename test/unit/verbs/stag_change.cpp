@@ -132,7 +132,7 @@ TEST_CASE("fast registration refuses what is not a fast region of this domain [V
 TEST_CASE("a registration or binding waits for whoever still looks at the entry") {
   Table table;
   Region* region = fast(table);
-  // Holds a pin as a reader does that has not yet checked whether the entry is valid.
+  // Holds a pin like a reader that has not yet checked whether the entry is valid.
   region->pins.fetch_add(1);
   CHECK(table.fast_register(kPd, registration(table, region)) == Errc::kBusy);
   region->pins.fetch_sub(1);
