@@ -47,7 +47,7 @@ class End final : public verbs::QpDriver {
         7, init, stags, [this](const verbs::AsyncEvent& e) { async.push_back(e); });
   }
 
-  // verbs::QpDriver
+  // Implements verbs::QpDriver.
   bool posted(verbs::Doorbell) override { return false; }
   void receive_posted() override { connection->resume(now); }
   void resume_soon() override { resume_due = true; }
