@@ -101,8 +101,8 @@ class End final : public verbs::QpDriver {
   verbs::CompletionQueue cq;
   std::vector<verbs::AsyncEvent> async;
   std::unique_ptr<verbs::QueuePair> qp;
-  std::unique_ptr<verbs::WireTap>
-      tap;  ///< tap of every connection that this end creates after the tap is set
+  /// Tap of every connection that this end creates after the tap is set.
+  std::unique_ptr<verbs::WireTap> tap;
   std::unique_ptr<verbs::Connection> connection;
   std::optional<mpa::Failure> last_failure;
   TimePoint now{};

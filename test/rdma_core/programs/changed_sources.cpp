@@ -163,7 +163,8 @@ class Sender {
   }
 
  private:
-  /// Posts requests until `most` are outstanding, and polls once. Returns the number of completions.
+  /// Posts requests until the count `most` is outstanding, and polls once. Returns the number of
+  /// completions.
   std::uint64_t send_some(std::optional<ibv_wr_opcode> opcode, std::uint32_t most = kDepth) {
     for (; opcode && outstanding_ < most; ++outstanding_) {
       ibv_sge sge{.addr = reinterpret_cast<std::uint64_t>(buffer_.data()),
