@@ -454,7 +454,7 @@ TEST_CASE("a connection whose queues are on two channels leaves neither readable
 }
 
 TEST_CASE("a poller that lets go during a turn that leaves work is followed by the worker") {
-  constexpr std::size_t kSize = 4 << 20;  // more than one turn sends
+  constexpr std::size_t kSize = 4 << 20;  // more than the driver sends in one turn
   Established pair(kSize);
   for (int i = 0; i < 5; ++i) {
     pair.b.post_recv(0, kSize);

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 Checks the structures behind the handles. They must be as the
-// inline functions of verbs.h expect, and as libraries expect that were compiled with these
-// functions. Also checks the small functions. The program is linked to the distribution's libraries
-// and runs with this project's libraries.
+// SPDX-License-Identifier: Apache-2.0
+// Checks the structures behind the handles. They must be as the inline functions of verbs.h expect,
+// and as libraries expect that were compiled with these functions. Also checks the small functions.
+// The program is linked to the distribution's libraries and runs with this project's libraries.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <doctest/doctest.h>

@@ -24,7 +24,7 @@ RC_RUNS = (
     ("get", "bcopy", 8), ("get", "zcopy", 65), ("get", "zcopy", 1 << 20),
     ("add_lat", "short", 8), ("add_mr", "short", 8), ("fadd", "short", 8), ("cswap", "short", 8),
 )
-# Over datagrams UCX has only active messages. On an Ethernet each of them must be shorter than 1024 bytes.
+# Over datagrams, UCX has only active messages. On an Ethernet, each of them must be shorter than 1024 bytes.
 UD_RUNS = (
     ("am_lat", "short", 8), ("am_lat", "shortiov", 8), ("am_lat", "bcopy", 900),
     ("am_lat", "zcopy", 900),

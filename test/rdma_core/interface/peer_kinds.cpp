@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0 Tests immediate data with three kinds of peers: a peer
-// without RFC 7306, a peer with it, and a peer that runs this stack and therefore also accepts a
-// Send with Immediate that has payload. Each peer is a TCP socket for which the test encodes MPA,
-// so that the test sees the octets on the wire. The connections have no CRC. The library reads the
-// CRC option once per process, so these cases are a separate program.
+// SPDX-License-Identifier: Apache-2.0
+// Tests immediate data with three kinds of peers: a peer without RFC 7306, a peer with it, and a
+// peer that runs this stack and therefore also accepts a Send with Immediate that has payload. Each
+// peer is a TCP socket for which the test encodes MPA, so that the test sees the octets on the
+// wire. The connections have no CRC. The library reads the CRC option once per process, so these
+// cases are a separate program.
 #include <endian.h>
 #include <sys/socket.h>
 #include <unistd.h>

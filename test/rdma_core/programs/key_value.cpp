@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0 A key-value server that serves TCP and RDMA on the same port
-// number, and a client of both. `server PORT` ends when a client has requested the end over TCP and
-// all clients have disconnected. `client ADDRESS PORT COUNT` connects by RDMA COUNT times. If the
-// client has set a value over RDMA, it reads the value back over RDMA and over TCP. If it has set a
-// value over TCP, it reads the value back over RDMA.
+// SPDX-License-Identifier: Apache-2.0
+// A key-value server that serves TCP and RDMA on the same port number, and a client of both.
+// `server PORT` ends when a client has requested the end over TCP and all clients have
+// disconnected. `client ADDRESS PORT COUNT` connects by RDMA COUNT times. If the client has set a
+// value over RDMA, it reads the value back over RDMA and over TCP. If it has set a value over TCP,
+// it reads the value back over RDMA.
 #include "key_value.hpp"
 
 #include <netdb.h>

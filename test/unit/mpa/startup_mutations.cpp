@@ -110,7 +110,7 @@ StartupState expected_of_request(std::size_t bit) {
   if (octet == 17) return StartupState::kFailed;
   if (octet == 18 && mask > 2) return StartupState::kFailed;  // PD_Length is at least 1032.
   if (octet == 18)
-    // PD_Length is 520, or else 264. With 264 the end waits for more octets.
+    // PD_Length is 520 or 264. With 264, the end waits for more octets.
     return mask == 2 ? StartupState::kFailed : StartupState::kAwaitRequest;
   // PD_Length is 0, which leaves no room for the enhanced word.
   if (octet == 19 && mask == 8) return StartupState::kFailed;
