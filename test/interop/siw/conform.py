@@ -163,7 +163,8 @@ def table(role, columns):
 
 
 def reasons(columns):
-    lines = ["## What came instead", "", "Of kernel siw as a listening peer.", "",
+    lines = ["## What siw sent instead", "",
+             "The table shows the results of kernel siw as a listening peer.", "",
              "| Case | Expected | stock | fixed |", "|---|---|---|---|"]
     for name in sorted(set(columns[1]) | set(columns[2])):
         cases = [cases.get(name, {"result": ""}) for cases in columns[1:]]
@@ -179,14 +180,15 @@ def write_table(path):
     servers, clients = zip(ours(), everything("stock"), everything("fixed"))
     today = datetime.date.today()
     head = [f"# Conformance of this stack and of kernel siw, {today.day} {today:%B %Y}", "",
-            "All MUST cases of `iwarp conform` against `iwarp ping`, and against `rping` over siw of Linux",
-            "6.1 as Debian has it (`stock`) and with repairs (`fixed`; see [siw.md](siw.md)). A dash: the",
-            "case is about something that the peer need not offer, and does not. Ours was run with and",
-            "without `--markers`, as a client also with each RTR. What failed with a connecting guest was",
-            "tried again with a new one; *fail once*: it passed, or was skipped, then. The two that ours",
-            "skips want a peer with `--crc off`; the test `conform.peers` has one.", "",
-            "Shown are the cases that some peer fails; `iwarp conform --list` has all of them.", "",
-            "Written by `test/interop/siw/conform.py --table`.", ""]
+            "All MUST cases of `iwarp conform` were run against `iwarp ping` (*ours*), and against `rping`",
+            "over siw of Linux 6.1, as Debian has it (`stock`) and with repairs (`fixed`; see",
+            "[siw.md](siw.md)). A dash means that the case tests an optional feature that the peer does not",
+            "offer. `iwarp ping` was run with and without `--markers`, and as a client also with each kind of",
+            "RTR. A case that failed with a connecting guest was repeated with a new guest; *fail once* means",
+            "that the new guest passed the case, or that the case was skipped. `iwarp ping` skips two cases,",
+            "which need a peer with `--crc off`; the test `conform.peers` has such a peer.", "",
+            "The tables show the cases that some peer fails; `iwarp conform --list` lists all cases.", "",
+            "`test/interop/siw/conform.py --table` wrote this page.", ""]
     body = [*table("Listening peers", servers), "", *table("Connecting peers", clients), "",
             *reasons(servers)]
     pathlib.Path(path).write_text("\n".join(head + body) + "\n")
