@@ -48,8 +48,8 @@ def two_hosts():
     return joined([(f"{address}/24",) for address in HOSTS])
 
 
-@tried("ibv_ud_pingpong", "ibverbs-utils", "buffers validated, polling and with events",
-       personas=("roce",))
+@tried("ibv_ud_pingpong", "ibverbs-utils", "ping-pong with validated buffers, with polling and "
+       "with events", personas=("roce",))
 class UdPingpong(Case):
     def play(self, host, *words, gid=0, **how):
         port = free_port()
@@ -118,8 +118,8 @@ class Traced(Case):
         self.assertEqual(len(seen[0]), 100)
 
 
-@tried("perftest, UD", "perftest", "ib_send_lat and ib_send_bw with `-c UD`, in lists, and by rdma_cm",
-       personas=("roce",))
+@tried("perftest, UD", "perftest", "ib_send_lat and ib_send_bw with `-c UD`, also with lists of "
+       "requests, and with rdma_cm", personas=("roce",))
 class Perftest(PerftestCase):
     WORDS = ("-c", "UD", "-s", SIZE)
 
@@ -172,7 +172,7 @@ class OfGroups(Case):
             self.assertIn("return status 0", each.out, str(each))
 
 
-@tried("mckey", "rdmacm-utils", "a group on two hosts, IPv4", personas=("roce",))
+@tried("mckey", "rdmacm-utils", "a multicast group on two hosts, IPv4", personas=("roce",))
 @unittest.skipIf(NO_HOSTS, NO_HOSTS)
 class Mckey(OfGroups):
     def test_on_two_hosts(self):
@@ -180,7 +180,8 @@ class Mckey(OfGroups):
             self.play(names, "239.7.7.7", HOSTS)
 
 
-@tried("mckey", "rdmacm-utils", "groups on two hosts, IPv6, of the link and beyond", personas=("roce",))
+@tried("mckey", "rdmacm-utils", "multicast groups on two hosts, IPv6, link-local and with a wider "
+       "scope", personas=("roce",))
 @unittest.skipIf(NO_HOSTS, NO_HOSTS)
 class MckeyOverIpv6(OfGroups):
     def test_on_two_hosts(self):
@@ -192,8 +193,8 @@ class MckeyOverIpv6(OfGroups):
                     self.play(names, group, HOSTS6)
 
 
-@tried("multicast (in test/)", "libibverbs1", "a member whose port has two interfaces hears a host on each; "
-       "IPv4, IPv6, and a group of the link", personas=("roce",))
+@tried("multicast (in test/)", "libibverbs1", "a member whose port has two interfaces receives "
+       "datagrams from a host on each; IPv4, IPv6, and a link-local group", personas=("roce",))
 @unittest.skipIf(NO_HOSTS, NO_HOSTS)
 @unittest.skipUnless(GROUPS.exists(), f"{GROUPS} was not built, which needs libibverbs-dev")
 class OnTwoInterfaces(Case):
@@ -234,9 +235,9 @@ class OnTwoInterfaces(Case):
                 self.play(group, self.NETWORKS[1], ":")
 
 
-@tried("UD datagrams (in test/)", "libibverbs1", "20,000 datagrams by way of a relay that loses, "
-       "repeats, reorders and damages: what passes is delivered whole and once, IPv4 and IPv6",
-       personas=("roce",))
+@tried("UD datagrams (in test/)", "libibverbs1", "20,000 datagrams through a relay that loses, "
+       "duplicates, reorders and damages some: each datagram that passes undamaged is delivered "
+       "once; IPv4 and IPv6", personas=("roce",))
 class ThroughRelay(Case):
     TOTAL = 1_000_000 if LONG else 2_000 if SANITIZER else 20_000
 

@@ -9,8 +9,8 @@ from tried import tried
 TRANSPORT = {"iwarp": r"iWARP \(1\)", "roce": r"InfiniBand \(0\)"}
 
 
-@tried("ibv_devices, ibv_devinfo", "ibverbs-utils", "the device, and what it can do",
-       personas=("iwarp", "roce"))
+@tried("ibv_devices, ibv_devinfo", "ibverbs-utils", "the list of devices, and the capabilities of "
+       "the device", personas=("iwarp", "roce"))
 class Devices(Case):
     def test_one_device_and_no_infiniband_in_the_kernel(self):
         result = self.run_program("ibv_devices")

@@ -13,8 +13,8 @@ PROGRAM = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma
 TIMES = 1000 if LONG else 20 if SANITIZER else 200
 
 
-@tried("key-value server (in test/)", "librdmacm1", "TCP and RDMA on one port with `--port-offset`, "
-       "epoll, Writes with immediate data", personas=("iwarp", "roce"))
+@tried("key-value server (in test/)", "librdmacm1", "TCP and RDMA on the same port number with "
+       "`--port-offset`, epoll, Writes with immediate data", personas=("iwarp", "roce"))
 class OnePort(Case):
     def test_connect_work_disconnect(self):
         port = free_port()

@@ -131,8 +131,9 @@ def interfaces():
         yield name
 
 
-@tried("perftest, rping, ibv_rc_pingpong", "perftest rdmacm-utils ibverbs-utils",
-       "the eight tools with rdma_cm and without, by GID, between personas", personas=("roce",))
+@tried("perftest, rping, ibv_rc_pingpong", "perftest rdmacm-utils ibverbs-utils", "the eight "
+       "tools with rdma_cm and without it, by GID, also between an end shown as iWARP and one "
+       "shown as RoCE", personas=("roce",))
 class Programs(PerftestCase):
     def test_rping(self):
         for words in ((), ("-q",), ("-P",)):

@@ -39,8 +39,8 @@ class Streams(Case):
         return results
 
 
-@tried("rstream", "rdmacm-utils", "streams: as they come, with rpoll, blocking; data verified",
-       personas=("iwarp", "roce"))
+@tried("rstream", "rdmacm-utils", "streams in the default mode, with rpoll, and with blocking "
+       "calls; data verified", personas=("iwarp", "roce"))
 class Rstream(Streams):
     def stream(self, *words, **how):
         self.assert_silent(*self.transfer("rstream", "-T", "v", *words, **how))
@@ -69,7 +69,7 @@ class Rstream(Streams):
                     client=("-s", "127.0.0.1", "-b", "127.0.0.9"))
 
 
-@tried("riostream", "rdmacm-utils", "direct writes into the peer's memory; data verified",
+@tried("riostream", "rdmacm-utils", "direct writes into the peer's memory, with data verified",
        personas=("iwarp", "roce"))
 class Riostream(Streams):
     def test_sizes_and_ways_to_wait(self):
@@ -90,7 +90,7 @@ class Files(Case):
         self.assertEqual(source.read_bytes(), copy.read_bytes())
 
 
-@tried("rcopy", "rdmacm-utils", "a file, compared", personas=("iwarp", "roce"))
+@tried("rcopy", "rdmacm-utils", "copies a file; the copy is compared", personas=("iwarp", "roce"))
 class Rcopy(Files):
     def test_a_file(self):
         self.copy("127.0.0.1")
@@ -101,8 +101,8 @@ class Rcopy(Files):
         self.assertIn("Connection refused", result.out + result.err)
 
 
-@tried("rstream, riostream, rcopy", "rdmacm-utils", "on two hosts, IPv4 and IPv6; data verified",
-       personas=("iwarp", "roce"))
+@tried("rstream, riostream, rcopy", "rdmacm-utils", "streams and files between two hosts, IPv4 "
+       "and IPv6; data verified", personas=("iwarp", "roce"))
 @unittest.skipIf(NO_HOSTS, NO_HOSTS)
 class OnTwoHosts(Streams, Files):
     RUNS = (("rstream", "-S", 64, "-C", 10, "-I", 20),
@@ -124,8 +124,9 @@ class OnTwoHosts(Streams, Files):
             self.copy(HOSTS[1][0], within(here), within(there))
 
 
-@tried("udpong", "rdmacm-utils", "datagrams of all its sizes on two hosts: echoed and one way, as they "
-       "come, with rpoll, blocking; IPv4 and IPv6", personas=("roce",))
+@tried("udpong", "rdmacm-utils", "datagrams of all sizes that udpong offers, on two hosts: echoed "
+       "and in one direction; in the default mode, with rpoll, and with blocking calls; IPv4 and "
+       "IPv6", personas=("roce",))
 @unittest.skipIf(NO_HOSTS, NO_HOSTS)
 class Udpong(Case):
     """The program checks the number in each echo, and prints how many one-way datagrams have arrived."""
@@ -165,7 +166,7 @@ class Udpong(Case):
             self.play(names, HOSTS[0][1], sizes[::5])
 
 
-@tried("curl, openssl", "curl openssl librdmacm1", "HTTPS over rsockets, by librspreload.so",
+@tried("curl, openssl", "curl openssl librdmacm1", "HTTPS over rsockets, with librspreload.so",
        personas=("iwarp", "roce"))
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
 @unittest.skipIf(SANITIZER, "programs that know neither rsockets nor the sanitizer")
@@ -200,8 +201,8 @@ class Preloaded(Case):
         self.assertEqual((self.scratch / "file").read_bytes(), (self.scratch / "got").read_bytes())
 
 
-@tried("iperf3", "iperf3 librdmacm1", "a control connection and two streams, either way, on two "
-       "hosts over rsockets, by librspreload.so", personas=("iwarp", "roce"))
+@tried("iperf3", "iperf3 librdmacm1", "a control connection and two streams in either direction, "
+       "on two hosts, over rsockets with librspreload.so", personas=("iwarp", "roce"))
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
 @unittest.skipIf(SANITIZER, "programs that know neither rsockets nor the sanitizer")
 @unittest.skipIf(shutil.which("iperf3") is None, "iperf3 is missing: apt-get install iperf3")

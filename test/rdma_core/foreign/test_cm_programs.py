@@ -5,7 +5,8 @@ from support import Case, Program, free_port, main
 from tried import tried
 
 
-@tried("ucmatose", "rdmacm-utils", "connections, messages, ids that migrate", personas=("iwarp", "roce"))
+@tried("ucmatose", "rdmacm-utils", "connections, messages, ids that move to another event channel",
+       personas=("iwarp", "roce"))
 class Ucmatose(Case):
     def transfer(self, *words, server=(), client=("-s", "127.0.0.1"), port=None):
         port = port or free_port()
@@ -42,7 +43,8 @@ class Ucmatose(Case):
         self.transfer("-a", 14)
 
 
-@tried("cmtime", "rdmacm-utils", "every step of a connection", personas=("iwarp", "roce"))
+@tried("cmtime", "rdmacm-utils", "each step of setting up and ending a connection",
+       personas=("iwarp", "roce"))
 class Cmtime(Case):
     def setUp(self):
         super().setUp()
@@ -100,8 +102,8 @@ class PortOffset(Case):
         self.assertIn("Cannot assign requested address", result.out + result.err)
 
 
-@tried("rdma_client, rdma_server, rdma_xclient, rdma_xserver", "rdmacm-utils", "unchanged",
-       personas=("iwarp", "roce"))
+@tried("rdma_client, rdma_server, rdma_xclient, rdma_xserver", "rdmacm-utils",
+       "one session of each client with its server", personas=("iwarp", "roce"))
 class Examples(Case):
     def both(self, name, *words):
         port = free_port()

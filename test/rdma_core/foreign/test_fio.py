@@ -37,7 +37,8 @@ class Fio(Case):
         self.transfer("send", "--thread")
 
 
-@tried("fio", "fio", "no `ioengine=librpma_*` in this package, which is built without librpma")
+@tried("fio", "fio", "this package has no `ioengine=librpma_*`, because it is built without "
+       "librpma")
 class WithoutLibrpma(Case):
     def test_the_engine_is_missing(self):
         """If fio gets an rpma engine, that engine needs a test, and the table in rfc-notes/programs.md must change."""

@@ -64,7 +64,7 @@ class Libiscsi(Iser):
             self.assert_silent(inquiry, capacity)
 
 
-@tried("QEMU", "qemu-block-extra qemu-utils", "qemu-io and qemu-img on a disk by iSER",
+@tried("QEMU", "qemu-block-extra qemu-utils", "qemu-io and qemu-img on a disk over iSER",
        personas=("iwarp", "roce"))
 class Qemu(Iser):
     def test_blocks_are_where_they_belong(self):

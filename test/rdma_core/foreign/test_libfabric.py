@@ -28,8 +28,8 @@ class Pingpong(Case):
             self.assertRegex(result.out, r"(?m)^\d+[kmg]? +\d+ +=?\d+ ")
 
 
-@tried("libfabric", "libfabric-bin", "fi_info, fi_pingpong with data checked over `verbs` and "
-       "`verbs;ofi_rxm`", personas=("iwarp", "roce"))
+@tried("libfabric", "libfabric-bin", "fi_info; fi_pingpong, with data checked, over `verbs` and "
+       "over `verbs;ofi_rxm`", personas=("iwarp", "roce"))
 class Libfabric(Pingpong):
     def test_the_provider_finds_the_device(self):
         result = self.run_program("fi_info", "-p", "verbs")
@@ -49,8 +49,8 @@ class Libfabric(Pingpong):
         self.play("verbs;ofi_rxm", "rdm", "-S", 1 << 20, "-I", 20)
 
 
-@tried("libfabric, UD", "libfabric-bin", "fi_pingpong with data checked over `verbs` with `-e dgram` and "
-       "`verbs;ofi_rxd`, on one host and on two", personas=("roce",))
+@tried("libfabric, UD", "libfabric-bin", "fi_pingpong, with data checked, over `verbs` with `-e "
+       "dgram` and over `verbs;ofi_rxd`, on one host and on two hosts", personas=("roce",))
 class LibfabricDatagrams(Pingpong):
     def play_both(self, **how):
         self.play("verbs", "dgram", "-I", 100, **how)

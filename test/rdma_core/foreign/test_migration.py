@@ -40,8 +40,8 @@ class Monitor:
         self.socket.close()
 
 
-@tried("QEMU", "qemu-system-x86", "migration by `rdma:`, pinned and not, with guest memory compared",
-       personas=("iwarp", "roce"))
+@tried("QEMU", "qemu-system-x86", "migration over `rdma:`, with pinned memory and without; guest "
+       "memory compared", personas=("iwarp", "roce"))
 class Migration(Case):
     @contextlib.contextmanager
     def machine(self, name, *words):

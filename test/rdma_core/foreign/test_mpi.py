@@ -93,8 +93,8 @@ class OpenMpi(OpenMpiOnTwoHosts):
         self.run_parts("ping_pong", "allreduce", "alltoall")
 
 
-@tried("Open MPI", "openmpi-bin", "windows of the same ranks; Open MPI 5 has none over this provider",
-       personas=("iwarp", "roce"))
+@tried("Open MPI", "openmpi-bin", "windows with 4 ranks on two hosts over the same provider, over "
+       "which Open MPI 5 has no windows", personas=("iwarp", "roce"))
 class OpenMpiWindows(OpenMpiOnTwoHosts):
     components = {**COMPONENTS, **WINDOWS}
 
@@ -118,16 +118,17 @@ class OpenMpiByUcx(OpenMpiOnTwoHosts):
             self.skipTest("this Open MPI is built without UCX")
 
 
-@tried("Open MPI over UCX", "openmpi-bin libucx0", "4 ranks on two hosts by `pml ucx`: ping-pong, allreduce, alltoall, "
-       "with the transports that UCX chooses but shared memory; from UCX 1.16 on with `UCX_FENCE_MODE=weak`",
-       personas=("roce",))
+@tried("Open MPI over UCX", "openmpi-bin libucx0", "4 ranks on two hosts by `pml ucx`: ping-pong, "
+       "allreduce, alltoall, with the transports that UCX chooses except shared memory; from UCX "
+       "1.16 on with `UCX_FENCE_MODE=weak`", personas=("roce",))
 class OpenMpiOverUcx(OpenMpiByUcx):
     def test_messages(self):
         self.run_parts("ping_pong", "allreduce", "alltoall")
 
 
-@tried("Open MPI over UCX", "openmpi-bin libucx0", "windows of the same ranks by `osc ucx`; Open MPI 5's lacks "
-       "after a fence what was put before it, over UCX's tcp as well", personas=("roce",))
+@tried("Open MPI over UCX", "openmpi-bin libucx0", "windows with 4 ranks on two hosts by `osc "
+       "ucx`; in Open MPI 5 data that was put before a fence is missing after the fence, over "
+       "UCX's tcp as well", personas=("roce",))
 class OpenMpiWindowsOverUcx(OpenMpiByUcx):
     def test_windows(self):
         said = subprocess.run(["ompi_info", "--version"], capture_output=True, text=True, timeout=60).stdout
@@ -136,8 +137,9 @@ class OpenMpiWindowsOverUcx(OpenMpiByUcx):
         self.run_parts("windows")
 
 
-@tried("MPICH over UCX", "mpich libucx0", "4 ranks on two hosts, ping-pong, allreduce, alltoall and windows, with "
-       "the transports that UCX chooses but shared memory", personas=("roce",))
+@tried("MPICH over UCX", "mpich libucx0", "4 ranks on two hosts: ping-pong, allreduce, alltoall "
+       "and windows, with the transports that UCX chooses except shared memory",
+       personas=("roce",))
 class Mpich(OnTwoHosts):
     def launch(self, enter, *words):
         out = ["mpiexec.mpich", "-n", 4, "-hosts", ",".join(f"{host}:2" for host in ADDRESSES),

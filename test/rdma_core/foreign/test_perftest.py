@@ -5,8 +5,8 @@ from support import LONG, TIMEOUT, SANITIZER, main
 from tried import tried
 
 
-@tried("perftest", "perftest", "the eight tools `ib_{write,read,send,atomic}_{bw,lat}` with `-R`; `-a "
-       "-b -e -q -I -D -l --use-srq` where a tool has them")
+@tried("perftest", "perftest", "the eight tools `ib_{write,read,send,atomic}_{bw,lat}` with `-R`, "
+       "and with each of `-a -b -e -q -I -D -l --use-srq` that a tool has")
 class OverRdmaCm(PerftestCase):
     def test_each_tool(self):
         self.each("-R", "-R")

@@ -30,8 +30,8 @@ class PingpongCase(Case):
         return server, client
 
 
-@tried("ibv_rc_pingpong, ibv_srq_pingpong", "ibverbs-utils", "buffers validated; between machines "
-       "with `--as roce` or `--oob on`", personas=("iwarp", "roce"))
+@tried("ibv_rc_pingpong, ibv_srq_pingpong", "ibverbs-utils", "ping-pong with validated buffers; "
+       "between machines with `--as roce` or `--oob on`", personas=("iwarp", "roce"))
 class Pingpong(PingpongCase):
     def play(self, program, *words, **how):
         """With --as roce, selects a GID, because a RoCE port has no LID."""
@@ -67,8 +67,8 @@ class Pingpong(PingpongCase):
             self.assertIn(int(local, 16) & 0xFFFF, range(low, high + 1))
 
 
-@tried("ibv_uc_pingpong", "ibverbs-utils", "buffers validated, polling and with events",
-       personas=("roce",))
+@tried("ibv_uc_pingpong", "ibverbs-utils", "ping-pong with validated buffers, with polling and "
+       "with events", personas=("roce",))
 class UcPingpong(PingpongCase):
     def test_uc(self):
         for words in ((), ("-e",), ("-s", 1 << 20, "-n", 50), ("-r", 2)):

@@ -13,7 +13,8 @@ from tried import tried
 SIZES = (23, 24, 63, 64, 65, 1000, 1448, 4096, 16384, 65000, 65535)  # the limits of rping, and sizes between them
 
 
-@tried("rping", "rdmacm-utils", "data validated, many clients, queue pairs that it makes itself")
+@tried("rping", "rdmacm-utils", "pings with data validated, many clients, queue pairs that rping "
+       "creates itself")
 class Rping(Case):
     def ping(self, *words, address="127.0.0.1", server=(), client=(), **how):
         port = free_port()

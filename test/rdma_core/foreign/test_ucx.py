@@ -61,7 +61,7 @@ class UcxCase(Case):
 
 
 @tried("UCX", "ucx-utils", "ucx_info lists rc_verbs; ucx_perftest's uct tests of am, put, get and "
-       "atomics over it", personas=("roce",))
+       "atomics over rc_verbs", personas=("roce",))
 class Ucx(UcxCase):
     def test_rc_verbs_is_listed(self):
         said = self.run_program("ucx_info", "-d").out
@@ -76,7 +76,7 @@ class Ucx(UcxCase):
 
 
 @tried("UCX, UD", "ucx-utils", "ucx_info lists ud_verbs; ucx_perftest's uct tests of am over "
-       "it, IPv4 and IPv6", personas=("roce",))
+       "ud_verbs, IPv4 and IPv6", personas=("roce",))
 class UcxDatagrams(UcxCase):
     WORDS = ("-d", "iwarp0:1", "-x", "ud_verbs")
 
@@ -97,9 +97,10 @@ class UcxDatagrams(UcxCase):
                          client_how={"prefix": within(names[1])})
 
 
-@tried("UCX, UCP", "ucx-utils", "ucx_perftest's tests of tag, stream, am, put, get and atomics on two hosts: with the "
-       "transports that UCX chooses of all (`UCX_TLS` unset), with all but shared memory, with `UCX_TLS=ud_verbs`, with "
-       "`UCX_TLS=rc_v`; of tag on one host without shared memory; from UCX 1.16 on with `UCX_FENCE_MODE=weak`",
+@tried("UCX, UCP", "ucx-utils", "ucx_perftest's tests of tag, stream, am, put, get and atomics on "
+       "two hosts: with the transports that UCX chooses (`UCX_TLS` unset), with all transports "
+       "except shared memory, with `UCX_TLS=ud_verbs`, with `UCX_TLS=rc_v`; the tests of tag also "
+       "on one host without shared memory; from UCX 1.16 on with `UCX_FENCE_MODE=weak`",
        personas=("roce",))
 class Ucp(UcxCase):
     def play(self, runs, env=NETWORK, **how):
