@@ -7,12 +7,14 @@ import re
 import sys
 import time
 
-BEGIN, END = "<!-- begin: test/bench/run {} -->", "<!-- end: test/bench/run {} -->"
+TABLES = pathlib.Path(__file__).resolve().parents[2] / "rfc-notes/performance-tables.md"
+CONGESTION = pathlib.Path("/proc/sys/net/ipv4/tcp_congestion_control")
+BEGIN, END = "<!-- begin: test/bench/run {}, {} -->", "<!-- end: test/bench/run {}, {} -->"
 
 
 def machine():
     model = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
-    congestion = pathlib.Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
+    congestion = CONGESTION.read_text().strip()
     return {"processor": model[1] if model else platform.machine(), "cores": os.cpu_count(),
             "kernel": platform.release(), "congestion": congestion,
             "date": time.strftime("%Y-%m-%d")}
@@ -48,14 +50,39 @@ def table(figures):
     return "\n".join(out)
 
 
-def write_table(figures, path):
-    """Replaces the table between the marks of the congestion control that was measured."""
-    begin, end = (mark.format(figures["machine"]["congestion"]) for mark in (BEGIN, END))
-    text = path.read_text()
+def marks(about):
+    return [mark.format(about["processor"], about["congestion"]) for mark in (BEGIN, END)]
+
+
+def last_table(about):
+    """Returns {name: ratio} of the table for this processor and congestion control; empty if there is none."""
+    begin, end = marks(about)
+    text = TABLES.read_text()
     if begin not in text:
-        raise SystemExit(f"--write: {path} has no line {begin}")
+        return {}
+    rows = re.findall(r"^\| (.+?) \|.*?\|.*?\| ([\d.]+) \|", text.split(begin)[1].split(end)[0], re.M)
+    return {name: float(ratio) for name, ratio in rows}
+
+
+def changes(rows, before):
+    """Returns the rows whose ratio differs from the last table by more than the spread, as text."""
+    out = ["Compared with the last table for this processor:"]
+    for row in rows:
+        last = before.get(row["what"])
+        if last and not row["noisy"] and abs(row["ratio"] / last - 1) > max(row["spread"], 0.05):
+            out.append(f"  {row['what']}: {last:.2f} before, {row['ratio']:.2f} now")
+    return "\n".join(out if len(out) > 1 else [*out, "  no row differs by more than its spread"])
+
+
+def write_table(figures):
+    """Replaces the table of this processor and congestion control, or appends it."""
+    about = figures["machine"]
+    begin, end = marks(about)
+    text = TABLES.read_text()
+    if begin not in text:
+        text += f"\n## {about['processor']}, {about['congestion']}\n\n{begin}\n{end}\n"
     head, rest = text.split(begin)
-    path.write_text(head + begin + "\n" + table(figures) + "\n" + end + rest.split(end)[1])
+    TABLES.write_text(head + begin + "\n" + table(figures) + "\n" + end + rest.split(end)[1])
 
 
 def plotter():

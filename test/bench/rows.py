@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of the comparison: which program runs on either side of a pair, in which condition, and
+the ratio that is the goal."""
+import dataclasses
+from collections.abc import Callable
+
+import ethernet
+import peers
+import programs
+from peers import iwarp
+
+BW, RATE, LAT = "bytes_per_second", "messages_per_second", "latency"
+# The condition of a row: what the processors do beside its processes.
+AWAKE, HALTING, BUSY = "awake", "halting", "busy"
+CONDITIONS = {AWAKE: "", HALTING: ", processors may halt", BUSY: ", beside a busy process"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    what: str
+    ours: Callable  # takes the seconds to measure for, returns figures by measure
+    theirs: Callable
+    measure: str
+    target: float | None = None  # minimum of the ratio for throughput, maximum for latency
+    condition: str = AWAKE
+
+
+def perf(test, *options):
+    return lambda seconds: iwarp(test, *options, seconds=seconds)
+
+
+def streams():
+    """Yields the rows that compare a stream with the TCP under it."""
+    tcp = perf("tcp-stream")
+    for condition, addition in CONDITIONS.items():
+        for what, options in (("RDMA Write 64 KiB", ("write-bw",)), ("RDMA Read 64 KiB", ("read-bw",)),
+                              ("RDMA Write 1 MiB", ("write-bw", "--size", "1M"))):
+            size = options[1:]
+            yield Row(f"{what}{addition} : tcp-stream", perf(*options), perf("tcp-stream", *size), BW,
+                      0.95, condition)
+    for condition in (AWAKE, BUSY):
+        for what, test in (("RDMA Write", "write-bw"), ("RDMA Read", "read-bw")):
+            yield Row(f"{what} 64 KiB, both spinning{CONDITIONS[condition]} : tcp-stream",
+                      perf(test, "--poll"), perf("tcp-stream", "--poll"), BW, 0.95, condition)
+    for what, options, target in (
+            ("RDMA Write 64 KiB, CRC off", ("write-bw", "--crc", "off"), 0.98),
+            ("RDMA Write 64 KiB, direct placement", ("write-bw", "--placement", "direct"), 0.98),
+            ("RDMA Write 64 KiB, markers", ("write-bw", "--markers"), 0.85),
+            ("Send 64 KiB", ("send-bw",), 0.95)):
+        yield Row(f"{what} : tcp-stream", perf(*options), tcp, BW, target)
+    for name, options in (("", ()), (", CRC off", ("--crc", "off"))):
+        yield Row(f"RDMA Write 64 KiB, MTU 1500{name} : tcp-stream",
+                  lambda s, o=options: ethernet.iwarp("write-bw", *o, seconds=s),
+                  lambda s: ethernet.iwarp("tcp-stream", seconds=s), BW, None if options else 0.85)
+        yield Row(f"RDMA Write 64 KiB over TLS{name} : OpenSSL alone",
+                  lambda s, o=options: peers.iwarp_over_tls("write-bw", *o, seconds=s),
+                  lambda s: peers.raw_tls(65536, s), BW, 0.85)
+    yield Row("RDMA Write 64 KiB : iperf3", perf("write-bw"), peers.iperf3, BW)
+
+
+def round_trips():
+    for how, options, target in (
+            ("spinning", "--poll", 1.08), ("sleeping", "--event", 1.25),
+            ("asleep in epoll on the channel's descriptor", "--epoll", 1.30)):
+        yield Row(f"Send 64 B there and back, {how} : tcp-pingpong", perf("send-lat", options),
+                  perf("tcp-pingpong", options), LAT, target)
+
+
+def against_itself():
+    # Uses the same number of buffers on both sides. With more buffers, this would measure the cache.
+    yield Row("64 queue pairs : 1, 128 messages under way",
+              perf("write-bw", "--qps", "64", "--depth", "2"), perf("write-bw", "--depth", "128"), BW,
+              0.95)
+    yield Row("ib_write_bw, 256 queue pairs : 1", lambda s: peers.ib_write_bw(s, qps=256),
+              peers.ib_write_bw, BW, 0.85)
+    for name, wait in (("", ()), (", both spinning", ("--poll",))):
+        yield Row(f"RDMA Write 64 KiB{name}, acknowledged : not",
+                  perf("write-bw", *wait, "--completions", "acked"), perf("write-bw", *wait), BW, 0.95)
+    yield Row("ib_write_bw -R under iwarp run : iwarp perf write-bw", peers.ib_write_bw,
+              perf("write-bw"), BW, 0.90)
+
+
+def other_stacks():
+    yield Row("RDMA Write 64 KiB : UCX tcp put", perf("write-bw", "--poll"),
+              lambda s: peers.ucx("ucp_put_bw", 65536, s), BW, 1.0)
+    for size in (64, 256, 1024):
+        yield Row(f"RDMA Write {size} B, posted one at a time : UCX tcp put",
+                  perf("write-bw", "--poll", "--size", str(size)),
+                  lambda s, n=size: peers.ucx("ucp_put_bw", n, s), BW, 1.2)
+    yield Row("RDMA Write 64 B rate, lists : UCX tcp put", perf("write-rate", "--poll"),
+              lambda s: peers.ucx("ucp_put_bw", 64, s), RATE, 1.5)
+    yield Row("Send 64 B there and back : UCX tcp tag", perf("send-lat", "--poll"),
+              lambda s: peers.ucx("tag_lat", 64, s), LAT, 1.0)
+    for name, size in (("64 B", 64), ("64 KiB", 65536)):
+        yield Row(f"Send {name} there and back : libfabric tcp",
+                  perf("send-lat", "--poll", "--size", str(size)),
+                  lambda s, n=size: peers.libfabric(n, s), LAT, 1.0)
+
+
+def programs_here():
+    """Yields the rows of programs under `iwarp run`, compared with the same programs over TCP."""
+    for what, test, layout, size, measure, target in (
+            ("put of 64 KiB", "put_bw", "zcopy", 65536, BW, 1.2),
+            ("active message of 8 KiB", "am_bw", "zcopy", 8000, BW, None),
+            ("active message of 8 B there and back", "am_lat", "short", 8, LAT, 1.2)):
+        yield Row(f"UCX uct over rc_verbs under iwarp run, {what} : over tcp",
+                  lambda s, of=(test, layout, size): peers.uct_over_verbs(*of, s),
+                  lambda s, of=(test, layout, size): peers.uct_over_tcp(*of, s), measure, target)
+    for what, test, size, measure, target in (("8 B there and back", "tag_lat", 8, LAT, 1.2),
+                                              ("messages of 64 KiB", "tag_bw", 65536, BW, 1.2),
+                                              ("messages of 1 MiB", "tag_bw", 1 << 20, BW, 1.2)):
+        yield Row(f"UCX ucp under iwarp run, tagged {what} : over tcp",
+                  lambda s, of=(test, size): peers.ucx_over_verbs(*of, s),
+                  lambda s, of=(test, size): peers.ucx(*of, s), measure, target)
+    yield Row("ib_send_lat -c UD, 64 B : UDP there and back", lambda s: peers.ud_latency(64, s),
+              lambda s: peers.raw_udp("pingpong", 64, s), LAT, 1.15)
+    yield Row("ib_send_bw -c UD, 64 B in lists of 32 : sendmmsg", lambda s: peers.ud_rate(64, s),
+              lambda s: peers.raw_udp("rate", 64, s), RATE, 0.9)
+    for name, size in (("64 KiB", 65536), ("1 MiB", 1 << 20)):
+        yield Row(f"Open MPI under iwarp run, messages of {name} : over tcp",
+                  lambda s, n=size: programs.open_mpi(n, s, True),
+                  lambda s, n=size: programs.open_mpi(n, s, False), BW, 1.1)
+    for name, write in (("reads", False), ("writes", True)):
+        yield Row(f"QEMU on iSER, {name} of 256 KiB : on iSCSI",
+                  lambda s, w=write: programs.qemu_on_iscsi(1 << 18, s, True, w),
+                  lambda s, w=write: programs.qemu_on_iscsi(1 << 18, s, False, w), BW, 1.0)
+
+
+def rows():
+    for part in (streams, round_trips, against_itself, other_stacks, programs_here):
+        yield from part()
