@@ -10,152 +10,156 @@ namespace iwarp::apps::frames {
 namespace {
 
 constexpr std::array kFields{
-    FieldInfo{
-        Field::kKey, "mpa", "Key", "RFC 5044 7.1.1",
-        "Sixteen fixed octets: no other protocol is mistaken for MPA, nor a Request for a Reply."},
+    FieldInfo{Field::kKey, "mpa", "Key", "RFC 5044 7.1.1",
+              "Sixteen fixed octets that distinguish MPA from other protocols, and a Request from "
+              "a Reply."},
     FieldInfo{Field::kMarkersBit, "mpa", "M", "RFC 5044 7.1.1",
-              "Says what its sender needs as a receiver: markers in the FPDUs that come to it."},
+              "The sender of this frame wants markers in the FPDUs that it receives."},
     FieldInfo{Field::kCrcBit, "mpa", "C", "RFC 5044 7.1.1",
-              "CRCs are used in both directions if either end wants them."},
+              "1: the sender of this frame wants CRCs. They are used in both directions if either "
+              "end does."},
     FieldInfo{Field::kRejectBit, "mpa", "R", "RFC 5044 7.1.1",
-              "In a Reply it refuses the connection; in a Request it is zero."},
+              "1 in a Reply: the connection is rejected. In a Request it is zero."},
     FieldInfo{Field::kEnhancedBit, "mpa", "S", "RFC 6581 6",
               "Enhanced connection setup: the private data begins with IRD and ORD."},
     FieldInfo{Field::kStartupReserved, "mpa", "Res", "RFC 5044 7.1.1",
-              "Kept for later: zero on sending, not looked at on receiving."},
+              "Reserved: the sender sets it to zero, the receiver ignores it."},
     FieldInfo{Field::kRevision, "mpa", "Rev", "RFC 5044 7.1.1, RFC 6581 6",
-              "1 is RFC 5044; 2 says that enhanced connection setup is understood."},
-    FieldInfo{Field::kPdLength, "mpa", "PD_Length", "RFC 5044 7.1.1",
-              "How much private data follows, at most 512 octets; with it the end of the frame is "
-              "known."},
+              "1: RFC 5044. 2: the sender of this frame also supports enhanced connection setup."},
     FieldInfo{
-        Field::kPeerToPeer, "mpa", "A", "RFC 6581 9",
-        "Asks for a ready-to-receive message, so that the end that accepts may send first, too."},
-    FieldInfo{Field::kRtrSend, "mpa", "B", "RFC 6581 9",
-              "The ready-to-receive message may be a Send of no octets."},
+        Field::kPdLength, "mpa", "PD_Length", "RFC 5044 7.1.1",
+        "The length of the private data that follows, at most 512 octets. The frame ends there."},
+    FieldInfo{Field::kPeerToPeer, "mpa", "A", "RFC 6581 9",
+              "Asks for a ready-to-receive message (RTR), after which the end that accepts may "
+              "send first, too."},
+    FieldInfo{Field::kRtrSend, "mpa", "B", "RFC 6581 9", "The RTR may be a Send without payload."},
     FieldInfo{Field::kIrd, "mpa", "IRD", "RFC 6581 9",
-              "How many Reads and atomics at a time its sender is ready to answer."},
+              "The number of Reads and atomics that the sender of this frame can answer at the "
+              "same time."},
     FieldInfo{Field::kRtrWrite, "mpa", "C (RTR)", "RFC 6581 9",
-              "The ready-to-receive message may be an RDMA Write of no octets."},
+              "The RTR may be an RDMA Write without payload."},
     FieldInfo{Field::kRtrRead, "mpa", "D", "RFC 6581 9",
-              "The ready-to-receive message may be an RDMA Read of no octets."},
-    FieldInfo{Field::kOrd, "mpa", "ORD", "RFC 6581 9",
-              "How many Reads and atomics at a time its sender would like to ask for."},
+              "The RTR may be an RDMA Read of no octets."},
+    FieldInfo{
+        Field::kOrd, "mpa", "ORD", "RFC 6581 9",
+        "The number of Reads and atomics that the sender of this frame wants to have outstanding."},
     FieldInfo{Field::kSmbIrd, "ulp", "IRD (SMB Direct)", "MS-SMBD 6.1",
-              "How many RDMA Reads at a time its sender is ready to answer, if this is SMB Direct: "
-              "MPA of revision 1 has no field for it."},
+              "For SMB Direct: the number of RDMA Reads that the sender of this frame can answer "
+              "at the same time. MPA of revision 1 has no field for it."},
     FieldInfo{Field::kSmbOrd, "ulp", "ORD (SMB Direct)", "MS-SMBD 6.1",
-              "How many RDMA Reads at a time its sender would like to ask for, if this is SMB "
-              "Direct."},
+              "For SMB Direct: the number of RDMA Reads that the sender of this frame wants to "
+              "have outstanding."},
     FieldInfo{Field::kPrivateData, "ulp", "Private data", "RFC 5044 7.1.1",
-              "For the programs, before there is a stream: often the STag and address that they "
-              "need first."},
+              "Octets for the programs, exchanged before the stream exists: often the first STag "
+              "and address."},
     FieldInfo{Field::kExtensionsTag, "ulp", "Extensions tag", "decision 0010",
-              "An agreement of this stack with itself: both ends speak RFC 7306, which has no bit "
-              "for that."},
+              "Only between two ends of this stack: says that the sender supports RFC 7306, for "
+              "which the startup frames have no bit."},
     FieldInfo{Field::kMarkerReserved, "marker", "Marker, reserved", "RFC 5044 4.2",
-              "The first half of a marker is zero; FPDUPTR is the other."},
+              "The first half of a marker, always zero. The second half is FPDUPTR."},
     FieldInfo{Field::kFpduptr, "marker", "FPDUPTR", "RFC 5044 4.2, 4.3",
-              "Octets back to where this FPDU begins: a receiver that lost its place finds the "
-              "next frame by it. One every 512 octets."},
+              "The distance in octets back to the beginning of this FPDU. There is a marker every "
+              "512 octets, so a receiver that has lost the FPDU boundaries finds them again."},
     FieldInfo{Field::kUlpduLength, "mpa", "ULPDU_Length", "RFC 5044 4.1",
-              "TCP keeps no boundaries: the length of what DDP gave says where this FPDU ends. It "
-              "counts neither markers, PAD nor CRC."},
+              "The length of the DDP segment. TCP keeps no message boundaries, so this length says "
+              "where the FPDU ends. It does not count markers, PAD and CRC."},
     FieldInfo{Field::kPad, "mpa", "PAD", "RFC 5044 4.1",
-              "Up to three octets of zero, so that every FPDU and every marker begin at a multiple "
-              "of four."},
+              "Up to three zero octets, so that every FPDU and every marker begins at a multiple "
+              "of four octets."},
     FieldInfo{Field::kCrc, "mpa", "CRC", "RFC 5044 4.4",
-              "CRC32c of the FPDU up to here, markers included: TCP's checksum misses too much for "
-              "octets that go into memory unseen."},
+              "CRC32c of the FPDU before this field, markers included. TCP's checksum misses too "
+              "many errors for octets that go directly into memory."},
     FieldInfo{Field::kNoHeader, "ddp", "Too short", "RFC 5041 4",
-              "Fewer octets than any DDP header has."},
+              "The segment is shorter than any DDP header."},
     FieldInfo{Field::kTagged, "ddp", "T", "RFC 5041 4.1",
-              "1: tagged, the segment itself says where in memory it goes. 0: untagged, for the "
-              "next buffer of a queue."},
+              "1: tagged, the segment says where in memory its payload goes. 0: untagged, the "
+              "payload goes to the next buffer of a queue."},
     FieldInfo{Field::kLast, "ddp", "L", "RFC 5041 4.1",
-              "The last segment of its message: with it the message can be delivered."},
+              "1: the last segment of its message, so the message can be delivered."},
     FieldInfo{Field::kDdpReserved, "ddp", "Rsvd", "RFC 5041 4.1",
-              "Kept for later: zero on sending, not looked at on receiving."},
+              "Reserved: the sender sets it to zero, the receiver ignores it."},
     FieldInfo{Field::kDdpVersion, "ddp", "DV", "RFC 5041 4.1",
-              "The version of DDP, 1 in all segments of a stream."},
+              "The version of DDP, 1 in all segments."},
     FieldInfo{Field::kStag, "ddp", "STag", "RFC 5041 4.2",
-              "Names a buffer of the receiver, which gave this number away: the right to it and "
-              "its place."},
+              "Names a buffer of the receiver. The receiver has told this number to its peer, "
+              "which may access the buffer with it."},
     FieldInfo{Field::kTo, "ddp", "TO", "RFC 5041 4.2",
-              "Tagged Offset: where in that buffer the payload goes, so segments are placed in any "
-              "order."},
+              "Tagged Offset: where in that buffer the payload goes. So segments can be placed in "
+              "any order."},
     FieldInfo{
         Field::kQn, "ddp", "QN", "RFC 5041 4.3",
-        "Queue number: 0 Sends, 1 Read and Atomic Requests, 2 Terminate, 3 Atomic Responses."},
+        "Queue number. 0: Sends, 1: Read and Atomic Requests, 2: Terminate, 3: Atomic Responses."},
     FieldInfo{Field::kMsn, "ddp", "MSN", "RFC 5041 4.3",
-              "Message sequence number, from 1 in each queue: says which of the queue's buffers "
-              "this message takes."},
+              "Message sequence number, which starts at 1 in each queue. It selects the buffer of "
+              "the queue that receives this message."},
     FieldInfo{Field::kMo, "ddp", "MO", "RFC 5041 4.3",
-              "Message offset: where in that buffer this segment goes."},
+              "Message offset: where in that buffer the payload of this segment goes."},
     FieldInfo{Field::kRdmapVersion, "rdmap", "RV", "RFC 5040 4.1",
-              "The version of RDMAP, 1. RDMAP's octet stands where DDP keeps room for its user."},
+              "The version of RDMAP, 1. This octet is the one that the DDP header reserves for the "
+              "protocol above DDP."},
     FieldInfo{Field::kRdmapReserved, "rdmap", "Rsv", "RFC 5040 4.1",
-              "Kept for later: zero on sending, not looked at on receiving."},
+              "Reserved: the sender sets it to zero, the receiver ignores it."},
     FieldInfo{Field::kOpcode, "rdmap", "Opcode", "RFC 5040 4.1",
-              "Which message this is; it must fit the tagged bit and the queue."},
+              "The kind of message, which must agree with the tagged bit and the queue."},
     FieldInfo{Field::kNoInvalidateStag, "rdmap", "Invalidate STag (unused)", "RFC 5040 4.1",
-              "Zero, since this message invalidates nothing."},
+              "Zero, because this message invalidates no STag."},
     FieldInfo{
         Field::kInvalidateStag, "rdmap", "Invalidate STag", "RFC 5040 4.1",
-        "The receiver's STag that this message revokes: from here on the peer may not use it."},
+        "The receiver's STag that this message invalidates: the sender cannot use it any more."},
     FieldInfo{Field::kSinkStag, "rdmap", "Data Sink STag", "RFC 5040 4.4",
-              "The requester's own buffer: the response comes back as tagged segments to it."},
+              "The requester's own buffer, to which the response comes back in tagged segments."},
     FieldInfo{Field::kSinkTo, "rdmap", "Data Sink Tagged Offset", "RFC 5040 4.4",
               "Where in that buffer the response begins."},
     FieldInfo{Field::kReadSize, "rdmap", "RDMA Read Message Size", "RFC 5040 4.4",
-              "How many octets are read; the response has just as many."},
+              "The number of octets to read. The response has the same number of octets."},
     FieldInfo{Field::kSourceStag, "rdmap", "Data Source STag", "RFC 5040 4.4",
-              "The buffer of the peer that is read, without its program."},
+              "The buffer of the peer that is read. The peer's program takes no part in that."},
     FieldInfo{Field::kSourceTo, "rdmap", "Data Source Tagged Offset", "RFC 5040 4.4",
-              "Where in that buffer to begin."},
+              "Where in that buffer the Read begins."},
     FieldInfo{Field::kTerminateLayer, "rdmap", "Layer", "RFC 5040 4.8",
-              "Which layer found the error: 0 RDMAP, 1 DDP, 2 MPA or below."},
+              "The layer that found the error. 0: RDMAP, 1: DDP, 2: MPA or below."},
     FieldInfo{Field::kErrorType, "rdmap", "EType", "RFC 5040 4.8",
-              "The kind of error within the layer."},
-    FieldInfo{Field::kErrorCode, "rdmap", "Error Code", "RFC 5040 4.8", "The error itself."},
+              "The kind of error within that layer."},
+    FieldInfo{Field::kErrorCode, "rdmap", "Error Code", "RFC 5040 4.8", "The error."},
     FieldInfo{
         Field::kHeaderControl, "rdmap", "M, D, R", "RFC 5040 4.8",
-        "What of the segment in question follows: its length, its DDP header, its RDMA header."},
+        "Which parts of the rejected segment follow: its length, its DDP header, its RDMA header."},
     FieldInfo{Field::kTerminateReserved, "rdmap", "Reserved", "RFC 5040 4.8",
-              "Kept for later: zero on sending, not looked at on receiving."},
+              "Reserved: the sender sets it to zero, the receiver ignores it."},
     FieldInfo{Field::kSegmentLength, "rdmap", "DDP Segment Length", "RFC 5040 4.8",
-              "The length of the segment that the error is about."},
+              "The length of the rejected segment."},
     FieldInfo{Field::kTerminatedDdpHeader, "rdmap", "Terminated DDP Header", "RFC 5040 4.8",
-              "The header that the error is about, sent back so that its sender can tell which "
-              "message it was."},
+              "The DDP header of the rejected segment, sent back so that its sender can find the "
+              "message."},
     FieldInfo{Field::kTerminatedRdmaHeader, "rdmap", "Terminated RDMA Header", "RFC 5040 4.8",
-              "The Read Request that the error is about."},
+              "The Read Request that was rejected."},
     FieldInfo{Field::kImmediate, "rdmap", "Immediate Data", "RFC 7306 6.3",
-              "Eight octets for the receiver's completion; no buffer is written."},
+              "Eight octets that the receiver gets in its completion. No buffer is written."},
     FieldInfo{Field::kAtomicReserved, "rdmap", "Reserved", "RFC 7306 5.2.1",
-              "Kept for later: zero on sending, not looked at on receiving."},
-    FieldInfo{Field::kAtomicOpcode, "rdmap", "AOpCode", "RFC 7306 5.2.1", "0 FetchAdd, 2 CmpSwap."},
+              "Reserved: the sender sets it to zero, the receiver ignores it."},
+    FieldInfo{Field::kAtomicOpcode, "rdmap", "AOpCode", "RFC 7306 5.2.1",
+              "0: FetchAdd, 2: CmpSwap."},
     FieldInfo{Field::kRequestId, "rdmap", "Request Identifier", "RFC 7306 5.2.1",
-              "Comes back in the response, so that the requester can join the two."},
+              "The response repeats this number, so that the requester can find the request."},
     FieldInfo{Field::kRemoteStag, "rdmap", "Remote STag", "RFC 7306 5.2.1",
-              "The peer's buffer in which the word lies."},
+              "The peer's buffer that contains the 64-bit word."},
     FieldInfo{Field::kRemoteTo, "rdmap", "Remote Tagged Offset", "RFC 7306 5.2.1",
-              "Where the word lies: 64 bits, at a multiple of 8."},
+              "Where the word is in that buffer, a multiple of 8."},
     FieldInfo{Field::kAddOrSwap, "rdmap", "Add or Swap Data", "RFC 7306 5.2.1",
-              "What is added, or what the word becomes."},
+              "FetchAdd: the number to add. CmpSwap: the new value of the word."},
     FieldInfo{Field::kAddOrSwapMask, "rdmap", "Add or Swap Mask", "RFC 7306 5.2.1",
-              "FetchAdd: the top bit of each part that is added by itself. CmpSwap: the bits that "
-              "may change."},
+              "FetchAdd: the highest bit of each part of the word that is added separately. "
+              "CmpSwap: the bits that may change."},
     FieldInfo{Field::kCompare, "rdmap", "Compare Data", "RFC 7306 5.2.1",
-              "CmpSwap: what the word must be for it to change."},
+              "CmpSwap: the value that the word must have, so that it is changed."},
     FieldInfo{Field::kCompareMask, "rdmap", "Compare Mask", "RFC 7306 5.2.1",
               "CmpSwap: the bits that are compared."},
     FieldInfo{Field::kOriginalRequestId, "rdmap", "Original Request Identifier", "RFC 7306 5.2.2",
-              "That of the request which this answers."},
+              "The Request Identifier of the request that this response answers."},
     FieldInfo{Field::kOriginalValue, "rdmap", "Original Remote Data Value", "RFC 7306 5.2.2",
-              "What the word held before."},
+              "The value that the word had before."},
     FieldInfo{Field::kPayload, "ulp", "Payload", "RFC 5041 4",
-              "The program's own octets, which no layer below looks into."},
+              "The octets of the program, which the layers below do not interpret."},
 };
 
 constexpr bool fields_in_order() {
