@@ -93,7 +93,7 @@ void End::make_memory(Which which, const char* name, std::size_t size, Access ac
 verbs::Sge End::piece(Which which, std::uint32_t offset, std::uint32_t length) const {
   const verbs::Region& region = *memory_[which].region;
   const auto local = static_cast<std::uintptr_t>(region.local_base + offset);
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the value is an offset from the region's iova.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the value is an address of the region's iova space.
   return {.address = reinterpret_cast<std::byte*>(local),
           .length = length,
           .lkey = verbs::Stag{region.stag.load()}};

@@ -315,7 +315,8 @@ inline void Framer::State::append_in_one(View header, const bytes::Gather& paylo
   append_crc();
 }
 
-/// Appends ULPDU_Length, which counts the ULPDU only, and the ULP's header. [MPA-12] [MPA-13]
+/// Appends ULPDU_Length and then the ULP's header. ULPDU_Length counts only the ULPDU. [MPA-12]
+/// [MPA-13]
 void Framer::State::append_front(View header, std::size_t ulpdu_length) {
   std::array<std::byte, kLengthFieldSize + kMaxHeader> octets;
   bytes::Writer front(octets);

@@ -25,7 +25,7 @@ Cost cost_at(Mode mode, const Parameters& p, double size) {
   return message_cost(mode, p, Workload{.size = size});
 }
 
-// Rows without a preset: identities, and sums of a paper's own numbers
+// Rows that use no preset: they check a formula, or add up numbers that the paper itself states
 // -------------------------------------------------------------------
 RowResults clark(const Parameters&, const Inputs& in) {
   Cost cost;

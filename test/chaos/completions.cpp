@@ -103,8 +103,8 @@ void World::poll() {
   }
   for (const auto& link : links) {
     for (Side& side : link->sides) {
-      // If the peer acknowledges requests, then requests without a completion are treated as done
-      // only at the end.
+      // If requests complete only when the peer acknowledges them, unsignaled requests are treated
+      // as done only at the end of the run.
       const bool waits = link->session != nullptr && link->is_acknowledged(side);
       if (!waits) pass_over(*link, side, side.ops.size() - side.qp->query().send_outstanding);
     }

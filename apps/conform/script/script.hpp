@@ -93,7 +93,8 @@ class Script {
   /// Sends the frame that `setup` describes: a Request or a Reply, depending on the tester's role.
   void send_startup(const Setup& setup);
   /// Calls open(), receives the Request of a connecting peer, and returns `setup` adapted to it.
-  /// await_peer(), make_startup(), octets(), expect_accept() and begin() equal establish().
+  /// Calling await_peer(), make_startup(), octets(), expect_accept() and begin() in this order does
+  /// the same as establish().
   Setup await_peer(const Setup& setup = {});
   /// Returns the frame for `setup` without sending it, so that a case can split or corrupt it.
   Octets make_startup(const Setup& setup);

@@ -119,10 +119,10 @@ class EventQueue {
     std::atomic<int>& count;
   };
 
-  /// Subtracts one event, which was removed from the queue, from the count of the descriptor. If a
-  /// thread in get() has already subtracted it and is waiting for the lock, increments owed_counts_
-  /// instead. That thread then knows that it must not take another event for its count. Call with
-  /// mutex_ locked.
+  /// Decrements the count of the descriptor, because an event was removed from the queue. If the
+  /// count is 0, a thread in get() has already decremented it for this event and is waiting for
+  /// mutex_. Then increments owed_counts_, so that the thread takes no other event instead. Call
+  /// with mutex_ locked.
   void take_count() {
     if (!read_count()) ++owed_counts_;
   }

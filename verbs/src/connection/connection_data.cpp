@@ -248,8 +248,8 @@ bool Connection::startup_is_over() {
   return true;
 }
 
-// Only kOpen can be steady, because in kOpen a deadline starts only with a hold or with a request
-// that the peer has to answer.
+// Only kOpen can be steady. In kOpen, a deadline is set only while the stream is held or while the
+// peer has to answer a request, and both are checked here. Other states may set other deadlines.
 bool Connection::is_steady() const {
   if (state_ != ConnectionState::kOpen || !events_.empty()) return false;
   if (socket_action_ != SocketAction::kNone) return false;

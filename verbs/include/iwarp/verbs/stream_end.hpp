@@ -16,7 +16,7 @@ namespace iwarp::verbs {
 struct EndedWork {
   WorkQueue queue = WorkQueue::kSend;
   std::uint64_t wr_id = 0;
-  /// kSuccess if the work was outstanding, or had succeeded before
+  /// kSuccess if the work was outstanding when the stream ended, or had already completed
   WcStatus status = WcStatus::kSuccess;
   std::uint64_t length = 0;  ///< total size of the buffers in bytes
   // kSend

@@ -203,7 +203,8 @@ bool DrivenConnection::transmit() {
   Active& a = *active_;
   Pieces pieces;
   Carrier* const carrier = a.carrier.get();
-  gathered_.leave();  // even if the socket is full, because the posts are sent when it has room
+  // Holds no post back any more. If the socket is full, the posts are sent when it has room.
+  gathered_.leave();
   if (carrier != nullptr && !flush_carrier()) return false;
   // The first pass does not check for output, because there nearly always is some.
   bool may_have_more = true;

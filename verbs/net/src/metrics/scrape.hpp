@@ -19,8 +19,8 @@ namespace iwarp::net {
 
 /// Returns the response to a request, or an empty string if the request is incomplete. `text`
 /// returns the metrics. If `names_host`, refuses a request whose Host field does not name this
-/// machine. Otherwise a web page could read the metrics through a DNS name that resolves to this
-/// address.
+/// machine. Without this check, a web page could read the metrics through a DNS name that resolves
+/// to this address.
 std::string http_answer(std::string_view request, bool names_host,
                         const std::function<std::string()>& text);
 
