@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deframer: a linear staging area in front of the FPDU parser (RFC 5044 sections 4.1 to 4.4, 6). An
 // FPDU in the staging area is always contiguous, so one CRC pass covers it. Octets are moved only
-// if an FPDU would not fit behind the staged octets. plan() limits how much is read, so that this
-// is rare. Only the chain of ULPDU_Length values determines where FPDUs begin; markers are a
+// if an FPDU would not fit behind the staged octets. plan() limits how much is read, so that such
+// moves are rare. Only the chain of ULPDU_Length values determines where FPDUs begin; markers are a
 // cross-check. [MPA-57] [MPA-60]
 #include "iwarp/mpa/deframer.hpp"
 
@@ -326,8 +326,8 @@ inline void Deframer::State::make_room(std::size_t wanted) {
   end = have;
 }
 
-/// Moves to `then`, or to kFaulty if the FPDU is wrong, so that no octet is handed out before it
-/// has been verified. [MPA-59]
+/// Enters phase `then` if the FPDU is correct (`wrong` is null), and kFaulty otherwise. So no octet
+/// is handed out before it has been verified. [MPA-59]
 inline StepOrFault Deframer::State::finish(const Fault* wrong, Phase then, Step step) {
   if (wrong != nullptr) {
     fault = wrong;

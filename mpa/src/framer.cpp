@@ -115,7 +115,7 @@ struct Framer::State {
 
   std::size_t max_fpdus;
   MovingQueue<Record> records;  ///< FPDUs that pop_sent() has not returned yet
-  /// Stream position of the first FPDU in `records`, or of the next FPDU
+  /// Stream position of the first FPDU in `records` or, if `records` is empty, of the next FPDU.
   std::uint64_t records_begin;
 
   std::uint64_t position;        ///< stream position of the next octet to queue [MPA-32]
@@ -378,8 +378,8 @@ void Framer::State::append_marker() {
 }
 
 /// Copies octets to the ring, and extends the CRC over them if `covered`. [MPA-44] If reading
-/// `octets` faults, `position` does not include them yet, so drop_unsent() removes what was written
-/// of them.
+/// `octets` faults, `position` does not include these octets yet, so drop_unsent() removes those
+/// that were written.
 void Framer::State::write_ring(View octets, bool covered) {
   while (!octets.empty()) {
     const std::size_t take = std::min(octets.size(), ring_size - ring_next);

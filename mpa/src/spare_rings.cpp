@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frees a thread's spare rings when the thread ends. Framers may be destroyed even later during the
-// end of the thread or of the process. Their rings are freed at once.
+// Frees a thread's spare rings when the thread ends. A framer that is destroyed even later,
+// while the thread or the process ends, frees its ring at once.
 #include "spare_rings.hpp"
 
 namespace iwarp::mpa {

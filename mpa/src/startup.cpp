@@ -219,7 +219,7 @@ void Startup::handle_timeout(TimePoint now) {
 
 StartupState Startup::state() const { return state_; }
 
-// The ULP reads this data, and may close the connection because of it. [MPA-95]
+// The ULP reads the peer's private data, and may close the connection because of it. [MPA-95]
 bytes::View Startup::peer_private_data() const {
   return bytes::View(in_).subspan(offer_ ? private_offset_ : 0, private_size_);
 }
@@ -379,7 +379,7 @@ std::optional<Fault> Startup::agree_on_reply() {
   // The peer's IRD may be kNoNegotiation. This value is larger than any ORD, so the minimum is then
   // this end's ORD. [EMPA-23] [EMPA-27]
   negotiated_.ord = std::min(negotiated_.ord, offer_->ird);
-  if (offer_->ord != kNoNegotiation) {  // if it is, this end keeps its IRD [EMPA-29]
+  if (offer_->ord != kNoNegotiation) {  // else this end keeps its IRD [EMPA-29]
     // The peer may not have more Reads than the application allows. [EMPA-24] [SEC-31]
     if (offer_->ord > options_.max_ird) return kInsufficientIrd;
     negotiated_.ird = std::max(negotiated_.ird, offer_->ord);  // [EMPA-22]
@@ -412,7 +412,8 @@ void Startup::reject_with(std::uint16_t ord, bytes::View private_data) {
 
 /// Queues a frame. A Reply has the same Rev as its Request, and an enhanced word if the Request had
 /// one. [EMPA-45] [EMPA-46] The C bit of a Reply states the outcome for the connection, not what
-/// this end wants: kernel siw with CRC required drops a connection whose Reply does not repeat C=1.
+/// this end wants: kernel siw, if it requires CRC, drops a connection whose Reply does not repeat
+/// C=1.
 void Startup::queue(StartupFrame frame, const EnhancedWord& word, bytes::View private_data,
                     Extensions said) {
   std::array<std::byte, kMaxPrivateData> payload;

@@ -20,8 +20,8 @@ constexpr std::size_t kStep = 256;
 constexpr std::size_t kMinFold = 128;  // for shorter ranges, the CRC32 instruction chain is as fast
 
 /// Multipliers that move a 128-bit lane forward by `bits`. The first octets of a lane, which are
-/// its low 64 bits, have the high powers. A reflected 64 x 64 product is one power too high, which
-/// the - 1 compensates.
+/// its low 64 bits, have the high powers. A reflected 64 x 64 product is one power of x too high,
+/// so fold_by() subtracts 1 from each exponent.
 struct Fold {
   std::uint64_t high;
   std::uint64_t low;
@@ -64,7 +64,7 @@ IWARP_CRC32C_AVX512 inline std::uint64_t reduce(__m512i lanes) {
   const __m512i by = _mm512_set_epi64(0, 0, s(kBy128.low), s(kBy128.high), s(kBy256.low),
                                       s(kBy256.high), s(kBy384.low), s(kBy384.high));
   const __m512i moved = fold(lanes, by, _mm512_maskz_mov_epi64(0xC0, lanes));
-  // Use the zero-masked intrinsics, because GCC 12 warns about its own header for the plain ones.
+  // Use the zero-masked intrinsics, because the plain ones make GCC 12 warn about its own header.
   const __m256i half = _mm256_xor_si256(_mm512_maskz_extracti64x4_epi64(0xF, moved, 0),
                                         _mm512_maskz_extracti64x4_epi64(0xF, moved, 1));
   const __m128i lane =

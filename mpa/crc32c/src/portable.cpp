@@ -41,7 +41,7 @@ std::uint32_t extend_portable(std::uint32_t crc, bytes::View octets) {
 
 std::uint32_t copy_extend_portable(std::uint32_t crc, std::byte* to, bytes::View from) {
   // Copies slices that fit into the first-level cache, and computes the CRC over each copy while
-  // that is in the cache.
+  // the copy is in the cache.
   constexpr std::size_t kSlice = 4096;
   while (!from.empty()) {
     const std::size_t n = from.size() < kSlice ? from.size() : kSlice;

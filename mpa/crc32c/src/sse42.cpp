@@ -78,8 +78,8 @@ __attribute__((target("sse4.2,pclmul"), noinline)) std::uint32_t in_lanes(std::u
   return tail<kCopy>(state, to, at, left);
 }
 
-// The code for lanes is in another function, so that run() need not save the registers that the
-// lanes use if the range is short.
+// The code for lanes is in a separate function. So if the range is short, run() does not save the
+// registers that only the lanes use.
 template <bool kCopy>
 IWARP_CRC32C_SSE std::uint32_t run(std::uint32_t crc, std::byte* to, bytes::View from) {
   const std::uint32_t state = ~crc;

@@ -22,12 +22,12 @@ struct DeframerOptions {
   /// This end asked for markers (M bit), which the Deframer checks and strips [MPA-34] [MPA-58]
   bool markers = false;
   bool crc = true;  ///< CRCs were negotiated: each is checked before its ULPDU is used [MPA-46]
-  /// Size of the staging area in octets. The Deframer raises it to the size of the largest FPDU
-  /// with markers if it is smaller.
+  /// Size of the staging area in octets. The Deframer raises a smaller value to the size of the
+  /// largest FPDU with markers.
   std::size_t stage = 256 * 1024;
-  /// During and after an FPDU of at least this many octets, plan() ends where an FPDU ends or is
-  /// expected to end, because octets read beyond that end would have to be moved. While FPDUs are
-  /// smaller, plan() covers all of the free staging area.
+  /// During and after an FPDU of at least this many octets, the memory from plan() ends where an
+  /// FPDU ends or is expected to end, because octets read beyond that end would have to be moved.
+  /// While FPDUs are smaller, plan() covers all of the free staging area.
   std::size_t exact_above = 16 * 1024;
   std::uint64_t position = 0;  ///< for tests: first stream position, a multiple of 4
 };
@@ -84,16 +84,16 @@ class Deframer {
   /// Returns writable memory for the next octets of the stream, in order, valid until the next call
   /// that is not const. The memory is empty only after a Fault, or while the staging area is full
   /// of FPDUs that wait for consume(). If `read_ahead` is false, the memory ends at the end of the
-  /// current FPDU, or of ULPDU_Length if that has not arrived; the memory is empty if the current
-  /// FPDU has arrived.
+  /// current FPDU, or at the end of ULPDU_Length if that field has not arrived. The memory is empty
+  /// if the current FPDU has arrived.
   std::span<const bytes::Span> plan(bool read_ahead = true);
 
   /// Reports that the first `n` octets of the last plan() now hold stream data.
   void filled(std::size_t n);
 
   /// Copies `octets`, which arrived together with a startup frame, into the staging area, as if
-  /// they had been received there. Returns the number of octets that it has copied, which is
-  /// smaller if the staging area is full.
+  /// they had been received there. Returns how many octets it has copied: fewer than octets.size()
+  /// if the staging area is full.
   std::size_t feed(bytes::View octets);
 
   /// Examines the next FPDU of the stream. Returns kPartial at most once per FPDU, as soon as

@@ -74,8 +74,8 @@ class Framer {
   /// Returns whether there is room for `need`, and fewer than `queued_below` octets are queued.
   bool room(const Need& need, std::size_t queued_below) const;
 
-  /// Queues one FPDU whose ULPDU is `header` (copied) and then `payload`. Call only if there is
-  /// room(). pop_sent() returns `cookie` once the last octet of the FPDU has been sent.
+  /// Queues one FPDU. Its ULPDU consists of `header`, which is copied, and `payload`. Call only if
+  /// there is room(). pop_sent() returns `cookie` once the last octet of the FPDU has been sent.
   /// header.size() <= 96; the ULPDU is at most 64768 octets. [MPA-3] [MPA-7] If reading the payload
   /// faults (see bytes::guarded()), part of an FPDU remains in the queue; call drop_unsent() before
   /// any other function.

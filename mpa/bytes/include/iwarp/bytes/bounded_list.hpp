@@ -47,7 +47,7 @@ class BoundedList {
   const T* end() const { return items_ + size_; }
   T* data() { return items_; }
   const T* data() const { return items_; }
-  /// Return the number of values, whether it is 0, and the largest number possible.
+  /// Return the number of values, whether the list is empty, and its capacity.
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   static constexpr std::size_t capacity() { return kCapacity; }

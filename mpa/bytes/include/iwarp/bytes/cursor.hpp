@@ -77,7 +77,7 @@ class Reader {
 
   /// Returns whether every field so far was inside the input.
   constexpr bool ok() const { return ok_; }
-  /// Returns how many octets have been read and skipped.
+  /// Returns how many octets have been read or skipped.
   constexpr std::size_t position() const { return at_; }
   /// Returns how many octets have not been read; 0 if not ok().
   constexpr std::size_t remaining() const { return ok_ ? in_.size() - at_ : 0; }

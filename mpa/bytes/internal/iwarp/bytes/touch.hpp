@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Access to memory that the application has registered. The application may unmap, protect or
-// truncate this memory. The SIGSEGV or SIGBUS of the next access is then an error of one message
+// truncate this memory. The next access then raises SIGSEGV or SIGBUS, which must fail one message
 // and must not end the process. Code that works on messages runs in guarded(). The few places that
 // access such memory call begin_touch() before and end_touch() after the access. If a fault occurs
 // in between, the driver's signal handler continues at the end of guarded(). See
@@ -14,7 +14,7 @@ namespace iwarp::bytes {
 
 /// The state of a thread's guarded access, which the signal handler reads.
 struct Touching {
-  void* back = nullptr;                ///< where the innermost guarded() ends, or null
+  void* back = nullptr;                ///< jump target of the innermost guarded(), or null
   bool now = false;                    ///< the thread is between begin_touch() and end_touch()
   const std::byte* address = nullptr;  ///< address of the last fault
 };

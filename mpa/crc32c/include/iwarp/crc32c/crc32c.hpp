@@ -29,7 +29,7 @@ inline std::uint32_t compute(bytes::View octets) { return extend(0, octets); }
 /// the processor supports.
 struct Kernel {
   const char* name;     ///< "portable", "sse4.2+pclmul", "avx512+vpclmul", "armv8"
-  bool (*supported)();  ///< returns whether this processor can run it
+  bool (*supported)();  ///< returns whether this processor can run the kernel
   std::uint32_t (*extend)(std::uint32_t crc, bytes::View octets);
   std::uint32_t (*copy_extend)(std::uint32_t crc, std::byte* to, bytes::View from);
 };
