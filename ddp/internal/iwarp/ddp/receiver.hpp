@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receiver: checks inbound DDP segments, determines where their payload goes, and delivers whole
 // messages (RFC 5041 sections 5.3, 5.4 and 7). The Receiver copies no octets: begin() determines
-// where the payload goes, the caller places it there, and end() takes it into account. The lower
+// where the payload goes, and the caller moves the payload there and then calls end(). The lower
 // layer must deliver segments in order, as TCP does. The receiver never tears a stream down
 // [DDP-55] [DDP-65]; after its first Fault it accepts nothing more [DDP-81].
 #pragma once
@@ -19,8 +19,8 @@ namespace iwarp::ddp {
 /// caller passes the same object at every call. A Sink has these functions:
 ///
 ///   bytes::Check admit(const SegmentHeader& header);
-///     Checks whether a segment with this header may arrive now, as far as only the ULP can know:
-///     above all RsvdULP. Called once per segment, before any other function.
+///     Makes the checks that only the ULP can make, mainly of RsvdULP, and checks whether such a
+///     segment may arrive now. Called once per segment, before any other function.
 ///   bytes::Check tagged_target(const SegmentHeader& header, std::uint32_t length,
 ///                              bytes::Scatter& target);
 ///     Sets `target`, which is empty, to the memory for the `length` > 0 octets of a tagged
@@ -31,14 +31,14 @@ namespace iwarp::ddp {
 ///     [DDP-68]
 ///   bytes::Check deliver(const Delivery& delivery);
 ///     Reports a complete message. Called once per message, in the order in which the peer sent
-///     them. [DDP-50] [DDP-51] [DDP-52]
+///     the messages. [DDP-50] [DDP-51] [DDP-52]
 class Receiver {
  public:
   /// Begins a segment of `ulpdu_length` octets, a length that the lower layer determines [DDP-7].
   /// `prefix` holds at least the DDP header of the segment, or all of the ULPDU if that is shorter.
   /// Makes all checks before the caller places an octet [DDP-78]. If the checks pass, arrival()
-  /// says where the payload goes. Fails with kHeaderTooShort, an untagged or tagged fault of
-  /// types.hpp, or a fault of the Sink.
+  /// says where the payload goes. Fails with kHeaderTooShort, a kTagged or kUntagged fault of
+  /// types.hpp, or a fault that the Sink returned.
   template <typename Sink>
   bytes::Check begin(Sink& sink, bytes::View prefix, std::size_t ulpdu_length) {
     if (fault_) return bytes::fault(*fault_);  // [DDP-81]

@@ -63,8 +63,8 @@ class Transmitter {
   bool idle_ = true;
 };
 
-// start() and next() are inline, because most messages have one segment, and each of these messages
-// calls both functions once.
+// start() and next() are inline, because most messages have only one segment, and the stream calls
+// both functions for each such message.
 
 inline void Transmitter::start(const Message& message) {
   assert(idle_);  // Each message is sent completely before the next one starts. [DDP-47]
