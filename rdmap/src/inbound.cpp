@@ -173,8 +173,8 @@ inline Check Stream::send_buffer(ddp::UntaggedBuffer& buffer) {
   const auto asked = ulp_.receive_buffer(buffer);
   if (!asked || !buffer.ready) return asked;
   immediate_open_ = is_immediate(arriving_->opcode);
-  // The completion carries the value of the Immediate, so receive it here and not in the
-  // application's memory. [EXT-50]
+  // The completion carries the value of the Immediate, so the stream receives it in
+  // immediate_octets_ and not in the application's memory. [EXT-50]
   if (immediate_open_) {
     buffer.pieces.clear();
     buffer.pieces.push_back(immediate_octets_);
@@ -220,8 +220,8 @@ inline Check Stream::deliver_send(const ddp::Delivery& delivery, const OpcodeInf
   const auto announced = announced_;
   if (announced != 0) forget_announced();
   // DDP delivers only whole messages, in order. [RDMAP-52] [RDMAP-74] [EXT-51] [EXT-55] The
-  // Invalidate STag is used only for the Invalidate kinds; the ULP may refuse it. [RDMAP-4]
-  // [RDMAP-10] [RDMAP-99] [RDMAP-100] [EXT-3]
+  // Invalidate STag is used only for the two Sends with Invalidate; the ULP may refuse it.
+  // [RDMAP-4] [RDMAP-10] [RDMAP-99] [RDMAP-100] [EXT-3]
   return ulp_.send_received({.opcode = row.opcode,
                              .length = delivery.length,
                              .solicited = row.solicited,

@@ -218,7 +218,7 @@ bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
     return true;
   }
   if (response_segment(mulpdu, out)) return true;
-  terminate_segment(out);  // The source memory is no longer accessible.
+  terminate_segment(out);  // The memory that the peer reads is no longer accessible.
   return true;
 }
 
@@ -229,7 +229,7 @@ inline bool Stream::start_something() {
   response_turn_ = !response_turn_;
   const bool response_first = !own_request_ && (response_turn_ || owes_empty_answer());
   if (response_first && start_response()) return true;
-  if (state_ != StreamState::kRdma) return false;  // The source memory is no longer accessible.
+  if (state_ != StreamState::kRdma) return false;  // start_response() has failed.
   return start_request() || (!response_first && start_response());
 }
 

@@ -112,7 +112,7 @@ constexpr std::uint8_t control_octet(Opcode opcode) {
 inline constexpr std::size_t kReadRequestSize = 28;
 /// Size of every Immediate, in octets. [EXT-52]
 inline constexpr std::size_t kImmediateSize = 8;
-/// The mark of Send with Immediate: if both ends agreed to that, an Immediate whose last 4 octets
+/// The mark of Send with Immediate: if both ends agreed to use it, an Immediate whose last 4 octets
 /// have this value belongs to the next Send. RFC 7306 leaves all 8 octets to the ULP. See
 /// rfc-notes/decisions/0024-send-with-immediate.md.
 inline constexpr std::uint32_t kOfNextSend = 0xC0000000;
@@ -121,10 +121,11 @@ constexpr bool announces_send(std::uint64_t immediate) {
   return static_cast<std::uint32_t>(immediate) == kOfNextSend;
 }
 
-/// The STag of an empty RDMA Write that acknowledges messages. If both ends agreed to that, an end
-/// sends such a Write while a message on its Send queue waits for a receive. The Write acknowledges
-/// all messages before the waiting message. Its TO, held_to(), has the MSN of the waiting message
-/// in the last 4 octets. See rfc-notes/decisions/0023-acknowledged-completions.md.
+/// The STag of an empty RDMA Write that acknowledges messages. If both ends agreed to such
+/// acknowledgements, an end sends the Write while a message on its Send queue waits for a receive.
+/// The Write acknowledges all messages before the waiting message. Its TO, held_to(), has the MSN
+/// of the waiting message in the last 4 octets. See
+/// rfc-notes/decisions/0023-acknowledged-completions.md.
 inline constexpr Stag kHeldStag{1};
 inline constexpr std::uint64_t kHeldTo = std::uint64_t{0x68656C64} << 32;  // "held"
 /// Returns the TO of a Write that acknowledges all messages before the message with this MSN.

@@ -61,7 +61,7 @@ void encode(const Terminate& terminate, bytes::Writer& out);
 /// reserved bits. Returns nullopt if `payload` has fewer than the 4 octets of the control word.
 /// Deviation: the kernel's siw, on little-endian hosts, writes the layer and type nibbles swapped
 /// and M, D, R in the low bits of their octet. A control word that is invalid by RFC 5040 but valid
-/// in that layout is decoded in that layout.
+/// in siw's layout is decoded as siw's.
 std::optional<Terminate> decode_terminate(bytes::View payload);
 
 /// The message that caused a Terminate, according to the headers that the Terminate echoes.

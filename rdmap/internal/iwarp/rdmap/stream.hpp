@@ -140,10 +140,10 @@ class Stream {
   ddp::Receiver receiver_;
   ddp::Transmitter transmitter_;
 
-  /// This queue is not shared with other streams [RDMAP-126] [SEC-25]
+  /// Requests of the peer. This queue is not shared with other streams. [RDMAP-126] [SEC-25]
   BoundedFifo<InboundRequest> inbound_;
   BoundedFifo<OutstandingRequest> outstanding_;
-  /// A Read or Atomic Request that is arriving.
+  /// The octets of a Read or Atomic Request that is arriving.
   std::array<std::byte, kAtomicRequestSize> request_octets_{};
   std::array<std::byte, kAtomicResponseSize> response_octets_{};
   std::array<std::byte, kImmediateSize> immediate_octets_{};

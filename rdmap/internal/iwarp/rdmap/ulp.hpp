@@ -16,8 +16,8 @@
 namespace iwarp::rdmap {
 
 /// An operation of the ULP: a Write, a Read Request or one of the four Sends. If both ends agreed
-/// to RFC 7306, also an Atomic Request or one of the two Immediates. The length may be 0.
-/// [RDMAP-28] [RDMAP-38] [RDMAP-56]
+/// to RFC 7306, the operation may also be an Atomic Request or one of the two Immediates. The
+/// length may be 0. [RDMAP-28] [RDMAP-38] [RDMAP-56]
 struct Request {
   Opcode opcode = Opcode::kSend;
   std::uint32_t length = 0;  ///< octets of payload, or octets to read
@@ -28,7 +28,7 @@ struct Request {
   Stag sink_stag;        ///< Read: STag of the local buffer, for the Read Response
   TaggedOffset sink_to;  ///< Read: TO of the local buffer
   bytes::Span sink;      ///< Read: the local buffer, `length` octets, valid until read_done()
-  AtomicRequest atomic;  ///< Atomic Request; no outstanding one has the same id
+  AtomicRequest atomic;  ///< Atomic: the request; no outstanding Atomic has the same id
   /// Immediate: its value, sent with the most significant octet first.
   std::uint64_t immediate = 0;
   std::uint64_t cookie = 0;  ///< below 2^62; passed to sent(), read_done() and atomic_done()
@@ -51,8 +51,8 @@ class Ulp {
  public:
   /// Sets `out` to the next operation, in the order in which the application posted them. Returns
   /// false if there is none now. If `read_credit` is false, ORD requests are outstanding already.
-  /// Then a Read or an Atomic Request has to wait, and the function returns false if one is next.
-  /// [RDMAP-71] [RDMAP-83]
+  /// Then a Read or Atomic Request has to wait, and the function returns false if such a request is
+  /// next. [RDMAP-71] [RDMAP-83]
   virtual bool next_request(bool read_credit, Request& out) = 0;
   /// Reports that the last octet of the operation has been sent or, for a Read or an Atomic, the
   /// last octet of its request. [RDMAP-72]
@@ -64,8 +64,8 @@ class Ulp {
   /// word had before the operation. [EXT-36]
   virtual void atomic_done(std::uint64_t cookie, std::uint64_t original) = 0;
 
-  /// Reports the peer's claim that it has delivered every message before message `msn` on the Send
-  /// queue, which waits for a receive. Check `msn`: a hostile peer may send any value.
+  /// Reports that, according to the peer, message `msn` on the Send queue waits for a receive, and
+  /// every earlier message has been delivered. Check `msn`: a hostile peer may send any value.
   virtual void delivered_before(Msn msn) = 0;
 
   /// Inbound Write: sets `out` to the memory of the `length` > 0 octets at (stag, to), which may be
