@@ -76,7 +76,7 @@ Cost software(const Parameters& p, const Workload& w) {
   }
   if (w.markers) out.tx[kCopy] += w.size * p.copy_l2;
   out.rx[kCopy] += w.software_copies * w.size * p.copy_llc;
-  // The queues are in memory of the host, so posting needs no doorbell.
+  // Software iWARP keeps its queues in memory of the host, so posting needs no doorbell.
   out.tx[kPost] += p.post + p.completion;
   return out;
 }

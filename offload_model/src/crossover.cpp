@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kLargest = 1 << 30;
 
-/// Returns sizes that are 5 % apart. They are close enough to find a crossover, but miss single
-/// steps of a cost.
+/// Returns sizes that are 5 % apart. These sizes are close enough to find a crossover, but miss
+/// single steps of a cost.
 std::vector<double> coarse_sizes() {
   constexpr double kRatio = 1.05;
   std::vector<double> out;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads parameter sets. Every error message names the key and its unit, so that the user can
-// correct the file. A missing key is an error or, if there is a base, gets the value of the base.
-// It never becomes zero.
+// correct the file. If a key is missing, its value comes from the base; without a base, this is an
+// error. A missing value never becomes zero.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -76,11 +76,11 @@ struct Workload {
   double reuse = 1;      ///< transfers per registration, at least 1
   double advertise = 1;  ///< transfers per STag advertisement, at least 1
   double hit_rate = 0;   ///< share of registrations that a registration cache contains: 0..1
-  double sleeps = 1;     ///< share of the receiver's waits that sleep: 0..1
+  double sleeps = 1;     ///< share of its waits in which the receiver sleeps: 0..1
   bool events = false;   ///< RNIC: the receiver sleeps until a completion instead of polling
   bool crc = true;       ///< software iWARP: computes and checks CRCs
   bool markers = false;  ///< software iWARP: inserts and strips markers
-  double fpdu = 0;       ///< payload octets of an FPDU, or 0 for what fits one TCP segment
+  double fpdu = 0;       ///< payload octets of an FPDU; 0: as many as fit into a TCP segment
   /// Software iWARP: number of copies at the receiver, 1 if payload is staged and 0 if it is placed
   /// directly.
   double software_copies = 1;

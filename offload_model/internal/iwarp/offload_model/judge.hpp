@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares the model with measured runs: fits the costs of sockets, predicts the cost of iWARP runs
 // from micro-benchmarks and from the counters of these runs, and compares the predictions with the
-// measurements. The code uses recorded runs and makes none.
+// measurements. The code uses recorded runs and measures nothing itself.
 #pragma once
 
 #include <expected>
@@ -17,7 +17,7 @@ struct Machine {
   std::map<std::string, double> crc;  ///< ns per octet of CRC, by the name of the kernel
 };
 
-/// Of all runs of one kind, the run of median cost, with its prediction.
+/// The run of median cost among all runs of one kind, and the prediction for it.
 struct Point {
   Record run;
   double spread = 0;  ///< distance between the quartiles of identical runs, divided by their median
@@ -56,7 +56,7 @@ struct Judgement {
   ErrorSummary left_out;
   std::vector<Point> points;  ///< runs of software iWARP, mode (b)
   ErrorSummary errors;        ///< errors of `points`
-  double spread = 0;          ///< Point::spread: median over all kinds of runs of both modes
+  double spread = 0;          ///< median of Point::spread over all kinds of runs of both modes
   std::vector<MarginalCrc> crc;
   std::vector<MeasuredShare> copies;
   Bounds bounds;

@@ -83,9 +83,9 @@ std::vector<std::string> preset_names();
 /// Returns a preset. On failure returns a text that lists the presets.
 std::expected<ParameterSet, std::string> preset(std::string_view name);
 
-/// Parses a set. If `base` is null, every parameter has to be present. Otherwise missing values are
-/// copied from `base`, with the mark "preset". On failure returns a text that names the key, what
-/// is wrong with it and its unit.
+/// Parses a parameter set. If `base` is null, every parameter has to be present. Otherwise missing
+/// values are copied from `base`, with the mark "preset". On failure returns a text that names the
+/// key, what is wrong with it and its unit.
 std::expected<ParameterSet, std::string> parse_parameters(std::string_view json,
                                                           const ParameterSet* base = nullptr);
 

@@ -78,7 +78,7 @@ struct PublishedRow {
 /// Computes all rows. On failure returns a text that says what is wrong with the data file.
 std::expected<std::vector<PublishedRow>, std::string> published_rows();
 
-/// The number of checks, and the number of those that hold.
+/// The number of checks, and how many of these checks hold.
 struct Tally {
   int figures = 0;
   int hold = 0;

@@ -19,10 +19,10 @@ struct Record {
   bool markers = false;
   std::uint64_t size = 0;      ///< octets of one message
   std::uint64_t messages = 0;  ///< number of messages, at least 1
-  std::uint64_t fpdu = 0;  ///< iwarp: requested octets of an FPDU, or 0 for what fits one segment
-  std::uint64_t read = 0;  ///< sockets: largest number of octets that a receive call requests
-  std::string cpus;        ///< processors of the two ends: "same", "other" or "any"
-  double seconds = 0;      ///< elapsed time
+  std::uint64_t fpdu = 0;      ///< iwarp: requested octets of an FPDU; 0: as many as fit a segment
+  std::uint64_t read = 0;      ///< sockets: largest number of octets that a receive call requests
+  std::string cpus;            ///< processors of the two ends: "same", "other" or "any"
+  double seconds = 0;          ///< elapsed time
   Observed tx;
   Observed rx;
 
@@ -49,7 +49,7 @@ struct MeasuredShare {
 };
 
 /// Returns the share of copying in the runs of sockets, for each message size, smallest size first.
-/// Uses the costs of `host`, and only the runs with the largest receive calls.
+/// Uses the costs of `host`, and only the runs whose receive calls request the most octets.
 std::vector<MeasuredShare> measured_shares(const Parameters& host,
                                            const std::vector<Record>& records);
 
