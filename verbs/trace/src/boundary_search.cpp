@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks for each octet whether a frame begins there. The two control octets of DDP and RDMAP rule
-// out almost all octets.
+// Checks for each octet whether a frame begins there. A check of the two control octets of DDP and
+// RDMAP rules out almost all places.
 #include "boundary_search.hpp"
 
 #include <algorithm>
@@ -147,7 +147,8 @@ BoundarySearch::Trial BoundarySearch::try_fpdu(View in, const Place& place, bool
   found.position = place.position.value_or(0);
   if (place.crc_used == false) return try_run(in, place, last);
 
-  // A payload may contain an FPDU with a correct CRC, but rarely another one directly after it.
+  // A payload may contain an FPDU with a correct CRC, but rarely a second FPDU directly after it.
+  // So the search also requires the header of a second FPDU.
   const View rest = in.subspan(size);
   const auto next_position = place.position ? std::optional(*place.position + size) : std::nullopt;
   const std::size_t next_lead = lead_of(next_position);
@@ -163,7 +164,8 @@ BoundarySearch::Trial BoundarySearch::try_fpdu(View in, const Place& place, bool
   return place.crc_used == true ? Trial::kNo : try_run(in, place, last);
 }
 
-/// Looks for kRun headers in a row, each where the ULPDU_Length of the previous FPDU says.
+/// Looks for kRun headers in a row. The ULPDU_Length of each FPDU says where the next header must
+/// be.
 BoundarySearch::Trial BoundarySearch::try_run(View in, const Place& place, bool last) {
   std::uint64_t position = place.position.value_or(0);
   std::size_t at = 0;

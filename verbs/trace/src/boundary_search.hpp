@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // BoundarySearch: finds the first frame in octets that may begin in the middle of a frame, as in a
-// capture that started late or lacks a part. It accepts an FPDU with a correct CRC if the header of
-// another FPDU follows or, if CRCs are off, several headers in a row. (RFC 5044 section 6 requires
-// more certainty of a receiver, because a receiver places the payload.) The work for each octet is
-// bounded, whatever the octets are.
+// capture that started late or lacks a part. The search accepts an FPDU with a correct CRC if the
+// header of another FPDU follows. If CRCs are off, the search accepts an FPDU whose header is the
+// first of several headers in a row. (RFC 5044 section 6 requires more certainty of a receiver,
+// because a receiver places the payload.) The work for each octet is bounded, whatever the octets
+// are.
 #pragma once
 
 #include <cstdint>

@@ -30,8 +30,8 @@ std::string date_time(std::chrono::system_clock::time_point at) {
                      micros);
 }
 
-/// Returns the first record. It says that the times of events come from the steady clock of the
-/// connections, which never goes back, and contains the time of day at which the log began.
+/// Returns the first record. It contains the time of day at which the log began, and says that the
+/// times of events come from the steady clock of the connections, which never goes back.
 std::string preamble(const CaptureClock& clock) {
   return fmt::format(
       R"({{"file_schema":"urn:ietf:params:qlog:file:sequential",)"
@@ -78,7 +78,8 @@ void QlogFile::State::write() {
   if (error == 0) {
     size += static_cast<off_t>(record.size());
   } else {
-    // ftruncate() fails for a file that is not regular. A reader notices the incomplete record.
+    // If the file is not a regular file, ftruncate() fails. A reader then notices the incomplete
+    // record.
     [[maybe_unused]] const int done = ::ftruncate(fd, size);
   }
 }

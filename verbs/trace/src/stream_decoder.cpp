@@ -48,8 +48,8 @@ std::uint64_t position_behind(const Frame& frame) {
   return frame.position + frame.octets.size() - uncounted;
 }
 
-/// Returns whether the FPDU begins with a valid header, and so do the octets `behind`, which were
-/// received after it.
+/// Returns whether the FPDU begins with a valid header, and whether the octets `behind`, which were
+/// received after the FPDU, also do.
 bool starts_right(const Frame& frame, View behind) {
   const std::size_t lead = mpa::leading_marker_size(frame.position, frame.marked);
   if (!starts_like_fpdu(frame.octets, lead)) return false;
@@ -154,8 +154,8 @@ void StreamDecoder::ended(Side from) {
   constexpr const char* kEnded = "the stream ended inside a frame";
   do {
     // If the format is known, the first FPDU is incomplete: search for other FPDUs after its first
-    // octet. If not, the FPDUs have waited for the peer's startup frame: search from their first
-    // octet.
+    // octet. If the format is not known, the FPDUs have waited for the peer's startup frame: search
+    // from their first octet.
     if (d.phase == Phase::kFpdus && d.format) {
       refuse(from, kEnded);
     } else {

@@ -35,7 +35,7 @@ class CaptureTap final : public verbs::WireTap {
  public:
   /// Connections that are written to the same file must have distinct ports.
   CaptureTap(std::shared_ptr<PacketSink> file, const CaptureEnds& ends);
-  /// Also writes the octets of a frame that is still incomplete.
+  /// Writes the octets of a frame that is still incomplete.
   ~CaptureTap() override;
 
   void octets(bool outbound, bytes::View octets, mpa::TimePoint now) override;

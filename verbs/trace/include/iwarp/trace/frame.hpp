@@ -39,10 +39,10 @@ struct Frame {
   Side from = Side::kNear;
   FrameKind kind = FrameKind::kUndecodable;
   std::uint64_t offset = 0;  ///< offset of the first octet in the TCP stream of that side
-  /// The octets on the wire, with zeros for those that the observer did not see.
+  /// The octets on the wire, with a zero for each octet that the observer did not see.
   bytes::View octets;
-  /// The number of octets that the observer did not see. For kUndecodable, the observer saw all of
-  /// the octets, and this is 0, or none of them, and `octets` is empty.
+  /// The number of octets that the observer did not see. If the observer saw none of the octets of
+  /// a kUndecodable frame, `octets` is empty; otherwise it saw all of them, and `missing` is 0.
   std::uint64_t missing = 0;
 
   mpa::StartupFrame startup;  ///< set for kStartup only

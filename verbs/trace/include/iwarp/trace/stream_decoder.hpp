@@ -4,8 +4,8 @@
 // 5044 section 7.1), which say whether CRCs and markers are used, and then the FPDUs (section 4).
 // Unlike mpa::Deframer, the decoder continues after a bad CRC, reports the octets on the wire
 // unchanged, and does not judge whether a peer should have sent them. The reader of a capture can
-// report which octets are missing; the decoder then searches for the next frame. It sends nothing,
-// stores no frame and reads no clock.
+// report which octets are missing; the decoder then searches for the next frame. The decoder sends
+// nothing, stores no reported frame and reads no clock.
 #pragma once
 
 #include <array>

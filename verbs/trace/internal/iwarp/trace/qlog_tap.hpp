@@ -25,7 +25,7 @@ QlogRecord qlog_record(const verbs::LocalEvent& event);
 class QlogTap final : public verbs::WireTap {
  public:
   QlogTap(std::shared_ptr<QlogFile> file, const CaptureEnds& ends);
-  /// Also writes the octets of a frame that is still incomplete.
+  /// Writes the octets of a frame that is still incomplete.
   ~QlogTap() override;
 
   void octets(bool outbound, bytes::View octets, mpa::TimePoint now) override;

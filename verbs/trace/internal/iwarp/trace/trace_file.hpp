@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TraceFile: the file that --trace FILE writes. Its name selects the format: a name that ends with
-// .qlog or .sqlog makes a log (QlogFile), and any other name a capture (CaptureFile). Thread-safe.
+// .qlog or .sqlog selects a log (QlogFile), and any other name selects a capture (CaptureFile).
+// Thread-safe.
 #pragma once
 
 #include <expected>
