@@ -25,8 +25,8 @@ constexpr auto kSuites =
 constexpr std::size_t kReadAhead = 64 * 1024;
 constexpr std::size_t kMostSessions = 256;
 
-// Refuses a key that is protected by a passphrase. Otherwise OpenSSL would ask for the passphrase
-// on the terminal.
+// Refuses a key that is protected by a passphrase. Without this callback, OpenSSL would ask for the
+// passphrase on the terminal.
 int no_passphrase(char*, int, int, void*) { return 0; }
 
 /// Returns why OpenSSL could not read `file`. If the file cannot be opened, the first error in

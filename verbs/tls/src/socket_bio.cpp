@@ -9,8 +9,8 @@
 namespace iwarp::tls {
 namespace {
 
-// Limit of the collected octets. Octets of MPA never reach it; only OpenSSL's own answers to the
-// peer can. OpenSSL then has to wait until the peer reads.
+// Maximum number of collected octets. Octets of MPA never reach this maximum; only OpenSSL's own
+// answers to the peer can. OpenSSL then has to wait until the peer reads.
 constexpr std::size_t kMostCollected = 256 * 1024;
 
 bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }

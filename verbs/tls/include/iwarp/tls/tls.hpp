@@ -49,7 +49,8 @@ std::expected<Factory, std::string> connecting(const TlsOptions& options);
 std::expected<Factory, std::string> listening(const TlsOptions& options);
 
 /// Prevents OpenSSL from freeing its memory when the process exits, for programs whose threads
-/// still use connections during exit. Has no effect if OpenSSL has been used before.
+/// still use connections during exit. Call before the first use of OpenSSL; a later call has no
+/// effect.
 void stay_usable_at_exit();
 
 }  // namespace iwarp::tls
