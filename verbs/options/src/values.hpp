@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that make the Value of a row of the table. Each makes a Value for one setting, which
-// the template parameter `At` selects: a member of Settings or of its parts, or a function that
-// returns the setting from Settings.
+// Functions that make the Value of a row of the table. Each function makes a Value for one setting,
+// which the template parameter `At` selects: a member of Settings or of its parts, or a function
+// that returns the setting from Settings.
 #pragma once
 
 #include <algorithm>

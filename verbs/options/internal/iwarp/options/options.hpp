@@ -49,8 +49,8 @@ struct Value {
   /// empty, the default is the one in Settings.
   std::string_view program_default;
   std::string_view roce_default;
-  /// The program opens the file only later, when it may have changed its working directory. So
-  /// `iwarp run` makes the path absolute.
+  /// The program opens the file some time after its start, and may have changed its working
+  /// directory by then. So `iwarp run` makes the path absolute.
   bool is_opened_late = false;
 
   /// Returns whether all values are numbers.
@@ -86,14 +86,14 @@ const Option& find(std::string_view variable);
 /// false.
 bool set(const Option& option, std::string_view text, Settings& settings);
 /// Returns the value of the option in `settings`, in the form that set() accepts. Returns an empty
-/// string if the option has no value or an empty text.
+/// string if the option has no value, or if its value is an empty text.
 std::string show(const Option& option, const Settings& settings);
 /// Returns why set() refused a text for the option, for example "not one of on, off".
 std::string refusal(const Option& option);
 
 /// Returns the defaults of programs under `iwarp run`. The RTR is a Write, because with rdma_cm the
 /// server may send first (RFC 6581 section 4). A Send waits until a receive is posted, because
-/// programs that were written for InfiniBand rely on its retries.
+/// programs that were written for InfiniBand rely on the retries of InfiniBand.
 Settings for_programs(Persona persona);
 
 /// Returns the value of an environment variable, or null if it is not set.
