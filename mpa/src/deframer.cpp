@@ -289,9 +289,9 @@ inline void Deframer::State::plan_stage(bool read_ahead) {
 
 void Deframer::State::plan_placement(bool read_ahead) {
   placement.plan([this](Span piece) { add(piece); });
-  // After the trailer, read only the front of the next FPDU, so that the payload of that FPDU can
-  // be placed as well. If the previous FPDU was small, allow for another small FPDU before the next
-  // large one.
+  // After the trailer, read only the beginning of the next FPDU, so that the payload of that FPDU
+  // can be placed as well. If the previous FPDU was small, allow for another small FPDU before the
+  // next large one.
   std::size_t wanted = trailer_size();
   if (read_ahead) wanted += read_ahead_limit(last_is_small() ? last_wire_size : 0);
   make_room(wanted);
@@ -306,7 +306,7 @@ void Deframer::State::plan_placement(bool read_ahead) {
 /// Returns how many octets, counted from `begin`, to ask TCP for. `small` is the size of a small
 /// FPDU at the front, or 0.
 inline std::size_t Deframer::State::read_ahead_limit(std::size_t small) const {
-  // If the next payload will probably be placed, ask only for the front of its FPDU.
+  // If the next payload will probably be placed, ask only for the beginning of its FPDU.
   const bool placing = phase == Phase::kPlacing;
   if (placing || (places && !(last_is_small() && wire_size_before < options.exact_above))) {
     return small + 2 * kMarkerSize + kLengthFieldSize + want_prefix;

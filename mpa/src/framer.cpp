@@ -37,8 +37,8 @@ constexpr std::size_t overhead(std::size_t ulpdu, bool markers) {
   return fpdu_size(ulpdu) - ulpdu + kMarkerSize * marks;
 }
 /// Returns the largest number of pieces that one FPDU adds: all pieces of the payload, two for each
-/// marker (the marker itself, and one more because it splits a piece), the head, the trailer, and
-/// one more because the ring may wrap.
+/// marker (the marker itself, and one more because it splits a piece), the octets before the
+/// payload, the trailer, and one more because the ring may wrap.
 constexpr std::size_t piece_bound(std::size_t ulpdu, bool markers) {
   const auto marks = markers ? max_markers(ulpdu) : 0;
   return bytes::kMaxSge + 2 * marks + 3;

@@ -62,8 +62,9 @@ struct StartupOptions {
   RtrSet rtr_supported;
   std::uint16_t ird = 16;  ///< inbound RDMA Reads that this end can answer at a time, at most 16382
   std::uint16_t ord = 16;  ///< outbound RDMA Reads that this end wants at a time, at most 16382
-  std::uint16_t max_ird = 128;  ///< initiator: refuses a Reply that needs a larger IRD (2/0/06)
-  std::uint16_t min_ord = 0;    ///< responder: rejects a Request with a smaller IRD [EMPA-20]
+  /// Initiator: refuses a Reply that needs a larger IRD (Terminate 2/0/06).
+  std::uint16_t max_ird = 128;
+  std::uint16_t min_ord = 0;  ///< responder: rejects a Request with a smaller IRD [EMPA-20]
   bool negotiate_ird = true;  ///< false: sends IRD 0x3FFF, so each end keeps its IRD (RFC 6581 9.1)
   bool negotiate_ord = true;  ///< false: sends ORD 0x3FFF, so each end keeps its ORD
   /// Rounds the IRD down to a power of two. Kernel siw rounds its number of Reads up to a power of

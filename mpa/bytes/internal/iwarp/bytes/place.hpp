@@ -12,9 +12,9 @@
 
 namespace iwarp::bytes {
 
-/// Copies `from` to the start of `to` (at least as large, not overlapping). Other threads see the
-/// last octet only after all other octets. For this, the naturally aligned word of up to 8 octets
-/// that ends the range is written last, in one store.
+/// Copies `from` to the start of `to`, which is at least as large and does not overlap `from`.
+/// Other threads see the last octet only after all other octets. For this, the naturally aligned
+/// word of up to 8 octets that ends the range is written last, in one store.
 inline void place_copy(Span to, View from) {
   if (from.empty()) return;
   const std::size_t n = from.size();
