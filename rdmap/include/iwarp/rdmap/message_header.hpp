@@ -98,8 +98,8 @@ inline constexpr std::uint8_t kVersionMask = 0xC0;
 inline constexpr std::uint8_t kVersion = 0x40;  // RV = 01b [RDMAP-8]
 inline constexpr std::uint8_t kOpcodeMask = 0x0F;
 
-/// Returns the row of the message that a segment belongs to, or nullptr if no message has its
-/// opcode.
+/// Returns the row of kOpcodes for the message that a segment belongs to, or nullptr if no message
+/// has the opcode of the segment.
 constexpr const OpcodeInfo* find_opcode(const ddp::SegmentHeader& header) {
   return find_opcode(static_cast<std::uint8_t>(header.rsvd_ulp & kOpcodeMask));
 }

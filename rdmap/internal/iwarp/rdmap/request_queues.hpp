@@ -2,8 +2,7 @@
 // The two request queues of a stream: one for the peer's Reads and Atomics that this end has not
 // answered (at most IRD), and one for Reads and Atomics of this end that the peer has not answered
 // (at most ORD). RFC 5040 section 6.1, RFC 7306 section 7. Reads and Atomics share a queue, because
-// their responses are sent in the order in which the requests arrived, whether these are Reads or
-// Atomics. [EXT-56]
+// the responses to both are sent in the order in which the requests arrived. [EXT-56]
 #pragma once
 
 #include <cassert>

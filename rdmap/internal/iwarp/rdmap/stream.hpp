@@ -37,7 +37,8 @@ class Stream {
   /// response. Does nothing if the stream has ended since begin(). On a fault, moves the stream to
   /// kTerminating, like begin().
   bytes::Check end();
-  /// Returns the row of the message that the segment belongs to. Call after begin() has succeeded.
+  /// Returns the row of kOpcodes for the message that the segment belongs to. Call after begin()
+  /// has succeeded.
   const OpcodeInfo& arriving() const { return *arriving_; }
   /// Drops the segment of the last begin(). Call instead of end() if the payload will not arrive
   /// whole, because the CRC is wrong or the connection is lost.

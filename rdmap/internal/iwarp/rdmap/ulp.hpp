@@ -49,10 +49,10 @@ struct ReceivedSend {
 /// The protocol above RDMAP. Stream calls these functions in the thread that calls Stream.
 class Ulp {
  public:
-  /// Sets `out` to the next operation, in the order in which the application posted them. Returns
-  /// false if there is none now. If `read_credit` is false, ORD requests are outstanding already.
-  /// Then a Read or Atomic Request has to wait, and the function returns false if such a request is
-  /// next. [RDMAP-71] [RDMAP-83]
+  /// Sets `out` to the next operation in the order of posting. Returns false if there is none now.
+  /// If `read_credit` is false, the number of outstanding Reads and Atomics has reached ORD. Then a
+  /// Read or Atomic Request has to wait, and the function returns false if such a request is next.
+  /// [RDMAP-71] [RDMAP-83]
   virtual bool next_request(bool read_credit, Request& out) = 0;
   /// Reports that the last octet of the operation has been sent or, for a Read or an Atomic, the
   /// last octet of its request. [RDMAP-72]
