@@ -14,7 +14,7 @@
 
 namespace iwarp::offload_model {
 
-/// What it proves if a row agrees with the model.
+/// What the agreement of a row with the model proves.
 enum class Use {
   kIdentity,    ///< proves only that the arithmetic is right
   kCalibrated,  ///< proves nothing: a value of the preset was chosen to match the figure
