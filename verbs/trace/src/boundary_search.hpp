@@ -17,7 +17,7 @@ namespace iwarp::trace {
 
 struct Boundary {
   enum class Kind : std::uint8_t {
-    kNone,  ///< no frame begins in any of the `at` octets of the input
+    kNone,  ///< no frame begins in the first `at` octets of the input
     kMore,  ///< no frame begins before `at`; whether one begins at `at` depends on octets to come
     kStartup,  ///< an MPA Request or Reply begins at `at`
     kFpdu,     ///< an FPDU begins at `at`
