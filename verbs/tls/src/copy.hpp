@@ -24,7 +24,7 @@ inline bool copy(std::byte* to, const std::byte* from, std::size_t size) {
   });
 }
 
-/// A position in a plan.
+/// A position in a plan, which is a list of iovecs.
 class Place {
  public:
   explicit Place(std::span<const iovec> plan) : plan_(plan) {
