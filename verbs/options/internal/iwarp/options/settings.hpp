@@ -31,7 +31,7 @@ inline constexpr std::uint16_t kMaxPortOffset = 64511;
 /// TLS below MPA.
 struct TlsSettings {
   std::string demand;       ///< "on" or "off"; if empty, TLS is on if any other member is set
-  std::string certificate;  ///< path of a file, as is every member below except `peers`
+  std::string certificate;  ///< a file path, like every member below except `peers`
   std::string key;
   std::string authorities;
   std::string peers;  ///< accepted names of peers, separated by commas
@@ -67,8 +67,8 @@ struct Settings {
   std::string careful_reports;  ///< path of a file for the reports; may be empty
   std::string fault;            ///< path of a fault plan; may be empty
   std::optional<std::uint64_t> fault_seed;  ///< seed that replaces the seed in the fault plan
-  std::string fault_socket;                 ///< path of a socket that accepts rules; may be empty
-  std::string metrics;                      ///< address at which to serve statistics; may be empty
+  std::string fault_socket;  ///< path of a socket that accepts fault rules; may be empty
+  std::string metrics;       ///< address at which to serve statistics; may be empty
   /// Level of the log on standard error. An unsupported feature that a program requests is a
   /// warning; events of connections are information.
   verbs::LogLevel log = verbs::LogLevel::kWarning;
