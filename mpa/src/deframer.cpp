@@ -29,7 +29,7 @@ using bytes::View;
 /// (the marker itself, and one more because it splits a piece of the target), and the staging area.
 constexpr std::size_t max_plan(std::size_t markers) { return bytes::kMaxSge + 2 * markers + 1; }
 
-/// The progress of the FPDU at the front.
+/// The progress of the current FPDU, which is the first one that is not consumed.
 enum class Phase : std::uint8_t {
   kFront,    ///< ULPDU_Length has not arrived
   kStaging,  ///< ULPDU_Length is known, and the octets are collected in the staging area
@@ -100,7 +100,7 @@ struct Deframer::State {
   /// Size of the FPDU before the previous one. It is needed because a large message may end in a
   /// small FPDU.
   std::size_t wire_size_before = 0;
-  bool places = false;           ///< the owner has called place() before: read no payload ahead
+  bool places = false;           ///< place() has been called before: read no payload ahead
   const Fault* fault = nullptr;  ///< in kFaulty, the rule that was broken
   DeframerCounters counters;
 };
@@ -346,7 +346,8 @@ inline StepOrFault Deframer::State::finish(const Fault* wrong, Phase then, Step 
 /// PAD are not checked otherwise. [MPA-16] [MPA-46]
 inline const Fault* Deframer::State::verify_staged() {
   const std::byte* first = stage.get() + begin;
-  if (options.crc) {  // Without CRCs, the field is not checked. [MPA-35] [DDP-6] [MPA-18] [MPA-41]
+  // Without CRCs, the CRC field is not checked. [MPA-35] [DDP-6] [MPA-18] [MPA-41]
+  if (options.crc) {
     const std::size_t covered = fpdu.crc_offset();
     counters.octets_crced += covered;
     if (crc32c::compute({first, covered}) != load_crc(first + covered)) return &kCrcMismatch;
@@ -382,7 +383,7 @@ bool Deframer::State::markers_agree(MarkerAt marker_at) const {
   return true;
 }
 
-/// Hands out the ULPDU without length field, markers, PAD and CRC, so that the owner gets each
+/// Hands out the ULPDU without length field, markers, PAD and CRC, so that the caller gets each
 /// ULPDU as it was sent. [MPA-9] [MPA-33] [MPA-34] [DDP-4]
 inline void Deframer::State::hand_out() {
   if (fpdu.marker_count() != 0) return gather_ulpdu();

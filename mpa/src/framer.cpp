@@ -287,7 +287,7 @@ inline void Framer::State::append_in_one(View header, const bytes::Gather& paylo
   // Write zeros for PAD; the CRC overwrites the zeros beyond PAD. [MPA-14] [MPA-15]
   std::memcpy(at, kZeros.data(), kZeros.size());
   const auto covered = whole.size() - kCrcSize;
-  std::uint32_t value = 0;  // Without CRCs, the field is zero. [MPA-17]
+  std::uint32_t value = 0;  // Without CRCs, the CRC field is zero. [MPA-17]
   if (options.crc) {
     value = crc32c::compute(whole.first(covered));
     counters.octets_crced += covered;

@@ -34,7 +34,7 @@ StartupOptions sane(Role role, StartupOptions options) {
     kinds.read = kinds.read || options.rtr == Rtr::kRead;
     kinds.send = kinds.send || options.rtr == Rtr::kSend;
   } else if (kinds.empty()) {
-    kinds.write = true;  // an enhanced responder accepts at least one kind [EMPA-32]
+    kinds.write = true;  // an enhanced responder accepts at least one RTR kind [EMPA-32]
   }
   return options;
 }
@@ -60,10 +60,10 @@ void set_kinds(EnhancedWord& word, const RtrSet& kinds) {
   word.rtr_read = kinds.read;
 }
 
-/// Returns the enhanced word of a Reply, in which IRD and ORD are still 0. The word echoes A. It
-/// has the RTR kinds that both ends support or, if they have none in common, the kinds that this
-/// end supports. If A=0, the word has no RTR kind. [EMPA-33] [EMPA-34] [EMPA-35] [EMPA-37]
-/// [EMPA-41] [EMPA-42]
+/// Returns the enhanced word of a Reply, in which IRD and ORD are still 0. The word echoes the A
+/// bit of the Request. It has the RTR kinds that both ends support or, if they have none in common,
+/// the kinds that this end supports. If A=0, the word has no RTR kind. [EMPA-33] [EMPA-34]
+/// [EMPA-35] [EMPA-37] [EMPA-41] [EMPA-42]
 EnhancedWord rtr_answer(const PeerOffer& offer, const RtrSet& supported) {
   EnhancedWord word;
   if (!offer.peer_to_peer) return word;
@@ -241,7 +241,7 @@ void Startup::fail(StartupEvent event, const Fault& fault, bool retry_plain) {
       .fault = fault, .timed_out = event == StartupEvent::kTimeout, .retry_plain = retry_plain};
 }
 
-/// Stores octets until the frame is complete, and never an octet after the frame. [MPA-100]
+/// Stores octets until the frame is complete, but no octet after the frame. [MPA-100]
 std::size_t Startup::collect(FrameKind kind, bytes::View octets) {
   std::size_t taken = 0;
   for (;;) {
@@ -274,9 +274,9 @@ void Startup::on_request(const StartupFrame& frame) {
   if (frame.revision == 0 || frame.revision > options_.revision) {
     return fail(StartupEvent::kMalformedFrame, kWrongRevision);
   }
-  // With the option `revision = 1`, S=1 fails the set-up whatever Rev is. [EMPA-49] Otherwise S in
-  // a Rev 1 frame is a reserved bit (RFC 5044) and is ignored, and a Rev 2 frame with S=0 is a
-  // plain Request. [EMPA-3] [EMPA-6] [EMPA-48]
+  // With the option `revision = 1`, S=1 fails the set-up whatever Rev is. [EMPA-49] With revision
+  // 2, S in a Rev 1 frame is a reserved bit (RFC 5044) and is ignored, and a Rev 2 frame with S=0
+  // is a plain Request. [EMPA-3] [EMPA-6] [EMPA-48]
   if (options_.revision == kPlain && frame.enhanced) {
     return fail(StartupEvent::kMalformedFrame, kWrongRevision);
   }
@@ -386,7 +386,7 @@ std::optional<Fault> Startup::agree_on_reply() {
   }
   // There is no RTR unless both frames have A=1. Some old responders forget to echo A.
   if (options_.rtr == Rtr::kNone || !offer_->peer_to_peer) return std::nullopt;
-  // Ignore kinds that this end did not offer. [EMPA-36]
+  // Ignore RTR kinds that this end did not offer. [EMPA-36]
   negotiated_.rtr = choose_rtr(options_.rtr, options_.rtr_supported.common(offer_->rtr));
   if (negotiated_.rtr == Rtr::kNone) return kNoMatchingRtr;  // [EMPA-39]
   negotiated_.peer_to_peer = true;                           // [EMPA-38]

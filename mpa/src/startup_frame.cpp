@@ -156,7 +156,7 @@ bytes::Result<std::variant<StartupFrame, NeedOctets>> decode_startup_frame(Frame
   const std::size_t length = reader.u16();
   if (!reader.ok()) return NeedOctets{kStartupHeaderSize};
   if (length > kMaxPrivateData) return bytes::fault(kBadStartupFrame);  // [MPA-79] [MPA-101]
-  frame.private_data = reader.take(length);  // never more than PD_Length [MPA-100]
+  frame.private_data = reader.take(length);  // no octet beyond PD_Length [MPA-100]
   if (!reader.ok()) return NeedOctets{startup_frame_size(length)};
   return frame;
 }

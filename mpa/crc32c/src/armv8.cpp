@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel for AArch64 with the CRC32 extension: one chain of CRC32CX instructions. Function
-// attributes enable the instructions, so this file can be linked on any AArch64; the kernel asks
-// the operating system whether the instructions exist.
+// The CRC32c kernel for AArch64 with the CRC32 extension: one chain of CRC32CX instructions.
+// Function attributes enable the instructions, so this file can be linked on any AArch64;
+// supported() asks the operating system whether the instructions exist.
 #if defined(__aarch64__)
 #include <arm_acle.h>
 #include <sys/auxv.h>

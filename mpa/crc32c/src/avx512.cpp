@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel for x86-64 with AVX-512 and VPCLMULQDQ: each step folds 256 octets into four registers
-// of four 128-bit lanes. Folding replaces a lane by a shorter polynomial with the same residue: for
-// a lane that is D bits before its partner, high * x^(64+D) + low * x^D. Short ranges are left to
-// the CRC32 instruction chain.
+// The CRC32c kernel for x86-64 with AVX-512 and VPCLMULQDQ: each step folds 256 octets into four
+// registers of four 128-bit lanes. Folding replaces a lane by a shorter polynomial with the same
+// residue: for a lane that is D bits before its partner, high * x^(64+D) + low * x^D. Short ranges
+// are left to the CRC32 instruction chain.
 #if defined(__x86_64__)
 #include <immintrin.h>
 

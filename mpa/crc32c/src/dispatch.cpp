@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the kernel once, at the first use, and forwards all calls to it. This file contains no
-// kernel code.
+// Chooses the CRC32c kernel once, at the first use, and forwards all calls to it. This file
+// contains no kernel code.
 #include <array>
 #include <atomic>
 
@@ -39,7 +39,7 @@ const Kernel& active() {
   if (kernel == nullptr) {
     // Several threads may get here at the same time; all of them choose the same kernel.
     kernel = &choose();
-    g_chosen.store(kernel, std::memory_order_release);  // publishes the table of kernels, too
+    g_chosen.store(kernel, std::memory_order_release);  // also publishes the table of kernels
   }
   return *kernel;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels, one definition per source file. The target architecture determines which kernels
-// exist; at run time, supported() of each kernel determines whether the processor can run it.
+// The CRC32c kernels, one definition per source file. The target architecture determines which
+// kernels exist; at run time, supported() of each kernel determines whether the processor can run
+// it.
 #pragma once
 
 #include "iwarp/crc32c/crc32c.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel for every processor: each step looks up eight octets in eight tables ("slicing by 8").
-// It depends neither on the host's octet order nor on alignment.
+// The CRC32c kernel for every processor: each step looks up eight octets in eight tables ("slicing
+// by 8"). This kernel depends neither on the host's octet order nor on alignment.
 #include <cstring>
 
 #include "kernels.hpp"

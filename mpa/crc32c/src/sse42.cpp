@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel for x86-64 with SSE 4.2 and PCLMULQDQ: three independent chains of CRC32 instructions
-// run side by side over three equal lanes, because in one chain each instruction waits for the
-// previous one. Two carry-less products combine the three results. Function attributes enable the
-// instructions, so this file can be linked on any x86-64.
+// The CRC32c kernel for x86-64 with SSE 4.2 and PCLMULQDQ: three independent chains of CRC32
+// instructions run side by side over three equal lanes, because in one chain each instruction waits
+// for the previous one. Two carry-less products combine the three results. Function attributes
+// enable the instructions, so this file can be linked on any x86-64.
 #if defined(__x86_64__)
 #include <nmmintrin.h>
 #include <wmmintrin.h>

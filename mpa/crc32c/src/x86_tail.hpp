@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code that the x86-64 kernels share: loads that may also store (the fused copy), and the plain
-// chain of CRC32 instructions, for ranges that are too short for the wider kernels. `state` is the
-// CRC register, which is the complement of a CRC value. Include only where __x86_64__ is defined.
+// Code that the x86-64 kernels of CRC32c share: loads that may also store (the fused copy), and the
+// plain chain of CRC32 instructions, for ranges that are too short for the wider kernels. `state`
+// is the CRC register, which is the complement of a CRC value. Include only where __x86_64__ is
+// defined.
 #pragma once
 
 #include <nmmintrin.h>

@@ -10,7 +10,7 @@
 
 namespace iwarp::mpa {
 
-/// The clock to which all time points belong. The layers below the driver do not read it.
+/// The clock to which all time points belong. The layers below the driver do not read the clock.
 using Clock = std::chrono::steady_clock;
 /// A time of Clock.
 using TimePoint = Clock::time_point;
@@ -93,8 +93,8 @@ struct Negotiated {
   bool crc = true;  ///< framer and deframer use CRCs; the layers above do not see this [MPA-39]
   bool tx_markers = false;  ///< the peer's M bit: this end inserts markers
   bool rx_markers = false;  ///< this end's M bit: the peer inserts markers
-  /// Whether both ends agreed on an RTR. Also false if the peer did not echo the A bit of the
-  /// Request.
+  /// Whether both ends agreed on an RTR. There is no agreement if the peer did not echo the A bit
+  /// of the Request.
   bool peer_to_peer = false;
   /// Initiator: the RTR to send first. Responder: kNone, because a responder treats any first FPDU
   /// as the RTR.
@@ -130,7 +130,7 @@ struct Failure {
   bool send_terminate = false;
   /// Initiator: the driver may try again with revision 1 on a new TCP connection. [EMPA-50]
   bool retry_plain = false;
-  /// Initiator: TCP was lost before the first octet of the Reply arrived.
+  /// Initiator: the TCP connection was lost before the first octet of the Reply arrived.
   bool unanswered = false;
   /// The peer uses TLS and this end does not.
   bool speaks_tls = false;

@@ -20,7 +20,7 @@ namespace iwarp::mpa {
 /// size.
 struct FramerOptions {
   bool markers = false;  ///< the peer set M: the Framer inserts markers [MPA-24] [MPA-70]
-  bool crc = true;       ///< CRCs were negotiated; if not, the CRC field is zero [MPA-17]
+  bool crc = true;       ///< CRCs were negotiated; if false, the CRC field is zero [MPA-17]
   /// Size of the ring in octets. The ring holds headers, trailers, markers and copied payload.
   std::size_t ring = 256 * 1024;
   std::size_t max_fpdus = 256;    ///< largest number of FPDUs in the queue

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // BoundedList: at most kCapacity small values, held in place, so that nothing on the data path
-// allocates. Public headers use it, so it needs no other library (std::inplace_vector is C++26).
+// allocates. Public headers use BoundedList, so it needs no other library (std::inplace_vector is
+// C++26).
 #pragma once
 
 #include <algorithm>

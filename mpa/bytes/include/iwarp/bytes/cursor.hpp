@@ -18,7 +18,7 @@ namespace iwarp::bytes {
 template <typename T>
 concept WireInteger = std::is_unsigned_v<T>;
 
-/// Converts an integer from host byte order to the given one, or back.
+/// Converts an integer from host byte order to kOrder, or back.
 template <std::endian kOrder, WireInteger T>
 constexpr T reorder(T value) {
   return std::endian::native == kOrder ? value : std::byteswap(value);

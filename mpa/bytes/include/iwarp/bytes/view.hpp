@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of octets, and bounded lists of them. Every layer is built on these. A View never owns
-// memory: the comment on each function that returns a View states how long the View is valid. Lists
-// have a fixed capacity, so that nothing on the data path allocates.
+// Views of octets, and bounded lists of views. Every layer uses both. A View never owns memory: the
+// comment on each function that returns a View states how long the View is valid. Lists have a
+// fixed capacity, so that nothing on the data path allocates.
 #pragma once
 
 #include <cstddef>

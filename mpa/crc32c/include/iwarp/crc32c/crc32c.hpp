@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CRC32c (RFC 5044 section 4.4, the iSCSI digest): the reflected polynomial is 0x82F63B78; the
-// initial value and the final exclusive-or are all ones. The best kernel for this processor is
-// chosen once, at run time. This library only computes the value; MPA writes it to the FPDU, in
-// MPA's octet order.
+// initial value and the final exclusive-or are all ones. A kernel is an implementation of CRC32c;
+// the best kernel for this processor is chosen once, at run time. This library only computes the
+// value; MPA writes it to the FPDU, in MPA's octet order.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ struct Kernel {
 std::span<const Kernel> kernels();
 /// Returns the kernel that extend() and copy_extend() use.
 const Kernel& active();
-/// Makes the whole program use `kernel`, one of kernels() that the processor supports, to measure
-/// its cost. CRC values do not change.
+/// Makes the whole program use `kernel`, which must be one of kernels() that the processor
+/// supports. Serves to measure the cost of a kernel; CRC values do not change.
 void use(const Kernel& kernel);
 
 }  // namespace iwarp::crc32c
