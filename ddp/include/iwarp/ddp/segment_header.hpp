@@ -61,7 +61,8 @@ std::string describe_header(const SegmentHeader& header);
 /// octets too.
 std::string describe_segment(bytes::View ulpdu);
 
-// These functions are inline, because the stack calls them several times for each message.
+// header_size(), decode() and encode() are inline, because the stack calls them several times for
+// each message.
 
 namespace wire {
 inline constexpr std::uint8_t kTaggedFlag = 0x80;

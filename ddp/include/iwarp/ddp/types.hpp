@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of DDP (RFC 5041 section 4). Each has its own type, so that the compiler rejects
+// The values of DDP (RFC 5041 section 4). Each value has its own type, so that the compiler rejects
 // swapped arguments.
 #pragma once
 

@@ -10,8 +10,8 @@ namespace iwarp::ddp {
 /// A buffer that the ULP has posted to an untagged queue.
 struct UntaggedBuffer {
   bytes::Scatter pieces;
-  /// If no buffer is posted, the ULP either sets this to false, and the segment waits for a buffer,
-  /// or reports a fault, which ends the stream.
+  /// If no buffer is posted, the ULP has two choices. If it sets this to false, the segment waits
+  /// for a buffer. If it reports a fault, the stream ends.
   bool ready = true;
 };
 
@@ -27,7 +27,7 @@ struct Delivery {
 struct Arrival {
   SegmentHeader header;
   std::uint32_t length = 0;  ///< payload octets of this segment
-  bytes::Scatter target;     ///< memory for exactly these octets [DDP-40]
+  bytes::Scatter target;     ///< memory for exactly `length` octets [DDP-40]
   bool hold = false;         ///< no buffer is posted: call begin() again later for this segment
 };
 

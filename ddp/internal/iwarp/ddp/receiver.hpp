@@ -56,7 +56,8 @@ class Receiver {
 
   /// Returns the segment of the last begin(), valid until the next begin().
   const Arrival& arrival() const { return current_; }
-  /// Returns the header of the segment of the last begin(), which a Terminate echoes. [DDP-80]
+  /// Returns the header that a Terminate echoes: the header of the segment of the last begin().
+  /// [DDP-80]
   const SegmentHeader& current() const { return current_.header; }
 
   /// Returns the MSN that the next message on the queue must have.

@@ -44,7 +44,7 @@ class Transmitter {
   /// fewer in the last segment. `mulpdu` may change between calls. Do not call while idle(). The
   /// result is valid until the next call. [DDP-2] [DDP-37] [MPA-50]
   const Segment& next(std::size_t mulpdu);
-  /// Returns how many octets of the current message next() has not returned yet.
+  /// Returns the number of octets of the current message that next() has not returned yet.
   std::uint32_t remaining() const { return idle_ ? 0 : length_ - offset_; }
   /// Drops the rest of the current message. Call only when the stream is about to end.
   void abandon() { idle_ = true; }
