@@ -229,7 +229,7 @@ inline bool Stream::start_something() {
   response_turn_ = !response_turn_;
   const bool response_first = !own_request_ && (response_turn_ || owes_empty_answer());
   if (response_first && start_response()) return true;
-  if (state_ != StreamState::kRdma) return false;  // start_response() has failed.
+  if (state_ != StreamState::kRdma) return false;  // start_response() has queued a Terminate.
   return start_request() || (!response_first && start_response());
 }
 

@@ -40,8 +40,9 @@ struct AtomicRequest {
   ddp::Stag stag;                 ///< Remote STag: names memory of the responder
   ddp::TaggedOffset to;           ///< Remote Tagged Offset: address of the word
   std::uint64_t add_or_swap = 0;  ///< FetchAdd: the value to add; CmpSwap: the new value
-  /// FetchAdd: the word consists of fields, and each is added to separately. The mask has a bit for
-  /// the top bit of each field; 0 stands for one field of 64 bits. CmpSwap: the bits to be swapped.
+  /// FetchAdd: the word consists of fields, and the addition to each field is separate. The mask
+  /// has a bit for the top bit of each field; 0 stands for one field of 64 bits. CmpSwap: the bits
+  /// to be swapped.
   std::uint64_t mask = 0;
   std::uint64_t compare = 0;                       ///< CmpSwap: the value to compare with
   std::uint64_t compare_mask = ~std::uint64_t{0};  ///< CmpSwap: the bits to be compared

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Terminate message (RFC 5040 sections 4.8 and 7.1): it says why a stream ends, and which
-// segment caused that. This code decides which headers a Terminate echoes for which error; Stream
-// decides when to send a Terminate.
+// segment caused the end. This code decides which headers a Terminate echoes for which error;
+// Stream decides when to send a Terminate.
 #pragma once
 
 #include <array>
