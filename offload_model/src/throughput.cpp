@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The throughput of a stream, which the link, a processor, the card or the memory bus limits.
+// The throughput of a stream. The link, a processor, the card or the memory bus limits it.
 #include <algorithm>
 #include <array>
 

@@ -21,7 +21,7 @@ struct Observed {
 /// at most `limit` octets.
 double segments_of(double octets, double calls, double limit);
 
-/// Returns the processor time of this end according to the parameters.
+/// Returns the processor time of the end that `run` describes, according to the parameters.
 Ledger account(const Parameters& p, const Observed& run);
 
 }  // namespace iwarp::offload_model
