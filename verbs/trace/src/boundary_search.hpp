@@ -46,12 +46,13 @@ class BoundarySearch {
   struct Hints {
     std::optional<bool> marked;
     std::optional<bool> crc;                ///< whether CRCs are in use
-    std::optional<std::uint64_t> position;  ///< position of the first octet in full operation
+    std::optional<std::uint64_t> position;  ///< position of the first octet, see Frame::position
     bool startup = true;                    ///< a startup frame may follow
     std::size_t from = 0;                   ///< no frame begins before this octet
   };
 
-  /// Finds the first frame in `in`. If `last`, no octets follow, and the result is not kMore.
+  /// Finds the first frame in `in`. `last` means that no octets follow; the result is then not
+  /// kMore.
   Boundary find(bytes::View in, const Hints& hints, bool last);
 
  private:

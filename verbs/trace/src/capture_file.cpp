@@ -83,7 +83,7 @@ void CaptureFile::write(bytes::View packet, mpa::TimePoint now) {
   const auto whole = std::chrono::floor<seconds>(since_epoch);
   pcap_pkthdr header{};
   header.ts.tv_sec = static_cast<decltype(header.ts.tv_sec)>(whole.count());
-  // Despite its name, tv_usec holds nanoseconds here, because the file was opened with that
+  // Despite its name, tv_usec holds nanoseconds here, because the file was opened with nanosecond
   // precision.
   header.ts.tv_usec = static_cast<decltype(header.ts.tv_usec)>((since_epoch - whole).count());
   header.caplen = static_cast<bpf_u_int32>(packet.size());

@@ -16,7 +16,8 @@ namespace {
 
 using verbs::LocalEvent;
 
-/// Returns `text`, which may contain any octets, as a JSON string with '?' for unprintable ones.
+/// Returns `text`, which may contain any octets, as a JSON string with '?' for each unprintable
+/// octet.
 std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {

@@ -86,8 +86,8 @@ bool boundary_lost(const Frame& frame, View behind) {
 /// be no marker even if the stream has markers.
 constexpr std::uint64_t kProof = mpa::kMarkerInterval;
 
-/// Returns the number of octets, of the `size` octets that begin at `offset`, before the first one
-/// that was not seen.
+/// Considers the `size` octets that begin at `offset`. Returns how many of them come before the
+/// first octet that was not seen.
 template <typename Holes>
 std::size_t seen_of(const Holes& holes, std::uint64_t offset, std::size_t size) {
   for (const auto& hole : holes) {

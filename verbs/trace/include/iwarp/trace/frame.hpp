@@ -41,14 +41,15 @@ struct Frame {
   std::uint64_t offset = 0;  ///< offset of the first octet in the TCP stream of that side
   /// The octets on the wire, with a zero for each octet that the observer did not see.
   bytes::View octets;
-  /// The number of octets that the observer did not see. If the observer saw none of the octets of
-  /// a kUndecodable frame, `octets` is empty; otherwise it saw all of them, and `missing` is 0.
+  /// The number of octets that the observer did not see. A kUndecodable frame has either only
+  /// octets that the observer saw (`missing` is 0), or only octets that it did not see (`octets` is
+  /// empty).
   std::uint64_t missing = 0;
 
   mpa::StartupFrame startup;  ///< set for kStartup only
 
   // The following members are set for kFpdu only.
-  /// Number of octets, including markers, that precede the first octet in full operation.
+  /// Number of octets, including markers, from the start of full operation to this FPDU.
   std::uint64_t position = 0;
   /// The distance, in octets, from the correct places of the markers to their actual places. The
   /// distance is above 0 only if the sender does not count CRC fields when it places markers;

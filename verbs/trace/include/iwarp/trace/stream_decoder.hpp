@@ -59,8 +59,8 @@ class StreamDecoder {
   std::size_t held(Side side) const { return direction(side).held.size(); }
 
   /// Maximum number of octets stored for a side. The decoder stores FPDUs until the startup frame
-  /// of their receiver says whether it wants markers. No known stack sends more octets than this
-  /// before it has received that startup frame.
+  /// of their receiver says whether the receiver wants markers. No known stack sends more octets
+  /// than this before it has received that startup frame.
   static constexpr std::size_t kMaxHeld = 256 * 1024;
   /// If the decoder finds no frame in this number of octets of a side, it ends the search.
   static constexpr std::uint64_t kMaxSearched = 64 * 1024;
@@ -92,7 +92,7 @@ class StreamDecoder {
     bytes::View input;            ///< the octets being decoded: `held`, or the argument of octets()
     std::size_t begin = 0;        ///< index of the first octet of `input` that is in no frame yet
     std::uint64_t offset = 0;     ///< offset of the octet at `begin` in the TCP stream
-    std::uint64_t position = 0;   ///< position of the octet at `begin` in full operation
+    std::uint64_t position = 0;   ///< position of the octet at `begin`, see Frame::position
     std::uint64_t refused = 0;    ///< no FPDU begins before this offset
     std::uint64_t fpdus = 0;      ///< number of FPDUs since the startup frame
     bool crcs_uncounted = false;  ///< `position` excludes the CRC fields, see Frame::markers_late
