@@ -78,15 +78,16 @@ struct Deframer::State {
   DeframerOptions options;
   std::size_t capacity;
   std::unique_ptr<std::byte[]> stage;
-  std::size_t begin = 0;  ///< where the FPDU at the front begins or, in kPlacing, its trailer
-  std::size_t end = 0;    ///< one past the last octet received
+  /// Where the current FPDU begins or, in kPlacing, where its trailer begins.
+  std::size_t begin = 0;
+  std::size_t end = 0;  ///< one past the last octet received
 
   std::vector<Span> plan;     ///< never resized after construction
   std::size_t plan_size = 0;  ///< 0 if the plan has to be rebuilt
   bool planned_ahead = false;
   std::vector<View> pieces;  ///< pieces of the ULPDU; never resized after construction
 
-  std::uint64_t position;  ///< stream position where the FPDU at the front begins [MPA-32]
+  std::uint64_t position;  ///< stream position where the current FPDU begins [MPA-32]
   Phase phase = Phase::kFront;
   FpduLayout fpdu;
   bool partial_given = false;
@@ -304,7 +305,7 @@ void Deframer::State::plan_placement(bool read_ahead) {
 }
 
 /// Returns how many octets, counted from `begin`, to ask TCP for. `small` is the size of a small
-/// FPDU at the front, or 0.
+/// FPDU that comes before a large one, or 0 if there is none.
 inline std::size_t Deframer::State::read_ahead_limit(std::size_t small) const {
   // If the next payload will probably be placed, ask only for the beginning of its FPDU.
   const bool placing = phase == Phase::kPlacing;

@@ -34,8 +34,8 @@ struct SpareRings {
 /// not hold another ring.
 bool begin_to_hold();
 
-/// Returns a ring of `size` octets: the spare ring that this thread kept last, if that has this
-/// size, and otherwise a new ring. Throws std::bad_alloc.
+/// Returns a ring of `size` octets: the spare ring that this thread kept last, if that ring has
+/// this size, and otherwise a new ring. Throws std::bad_alloc.
 inline Ring take_ring(std::size_t size) {
   SpareRings& spares = spare_rings;
   if (spares.count != 0 && spares.rings[spares.count - 1U].size == size) [[likely]]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPA startup of both roles: interprets the two frames (RFC 5044 section 7.1, RFC 6581). Startup
-// never stores more than one frame of the peer, which has at most 532 octets.
+// never stores more than one frame of the peer, and a frame has at most 532 octets.
 #include "iwarp/mpa/startup.hpp"
 
 #include <algorithm>
@@ -205,8 +205,7 @@ bool Startup::reject(bytes::View private_data) {
   return true;
 }
 
-// At a responder, there is nothing to send before the ULP accepts or rejects a valid Request.
-// [MPA-83]
+// A responder has nothing to send before the ULP accepts or rejects a valid Request. [MPA-83]
 void Startup::transmitted(std::size_t n) { out_sent_ += std::min(n, out_.size() - out_sent_); }
 
 std::optional<TimePoint> Startup::timeout() const { return deadline_; }

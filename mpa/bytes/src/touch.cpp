@@ -34,7 +34,7 @@ struct Place {
 [[noreturn]] void jump(Place& place) { __builtin_longjmp(place.buffer, 1); }
 #endif
 
-// If `work` throws, the guarded section has ended as well, so the former state is restored.
+// An exception from `work` also ends the guarded section, so restore the former state.
 void run(void (*work)(void*), void* context, void* outer) {
   try {
     work(context);

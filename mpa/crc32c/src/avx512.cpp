@@ -56,7 +56,8 @@ IWARP_CRC32C_AVX512 inline __m512i take(std::byte* to, const std::byte* at, std:
   return octets;
 }
 
-/// Returns the CRC register after the 64 octets that `lanes` represent, from an all-zero register.
+/// Starts with an all-zero CRC register, and returns the register after the 64 octets that `lanes`
+/// represent.
 IWARP_CRC32C_AVX512 inline std::uint64_t reduce(__m512i lanes) {
   const auto s = [](std::uint64_t v) { return static_cast<long long>(v); };
   // Folds lanes 0, 1 and 2 into the position of lane 3. Lane 3 itself is not folded: its

@@ -18,8 +18,8 @@ namespace iwarp::mpa {
 inline constexpr std::size_t kStartupHeaderSize = 20;
 inline constexpr std::size_t kMaxPrivateData = 512;
 inline constexpr std::size_t kEnhancedWordSize = 4;
-/// Every known peer accepts private data of this many octets, the enhanced word included; kernel
-/// siw and cxgb4 refuse more.
+/// Every known peer accepts private data of this many octets, the enhanced word included. Kernel
+/// siw and cxgb4 refuse longer private data.
 inline constexpr std::size_t kPortablePrivateData = 256;
 /// The largest size, in octets, of private data with an extensions tag, enhanced word and tag
 /// included. If the tag would make the private data larger, the sender omits the tag.
@@ -37,8 +37,8 @@ enum class Extensions : std::uint8_t {
   kSendImmediate,  ///< Send with Immediate: an Immediate may belong to the next Send
   kAcknowledged,   ///< requests of this end complete when the peer has acknowledged them
 };
-/// Returns `said` without kAcknowledged, which needs no support by the other end: it says only how
-/// the requests of one end complete.
+/// Returns `said` without kAcknowledged. kAcknowledged needs no support by the other end: it says
+/// only how the requests of one end complete.
 constexpr Extensions spoken(Extensions said) { return std::min(said, Extensions::kSendImmediate); }
 
 /// Returns the tag that an end with the extensions `said` appends to its private data. `said` is

@@ -75,9 +75,9 @@ struct StartupOptions {
   /// extensions if both frames have a tag. A peer that does not know the tag sees 8 more octets of
   /// private data. See extensions_tag().
   bool extensions = false;
-  /// With `extensions`: the tag also offers Send with Immediate. Such an Immediate belongs to the
-  /// next Send, which a mark in the last 4 octets of the Immediate announces. Both ends have to
-  /// offer Send with Immediate.
+  /// With `extensions`: the tag also offers Send with Immediate. A mark in the last 4 octets of an
+  /// Immediate says that the Immediate belongs to the next Send. Both ends have to offer Send with
+  /// Immediate.
   bool send_immediate = false;
   /// With `send_immediate`: the tag also says that requests of this end complete when the peer has
   /// acknowledged them (rfc-notes/decisions/0023).

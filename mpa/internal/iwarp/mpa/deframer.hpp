@@ -21,7 +21,7 @@ namespace iwarp::mpa {
 struct DeframerOptions {
   /// This end asked for markers (M bit), which the Deframer checks and strips [MPA-34] [MPA-58]
   bool markers = false;
-  bool crc = true;  ///< CRCs were negotiated: each is checked before its ULPDU is used [MPA-46]
+  bool crc = true;  ///< CRCs were negotiated: the CRC is checked before the ULPDU is used [MPA-46]
   /// Size of the staging area in octets. The Deframer raises a smaller value to the size of the
   /// largest FPDU with markers.
   std::size_t stage = 256 * 1024;

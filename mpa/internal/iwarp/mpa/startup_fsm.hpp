@@ -36,7 +36,7 @@ enum class StartupEvent : std::uint8_t {
   kAccept,          ///< the ULP accepts
   kReject,          ///< the ULP rejects
   kGoodReply,       ///< a Reply with R=0 and acceptable terms arrived
-  kUnusableReply,   ///< a Reply with R=0 arrived with too large an ORD or no common RTR
+  kUnusableReply,   ///< a Reply with R=0 arrived, but its ORD is too large or no RTR kind is common
   kRejectReply,     ///< a Reply with R=1 arrived
   kMalformedFrame,  ///< a frame arrived whose key, Rev, PD_Length or form is wrong
   kEarlyOctets,     ///< octets arrived after a Request and before its Reply

@@ -15,8 +15,8 @@
 
 namespace iwarp::bytes {
 
-/// A vector that never allocates, for trivially copyable values. Its members behave like the
-/// members of std::vector with the same names. Copying a list copies only the values in use. Adding
+/// A vector that never allocates, for trivially copyable values. Each member behaves like the
+/// member of std::vector with the same name. Copying a list copies only the values in use. Adding
 /// more than kCapacity values aborts the process. Not thread-safe.
 template <typename T, std::size_t kCapacity>
 class BoundedList {
