@@ -7,9 +7,10 @@ namespace iwarp::rdmap {
 namespace {
 
 // The RFC adds bit by bit and drops each carry out of a bit that is set in the mask. This function
-// does the same in one step: it adds the operands without the top bit of every field, so that no
-// carry can leave a field, and then adds the top bits with exclusive or, which combines both
-// operands' bits and the carry into the top bit. Mask 0 means one field of 64 bits. [EXT-12]
+// gets the same result without a loop. First it adds the operands without the top bit of every
+// field, so that no carry can leave a field. Then it adds the top bits with exclusive or, which
+// combines the bits of both operands and the carry into the top bit. Mask 0 means one field of 64
+// bits. [EXT-12]
 constexpr std::uint64_t fetch_add(std::uint64_t a, std::uint64_t b, std::uint64_t tops) {
   return ((a & ~tops) + (b & ~tops)) ^ ((a ^ b) & tops);
 }

@@ -129,8 +129,8 @@ inline Check Stream::tagged_target(const ddp::SegmentHeader& h, std::uint32_t le
 }
 
 // Deviation from the verbs draft: a response is placed in the sink of this end's request and
-// nowhere else, even if the sink's STag does not permit the peer to write there. Programs for siw
-// and rdma-core expect that. [VRB-31]
+// nowhere else, even if the sink's STag does not permit the peer to write there. Programs that were
+// written for siw and rdma-core expect this. [VRB-31]
 Check Stream::response_target(const ddp::SegmentHeader& h, std::uint32_t length,
                               bytes::Scatter& target) {
   OutstandingRequest& read = outstanding_.front();

@@ -80,15 +80,15 @@ class Ulp {
                                                               std::uint32_t length) = 0;
   /// Reports that RDMAP no longer uses the memory of read_source().
   virtual void release_source() = 0;
-  /// Inbound Atomic with an aligned TO: executes it on the memory at (stag, to), atomically with
-  /// respect to all other Atomics of this Rnic, and returns the value that the word had before. On
-  /// failure the memory is unchanged. [EXT-4] [EXT-40] [EXT-67]
+  /// Inbound Atomic with an aligned TO: executes the Atomic on the memory at (stag, to), atomically
+  /// with respect to all other Atomics of this Rnic, and returns the value that the word had
+  /// before. On failure the memory is unchanged. [EXT-4] [EXT-40] [EXT-67]
   virtual std::expected<std::uint64_t, AccessError> atomic(const AtomicRequest& request) = 0;
 
   /// Sets the empty `out` to the receive buffer for the Send that begins. An Immediate consumes a
   /// receive as well, and leaves its memory unchanged. A Send to which an Immediate belongs uses
-  /// the receive of the Immediate: if called twice without send_received() in between, the function
-  /// returns the same buffer. [RDMAP-49] [EXT-50]
+  /// the receive of the Immediate: if Stream calls receive_buffer() twice without send_received()
+  /// in between, both calls return the same buffer. [RDMAP-49] [EXT-50]
   virtual bytes::Check receive_buffer(ddp::UntaggedBuffer& out) = 0;
   /// Processes a Send, which is in the buffer of receive_buffer(), or an Immediate. Invalidates the
   /// STag, if the message asks for that, and then completes the receive. If the STag cannot be
