@@ -34,8 +34,8 @@ double wire_ns(const Parameters& p, double octets) {
   return (octets + p.frame_overhead) * kBitsPerOctet / p.link;
 }
 
-/// Returns the time from the arrival of a packet until the receiving thread runs. The message bears
-/// the whole cost of the interrupt, because no other message is in flight.
+/// Returns the time from the arrival of a packet until the receiving thread runs. The whole cost of
+/// the interrupt counts for this message, because no other message is in flight.
 double receiver_wakes(const Parameters& p, const Workload& w) {
   return p.coalesce + p.interrupt + w.sleeps * p.wakeup;
 }

@@ -42,8 +42,8 @@ double latency_ns(Mode mode, const Parameters& p, const Workload& w, bool advert
                   double registrations = 0);
 
 /// The message size above which one alternative is better than another. Costs rise in steps (one
-/// more page, segment or call). So near the crossover, one octet more can reverse the result; from
-/// `octets` on, no step does.
+/// more page, segment or call). So near the crossover, one octet more can reverse the result. From
+/// `octets` on, no step reverses it.
 struct Crossover {
   /// Whether there is a crossover.
   enum class Kind {
@@ -75,7 +75,7 @@ Crossover linear_crossover(const Parameters& p, const Workload& w);
 /// without a copy costs pinning and a notification.
 Crossover zerocopy_crossover(const Parameters& p);
 /// Returns u*, the number of transfers after which registering both buffers has paid off, or
-/// nullopt if it never does.
+/// nullopt if registration never pays off.
 std::optional<double> reuse_needed(const Parameters& p, const Workload& w);
 
 }  // namespace iwarp::offload_model

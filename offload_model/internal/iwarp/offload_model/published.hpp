@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures from publications, and what this model computes for them. Only a prediction is evidence
-// for the model, because none of the values of its preset comes from the figure. Rows that were
+// for the model, because no value of the preset comes from the predicted figure. Rows that were
 // used to choose values of a preset, and rows that add up a paper's own numbers, are marked and
 // counted separately.
 #pragma once
