@@ -22,8 +22,8 @@ constexpr std::size_t kControl = mpa::kLengthFieldSize;  ///< offset of DDP's co
 /// If CRCs are off, the search accepts this number of headers in a row as proof that an FPDU
 /// begins.
 constexpr std::size_t kRun = 4;
-/// The search may compute CRCs over kFreeWork octets in all, and over kWorkPerOctet more for each
-/// octet at which it has looked for a frame.
+/// The search may compute CRCs over kFreeWork octets in all, and over kWorkPerOctet more octets for
+/// each octet at which it has looked for a frame.
 constexpr std::uint64_t kWorkPerOctet = 32;
 constexpr std::uint64_t kFreeWork = 512 * 1024;
 

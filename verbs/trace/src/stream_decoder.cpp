@@ -190,8 +190,8 @@ void StreamDecoder::advance(Side side, View fresh) {
 
 /// Reports one frame of the input, or enters another phase. Returns false if the decoder needs more
 /// octets of either side. The loop of the caller always ends: an FPDU that a search has found is
-/// either reported or refused, and after a refused FPDU, the next search begins after its first
-/// octet.
+/// either reported or refused, and after a refused FPDU, the next search begins after the first
+/// octet of that FPDU.
 bool StreamDecoder::step(Side side) {
   Direction& d = direction(side);
   const View in = d.input.subspan(d.begin);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // QlogFile: a log in the main schema of qlog, as JSON text sequences (RFC 7464), to which the taps
 // of any number of connections write. Each record is written in one system call, so the file
-// contains only whole records if the process is killed, unless it is killed within that call. If
-// the disk has no room for all of a record, the incomplete record is removed. rfc-notes/qlog.md
-// describes the events. Thread-safe.
+// contains only whole records, unless the process is killed during such a call. If the disk has no
+// room for all of a record, the incomplete record is removed. rfc-notes/qlog.md describes the
+// events. Thread-safe.
 #pragma once
 
 #include <atomic>
