@@ -22,7 +22,7 @@ enum class Group : std::uint8_t {
 };
 
 enum class Kind : std::uint8_t {
-  kFlag,    ///< a text; on a command line, the option without a text means "on"
+  kFlag,    ///< a text; a command line may omit the text, which then is "on"
   kWord,    ///< one of `words`
   kNumber,  ///< an integer from `low` to `high`, or one of `words`
   kText,
