@@ -92,7 +92,8 @@ void put(msghdr& message, int level, int type, const Info& info) {
 /// Appends the hop limit and the traffic class to `message`. Omits a value of 0, so that the
 /// system's default applies.
 void put_header_fields(msghdr& message, const DatagramPath& path) {
-  const bool v4 = is_ipv4(path.peer);  // The peer's family counts, even if the socket is IPv6.
+  // The peer's address family decides, even if the socket is IPv6.
+  const bool v4 = is_ipv4(path.peer);
   const int level = v4 ? IPPROTO_IP : IPPROTO_IPV6;
   if (path.hop_limit != 0) put(message, level, v4 ? IP_TTL : IPV6_HOPLIMIT, int{path.hop_limit});
   if (path.traffic_class != 0) {
@@ -299,7 +300,7 @@ std::expected<DatagramSocket, std::error_code> DatagramSocket::open_at(const IpA
 
 std::error_code DatagramSocket::join(const IpAddress& group, unsigned interface) const {
   const auto error = join_group(fd_.get(), group, interface);
-  // The group was joined before.
+  // This error means that the socket has already joined the group on this interface.
   return error == std::errc::address_in_use ? std::error_code{} : error;
 }
 

@@ -335,10 +335,10 @@ void DrivenDatagrams::tell_received(const Door& door, const DatagramSocket::Rece
                  one.room.first(one.size), mpa::Clock::now());
 }
 
-// Drops the datagrams that arrived while no receive was posted, as an adapter does. Keeps the
-// datagrams while the application has completions to poll: the receive queue may be empty only
-// because the application is slow, and the queue of an adapter would not have been empty in that
-// case.
+// Drops the datagrams that arrived while no receive was posted, as a hardware adapter does. Keeps
+// the datagrams while the application has completions to poll. In that case the receive queue may
+// be empty only because the application is slow, and the queue of a hardware adapter would not have
+// been empty.
 void DrivenDatagrams::drop_unreceived() {
   if (core_.receives() != 0) return;
   const auto empty_for = mpa::Clock::now() - empty_since_;

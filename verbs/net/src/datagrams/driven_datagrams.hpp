@@ -70,7 +70,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   /// update the events for which the sockets wait
   static constexpr std::uint32_t kArm = kFirstOwn;
   using Door = DatagramDoor;
-  /// upper bound of the datagrams in a socket buffer
+  /// upper bound of the number of datagrams in a socket buffer
   static constexpr std::size_t kDrained = 16 * 1024;
 
   void note_taken() override;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // DriveLock: one atomic integer that holds the lock of a connection and the work that other threads
 // add for the lock's holder. A thread that finds the lock taken adds its work to the integer and
-// returns, so posting never waits. The holder can unlock in only two ways. leave() fails while the
-// integer contains work that the holder has not taken. hand_over() makes another thread, the
-// successor, take all of that work. So no work is lost. test/net/driving/drive_lock.cpp runs this
-// code through every interleaving of its threads.
+// returns, so posting never waits. The holder unlocks with leave() or hand_over(), and neither
+// loses work: leave() fails while the integer contains work that the holder has not taken, and
+// hand_over() makes another thread, the successor, take all of that work.
+// test/net/driving/drive_lock.cpp runs this code through every interleaving of its threads.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class BasicDriveLock {
   /// Work that a turn of the holder did not finish.
   struct Rest {
     std::uint32_t work = 0;
-    /// even without hand_over(), another thread will certainly enter later and do `work`
+    /// whether another thread will certainly enter later and do `work`, even without hand_over()
     bool is_followed = false;
   };
 
@@ -38,8 +38,8 @@ class BasicDriveLock {
   }
   /// Takes the lock as enter() does. Called by the successor that hand_over() has sent.
   std::optional<std::uint32_t> succeed() {
-    // This exchange reads the value that hand_over() wrote, so enter() also sees the word_ that
-    // hand_over() stored before.
+    // This exchange reads the value that hand_over() wrote to is_sent_. So enter() also sees the
+    // value that hand_over() had written to word_ before.
     is_sent_.exchange(false);
     return enter(0);
   }
@@ -68,8 +68,8 @@ class BasicDriveLock {
     return true;
   }
   /// Adds `left` to the pending work and unlocks, even if other threads have added work. Then calls
-  /// `send`, which must make another thread call succeed(). Does not call `send` if a thread that
-  /// was sent before has not called succeed() yet. Call with the lock held.
+  /// `send`, which must make another thread call succeed(). Does not call `send` if the successor
+  /// of an earlier hand_over() has not called succeed() yet. Call with the lock held.
   template <typename Send>
   void hand_over(std::uint32_t left, Send send) {
     word_.fetch_or(left, std::memory_order_relaxed);

@@ -22,11 +22,12 @@ enum class DriveMode : std::uint8_t {
 std::string_view to_string(DriveMode mode);
 
 enum class DriveCause : std::uint8_t {
-  kPolled,       ///< from the CqFeed: the application polls frequently
-  kSleptOn,      ///< from the CqFeed: the socket wakes a thread that sleeps on the channel
-  kLetGo,        ///< from the CqFeed: for a while, no thread has polled or woken up
-  kNotReadable,  ///< from the connection: its stream is held or has ended, so the socket would not
-                 ///< wake the sleeping thread in time
+  kPolled,   ///< from the CqFeed: the application polls frequently
+  kSleptOn,  ///< from the CqFeed: the socket wakes a thread that sleeps on the channel
+  kLetGo,    ///< from the CqFeed: for a while, no thread has polled or woken up
+  /// from the connection: its stream waits for a posted receive or has ended, so the socket would
+  /// not wake the sleeping thread in time
+  kNotReadable,
 };
 std::string_view to_string(DriveCause cause);
 
@@ -55,9 +56,9 @@ inline constexpr std::array kDriveEdges{
 // clang-format on
 
 /// Returns whether a thread will do unfinished work even if the driver does not post the work to
-/// the worker. In kPoller it is the polling thread, and in kSleeper the thread that the socket
-/// wakes. The CqFeed checks regularly that this thread is active, and otherwise gives the
-/// connection to the worker.
+/// the worker. In kPoller the polling thread does that work; in kSleeper, the thread that the
+/// socket wakes does it. The CqFeed checks regularly that this thread is active, and gives the
+/// connection to the worker if it is not.
 constexpr bool is_followed(DriveMode mode) { return mode != DriveMode::kWorker; }
 
 static_assert(bytes::deterministic(kDriveEdges));

@@ -40,7 +40,8 @@ class DriveTurn : public Driven {
     kRoom = 1 << 3,    ///< whether the socket has room to send
     kSlept = 1 << 4,   ///< whether the socket has woken the calling thread
     kResume = 1 << 5,  ///< whether a receive may have been posted
-    kPolled = 1 << 6,  ///< DriveCause::kPolled; of the three causes, the highest bit wins
+    /// DriveCause::kPolled; if several of the three causes are set, the highest bit wins
+    kPolled = 1 << 6,
     kSleptOn = 1 << 7,
     kLetGo = 1 << 8,
     kFirstOwn = 1 << 9,  ///< the first bit that `Self` defines
@@ -64,15 +65,16 @@ class DriveTurn : public Driven {
     self().run(lock_.take() | then, false);
   }
   /// Calls `turn(work)`, which does the work, returns the work that it did not finish, and must not
-  /// throw. `work` is all work so far. Call with the lock held; the lock is free on return.
+  /// throw. `work` contains all pending work, including that of other threads. Call with the lock
+  /// held; the lock is free on return.
   template <typename Turn>
   void take_turns(std::uint32_t work, bool by_worker, Turn turn) {
     const auto next = [&](std::uint32_t now) -> DriveLock::Rest {
       const std::uint32_t left = turn(now);
       return {.work = left, .is_followed = !by_worker && is_followed(mode())};
     };
-    // The worker continues in a later turn, so that its other sockets are served first and a thread
-    // of the application returns.
+    // The worker continues in a later turn, so that it serves its other sockets first, and so that
+    // a thread of the application can return from its call.
     lock_.drive(work, kTurns, next, [this] {
       worker_.post([kept = self().shared_from_this(), this] {
         if (const auto all = lock_.succeed()) self().run(*all, true);

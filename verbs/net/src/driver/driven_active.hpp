@@ -53,12 +53,13 @@ struct DrivenConnection::Active {
   Awaited awaited;
   bool write_blocked = false;  ///< whether the socket buffer is full
   bool turn_over = false;      ///< whether the last turn ended with more to send
-  /// whether a thread other than the worker reads, and only octets can arrive
+  /// whether a thread other than the worker reads the socket, and the connection waits for octets
+  /// only
   bool awaits_octets_only = false;
   bool end_of_stream = false;
   bool shutdown_wanted = false;
   bool fin_sent = false;
-  /// Deadline for sending the Reply, if it rejects the peer.
+  /// Deadline for sending the Reply, if the Reply rejects the peer.
   std::optional<verbs::TimePoint> linger_until;
   std::uint32_t sends_since_emss = 0;
   std::uint64_t send_calls = 0;

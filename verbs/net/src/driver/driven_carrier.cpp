@@ -12,8 +12,8 @@ namespace iwarp::net {
 
 const Carrier* DrivenConnection::carrier() const { return active_->carrier.get(); }
 
-// After the carrier has been set up, a loss of TCP does not count as a failure of the carrier. It
-// is reported as on a connection without a carrier.
+// After the carrier has been set up, a loss of TCP does not count as a failure of the carrier. The
+// loss is reported in the same way as on a connection without a carrier.
 const CarrierFailure* DrivenConnection::carrier_failure() const {
   const Carrier* const carrier = active_->carrier.get();
   const CarrierFailure* const out = carrier != nullptr ? carrier->failure() : nullptr;

@@ -80,8 +80,8 @@ bool DrivenConnection::leave_gather_timer() {
 }
 
 void DrivenConnection::receive_posted() {
-  // A stream that is not held need not be told: it looks for a posted receive when a message
-  // arrives.
+  // Only a held stream, which the driver does not read for lack of a receive, has to be resumed.
+  // Any other stream looks for a posted receive when a message arrives.
   if (held_.load(std::memory_order_seq_cst)) kick(kResume);
 }
 
@@ -163,8 +163,8 @@ void DrivenConnection::send_events_to(CmChannel& channel) {
 
 // Driving -----------------------------------------------------------------------------------------
 
-// Most polls find the socket empty, and so did the poll before. Such a poll costs one system call
-// and no turn.
+// In most cases, this poll and the previous poll both find the socket empty. This poll then costs
+// one system call and no turn.
 void DrivenConnection::poll(bool frequent) {
   auto work = lock_.enter(frequent && mode() == DriveMode::kWorker ? kPoll | kPolled : kPoll);
   if (!work) return;
@@ -313,7 +313,8 @@ void DrivenConnection::do_socket_action() {
     case verbs::SocketAction::kShutdownSend:
       a.shutdown_wanted = true;
       break;
-    // The TCP connection carries only this stream, which has ended. [DDP-10]
+    // The TCP connection carries only this stream. So when the stream has ended, close TCP.
+    // [DDP-10]
     case verbs::SocketAction::kClose:
       finish(Close::kPlain);
       return;
@@ -393,9 +394,9 @@ bool DrivenConnection::arm() {
     return false;
   }
   if (!a.end_of_stream && !held_.load()) await(SocketWaits::kRead, kReceive | kSlept);
-  // A held stream is not read and would not notice a reset, so the worker waits for an error. After
-  // both ends have sent a FIN, the worker does not wait, because each wait would end at once, and
-  // the connection ends soon anyway.
+  // While no receive is posted, the stream is held: the driver does not read the socket and would
+  // not notice a reset, so the worker waits for an error. After both ends have sent a FIN, the
+  // worker does not wait, because each wait would end at once, and the connection ends soon anyway.
   if (!a.end_of_stream && held_.load() && !a.fin_sent) await(SocketWaits::kError, kSlept);
   if (a.write_blocked) await(SocketWaits::kWrite, kRoom | kSlept);
   return true;

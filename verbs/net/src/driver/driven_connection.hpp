@@ -133,8 +133,8 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   /// What happened to the posts that were held back since the last flush_late_posts().
   enum class HeldPosts : std::uint8_t {
     kNone,    ///< no post was held back
-    kInTime,  ///< the application has sent them, or they are not due yet
-    kLate,    ///< they were due, and flush_late_posts() has sent them
+    kInTime,  ///< the application has sent the posts, or the posts are not due yet
+    kLate,    ///< the posts were due, and flush_late_posts() has sent them
   };
   /// Sends held-back posts that are due. For GatherTimer.
   HeldPosts flush_late_posts(GatheredPosts::Clock::time_point now);
@@ -147,8 +147,9 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void revoke(const verbs::Region& region);
   /// Like revoke(), but ends only accesses by the peer.
   void withdraw(const verbs::Region& region);
-  /// Ends the connection without reporting it, and returns when no thread drives it any more. If
-  /// TCP has accepted only whole messages, these still arrive; otherwise resets the connection.
+  /// Ends the connection without reporting it, and returns when no thread drives it any more.
+  /// Resets the connection if TCP has accepted only a part of a message; otherwise the accepted
+  /// messages still arrive.
   void end();
   /// Resets the connection without reporting it, unless the peer's Request has arrived.
   void end_if_unasked();

@@ -61,7 +61,8 @@ bool has_something(int socket) {
 }  // namespace
 
 // Runs one turn and returns the work that it did not finish. `arrived` is the value of arrivals_
-// before the turn. `look` says what a receive call after that has shown about the socket.
+// before the turn. `look` says what a receive call has shown about the socket after arrivals_ was
+// read.
 std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived, Look look) {
   Active& a = *active_;
   a.awaited.is_valid = false;
@@ -106,7 +107,8 @@ bool DrivenConnection::look_and_receive(std::uint32_t work, Look look) {
   // Before this end sends its FIN, answer the octets that have arrived.
   if ((work & kDisconnect) != 0) receive();
   if ((work & kControl) != 0) control(work, mpa::Clock::now());
-  // A held stream is not read, and would not notice an error of the socket.
+  // While the stream is held for lack of a receive, the socket is not read. So check whether the
+  // socket has an error.
   if (held_.load() && (work & (kSlept | kPoll)) != 0 && is_broken(a.socket.get())) socket_failed();
   const bool asked = (work & (kReceive | kPoll)) != 0;
   return asked && look == Look::kMayHaveMore && receive();
@@ -203,7 +205,8 @@ bool DrivenConnection::transmit() {
   Active& a = *active_;
   Pieces pieces;
   Carrier* const carrier = a.carrier.get();
-  // Holds no post back any more. If the socket is full, the posts are sent when it has room.
+  // From here on, no post is held back. If the socket is full, the posts are sent when the socket
+  // has room.
   gathered_.leave();
   if (carrier != nullptr && !flush_carrier()) return false;
   // The first pass does not check for output, because there nearly always is some.

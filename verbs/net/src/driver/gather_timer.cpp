@@ -11,13 +11,13 @@ namespace iwarp::net {
 namespace {
 
 // After this number of ticks without a held-back post, a connection is removed from the timer. An
-// earlier removal would not pay: an application whose posts were held back will soon post in the
-// same way again.
+// earlier removal would only cost time: an application whose posts were held back will soon post in
+// the same way again.
 constexpr unsigned kIdleLooks = 8;
 // The first and the longest interval between two ticks. Most applications poll soon after they
-// post, and so send their posts themselves. While they do, the interval grows, because each tick
-// takes processor time from the application. A tick that has to send a post shortens the interval
-// again, so at most one post waits for the longest interval.
+// post, and that poll sends the posts. While an application does so, the interval grows, because
+// each tick takes processor time from the application. A tick that has to send a post shortens the
+// interval again, so at most one post waits for the longest interval.
 constexpr auto kFirstPause = std::chrono::microseconds(50);
 constexpr auto kLongestPause = std::chrono::milliseconds(1);
 

@@ -18,8 +18,8 @@ class GatheredPosts {
   explicit GatheredPosts(Clock::duration longest) : longest_(longest) {}
 
   /// Counts a posted request that may be held back. Returns false if all posts have to be sent now,
-  /// because nothing has been sent for longest() or because enough posts are waiting to be worth a
-  /// system call.
+  /// because nothing has been sent for at least longest(), or because kBatch posts are waiting,
+  /// which justifies a system call.
   bool hold_back(Clock::time_point now) {
     if (now >= due()) return false;
     if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);
@@ -34,7 +34,7 @@ class GatheredPosts {
   }
   Clock::duration longest() const { return longest_; }
 
-  /// Returns whether any post has been held back since the last call.
+  /// Returns whether any post has been held back since the last take_used().
   bool take_used() { return used_.exchange(false, std::memory_order_relaxed); }
 
   // Call the next two functions with the connection's lock held.

@@ -35,8 +35,9 @@ class SocketSet {
   std::span<const Ready> ready(std::array<Ready, kMost>& out) const;
 
   /// Call when the application gets a descriptor that is readable while a socket of this set is
-  /// ready. From then on, note_taken() sets `owed`, because the application may have seen the
-  /// descriptor readable because of input that has since been read. A null `owed` stops this.
+  /// ready. From then on, note_taken() sets `*owed`: the application may have seen the descriptor
+  /// readable because of input that another thread has since read, and then still expects an event.
+  /// A null `owed` stops this.
   void expose_to(std::atomic<bool>* owed) { owed_.store(owed); }
   /// Call after reading input from a socket of the set, or after removing a socket from the set.
   void note_taken() const {
@@ -63,8 +64,8 @@ class WatchedSocket {
   bool join(std::shared_ptr<SocketSet> set);
   void leave(const SocketSet* set);
   /// Sets the events for which the sets wait: input if `readable`, room to send if `room`. If not
-  /// `readable`, removes the socket from all sets, because epoll(7) always reports errors. Returns
-  /// false if the kernel refuses to add the socket again.
+  /// `readable`, removes the socket from all sets, because epoll(7) reports errors even for an
+  /// empty event mask. Returns false if the kernel refuses to add the socket again.
   bool watch(bool readable, bool room) {
     return (readable == readable_ && room == room_) || change(readable, room);
   }

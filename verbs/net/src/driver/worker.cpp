@@ -81,8 +81,8 @@ Worker::Worker(std::chrono::microseconds busy_poll)
 
 Worker::~Worker() { join(); }
 
-// Handlers catch std::bad_alloc themselves. If one throws std::bad_alloc nevertheless, only the
-// work of that handler is lost, because insist() calls work() again.
+// Handlers catch std::bad_alloc themselves. If a handler throws std::bad_alloc nevertheless, only
+// the work of that handler is lost, because insist() calls work() again.
 void Worker::run() {
   insist([this] { work(); });
 }

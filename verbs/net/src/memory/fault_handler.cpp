@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handlers for SIGSEGV and SIGBUS. A handler jumps out of the copy or checksum that caused the
-// fault; neither holds a lock.
+// fault. Neither the copy nor the checksum holds a lock.
 //
 // This layer's handler replaces the application's and passes other faults on to it. The application
 // may later replace this layer's handler, restore it, or call it from its own handler. So this

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MetricsServer: its address, which clients may connect, and how many of them at a time.
+// MetricsServer: parses its address, accepts clients, and limits the number of clients at a time.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -25,7 +25,8 @@ namespace iwarp::net {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
-constexpr std::size_t kMaxScrapes = 8;  // clients at a time; a further client evicts the oldest
+// maximum number of clients at a time; a further client evicts the oldest client
+constexpr std::size_t kMaxScrapes = 8;
 // maximum number of connections with series of their own
 constexpr std::size_t kMaxConnections = 256;
 constexpr int kScrapeBacklog = 16;

@@ -87,7 +87,8 @@ void Rnic::Impl::cancel(const verbs::QueuePair& qp) {
   }
   if (record.connector != nullptr) record.connector->cancel();
   {
-    // Read the connections after cancel(), because the connector may have attached one just before.
+    // Read the list of connections after cancel(), because the connector may have attached a
+    // connection just before cancel().
     const std::lock_guard lock(mutex);
     record.connections = insist([&] { return qps.at(&qp).connections; });
   }

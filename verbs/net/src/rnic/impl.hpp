@@ -49,7 +49,7 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
 
   struct QpRecord {
     bool claimed = false;  ///< whether the queue pair is connected or being connected
-    /// whether create_other_end() made it; its async events go to the original
+    /// whether create_other_end() made the queue pair, which then reports no asynchronous events
     bool other_end = false;
     std::shared_ptr<Connector> connector;
     std::vector<std::shared_ptr<DrivenConnection>>
@@ -85,8 +85,8 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
                                             CmChannel& channel);
   std::vector<std::shared_ptr<DrivenConnection>> live() const;
   /// Sends the requests posted so far, as far as the sockets accept them. A function that
-  /// invalidates memory calls this first, because the posted requests may need the memory, and an
-  /// adapter would have read it long before. Waits for the locks of connections.
+  /// invalidates memory calls this first, because the posted requests may need the memory, and a
+  /// hardware adapter would already have read it. Waits for the locks of connections.
   void send_posted() const;
   /// Moves the queued and all later events about `qp` from `from` to `to`.
   void move_events(const verbs::QueuePair& qp, CmChannel& from, CmChannel& to);

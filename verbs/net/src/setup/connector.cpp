@@ -14,8 +14,8 @@ namespace iwarp::net {
 namespace {
 
 // The first and the longest pause between two tries; each pause is twice the one before it. The
-// first pause is short because many peers listen soon after. The pauses grow so that a peer that
-// closes the connection after each Request does not receive a hundred Requests.
+// first pause is short because many peers start to listen soon after the first try. The pauses grow
+// so that a peer that closes the connection after each Request does not receive a hundred Requests.
 constexpr auto kFirstPause = std::chrono::milliseconds(5);
 constexpr auto kLongestPause = std::chrono::milliseconds(40);
 
@@ -273,7 +273,7 @@ void Connector::retry_plain() {
   options_.connection.startup.revision = 1;
   options_.connection.startup.rtr = mpa::Rtr::kNone;
   options_.connection.startup.extensions = false;
-  next_ -= 1;  // try the address that answered again
+  next_ -= 1;  // go back to the address whose peer answered
   limit_time();
   next_address({});
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PendingSetups: the rules of admission. Each rule costs a pass over the pending set-ups. There are
-// few of them except under an attack, and never more than Limits::total.
+// PendingSetups: the rules of admission. Each rule costs a pass over the pending set-ups. Their
+// number is small except under an attack, and never exceeds Limits::total.
 #include "setup/pending_setups.hpp"
 
 #include <algorithm>

@@ -48,8 +48,8 @@ std::expected<UniqueFd, std::error_code> open_in_range(Tcp::endpoint endpoint, P
 }
 
 std::error_code known_or_own(const std::error_code& error) {
-  // This error means that the address is not one of this machine. kAddressInvalid would suggest
-  // that the name is unknown, so keep the system's error.
+  // This error means that the address does not belong to this machine. kAddressInvalid would
+  // suggest that the name is unknown, so keep the system's error.
   if (error == std::errc::address_not_available) return error;
   const auto known = to_errc(error);
   return known == Errc::kSystem ? error : known;

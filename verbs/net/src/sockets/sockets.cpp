@@ -126,11 +126,11 @@ std::expected<UniqueFd, std::error_code> open_tcp_socket(int family) {
 }
 
 // How to reserve a port on Linux. A bind without SO_REUSEADDR succeeds only if no socket has the
-// port. If it fails, try again with SO_REUSEADDR. This bind succeeds if all sockets of the port
-// have that option too and none of them listens, which is true of former connections. Afterwards
-// the option is cleared again, which keeps other sockets from binding the port, because at each
-// bind the kernel compares the options of both sockets. A socket that connects from this port uses
-// SO_REUSEPORT, which no other program sets by chance.
+// port. If that bind fails, try again with SO_REUSEADDR. The second bind succeeds if all sockets of
+// the port have that option too and none of them listens, which is true of former connections.
+// Afterwards the option is cleared again, which keeps other sockets from binding the port, because
+// at each bind the kernel compares the options of both sockets. A socket that connects from this
+// port uses SO_REUSEPORT, which no other program sets by chance.
 //
 // The first bind of a port must not have SO_REUSEADDR: if it had, the kernel would record that the
 // port is shared, and would no longer compare the options of its sockets.
@@ -174,8 +174,8 @@ std::error_code start_listening(int fd, int backlog) {
 
 std::error_code bind_to_connect(int fd, const SocketAddress& from) {
   const bool any_port = to_address(from).port == 0;
-  // With IP_BIND_ADDRESS_NO_PORT, the kernel chooses the port when the peer is known. So it can use
-  // one port for connections to several peers.
+  // With IP_BIND_ADDRESS_NO_PORT, the kernel chooses the port only when the peer is known. So the
+  // kernel can use one port for connections to several peers.
   if (any_port) set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   if (!any_port && !set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1)) return last_error();
   if (!bind_alone(fd, from, Sharing::kWithFormer)) return last_error();

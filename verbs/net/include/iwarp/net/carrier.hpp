@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carrier: an optional transport between MPA and the TCP socket of a connection, for example TLS;
-// without one, MPA uses the socket directly. iwarp::tls provides one. The driver sends and receives
-// through this interface and does not know which carriers exist.
+// without a carrier, MPA uses the socket directly. iwarp::tls provides a carrier for TLS. The
+// driver sends and receives through this interface and does not know which carriers exist.
 #pragma once
 
 #include <sys/types.h>

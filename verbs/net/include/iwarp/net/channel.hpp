@@ -90,8 +90,8 @@ class Channel {
     const std::lock_guard lock(mutex_);
     return static_cast<std::size_t>(std::count_if(queue_.begin(), queue_.end(), counts));
   }
-  /// Removes the queued events for which `gone` returns true. Call before the object of these
-  /// events is destroyed.
+  /// Removes the queued events for which `gone` returns true. Call before the object that these
+  /// events refer to is destroyed.
   template <typename Predicate>
   void remove(Predicate gone) {
     const std::lock_guard lock(mutex_);

@@ -140,8 +140,8 @@ struct CmEvent {
   };
   Type type = Type::kConnectFailed;
   verbs::QueuePair* qp = nullptr;  ///< queue pair of the connection; null for kConnectRequest
-  /// Number of `qp`. Destroying a queue pair removes its events from the channel, so `qp` may
-  /// dangle only in an event that has been polled before.
+  /// Number of `qp`. Destroying a queue pair removes its events from the channel. An event that the
+  /// application has already polled keeps its `qp`, which then dangles; `qp_num` stays valid.
   verbs::QpNum qp_num = 0;
   std::unique_ptr<ConnectRequest> request;  ///< set for kConnectRequest only
   std::vector<std::byte> private_data;      ///< private data of the peer's Request or Reply
@@ -168,8 +168,8 @@ using CmChannel = Channel<CmEvent>;
 /// Owns a CmChannel, which must outlive the listeners and queue pairs that use it.
 using CmChannelHandle = std::unique_ptr<CmChannel>;
 
-/// A listening port. The destructor stops listening; requests that were delivered before stay
-/// valid.
+/// A listening port. The destructor stops listening; requests that are already on the channel, or
+/// were polled from it, stay valid.
 class Listener {
  public:
   virtual ~Listener() = default;

@@ -37,7 +37,7 @@ class DatagramQp {
   /// Returns whether a request has failed; see verbs::DatagramQueuePair::send_failed().
   bool send_failed() const;
   /// Moves the queue pair to another state, see verbs::DatagramQueuePair::set_state(). Fails with
-  /// `Errc::kWrongState` if verbs::kDatagramEdges has no such edge.
+  /// `Errc::kWrongState` if verbs::kDatagramEdges does not list that transition.
   std::error_code set_state(verbs::DatagramState state);
   /// Sets the Q_Key that datagrams to this queue pair must carry. Initially 0.
   void set_q_key(std::uint32_t q_key);
@@ -50,10 +50,11 @@ class DatagramQp {
   /// Posts a receive. Fails as verbs::DatagramQueuePair::post_recv() does.
   std::error_code post_recv(const verbs::RecvWr& wr);
   /// Joins a multicast group on each of `interfaces` (indices; 0 for the interface that the routing
-  /// table selects). Stays joined on the interfaces of earlier calls. DatagramCounters::unjoined
-  /// counts the interfaces on which joining fails. If joining fails on all of them, attach() fails
-  /// with the system's error, or with `Errc::kLimitReached` if there are too many groups. Fails
-  /// with `Errc::kInvalidArgument` if `group` is not a multicast address.
+  /// table selects). The queue pair stays a member of the group on the interfaces of earlier calls.
+  /// DatagramCounters::unjoined counts the interfaces on which joining fails. If joining fails on
+  /// all of them, attach() fails with the system's error, or with `Errc::kLimitReached` if there
+  /// are too many groups. Fails with `Errc::kInvalidArgument` if `group` is not a multicast
+  /// address.
   std::error_code attach(const verbs::IpAddress& group, std::span<const unsigned> interfaces);
   /// Leaves a multicast group on all interfaces. Fails with `Errc::kInvalidArgument` if `group` is
   /// not a multicast address, or if the queue pair is not attached to it.

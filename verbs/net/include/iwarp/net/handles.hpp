@@ -47,8 +47,9 @@ struct MemoryOptions {
   /// The only queue pair whose peer may access the memory. If null, the peers of all queue pairs of
   /// the domain may access it. [DDP-87]
   const QueuePair* only_for = nullptr;
-  /// TO of the first byte, and its address in an Sge; without a value, both are the virtual
-  /// address. The region must end below 2^64. Not allowed together with Access::kZeroBased.
+  /// The number that stands for the first byte in the peer's TO and in the address of an Sge. If
+  /// unset, that number is the virtual address of the byte. The region must end below 2^64. Not
+  /// allowed together with Access::kZeroBased.
   std::optional<std::uint64_t> iova;
 };
 

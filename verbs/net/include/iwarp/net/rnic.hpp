@@ -31,7 +31,7 @@ using Expected = std::expected<T, std::error_code>;
 
 /// Options of a device. The limits bound what applications and peers can make the device allocate.
 struct RnicOptions {
-  /// number of worker threads, at least 1; each connection belongs to one of them
+  /// number of worker threads, at least 1; each connection belongs to one worker thread
   unsigned workers = 1;
   /// How long an idle worker busy-polls before it blocks; 0 means that it blocks at once. If
   /// processors are idle, busy-polling saves the time to wake up; otherwise it costs throughput.
@@ -112,10 +112,10 @@ class Rnic {
   /// completion queue is null or belongs to another device, or if init.num is in use or has more
   /// than 24 bits. Fails with `Errc::kLimitReached` if there are max_qps queue pairs.
   Expected<QpHandle> create_qp(ProtectionDomain& pd, verbs::QpInit init);
-  /// Makes the sending end of a connection of the queue pair `of` with itself. The new queue pair
-  /// has the number, domain and queues of `of`. A request posted to the new queue pair completes as
-  /// if it had been posted to `of`. The new queue pair has no receives and grants the peer no
-  /// rights. Destroy it before `of`. Fails with `Errc::kLimitReached`.
+  /// Makes the sending end of a connection from the queue pair `of` to `of` itself. The new queue
+  /// pair has the number, domain and queues of `of`. A request posted to the new queue pair
+  /// completes as if it had been posted to `of`. The new queue pair has no receives and grants the
+  /// peer no rights. Destroy it before `of`. Fails with `Errc::kLimitReached`.
   Expected<QpHandle> create_other_end(const QueuePair& of);
   /// Makes a datagram queue pair. Fails with `Errc::kInvalidArgument` if a limit is above that of
   /// the device, or if a completion queue is null or belongs to another device; with

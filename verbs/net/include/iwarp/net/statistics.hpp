@@ -80,7 +80,7 @@ struct Statistics {
   std::size_t cqs = 0;
   std::size_t srqs = 0;
   std::size_t pds = 0;
-  /// connections with the lowest queue pair numbers
+  /// the open connections with the lowest queue pair numbers, see Rnic::statistics()
   std::vector<ConnectionStatistics> connections;
 
   /// Maximum size of `terminates`, more than the number of errors that the RFCs define. The limit
