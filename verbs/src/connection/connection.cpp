@@ -172,9 +172,9 @@ void Connection::enter_full_operation(TimePoint now) {
       .extensions = n.extensions,
       .send_immediate = n.send_immediate,
       .peer_acknowledged = n.peer_acknowledged};
-  // Copy all payload in three cases. With a CRC, the octets sent must match the CRC even if the
-  // application changes its memory after posting. A tap reads the octets after they were sent.
-  // Markers would cut the payload into pieces of 512 octets.
+  // Copy all payload if there is a CRC, a tap or markers. With a CRC, the octets sent must match
+  // the CRC even if the application changes its memory after posting. A tap reads the octets after
+  // they were sent. Markers would cut the payload into pieces of 512 octets.
   const bool copies = n.crc || n.tx_markers || tap_ != nullptr;
   const mpa::FramerOptions framer{.markers = n.tx_markers,
                                   .crc = n.crc,
@@ -346,13 +346,13 @@ void Connection::stream_ended(TimePoint now) {
   }
   tell_states();
   if (mute) return over(ConnectionCause::kClosed, SocketAction::kClose);
-  // If octets of a partly sent FPDU are lost, no Terminate can follow that FPDU.
+  // If octets of a partly sent FPDU are lost, no Terminate can follow that FPDU, so reset TCP.
   if (!can_go_on) over(ConnectionCause::kLost, SocketAction::kReset);
 }
 
 // Half-closes TCP when all output has been sent, and closes it when both ends have half-closed.
 void Connection::close_progress(TimePoint now) {
-  // Deviation: an initiator may have to delay its first FPDU, see first_fpdu_delay.
+  // Deviation: until first_fpdu_delay is over, an initiator sends nothing and so does not close.
   if (full_->deadlines.is_set(Deadline::kFirstFpdu)) return;
   switch (state_) {
     case ConnectionState::kGatedClosing:
@@ -471,7 +471,7 @@ void Connection::handle_timeout(TimePoint now) {
                c.settle(at);
              }},
       Passed{Deadline::kAckRequest, [](Connection& c, TimePoint at) { c.settle(at); }},
-      Passed{Deadline::kRtr,  // This end may not send a Terminate. [MPA-93]
+      Passed{Deadline::kRtr,  // reset TCP, because no Terminate may be sent yet [MPA-93]
              [](Connection& c, TimePoint) {
                c.over(ConnectionCause::kLost, SocketAction::kReset,
                       {.fault = mpa::kStartupTimeout, .timed_out = true});

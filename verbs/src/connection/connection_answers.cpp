@@ -57,8 +57,9 @@ StreamPort::Terms terms_for(const mpa::Negotiated& n, const ConnectionOptions& o
           .rtr = n.rtr};
 }
 
-// This end waits before its FIN, because it cannot answer a Read that arrives after the FIN, and
-// such a Read would turn the close into a bad close. [VRB-17]
+// Returns whether this end delays its FIN because the peer may still ask for an acknowledgement
+// with a Read. This end cannot answer a Read that arrives after the FIN, and such a Read would turn
+// the close into a bad close. [VRB-17]
 bool Connection::Full::awaits_ack_request(TimePoint now, Duration limit) {
   const bool may_come = is_unacknowledged && !fin_received && is_acknowledged();
   if (may_come && !deadlines.is_set(Deadline::kAckRequest)) {
@@ -114,8 +115,8 @@ void Connection::hold_for_receive(TimePoint now) {
   f.port->await_receive(now);
   ++f.receive_holds;
   // The peer's next Read that asks for an acknowledgement arrives after the waiting message and
-  // cannot be processed. So acknowledge the earlier messages without such a Read. This end can send
-  // nothing after its FIN.
+  // cannot be processed. So acknowledge the earlier messages without such a Read. After its FIN,
+  // this end can send no acknowledgement.
   const bool may_answer = state_ == ConnectionState::kOpen || state_ == ConnectionState::kDraining;
   if (may_answer && f.is_unacknowledged) f.stream.acknowledge_held();
 }

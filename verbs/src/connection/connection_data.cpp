@@ -178,8 +178,8 @@ void Connection::begin_early() {
                         .target = target};
 }
 
-// Handles a whole, verified ULPDU in the staging area. Returns false if the stream is held, or if
-// nothing is staged after the ULPDU.
+// Handles a whole, verified ULPDU in the staging area. Returns false if the stream is held (see
+// Full::Hold), or if nothing is staged after the ULPDU.
 inline bool Connection::take_ulpdu(const Now& now) {
   Full& f = *full_;
   // A responder may transmit after a valid FPDU has arrived, even if DDP refuses its contents
@@ -206,8 +206,8 @@ inline bool Connection::take_ulpdu(const Now& now) {
 inline bool Connection::segment_done() {
   Full& f = *full_;
   const bool more = f.deframer.consume();
-  // The first message may be the RTR, which establishes the connection. The peer never asks for an
-  // acknowledgement of the RTR.
+  // Until the connection is established, only the RTR can arrive. Ignore the RTR here, because the
+  // peer never asks for an acknowledgement of it.
   if (f.established) {
     f.is_unacknowledged = is_unacknowledged(f.stream.arriving().opcode, f.is_unacknowledged);
   }
@@ -248,8 +248,9 @@ bool Connection::startup_is_over() {
   return true;
 }
 
-// Only kOpen can be steady. In kOpen, a deadline is set only while the stream is held or while the
-// peer has to answer a request, and both are checked here. Other states may set other deadlines.
+// A connection can be steady only in kOpen. In kOpen, a deadline is set only while the stream is
+// held or while the peer has to answer a request, and both are checked here. Other states may set
+// other deadlines.
 bool Connection::is_steady() const {
   if (state_ != ConnectionState::kOpen || !events_.empty()) return false;
   if (socket_action_ != SocketAction::kNone) return false;
@@ -275,7 +276,8 @@ inline void Connection::frame_segments(const Now& now) {
   Full& f = *full_;
   while (f.framer.room(f.segment_need, options_.transmit_batch)) {
     if (!f.stream.next_segment(mulpdu_.octets, f.out)) return;
-    if (f.discards()) stream_ended(now);  // call this first, because it drops queued output
+    // call stream_ended() before frame(), because it drops queued output
+    if (f.discards()) stream_ended(now);
     const auto mode = f.out.copy_payload ? mpa::PayloadMode::kCopy : mpa::PayloadMode::kInPlace;
     f.framer.frame(bytes::View(f.out.header).first(f.out.header_size), f.out.payload, mode,
                    f.out.token);

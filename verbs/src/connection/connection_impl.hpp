@@ -14,7 +14,7 @@
 
 namespace iwarp::verbs {
 
-// Defined in connection_answers.cpp.
+// The next functions are defined in connection_answers.cpp.
 struct Reads {
   std::uint16_t ird = 0;
   std::uint16_t ord = 0;
@@ -105,7 +105,7 @@ struct Connection::Full {
 
   // The members for Connection::incidents().
   static constexpr std::uint64_t kNoFpdu = ~std::uint64_t{0};
-  /// number of FPDUs received before the last FPDU that had to wait
+  /// number of FPDUs received before the last FPDU that had to wait for a receive
   std::uint64_t held_at = kNoFpdu;
   std::uint64_t receive_holds = 0;
   std::uint64_t pins_broken = 0;

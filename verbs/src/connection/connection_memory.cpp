@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a connection stops using memory in three cases. Deregistered memory may be used by neither
-// end. Invalidated memory may not be used by the peer (RFC 5042 section 6.2.2, verbs draft sections
-// 7.10.3 and 7.10.4). The application may also unmap registered memory (rfc-notes/decisions/0026).
+// How a connection stops using memory that is deregistered, invalidated or unmapped. Neither end
+// may use deregistered memory. The peer may not use invalidated memory (RFC 5042 section 6.2.2,
+// verbs draft sections 7.10.3 and 7.10.4). The application may also unmap memory that is still
+// registered (rfc-notes/decisions/0026).
 #include <algorithm>
 
 #include "connection/connection_impl.hpp"
@@ -47,8 +48,8 @@ void Connection::withdraw(const Region& region, TimePoint now) {
   settle(now);
 }
 
-// Ends the stream, because the present message of either end, and all messages after it, cannot be
-// completed. A request or receive of this end that names the memory fails, because the peer has
+// Ends the stream, because neither the message in progress nor any later message of either end can
+// be completed. A request or receive of this end that names the memory fails, because the peer has
 // made no error. [RDMAP-92] [VRB-54]
 void Connection::memory_gone(const std::byte* address) {
   Full& f = *full_;

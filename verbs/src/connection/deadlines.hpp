@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deadlines: how long a connection in full operation waits for each event. Set-up has a deadline of
-// its own (mpa::Startup::timeout()). So has the peer's answer (Connection::answer_due()), whose
-// deadline depends on when the peer last sent something.
+// Deadlines: how long a connection in full operation waits for each event. Two deadlines are
+// computed elsewhere: the deadline of set-up (mpa::Startup::timeout()), and the deadline of the
+// peer's answer (Connection::answer_due()), which depends on when the peer last sent something.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace iwarp::verbs {
 /// The events for which a connection waits. Deadlines that pass at the same time are handled in
 /// this order.
 enum class Deadline : std::uint8_t {
-  kReceive,     ///< a receive for a waiting Send; then this end sends a Terminate [DDP-68]
+  /// a receive for a waiting Send; if the deadline passes, this end sends a Terminate [DDP-68]
+  kReceive,
   kFirstFpdu,   ///< initiator: the end of first_fpdu_delay, before which it sends nothing
   kAckRequest,  ///< closing: the end of ack_request_wait, after which the close proceeds
   kRtr,         ///< responder: the arrival of the negotiated RTR

@@ -29,8 +29,9 @@ void put(Grh& grh, std::size_t at, std::span<const std::uint8_t> octets) {
   std::memcpy(grh.data() + at, octets.data(), octets.size());
 }
 
-/// Returns a GRH with the known fields of the datagram's IP header, in the same place as an adapter
-/// for RoCE v2: an IPv6 header fills all 40 octets, and an IPv4 header the last 20.
+/// Returns a GRH with the known fields of the datagram's IP header. The header is in the same place
+/// as in the GRH of a RoCE v2 adapter: an IPv6 header fills all 40 octets, and an IPv4 header the
+/// last 20.
 Grh make_grh(const DatagramPath& path, std::size_t payload) {
   constexpr std::size_t kUdpHeader = 8;
   const std::size_t size = payload + kDatagramOverhead + kUdpHeader;

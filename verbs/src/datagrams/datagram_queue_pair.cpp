@@ -23,8 +23,8 @@ std::size_t length_of(const SgeList& sgl) {
   return total;
 }
 
-// Completes the datagram with header, payload and CRC. Copies the payload, so that later changes of
-// the application's memory have no effect. Returns false if that memory is not mapped.
+// Writes the header, the payload and the CRC into the datagram. Copies the payload, so that later
+// changes of the application's memory have no effect. Returns false if that memory is not mapped.
 bool seal(OutgoingDatagram& out, const DatagramHeader& header, std::size_t payload) {
   std::byte* at = std::ranges::copy(encode(header), out.copy.data()).out;
   const bool is_there = bytes::guarded([&] {

@@ -19,15 +19,16 @@ struct Acknowledgements {
   /// The cookie of empty Reads; larger than any sequence number.
   static constexpr std::uint64_t kCookie = (std::uint64_t{1} << 62) - 1;
 
-  /// kMost is the maximum number of empty Reads in flight. kOctets is the number of octets after
-  /// one empty Read that triggers the next one. So the peer acknowledges large Writes in parts, and
-  /// the sender does not stall.
+  /// kMost is the maximum number of empty Reads in flight. After an empty Read, kOctets more octets
+  /// trigger the next empty Read. So the peer acknowledges large Writes in parts, and the sender
+  /// does not stall.
   static constexpr std::size_t kMost = 4;
   static constexpr std::uint64_t kOctets = 128 * 1024;
 
   struct Own {
     std::uint64_t covers = 0;  ///< sequence number just after the last request that the Read covers
-    std::uint32_t msn = 0;     ///< MSN of the Read, in one series with Reads and atomics
+    /// MSN of the Read; Reads and atomics of the application use the same series
+    std::uint32_t msn = 0;
   };
 
   bool is_on = false;

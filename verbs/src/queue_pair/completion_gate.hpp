@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompletionGate: holds completions of a queue pair back, in order, until the application can know
-// of the events before these completions; see QueuePair::announce(). By default all completions
-// pass. While there is a CompletionWatcher, lets_pass() returns false, so that hold() shows each
-// completion to the watcher.
+// CompletionGate: holds completions of a queue pair back, in order, until the application can have
+// seen the events that precede these completions; see QueuePair::announce(). By default all
+// completions pass. While there is a CompletionWatcher, lets_pass() returns false, so that hold()
+// shows each completion to the watcher.
 #pragma once
 
 #include <algorithm>
@@ -89,7 +89,7 @@ class CompletionGate {
     held_.swap(sorted);
   }
 
-  /// Notifies `watcher` of each completion from now on; null removes it.
+  /// Notifies `watcher` of each completion from now on; null removes the current watcher.
   void watch(CompletionWatcher* watcher) {
     const std::lock_guard lock(mutex_);
     watcher_ = watcher;

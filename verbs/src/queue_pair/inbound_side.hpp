@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // InboundSide: the inbound part of the stream's half of a queue pair. It decides which memory the
 // peer's Writes, Reads and Atomics may use, and which receive the peer's Sends consume (verbs draft
-// section 8). Call with the connection lock held, or flush() without a connection.
+// section 8). Call with the connection lock held; flush() may also be called when there is no
+// connection.
 #pragma once
 
 #include <boost/container/static_vector.hpp>
@@ -43,8 +44,8 @@ class InboundSide {
   /// Sets whether a Send waits for a receive, instead of failing, if none is posted.
   void set_hold_on_empty(bool hold) { hold_on_empty_ = hold; }
   /// Completes the receive of a Send with Invalidate that waits until the invalidated memory is
-  /// unpinned. Returns false if that memory is still pinned; nothing more may be received until
-  /// then.
+  /// unpinned. Returns false if that memory is still pinned. Until it is unpinned, nothing more may
+  /// be received.
   bool finish_invalidate() { return !invalidating_ || try_invalidate(); }
   /// Returns whether a Send has arrived only in part.
   bool is_mid_message() const { return has_receive_; }

@@ -63,8 +63,8 @@ class ObservedUlp final : public rdmap::Ulp {
 /// thread that posts notifies this object through the queue pair.
 class ObservedDriver final : public QpDriver, private CompletionWatcher {
  public:
-  /// `ring` and `qp` must outlive each call from the queue pair; `behind` is the driver to which
-  /// this object forwards calls.
+  /// `ring` and `qp` must be valid during each call from the queue pair; `behind` is the driver to
+  /// which this object forwards calls.
   ObservedDriver(QpShared& qp, SendRing& ring, ReceiveQueue& receives,
                  std::shared_ptr<QpDriver> behind, Observer observer);
 

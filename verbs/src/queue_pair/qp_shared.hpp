@@ -28,14 +28,14 @@ struct QpShared {
   std::atomic<std::uint64_t> completions{0};
   /// Whether a request or completion has failed because of this end, so that the stream has to end.
   std::atomic<bool> local_failure{false};
-  /// value for query(); does not change until the next connection
+  /// whether query() reports a local error; keeps its value until the next connection
   std::atomic<bool> local_error{false};
   CompletionGate gate;
 
   mutable bytes::Mutex post;         ///< guards posting and the members below
   std::shared_ptr<QpDriver> driver;  ///< driver of the connection; null if not connected
-  /// Whether abort() has been called. The end of the connection evaluates this flag, because the
-  /// connection may end before the driver handles the abort.
+  /// Whether abort() has been called. The code that ends the connection checks this flag, because
+  /// the connection may end before the driver handles the abort.
   bool abort_asked = false;
   std::uint16_t ird = 0;
   bool extensions = false;  ///< whether the present or last connection supports RFC 7306

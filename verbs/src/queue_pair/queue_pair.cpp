@@ -370,7 +370,8 @@ bool QueuePair::depart() {
   if (impl_->port.end_unconnected(false)) return true;
   const auto driver = impl_->qp.current_driver();
   if (driver != nullptr && !driver->depart()) return false;
-  // The connection may have ended, with the queue pair in Idle.
+  // If the connection has already ended and the queue pair is in Idle, move the queue pair to
+  // Error.
   (void)impl_->port.end_unconnected(false);
   return true;
 }

@@ -48,8 +48,9 @@ constexpr std::array kKinds{
 
 // Large Reads start in groups, so that each end wakes up once for a group instead of once for a
 // Read. A Read of at least kLargeRead octets waits for its group if the answers to earlier Reads
-// keep the peer busy meanwhile, because they have at least kKeepsPeerBusy octets. The group starts
-// when its octets are kGroup, or one in kGroupShare of all octets that have been asked for or wait.
+// have at least kKeepsPeerBusy octets and so keep the peer busy meanwhile. The group starts when it
+// has kGroup octets, or when it has at least 1/kGroupShare of the octets of all Reads that are in
+// flight or waiting.
 constexpr std::uint64_t kLargeRead = 16 * 1024;
 constexpr std::uint64_t kKeepsPeerBusy = 256 * 1024;
 constexpr std::uint64_t kGroup = 256 * 1024;
@@ -298,8 +299,8 @@ bool SendQueue::take_next(bool read_credit, rdmap::Request& out) {
   return true;
 }
 
-// Makes the Read Request for the next buffer of the sink. The application may have lowered ORD
-// since the previous Read Request.
+// Makes the Read Request for the next buffer of the sink. Checks ORD again, because the application
+// may have lowered ORD since the previous Read Request.
 bool SendQueue::take_next_read(SendSlot& slot, rdmap::Request& out) {
   if (!permitted(slot)) return false;
   ++reads_under_way_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SendQueue: the outbound part of the stream's half of a queue pair. It decides which request is
 // next, which memory the request may use, and in which order requests complete (verbs draft section
-// 8, RFC 7306 sections 5 and 6). Call with the connection lock held, or flush() without a
-// connection.
+// 8, RFC 7306 sections 5 and 6). Call with the connection lock held; flush() may also be called
+// when there is no connection.
 #pragma once
 
 #include <utility>
@@ -24,8 +24,8 @@ class SendQueue {
 
   // rdmap::Ulp documents the following functions.
   bool next_request(bool read_credit, rdmap::Request& out);
-  /// Records that the last octet of a message was sent. A request that this finishes completes in
-  /// settle(), because several messages are often sent together.
+  /// Records that the last octet of a message was sent. If that finishes a request, settle()
+  /// completes the request, because several messages are often sent together.
   void sent(std::uint64_t cookie);
   void settle() {
     if (std::exchange(any_sent_, false)) retire();
@@ -151,8 +151,8 @@ class SendQueue {
   std::size_t reads_under_way_ = 0;  ///< number of Reads and atomics without an answer
   std::uint64_t read_octets_ = 0;    ///< number of octets of Reads without an answer
   std::uint64_t group_end_ = 0;      ///< Reads before this sequence number await no group
-  /// The request of which next_request() has returned only some of the messages. next_request()
-  /// returns its next message before that of any other request.
+  /// The request of which next_request() has returned some messages but not all. next_request()
+  /// returns the next message of this request before a message of any other request.
   std::optional<std::uint64_t> more_due_;
   bool any_sent_ = false;          ///< whether sent() was called since the last settle()
   bool waits_for_memory_ = false;  ///< whether a request waits for other streams to unpin an STag

@@ -58,8 +58,8 @@ void StreamPort::event(QpEvent event) {
   assert(step);  // A missing edge is a bug of this stack. [VRB-5]
   const QpState next = step.value_or(before);
   const bool over = ends_connection(event);
-  // A clean close flushes the receives, and requests that were posted too late, before the queue
-  // pair is Idle again. [VRB-18] [DDP-57]
+  // A clean close flushes the receives, and requests that were posted too late to be sent, before
+  // the queue pair is Idle again. [VRB-18] [DDP-57]
   if (over && before == QpState::kClosing) flush();
   qp_.state.store(next, std::memory_order_release);
   if (flushes(next)) flush();  // [VRB-14] [RDMAP-86] [DDP-63]

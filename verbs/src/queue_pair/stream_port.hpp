@@ -33,7 +33,8 @@ class StreamPort final : private rdmap::Ulp {
   };
   /// Moves the queue pair from Idle to RTS. Returns false if the queue pair is not Idle or is
   /// already connected. Until the stream is over, holds a reference to `driver`, and reports posted
-  /// and completed work to `observed` unless that is null. Resets the counts of the stream. [VRB-7]
+  /// and completed work to `observed` unless `observed` is null. Resets the counts of the stream.
+  /// [VRB-7]
   bool open(QpDriver& driver, const Terms& terms, const Observed* observed);
   /// Steps the state machine by `event`, and then completes and flushes requests as the new state
   /// requires.
