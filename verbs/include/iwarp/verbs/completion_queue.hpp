@@ -83,7 +83,7 @@ class alignas(64) CompletionQueue {
   std::uint32_t attached() const { return attached_.load(std::memory_order_relaxed); }
 
   // For queue pairs -----------------------------------------------------------------------------
-  /// The counter that polling a completion raises to `value`; `counter` may be null. [VRB-42]
+  /// Polling the completion raises `counter`, which may be null, to `value`. [VRB-42]
   struct Reaped {
     ReapCount* counter = nullptr;
     std::uint64_t value = 0;
@@ -118,12 +118,13 @@ class alignas(64) CompletionQueue {
   // For Progress --------------------------------------------------------------------------------
   /// Returns whether the queue is armed.
   bool is_armed() const { return armed_.load(std::memory_order_relaxed) != Armed::kNo; }
-  /// Test-and-clear: returns whether let_posts_wait() was called since the last call.
+  /// Test-and-clear: returns whether let_posts_wait() was called since the last
+  /// take_waiting_posts().
   bool take_waiting_posts() {
     return posts_wait_.load(std::memory_order_relaxed) && posts_wait_.exchange(false);
   }
   /// Sets the object that poll() and arm() call; null unsets it. `progress` must outlive the queue
-  /// or be unset before.
+  /// or be unset before `progress` is destroyed.
   void set_progress(Progress* progress) { progress_.store(progress); }
 
  private:

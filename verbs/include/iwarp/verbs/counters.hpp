@@ -8,7 +8,7 @@
 
 namespace iwarp::verbs {
 
-/// Totals since the connection, or the Rnic, was made. counter_names() lists them by name.
+/// Totals since the connection, or the Rnic, was made. counter_names() lists the counters by name.
 struct Counters {
   // Data path, octets
   std::uint64_t octets_placed = 0;    ///< octets of inbound payload placed in registered memory

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Incidents: diagnostic counters of a connection, in addition to the traffic counted in Counters.
-// The thread that drives the connection writes them; a snapshot is taken under the connection's
-// lock.
+// The thread that drives the connection writes these counters; a snapshot is taken under the
+// connection's lock.
 #pragma once
 
 #include <cstdint>

@@ -18,9 +18,9 @@ struct WorkPosted {
   WorkQueue queue = WorkQueue::kSend;
   std::uint64_t wr_id = 0;
   std::uint64_t length = 0;  ///< total size of the request's buffers in bytes
-  /// whether it was posted before the connection existed, and is reported late
+  /// whether the request was posted before the connection existed, and is reported late
   bool early = false;
-  // kSend
+  // The next members are valid only if `queue` is kSend.
   WrOpcode opcode = WrOpcode::kSend;
   SendFlags flags = SendFlags::kNone;
   RemoteAddress remote;  ///< remote memory of Writes, Reads and atomics
@@ -40,7 +40,7 @@ struct WorkCompleted {
   WorkQueue queue = WorkQueue::kSend;
   std::uint64_t wr_id = 0;
   WcStatus status = WcStatus::kSuccess;
-  // kSuccess
+  // The next members are valid only if `status` is kSuccess.
   WcOpcode opcode = WcOpcode::kSend;
   std::uint64_t length = 0;         ///< WorkCompletion::byte_len of the completion
   std::optional<Stag> invalidated;  ///< STag that the received Send invalidated

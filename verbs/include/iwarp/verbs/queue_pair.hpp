@@ -61,7 +61,7 @@ struct PeerTimeouts {
   static constexpr auto kForEver = std::chrono::nanoseconds::max();
 };
 
-/// A snapshot of a queue pair. Values that belong to a connection stay until the next connection.
+/// A snapshot of a queue pair. Values of a connection are kept until the next connection.
 struct QpAttributes {
   QpState state = QpState::kIdle;
   std::uint16_t ird = 0;             ///< maximum number of the peer's outstanding Reads and atomics
@@ -78,8 +78,8 @@ struct QpAttributes {
 /// Which completions of a queue pair may be pushed to its completion queues.
 enum class Announce : std::uint8_t {
   kNothing,    ///< no completion
-  kAnswered,   ///< completions before the first with WcStatus::kWrFlush or kRetryExceeded
-  kUnflushed,  ///< completions before the first with WcStatus::kWrFlush
+  kAnswered,   ///< completions before the first one with WcStatus::kWrFlush or kRetryExceeded
+  kUnflushed,  ///< completions before the first one with WcStatus::kWrFlush
   kAll,        ///< all completions
 };
 
@@ -109,7 +109,7 @@ class QueuePair final {
   /// - `Errc::kInlineTooLong` if the inline payload is longer than max_inline,
   /// - `Errc::kReadNeedsOneSge` if a kReadInvalidate does not have exactly one element,
   /// - `Errc::kAtomicNeedsOneWord` if an atomic does not have exactly one element, of 8 bytes,
-  /// - `Errc::kNotAgreed` if RTS was reached without the extension that the opcode needs,
+  /// - `Errc::kNotAgreed` in RTS if the peer has not agreed to the extension that the opcode needs,
   /// - `Errc::kInvalidArgument` if kInline is set on a request that sends no payload, a kImmediate
   ///   has elements, a kSendImmediate has `immediate` bits below 2^32, or another Immediate would
   ///   be mistaken for that of a kSendImmediate (rdmap::announces_send()),
@@ -149,8 +149,8 @@ class QueuePair final {
   /// Sends a Terminate "local catastrophic error" and closes the connection. Returns at once. Fails
   /// with `Errc::kWrongState` if not in RTS. [VRB-9]
   std::error_code terminate();
-  /// Moves the queue pair to Error, flushes all requests and resets the connection, if any; a
-  /// thread that is driving the connection resets it afterwards. Never fails. [VRB-11]
+  /// Moves the queue pair to Error, flushes all requests and resets the connection, if any; if
+  /// another thread is driving the connection, that thread resets it. Never fails. [VRB-11]
   std::error_code abort();
   /// Moves to Error as abort() does, but first answers the peer's requests that have arrived, and
   /// closes the connection in order unless a message is partly sent. Waits until no other thread

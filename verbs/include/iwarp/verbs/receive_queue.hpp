@@ -113,8 +113,8 @@ class SharedReceiveQueue {
   /// receives do not complete. Throws std::bad_alloc.
   std::vector<PostedReceive> withdraw() { return queue_.withdraw(); }
   /// Arms one AsyncEventType::kSrqLimit event, which is raised when a receive is consumed and fewer
-  /// than `limit` receives remain; 0 disarms it. Fails with `Errc::kInvalidArgument` if `limit` is
-  /// above max_wr.
+  /// than `limit` receives remain. A `limit` of 0 disarms the event. Fails with
+  /// `Errc::kInvalidArgument` if `limit` is above max_wr.
   std::error_code arm_limit(std::size_t limit);
   /// Returns the armed limit. Returns 0 if no limit is armed or its event has been raised.
   std::size_t armed_limit() const { return armed_limit_.load(); }

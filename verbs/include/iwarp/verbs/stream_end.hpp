@@ -19,7 +19,7 @@ struct EndedWork {
   /// kSuccess if the work was outstanding when the stream ended, or had already completed
   WcStatus status = WcStatus::kSuccess;
   std::uint64_t length = 0;  ///< total size of the buffers in bytes
-  // kSend
+  // The next members are valid only if `queue` is kSend.
   WrOpcode opcode = WrOpcode::kSend;
   RemoteAddress remote;  ///< remote memory of Writes, Reads and atomics
 };
@@ -43,7 +43,7 @@ struct RefusedMemory {
 
 /// Why a stream ended, as far as this end knows.
 struct StreamEnd {
-  /// The first event that made the end inevitable.
+  /// The first event that made the end of the stream inevitable.
   enum class Cause : std::uint8_t {
     kNone,               ///< the stream has not ended
     kClosed,             ///< both ends closed the stream
@@ -64,7 +64,7 @@ struct StreamEnd {
   std::uint64_t outstanding = 0;  ///< number of outstanding requests when the stream ended
   /// For kLocalError: whether a completion was lost because a completion queue was full.
   bool completion_lost = false;
-  /// whether a message of the peer waited for a receive until the end
+  /// whether a message of the peer waited for a receive until the stream ended
   bool receive_missing = false;
 };
 

@@ -24,8 +24,9 @@ enum class WcStatus : std::uint8_t {
   kSuccess,      ///< the request succeeded; ConnectionOptions::completions says what that implies
   kLocalLength,  ///< receive: the Send was longer than the buffers; datagram: the payload was
                  ///< longer than max_payload
-  /// the connection does not permit the request (ORD 0, no RFC 7306), or the request was a
-  /// Fast-Register of a region that is valid or belongs to another domain
+  /// the connection does not permit the request (the ORD is 0, or the peer has not agreed to RFC
+  /// 7306), or the request was a Fast-Register of a region that is valid or belongs to another
+  /// domain
   kLocalQpOperation,
   /// the lkey, domain, bounds or rights of a local buffer are wrong, or the buffer is unmapped
   kLocalProtection,

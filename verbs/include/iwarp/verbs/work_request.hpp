@@ -57,9 +57,9 @@ struct RemoteAddress {
   bool operator==(const RemoteAddress&) const = default;
 };
 
-/// The operation of a send queue request. The last five belong to RFC 7306: posting one of them in
-/// RTS fails with Errc::kNotAgreed unless the peer agreed to RFC 7306 (QpAttributes::extensions).
-/// [EXT-1]
+/// The operation of a send queue request. The last five values belong to RFC 7306: posting one of
+/// them in RTS fails with Errc::kNotAgreed unless the peer agreed to RFC 7306
+/// (QpAttributes::extensions). [EXT-1]
 enum class WrOpcode : std::uint8_t {
   kSend,             ///< Send of `sgl` to the peer's next receive
   kSendInvalidate,   ///< Send that invalidates the peer's STag `invalidate` when it is delivered
@@ -69,8 +69,8 @@ enum class WrOpcode : std::uint8_t {
   kLocalInvalidate,  ///< invalidates the STag `invalidate` of this end
   kFastRegister,     ///< makes the STag of an invalid region valid, see `registration`
   kBindWindow,       ///< binds a memory window, see `bind`
-  kFetchAdd,         ///< adds to the word at `remote`; `sgl` receives its former value
-  /// replaces the word at `remote` if it compares equal; `sgl` receives its former value
+  kFetchAdd,         ///< adds to the word at `remote`; `sgl` receives the former value
+  /// replaces the word at `remote` if it compares equal; `sgl` receives the former value
   kCmpSwap,
   kImmediate,       ///< sends `immediate`, which consumes one of the peer's receives
   kWriteImmediate,  ///< RDMA Write followed by an Immediate, with one completion for both
@@ -122,11 +122,11 @@ struct WindowBind {
 };
 
 /// For kFetchAdd and kCmpSwap: the operands, in host byte order. With the default masks, the
-/// operation is the plain 64-bit one. The word's TO and its address must be multiples of 8,
+/// operation is a plain 64-bit operation. The word's TO and its address must be multiples of 8,
 /// otherwise the word is unchanged and the stream ends. Atomics on memory of one Rnic are
 /// serialized, even if they come from different connections, and are atomic with respect to
 /// std::atomic_ref in the peer's program. Atomics are not atomic with respect to RDMA Writes and
-/// Reads: do not mix both on the same word. [EXT-5] [EXT-7] [EXT-42]
+/// Reads: do not use both on the same word. [EXT-5] [EXT-7] [EXT-42]
 struct Atomic {
   std::uint64_t add_or_swap = 0;  ///< kFetchAdd: the number to add; kCmpSwap: the new value
   std::uint64_t add_mask = 0;     ///< kFetchAdd: the top bit of each field; 0: one field of 64 bits

@@ -95,7 +95,7 @@ class Connection {
   void abort(TimePoint now);
   /// Continues a stream that waits for a receive or for memory, if what it waits for is available.
   void resume(TimePoint now);
-  /// Ends every access to an invalidated region. The stream ends if a request needs it.
+  /// Ends every access to an invalidated region. The stream ends if a request needs the region.
   void revoke(const struct Region& region, TimePoint now);
   /// Ends only the peer's accesses to an invalidated region; requests of this end continue.
   void withdraw(const Region& region, TimePoint now);
@@ -107,7 +107,7 @@ class Connection {
   SocketAction socket_action();
   /// Returns whether event(), socket_action() and timeout() would return nothing new.
   bool is_steady() const;
-  /// Returns whether no message is partly sent, so that a FIN would cut none. False during set-up.
+  /// Returns whether no message is partly sent, so a FIN would cut no message. False during set-up.
   bool at_rest() const;
   /// Returns whether a Read or atomic operation of the peer is not answered yet.
   bool owes_answers() const;
@@ -134,7 +134,7 @@ class Connection {
   Counters counters() const;
   /// Returns the diagnostic counters.
   Incidents incidents() const;
-  /// Returns why the stream ended. Cause::kNone means that it has not ended or never began.
+  /// Returns why the stream ended. Cause::kNone means that the stream has not begun or not ended.
   StreamEnd end() const;
 
  private:

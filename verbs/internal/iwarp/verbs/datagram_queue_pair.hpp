@@ -90,7 +90,7 @@ class DatagramQueuePair {
   // For the driver ------------------------------------------------------------------------------
   /// Moves the queue pair to another state. kError flushes all posted requests and receives; kReset
   /// drops them without completions, and removes failed completions from the completion queues.
-  /// Fails with `Errc::kWrongState` if kDatagramEdges has no such edge.
+  /// Fails with `Errc::kWrongState` if kDatagramEdges does not list that transition.
   std::error_code set_state(DatagramState state);
   /// Accepts datagrams sent to the group address; idempotent.
   void join(const IpAddress& group);

@@ -42,7 +42,7 @@ class StagTable {
   /// [RDMAP-114] [SEC-10]
   StagTable(std::size_t capacity, std::function<std::uint32_t()> random);
 
-  /// Checks an access in the order validity, domain and queue pair, rights, wrap, bounds (to the
+  /// Checks an access in this order: validity, domain and queue pair, rights, wrap, bounds (to the
   /// byte). Sets `out` to the granted memory; on failure does not change `out`. `to` is a TO if the
   /// access is remote, otherwise an address as in Sge::address. `length` is at least 1. Fails with
   /// the AccessError of the first check that does not pass. Takes no lock. [VRB-32]

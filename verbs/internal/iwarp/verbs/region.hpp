@@ -48,7 +48,7 @@ struct alignas(64) Region {
   bool dying = false;  ///< whether StagTable::destroy() waits until `pins` is 0
   Waiters waiters;     ///< streams that wait until `pins` is 0
 
-  /// Releases one pin. If it was the last one, resumes the waiting streams.
+  /// Releases one pin. If it was the last pin, resumes the waiting streams.
   void unpin() {
     if (pins.fetch_sub(1) == 1) waiters.tell();
   }
