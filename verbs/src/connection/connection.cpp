@@ -325,7 +325,7 @@ void Connection::local_error() {
   over(ConnectionCause::kLost, at_rest() ? SocketAction::kDepart : SocketAction::kReset);
 }
 
-// Handles the end of the stream. Call before a Terminate is framed. Further calls have no effect.
+// Handles the end of the stream. Call before a Terminate is framed. Later calls have no effect.
 void Connection::stream_ended(TimePoint now) {
   if (has_ended(state_)) return;
   Full& f = *full_;

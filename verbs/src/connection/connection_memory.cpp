@@ -61,7 +61,7 @@ void Connection::memory_gone(const std::byte* address) {
   local_error();
 }
 
-// Copies all readable queued output to memory of the connection, from which it is then sent.
+// Copies all readable queued output to memory of the connection, which then sends the copy.
 void Connection::send_faulted(TimePoint now) {
   if (full_ == nullptr) return lost(now);
   if (full_->framer.detach_all()) return;

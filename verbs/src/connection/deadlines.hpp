@@ -14,8 +14,8 @@
 
 namespace iwarp::verbs {
 
-/// The events for which a connection waits. Deadlines that pass at the same time are handled in
-/// this order.
+/// The events for which a connection waits. Deadlines that pass at the same time are handled in the
+/// order of the enumerators.
 enum class Deadline : std::uint8_t {
   /// a receive for a waiting Send; if the deadline passes, this end sends a Terminate [DDP-68]
   kReceive,

@@ -73,7 +73,7 @@ Arrivals::SenderWindow& Arrivals::find(const DatagramSender& sender, std::uint32
   if (table_ == nullptr) table_ = std::make_unique<Table>();
   if (SenderWindow* const known = table_->find(sender)) return *known;
   SenderWindow& entered = table_->enter(sender);
-  // No MSN before that of the first datagram counts as having arrived.
+  // MSNs before the MSN of the first datagram do not count as having arrived.
   entered.newest = msn - 1;
   return entered;
 }

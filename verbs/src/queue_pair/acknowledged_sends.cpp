@@ -222,8 +222,8 @@ std::optional<std::uint64_t> SendQueue::named_by(const rdmap::Terminate& termina
   return std::nullopt;
 }
 
-// Finds the request of an echoed header. If the peer echoes no MSN, or an MSN of no request, finds
-// the oldest request of the same kind.
+// Finds the request of an echoed header. If the peer echoes no MSN, or an MSN that belongs to no
+// request, finds the oldest request of the same kind.
 std::optional<std::uint64_t> SendQueue::request_named(const rdmap::Subject& subject) {
   using Kind = rdmap::Subject::Kind;
   const auto is_kind = [&subject](const SendSlot& slot) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Acknowledgements: how far the peer has acknowledged a send queue whose requests complete when the
 // peer has placed them. The peer acknowledges requests when it answers a later Read or atomic of
-// the application, or an empty Read that this end sends after the requests. Before it answers, it
-// has placed and delivered all earlier messages [VRB-45]. While an empty Read is in flight, the
-// next one is sent only after many more octets, so that it covers many requests. See
+// the application, or an empty Read that this end sends after the requests. The peer answers only
+// after it has placed and delivered all earlier messages [VRB-45]. While an empty Read is in
+// flight, the next one is sent only after many more octets, so that it covers many requests. See
 // rfc-notes/decisions/0023.
 #pragma once
 

@@ -74,7 +74,7 @@ class CompletionGate {
     const std::lock_guard lock(mutex_);
     return std::ranges::any_of(held_, is_request);
   }
-  /// Gives the completion of the oldest held request the status kRetryExceeded if it was flushed.
+  /// If the oldest held completion of a request was flushed, changes its status to kRetryExceeded.
   /// Moves completions of requests before those of receives; both groups keep their order. If this
   /// throws std::bad_alloc, nothing has changed.
   void fail_oldest_request() {

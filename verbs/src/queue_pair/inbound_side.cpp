@@ -165,7 +165,7 @@ Check InboundSide::send_received(const rdmap::ReceivedSend& send) {
                     .immediate = send.immediate};
   if (wc.opcode == WcOpcode::kRecvSendImmediate) wc.immediate &= ~std::uint64_t{rdmap::kOfNextSend};
   if (send.invalidate) {
-    receive_grants_.clear();  // These grants may pin the STag to be invalidated.
+    receive_grants_.clear();  // The grants of this receive may pin the STag to be invalidated.
     // Invalidate the STag after the payload was delivered and before the receive completes.
     // [VRB-47] [RDMAP-58]
     const auto done =

@@ -165,9 +165,9 @@ bool SendQueue::awaits_group(const SendSlot& slot) {
   return true;
 }
 
-// Returns whether another Read or atomic may start. If not, because there is no read credit or the
-// ORD is used up, the queue stalls until a response arrives. With an ORD of 0 returns true, so that
-// the request fails in permitted(). [VRB-23]
+// Returns whether another Read or atomic may start. If there is no read credit or the ORD is used
+// up, returns false, and the queue stalls until a response arrives. With an ORD of 0 returns true,
+// so that the request fails in permitted(). [VRB-23]
 bool SendQueue::may_read(bool read_credit) const {
   return qp_.ord == 0 || (read_credit && reads_under_way_ < qp_.ord);
 }

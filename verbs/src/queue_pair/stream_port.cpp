@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamPort: the transitions of a queue pair's state, and what each of them flushes (verbs draft
-// sections 6.2 and 8).
+// StreamPort: the transitions of a queue pair's state, and what each transition flushes (verbs
+// draft sections 6.2 and 8).
 #include "queue_pair/stream_port.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GrowingRing: the first-in, first-out ring of a queue. It allocates memory only when the memory is
-// needed, and does not free it before it is destroyed. Applications often request a thousand times
+// needed, and frees the memory only in the destructor. Applications often request a thousand times
 // the capacity that they use, and a small ring stays in the cache.
 #pragma once
 

@@ -13,8 +13,9 @@ using mpa::TimePoint;
 
 /// When inbound payload is copied to application memory.
 enum class Placement : std::uint8_t {
-  kVerified,  ///< copied after the CRC has been checked (RFC 5044 section 6)
-  /// Deviation: copied while it arrives; after a wrong CRC, the buffer's contents are undefined
+  kVerified,  ///< payload is copied after the CRC has been checked (RFC 5044 section 6)
+  /// Deviation: payload is copied while it arrives; after a wrong CRC, the buffer's contents are
+  /// undefined
   kDirect,
 };
 

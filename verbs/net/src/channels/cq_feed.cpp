@@ -37,7 +37,7 @@ constexpr unsigned kSparePolls = 2;
 // so the interval grows while that thread keeps polling.
 constexpr auto kFirstInterval = std::chrono::milliseconds(1);
 constexpr auto kLastInterval = std::chrono::milliseconds(4);
-// If the feed has fewer connections than this, add() removes the ended ones in each call.
+// If the feed has fewer connections than this, each call of add() removes the ended connections.
 constexpr std::size_t kFew = 16;
 
 }  // namespace
@@ -86,8 +86,8 @@ void CqFeed::serve_all(bool look) {
   if (!has_set()) return poll_all(true);
   serve_ready(false);
   if (!look) return;
-  // Poll the connections that the set does not report. The stream of such a connection is held or
-  // has ended, or the kernel has refused to add its socket.
+  // Poll the connections that the set does not report. The stream of such a connection waits for a
+  // posted receive or has ended, or the kernel has refused to add its socket.
   for (const auto& connection : connections_) {
     if (!connection->is_plain()) connection->poll(false);
   }

@@ -85,7 +85,8 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   verbs::CompletionQueue* queue_ = nullptr;
   bytes::Mutex mutex_;  ///< locked before the locks of connections
   std::vector<std::shared_ptr<Driven>> connections_;
-  std::size_t forget_at_ = 0;  ///< number of connections at which add() removes the ended ones
+  /// number of connections at which add() removes the ended connections
+  std::size_t forget_at_ = 0;
   /// the sockets of the connections; null before the first has_set()
   std::shared_ptr<SocketSet> set_;
   /// the mode that the feed asks its connections to enter

@@ -145,7 +145,7 @@ std::size_t run_of(std::span<const DatagramSocket::Sending> datagrams, std::size
 }
 
 /// Returns whether `error` may mean that the kernel, the route or the device cannot cut messages,
-/// or cannot cut them into pieces of this size.
+/// or cannot cut them into pieces of the requested size.
 bool is_refusal_to_segment(int error) {
   return error == EINVAL || error == EMSGSIZE || error == EIO || error == EOPNOTSUPP;
 }

@@ -141,7 +141,8 @@ std::error_code DrivenDatagrams::attach(const IpAddress& group,
   return joined != 0 ? std::error_code{} : first;
 }
 
-// A group has one door for all its interfaces; a link-local group has one door for each interface.
+// Joins a group on an interface. A link-local group has one door (one socket) for each interface;
+// any other group has one door for all its interfaces.
 std::error_code DrivenDatagrams::join(const IpAddress& group, unsigned interface) {
   const auto known = std::ranges::find_if(doors_, [&](const auto& door) {
     return door->group == group && (!is_local_to_link(group) || door->interface == interface);

@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t kMostPeers = 4;
 /// A peer gets a socket after this number of consecutive send calls to it.
 constexpr unsigned kOftenInARow = 32;
-/// After this number of datagrams to other peers, a peer's socket may be closed to make room for
-/// another peer's.
+/// After this number of datagrams to other peers, a peer's socket may be closed to make room for a
+/// socket of another peer.
 constexpr std::uint64_t kForgotten = 4096;
 
 }  // namespace

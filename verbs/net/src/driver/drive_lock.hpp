@@ -39,7 +39,7 @@ class BasicDriveLock {
   /// Takes the lock as enter() does. Called by the successor that hand_over() has sent.
   std::optional<std::uint32_t> succeed() {
     // This exchange reads the value that hand_over() wrote to is_sent_. So enter() also sees the
-    // value that hand_over() had written to word_ before.
+    // value that hand_over() wrote to word_ earlier.
     is_sent_.exchange(false);
     return enter(0);
   }

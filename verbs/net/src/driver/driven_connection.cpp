@@ -25,8 +25,8 @@ namespace {
 // may still ask which of its messages have arrived.
 constexpr std::chrono::milliseconds kQuestionLook(5);
 
-// Sets a flag that only the holder of the lock writes. Avoids the expensive sequentially consistent
-// store in the usual case that the flag has the value already.
+// Sets a flag that only the holder of the lock writes. Usually the flag already has the value; the
+// function then avoids the expensive sequentially consistent store.
 void change(std::atomic<bool>& flag, bool value) {
   if (flag.load(std::memory_order_relaxed) != value) flag.store(value);
 }

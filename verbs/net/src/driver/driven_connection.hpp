@@ -52,7 +52,8 @@ class Registry {
 };
 
 /// Whether the application has called ConnectRequest::set_recognized() for a peer before accepting
-/// it. If it has not, the peer is unknown: its set-up can be evicted until its RTR has arrived.
+/// it. If the application has not called it, the peer is unknown: its set-up can be evicted until
+/// its RTR has arrived.
 enum class PeerStanding : std::uint8_t { kUnknown, kRecognized };
 
 /// Receives the events of a connection. Called with the connection's lock held; must not wait.
@@ -153,8 +154,8 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void end();
   /// Resets the connection without reporting it, unless the peer's Request has arrived.
   void end_if_unasked();
-  /// If the set-up waits for a Request or RTR of the peer that has not arrived, evicts it: resets
-  /// the connection, and reports that to the client. Otherwise does nothing.
+  /// Evicts the set-up if it waits for the peer's Request or RTR: resets the connection, and
+  /// reports that to the client. Otherwise does nothing.
   void end_if_unproven();
   void send_events_to(CmChannel& channel);
 

@@ -232,7 +232,8 @@ bool DrivenConnection::transmit() {
       if (would_block(errno)) {
         a.write_blocked = true;
       } else {
-        // Read the octets that the peer sent before it closed, for example a Terminate.
+        // Read the octets that the peer sent before it closed the connection, for example a
+        // Terminate.
         while (receive()) {
         }
         socket_failed();

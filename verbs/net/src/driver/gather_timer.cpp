@@ -44,7 +44,8 @@ void GatherTimer::tick() {
   Clock::duration shortest = kFirstPause;
   std::erase_if(entries, [&](Entry& entry) {
     DrivenConnection& connection = *entry.connection;
-    if (connection.ended()) return true;  // Posts that are held back will not be sent.
+    // The connection has ended, so its held-back posts will not be sent.
+    if (connection.ended()) return true;
     const auto held = connection.flush_late_posts(now);
     any_late |= held == DrivenConnection::HeldPosts::kLate;
     entry.idle = held == DrivenConnection::HeldPosts::kNone ? entry.idle + 1 : 0;

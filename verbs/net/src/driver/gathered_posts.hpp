@@ -38,7 +38,7 @@ class GatheredPosts {
   bool take_used() { return used_.exchange(false, std::memory_order_relaxed); }
 
   // Call the next two functions with the connection's lock held.
-  /// Call before sending all posts. No post is held back after the call.
+  /// Call before sending all posts. Sets the number of held-back posts to 0.
   void leave() {
     if (any()) count_.exchange(0, std::memory_order_acq_rel);
   }

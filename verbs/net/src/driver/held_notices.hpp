@@ -33,9 +33,9 @@ class HeldNotices {
   static void release() {
     if (current_ != nullptr) current_->tell_all();
   }
-  /// Calls `notify` with `queue`. Calls it at once if the calling thread has no instance or the
-  /// instance is full; otherwise, when the instance releases its notices. `notify` and `queue` must
-  /// live until the call.
+  /// Calls `notify` with `queue`: at once if the calling thread has no instance or the instance is
+  /// full, and otherwise when the instance releases its notices. `notify` and `queue` must live
+  /// until then.
   static void tell(const Notify& notify, verbs::CompletionQueue& queue) {
     HeldNotices* const holder = current_;
     if (holder == nullptr || holder->count_ == kMost) return notify(queue);

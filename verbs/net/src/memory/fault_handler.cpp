@@ -2,10 +2,11 @@
 // The handlers for SIGSEGV and SIGBUS. A handler jumps out of the copy or checksum that caused the
 // fault. Neither the copy nor the checksum holds a lock.
 //
-// This layer's handler replaces the application's and passes other faults on to it. The application
-// may later replace this layer's handler, restore it, or call it from its own handler. So this
-// layer installs a different function for each handler of the application that it replaces. Then no
-// handler of this layer calls a handler that calls it back, or a handler that no longer exists.
+// This layer's handler replaces the application's handler and passes other faults on to that
+// handler. The application may later replace this layer's handler, restore it, or call it from its
+// own handler. So this layer installs a different function for each handler of the application that
+// it replaces. Then no handler of this layer calls a handler that calls it back, or a handler that
+// no longer exists.
 #include "memory/fault_handler.hpp"
 
 #include <array>
@@ -51,7 +52,8 @@ void call(const struct sigaction& action, int signal, siginfo_t* info, void* con
 }
 
 void hand_on(const struct sigaction& to, int signal, siginfo_t* info, void* context) {
-  const bool was_sent = info->si_code <= 0;  // a process sent the signal; it reports no fault
+  // a process sent the signal, so the signal reports no fault
+  const bool was_sent = info->si_code <= 0;
   if (is_handler(to)) return call(to, signal, info, context);
   if (was_sent && to.sa_handler == SIG_IGN) return;
   // The faulting instruction runs again, and the fault then ends the process as if this handler did

@@ -223,8 +223,8 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
   if (end_.empty()) return;
   if (event.type == Type::kRequest) return request(connection, core.startup());
   pending_.over();
-  // No event reports a failure that happens before the application has accepted; accept() returns
-  // it.
+  // No event reports a failure that happens before the application has accepted the request;
+  // accept() returns that failure.
   if (qp == nullptr) {
     if (event.failure) tell_refusal(connection, *event.failure);
     return;

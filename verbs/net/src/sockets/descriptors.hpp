@@ -6,7 +6,8 @@ namespace iwarp::net {
 
 /// Records that this layer owns `fd`.
 void remember(int fd) noexcept;
-/// Call before closing `fd` or giving it away. Returns false if close_inherited() has closed it.
+/// Call before closing `fd` or giving it away. Returns false if close_inherited() has already
+/// closed `fd`.
 bool forget(int fd) noexcept;
 
 }  // namespace iwarp::net

@@ -68,12 +68,12 @@ std::error_code pending_error(int fd);
 /// Returns whether poll(2) reports that the socket buffer has room to send. Does not wait.
 bool writable(int fd);
 /// Returns whether the peer has reset the connection, or TCP has given up. Octets that arrived
-/// before that may still be unread.
+/// earlier may still be unread.
 bool is_broken(int fd);
 /// Waits until there are octets or a FIN to read, for at most `limit`.
 void await_octets(int fd, std::chrono::milliseconds limit);
-/// Returns whether the connection has been closed by the peer or reset. Octets that arrived before
-/// that may still be unread.
+/// Returns whether the connection has been closed by the peer or reset. Octets that arrived earlier
+/// may still be unread.
 bool is_closed(int fd);
 /// Returns the time since the peer's TCP last sent an acknowledgement. If there are no octets for
 /// the peer to acknowledge, returns 0 and enables keepalive probes each second. The connection then

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Channel: a queue of events with a descriptor that is readable while the queue is not empty. An
-// application can sleep in poll(2) on that descriptor together with its own.
+// application can sleep in poll(2) on that descriptor together with other descriptors.
 #pragma once
 
 #include <algorithm>
@@ -71,8 +71,8 @@ class Channel {
     }
     while (!all.empty()) other.push_made(all);
   }
-  /// Reserves memory for one more event, until unreserve(). Call for an event that must not be lost
-  /// because its loss could not be reported. Throws std::bad_alloc if memory runs out.
+  /// Reserves memory for one more event, until unreserve(). Call for each event whose loss could
+  /// not be reported to the application. Throws std::bad_alloc if memory runs out.
   void reserve() {
     const std::lock_guard lock(mutex_);
     spare_.emplace_back();

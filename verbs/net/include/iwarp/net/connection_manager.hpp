@@ -54,8 +54,8 @@ struct ConnectOptions {
   /// peer closes or resets TCP after an enhanced Request. [EMPA-50]
   bool fall_back_to_revision_1 = true;
   /// How long to keep retrying, with short pauses, if the peer refuses the TCP connection, or
-  /// closes or resets it before the first octet of the Reply. For programs that may connect before
-  /// their peer listens. Revision 1 is tried only after this time has passed.
+  /// closes or resets it before the first octet of the Reply has arrived. For programs that may
+  /// connect before their peer listens. Revision 1 is tried only after this time has passed.
   std::chrono::milliseconds retry_refused_for = std::chrono::seconds(0);
   TapFactory tap;  ///< makes the tap of the connection; may be empty
   /// Makes the carrier of the connection; null if MPA uses TCP directly. The time for setting up
@@ -66,14 +66,14 @@ struct ConnectOptions {
 /// Options of a responder.
 struct ListenOptions {
   verbs::ConnectionOptions connection;  ///< options of MPA and of the connections
-  /// Maximum number of requests to the port that the application has not polled from its channel.
-  /// The device resets the connections of further requests.
+  /// Maximum number of connection requests to the port that wait on the channel for the application
+  /// to poll them. The device resets the connections of further requests.
   int backlog = 1024;
   std::string congestion;  ///< see ConnectOptions::congestion
   TapFactory tap;          ///< makes the tap of each connection; may be empty
   std::shared_ptr<const CarrierFactory> carrier;  ///< see ConnectOptions::carrier
-  /// Called, by any thread, if the carrier ends a set-up before its Request has arrived: the
-  /// carrier fails, or only one end uses a carrier. The function must not wait or call the Rnic.
+  /// Called, by any thread, if a set-up ends before the Request has arrived because the carrier has
+  /// failed or only one end uses a carrier. The function must not wait or call the Rnic.
   std::function<void(const Address& peer, const std::string& why)> refused;
 };
 
@@ -156,9 +156,9 @@ struct CmEvent {
   std::string why;
   std::optional<verbs::StreamEnd> end;  ///< set for kDisconnected only
   std::string peer_identity;  ///< kConnectRequest, kEstablished: the Carrier::peer_identity()
-  /// kRejected: the TCP socket, open and non-blocking. Destroying the event closes it unless the
-  /// application has moved it. Empty if TCP had not accepted the whole Request, or if there is a
-  /// carrier. [MPA-91]
+  /// kRejected: the TCP socket, open and non-blocking. Destroying the event closes the socket
+  /// unless the application has moved it. Empty if TCP had not accepted the whole Request, or if
+  /// there is a carrier. [MPA-91]
   UniqueFd socket;
   std::vector<std::byte> read_ahead;  ///< octets that arrived on `socket` after the Reply
 };

@@ -102,14 +102,14 @@ struct QpDeleter {
 /// Destroys completion queues.
 struct CqDeleter {
   Rnic* rnic = nullptr;
-  /// Destroys `cq` and removes its events from its channel. Its queue pairs must have been
-  /// destroyed before.
+  /// Destroys `cq` and removes its events from its channel. The queue pairs that use `cq` must have
+  /// been destroyed already.
   void operator()(CompletionQueue* cq) const;
 };
 /// Destroys shared receive queues.
 struct SrqDeleter {
   Rnic* rnic = nullptr;
-  /// Destroys `srq`. Its queue pairs must have been destroyed before.
+  /// Destroys `srq`. The queue pairs that use `srq` must have been destroyed already.
   void operator()(SharedReceiveQueue* srq) const;
 };
 /// Owns a queue pair.

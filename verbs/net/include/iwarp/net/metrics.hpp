@@ -35,9 +35,10 @@ std::string metrics_text(const Statistics& statistics);
 /// A metrics server with a thread of its own. Thread-safe.
 class MetricsServer {
  public:
-  /// Starts a server. A Unix socket has mode 0600 and replaces a socket of this user at the same
-  /// path on which no process listens. Fails with `std::errc::address_in_use` if the path or the
-  /// port is taken, or with the errors of listen_unix() and bind_tcp().
+  /// Starts a server. A Unix socket has mode 0600. If the path names a socket of this user on which
+  /// no process listens, the new socket replaces that socket. Fails with
+  /// `std::errc::address_in_use` if the path or the port is taken, or with the errors of
+  /// listen_unix() and bind_tcp().
   static Expected<std::unique_ptr<MetricsServer>> open(const MetricsAddress& at);
   /// Stops the server and removes its Unix socket.
   ~MetricsServer();
@@ -47,8 +48,9 @@ class MetricsServer {
   /// Removes the Unix socket, for a process that exits without destroying the server.
   void unlink() const noexcept;
 
-  /// While a Watch exists, the server shows the statistics of its Rnic. The destructor adds the
-  /// Rnic's totals to those that the server keeps. Rnic and server must outlive the Watch. Movable.
+  /// While a Watch exists, the server shows the statistics of its Rnic. The destructor of the Watch
+  /// adds the Rnic's totals to the totals that the server keeps. Rnic and server must outlive the
+  /// Watch. Movable.
   class Watch {
    public:
     Watch() = default;

@@ -147,9 +147,9 @@ class Rnic {
                                              CmChannel& channel);
   /// Starts MPA, as initiator, on a connected TCP socket that the application has used before. No
   /// octets of the peer may be in flight. Takes ownership of the descriptor on success, and also on
-  /// a failure with std::errc::not_enough_memory. Fails as connect() does, with
-  /// `Errc::kInvalidArgument` also if `socket` is not a connected TCP socket, or with
-  /// `Errc::kSystem`. [MPA-62] [MPA-63] [MPA-104]
+  /// a failure with std::errc::not_enough_memory. Fails as connect() does. Also fails with
+  /// `Errc::kInvalidArgument` if `socket` is not a connected TCP socket, or with `Errc::kSystem`.
+  /// [MPA-62] [MPA-63] [MPA-104]
   std::error_code adopt_initiator(QueuePair& qp, int socket, const ConnectOptions& options,
                                   CmChannel& channel);
   /// Starts MPA as responder on a connected TCP socket. The peer's request is an event on

@@ -38,9 +38,9 @@ class DatagramSocket {
                                                                 std::uint16_t port);
   /// Opens a socket, binds it to `own_port` and connects it to `port` of the peer of `path`. The
   /// socket sends all datagrams to that peer, and the kernel delivers to it only datagrams from
-  /// that peer. Datagrams that arrived between the two calls may be from other peers. All sockets
-  /// of `own_port` must have share_port(true) during the call. Fails with the system's error, or
-  /// std::errc::invalid_argument if `path` mixes IPv4 and IPv6.
+  /// that peer. Datagrams that arrived after binding and before connecting may be from other peers.
+  /// All sockets of `own_port` must have share_port(true) during the call. Fails with the system's
+  /// error, or std::errc::invalid_argument if `path` mixes IPv4 and IPv6.
   static std::expected<DatagramSocket, std::error_code> open_to(const DatagramPath& path,
                                                                 std::uint16_t port,
                                                                 std::uint16_t own_port);
@@ -89,9 +89,9 @@ class DatagramSocket {
   };
   /// Sends at most kBatch datagrams. If the kernel accepts fewer, errno says why it did not accept
   /// the next datagram. After EAGAIN the kernel may accept that datagram later; after any other
-  /// error it never will. Consecutive datagrams of the same size and path, whose `pieces` also
-  /// follow each other in memory, pass through the kernel as one message (UDP GSO) if the kernel
-  /// supports that.
+  /// error the kernel will never accept it. Consecutive datagrams of the same size and path, whose
+  /// `pieces` also follow each other in memory, pass through the kernel as one message (UDP GSO) if
+  /// the kernel supports that.
   Sent send(std::span<const Sending> datagrams) const;
 
  private:

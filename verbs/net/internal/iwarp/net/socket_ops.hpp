@@ -16,7 +16,7 @@ struct SocketOps {
   int (*accept)(int fd, sockaddr* address, socklen_t* length, int flags);
   ssize_t (*send)(int fd, const msghdr* message, int flags);
   ssize_t (*receive)(int fd, msghdr* message, int flags);
-  // send_datagrams() does the same as sendmmsg(2); receive_datagrams() the same as recvmmsg(2)
+  // send_datagrams() does the same as sendmmsg(2). receive_datagrams() does the same as recvmmsg(2)
   // without a timeout.
   int (*send_datagrams)(int fd, mmsghdr* messages, unsigned count, int flags);
   int (*receive_datagrams)(int fd, mmsghdr* messages, unsigned count, int flags);
