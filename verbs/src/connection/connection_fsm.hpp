@@ -43,7 +43,7 @@ enum class ConnectionCause : std::uint8_t {
   kDrained,        ///< all posted work is finished and sent
   kStreamEnded,    ///< a Terminate of this end or of the peer ended the stream
   kTerminateLeft,  ///< this end's Terminate was sent; no output remains
-  kClosed,         ///< the close is complete: both FINs were sent, or no more can be sent
+  kClosed,  ///< the close is complete: both FINs were sent, or this end can send nothing more
   /// set-up failed, TCP was reset or timed out, the connection was aborted, or no Terminate can be
   /// sent
   kLost,

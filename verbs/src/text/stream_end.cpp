@@ -249,7 +249,8 @@ bool is_orderly(const StreamEnd& end) {
     case Cause::kLost:
       return end.outstanding == 0;
     case Cause::kTerminateReceived:
-      return end.terminate && end.terminate->fault == mpa::kTcpLost;  // This end closed TCP first.
+      // kTcpLost means that this end closed TCP first.
+      return end.terminate && end.terminate->fault == mpa::kTcpLost;
     default:
       return false;
   }

@@ -69,7 +69,7 @@ struct DatagramWr {
 
 /// Why a datagram was not delivered.
 enum class DatagramDrop : std::uint8_t {
-  kMalformed,     ///< the UDP payload does not have the form of datagram.hpp
+  kMalformed,     ///< the UDP payload does not have the form that datagram.hpp defines
   kNotReceiving,  ///< in its state, the queue pair does not receive datagrams
   kWrongQp,       ///< the destination is another queue pair, or a group that is not attached
   kWrongQKey,     ///< the Q_Key differs from that of the queue pair

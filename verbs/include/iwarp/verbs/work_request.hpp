@@ -85,9 +85,10 @@ enum class SendFlags : std::uint8_t {
   kSignaled = 1 << 0,  ///< push a completion on success as well as on failure
   /// of a Send or Immediate: solicits the peer's notification (Notify::kSolicited)
   kSolicited = 1 << 1,
-  kFence = 1 << 2,       ///< read fence: start only when all earlier Reads and atomics are complete
+  /// read fence: start this request only when all earlier Reads and atomics are complete
+  kFence = 1 << 2,
   kInline = 1 << 3,      ///< copy the payload while posting; lkeys are not checked
-  kLocalFence = 1 << 4,  ///< start only when all earlier requests are complete
+  kLocalFence = 1 << 4,  ///< start this request only when all earlier requests are complete
 };
 /// Returns the union of two sets of flags.
 constexpr SendFlags operator|(SendFlags a, SendFlags b) {

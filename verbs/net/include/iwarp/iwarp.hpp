@@ -48,8 +48,8 @@ inline net::CmEvent next_event(net::CmChannel& channel, std::chrono::millisecond
 inline constexpr std::size_t kAdvertSize = 12;
 
 /// Returns the TO and the STag of a region in network byte order. A peer needs both to read or
-/// write the region. The iWARP protocols do not define how the application sends them to the peer;
-/// private data is one way.
+/// write the region. The iWARP protocols do not define how the application sends these two values
+/// to the peer; private data is one way.
 inline std::vector<std::byte> advert_of(const net::Memory& region) {
   std::vector<std::byte> octets(kAdvertSize);
   bytes::Writer out(octets);

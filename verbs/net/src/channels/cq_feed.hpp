@@ -94,7 +94,8 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   /// descriptor on which a thread sleeps; null except in kSleeper
   SleepDescriptor* sleeper_ = nullptr;
   Clock::time_point window_;
-  Clock::time_point last_look_;  ///< when a poll last read the clock or a thread last woke up
+  /// time at which a poll last read the clock or a thread last woke up
+  Clock::time_point last_look_;
   unsigned polls_ = 0;
   unsigned polls_seen_ = 0;   ///< value of polls_ at the last tick()
   unsigned spare_polls_ = 0;  ///< number of next polls that drive no socket; see kSparePolls

@@ -134,7 +134,8 @@ struct MetricsServer::Impl {
   std::optional<ino_t> inode;  ///< inode of the Unix socket, if there is one
   asio::posix::stream_descriptor readiness;
   asio::steady_timer timer{worker.context()};
-  std::deque<std::shared_ptr<Scrape>> scrapes;  ///< sorted by age; only the worker uses it
+  /// sorted by age; only the worker thread uses this member
+  std::deque<std::shared_ptr<Scrape>> scrapes;
 
   mutable std::mutex mutex;  ///< locked before the locks of an Rnic
   std::vector<const Rnic*> rnics;

@@ -124,7 +124,8 @@ void write_connections(Exposition& out, const Statistics& s) {
   };
   if (s.connections.empty()) return;
   for (const auto& [name, member, meaning] : verbs::counter_names()) {
-    if (member == &verbs::Counters::registrations) continue;  // counted only for the whole Rnic
+    // registrations are counted only for the whole Rnic
+    if (member == &verbs::Counters::registrations) continue;
     each(fmt::format("{}_total", name), meaning,
          [member](const ConnectionStatistics& one) { return one.counters.*member; });
   }

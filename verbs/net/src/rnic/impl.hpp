@@ -52,8 +52,8 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
     /// whether create_other_end() made the queue pair, which then reports no asynchronous events
     bool other_end = false;
     std::shared_ptr<Connector> connector;
-    std::vector<std::shared_ptr<DrivenConnection>>
-        connections;                   ///< connections that have not ended; the last one is current
+    /// connections that have not ended; the last element is the current connection
+    std::vector<std::shared_ptr<DrivenConnection>> connections;
     std::vector<CmChannel*> channels;  ///< channels that may hold events about the queue pair
     verbs::Counters ended;             ///< counters of the queue pair's former connections
   };

@@ -59,8 +59,9 @@ class InitiatorClient final : public ConnectionClient {
   CmChannel* channel_;
   Retry retry_;
   const std::size_t private_octets_;
-  bool established_ = false;                  ///< whether kEstablished has been reported
-  CmChannel::Made end_ = CmChannel::Made(1);  ///< event for the end; empty after the report
+  bool established_ = false;  ///< whether kEstablished has been reported
+  /// Event for the end of the connection; empty afterwards.
+  CmChannel::Made end_ = CmChannel::Made(1);
 };
 
 /// The client of a connection that a peer opens. Puts the peer's request on `channel`, or resets
@@ -91,8 +92,9 @@ class ResponderClient final : public ConnectionClient {
   const std::size_t backlog_;
   const Refused refused_;
   Setups::Mark pending_;
-  bool established_ = false;                  ///< whether kEstablished has been reported
-  CmChannel::Made end_ = CmChannel::Made(1);  ///< event for the end; empty after the report
+  bool established_ = false;  ///< whether kEstablished has been reported
+  /// Event for the end of the connection; empty afterwards.
+  CmChannel::Made end_ = CmChannel::Made(1);
 };
 
 /// Returns the event kConnectFailed for a failed MPA startup.

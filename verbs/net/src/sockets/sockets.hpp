@@ -79,9 +79,10 @@ bool is_closed(int fd);
 /// the peer to acknowledge, returns 0 and enables keepalive probes each second. The connection then
 /// fails if the peer does not answer these probes.
 std::chrono::milliseconds silent_for(int fd);
-/// Returns whether `fd` is one of the highest `reserve` numbers that the process may use, or one of
-/// the highest quarter if that is fewer. The kernel assigns the lowest free number, so such a high
-/// number means that few descriptors are free.
+/// Returns whether `fd` is a reserved number. The reserved numbers are the highest `reserve`
+/// numbers that the process may use, or the highest quarter of its numbers if the quarter is
+/// smaller. The kernel assigns the lowest free number, so such a high number means that few
+/// descriptors are free.
 bool is_reserved(int fd, std::size_t reserve);
 /// Makes close(2) of the socket reset the connection.
 void reset_on_close(int fd);

@@ -49,9 +49,10 @@ struct RnicOptions {
   /// oldest half-open connection whose Request or RTR has not arrived; if there is none, it resets
   /// the new connection.
   std::size_t max_pending_connects = 4096;
-  std::size_t max_pending_per_source =
-      2048;  ///< half-open connections per source address (IPv6: /64)
-  std::size_t max_pending_per_listener = 3072;  ///< half-open connections per listening port
+  /// maximum number of half-open connections per source address (IPv6: per /64)
+  std::size_t max_pending_per_source = 2048;
+  /// maximum number of half-open connections per listening port
+  std::size_t max_pending_per_listener = 3072;
   /// Number of descriptors that inbound set-ups keep free for the application; at most a quarter of
   /// RLIMIT_NOFILE.
   std::size_t reserved_descriptors = 128;
@@ -170,9 +171,9 @@ class Rnic {
   /// Return the counters of all connections so far, or of the connections of one queue pair.
   verbs::Counters counters() const;
   verbs::Counters counters(const QueuePair& qp) const;
-  /// Returns the event kDisconnected of `qp`, which says why its stream ended, before the event is
-  /// queued on a channel. Returns nullopt if the stream has not ended, or if the event is queued
-  /// already. Waits for the lock of the connection.
+  /// Returns the event kDisconnected of `qp`, which says why the stream ended, if the event has not
+  /// been queued on a channel yet. Returns nullopt if the stream has not ended, or if the event has
+  /// been queued. Waits for the lock of the connection.
   std::optional<CmEvent> stream_ended(const QueuePair& qp) const;
   /// Returns all statistics, with entries for at most `max_connections` connections. Waits for the
   /// lock of each connection.
