@@ -115,8 +115,8 @@ Hits Book::due(Time now) {
     if (!entry.at || *entry.at > now) continue;
     out.push_back({entry.rule, 0, 0});
     const bool again = entry.rule->when == When::kEvery;
-    // If a timed rule with `every` is late by several periods, skips the missed ones, so that the
-    // rule does not fire several times in a row.
+    // If a timed rule with `every` is late by several periods, this code skips the missed periods,
+    // so that the rule does not fire several times in a row.
     const Time from = std::max(*entry.at, now - Time(entry.rule->count));
     entry.at = again ? std::optional(from + Time(entry.rule->count)) : std::nullopt;
   }
@@ -124,8 +124,8 @@ Hits Book::due(Time now) {
   return out;
 }
 
-// Returns whether the rule can never be due again. This is never so for a rule that counts each
-// queue pair or connection separately, because the program may make a new queue pair or connection.
+// Returns whether the rule can never be due again. A rule that counts each queue pair or connection
+// separately can always be due again, because the program may make a new queue pair or connection.
 bool Book::is_spent(const Entry& entry) {
   if (is_timed(entry.rule->event)) return !entry.at;
   const auto it = entry.counts.find(0);

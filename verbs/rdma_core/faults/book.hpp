@@ -42,7 +42,7 @@ class Book {
   std::uint64_t room(std::uint32_t connection, std::uint64_t wanted) const;
   /// Counts the octets that the connection has sent. Returns the rules that these octets trigger.
   Hits passed(std::uint32_t connection, std::uint64_t octets);
-  /// Returns the rules with the event kNow or kTime that are due.
+  /// Returns the rules that are due and that have the event kNow or kTime.
   Hits due(Time now);
   /// Forgets the counts of a queue pair that was destroyed. Its ordinal is not used again.
   void gone(std::uint32_t queue_pair);

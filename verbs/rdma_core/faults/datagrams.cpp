@@ -115,7 +115,7 @@ bool HeldDatagrams::send(const Held& held) {
                                                    MSG_DONTWAIT | MSG_NOSIGNAL);
   };
   int n = send();
-  // Sends this datagram again, because the kernel has reported ECONNREFUSED for an earlier one.
+  // Sends this datagram again, because the error ECONNREFUSED belongs to an earlier datagram.
   if (n != 1 && errno == ECONNREFUSED) n = send();
   return n == 1 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }

@@ -43,8 +43,8 @@ class HeldDatagrams {
   /// Drops the delayed datagrams of a queue pair that was destroyed. None of these is sent after
   /// this function has returned.
   void forget(std::uint32_t qp_num);
-  /// Sends the datagrams that are due, in the order of their times, or drops them if `lost` is set.
-  /// Returns the time at which the next datagram is due.
+  /// Sends the datagrams that are due, in the order in which they became due. If `lost` is set,
+  /// drops them instead. Returns the time at which the next datagram is due.
   std::optional<Time> release(Time now, bool lost);
 
  private:

@@ -255,9 +255,9 @@ void Injector::log_full(std::uint32_t ordinal) {
                                     ordinal, HeldDatagrams::kMax)});
 }
 
-/// Returns the numbers of the queue pairs to which the act of the rule applies. This is the queue
-/// pair whose event was counted. For a timed rule, it is the queue pair that the rule names, or all
-/// of them.
+/// Returns the numbers of the queue pairs to which the act of the rule applies. A rule that counts
+/// events applies to the queue pair whose event triggered it. A timed rule applies to the queue
+/// pair that it names, or to all queue pairs if it names none.
 std::vector<std::uint32_t> Injector::queue_pairs(const Hit& hit) {
   const auto ordinal = hit.subject != 0 ? hit.subject : hit.rule->subject.number;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
@@ -307,7 +307,7 @@ void Injector::carry_out(const Hit& hit) {
     case Act::kFail:
     case Act::kLose:
     case Act::kDelay:
-      return;  // Does nothing for these acts, which the caller that counted the event carries out.
+      return;  // The caller that counted the event carries out these acts.
   }
 }
 
@@ -330,9 +330,9 @@ void Injector::tell(int event) {
   }
 }
 
-// Removes the device. The order is that of a removal with the kernel: first all posted requests are
-// flushed, then the device raises its asynchronous event, and then the CM raises an event for each
-// id.
+// Removes the device. The order is the same as when the kernel removes a device: first all posted
+// requests are flushed, then the device raises its asynchronous event, and then the CM raises an
+// event for each id.
 void Injector::remove_device() {
   if (removed_.exchange(true)) return;
   for (const auto num : queue_pairs({std::make_shared<const Rule>(), 0, 0})) {

@@ -91,10 +91,11 @@ class Injector {
  private:
   struct Known {
     std::uint32_t ordinal = 0;
-    /// A rule has made a completion of a request fail, so later ones are flushed.
+    /// Whether a rule has made the completion of a request fail, so that later completions are
+    /// reported as flushed.
     bool sends_failed = false;
     bool receives_failed = false;
-    /// The next datagram was already counted, because it is sent again.
+    /// Whether the next datagram repeats one that was already counted.
     bool datagram_counted = false;
   };
   std::uint32_t ordinal(std::uint32_t qp_num) const;

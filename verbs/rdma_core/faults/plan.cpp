@@ -114,7 +114,7 @@ constexpr std::array kActs{
     Words{"remove", "device", Act::kRemove, kAnyEvent, About::kNothing, ""},
 };
 
-/// The words of a line, of which the parser takes one after the other.
+/// The words of a line. The parser takes them one by one.
 class Line {
  public:
   explicit Line(std::string_view text) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plan: says which faults `iwarp run --fault FILE` injects, and when. A plan has one rule per line;
-// rfc-notes/faults.md has the grammar. The parser uses no device, clock or file; its input is a
-// text.
+// rfc-notes/faults.md has the grammar. The parser reads its input from a string, and uses no
+// device, clock or file.
 #pragma once
 
 #include <chrono>
@@ -38,7 +38,7 @@ enum class Act : std::uint8_t {
   kReset,     ///< the network resets the connection
   kPortDown,  ///< no data passes in either direction
   kPortUp,
-  kTell,    ///< raises an asynchronous event of the port or device, without another effect
+  kTell,    ///< raises an asynchronous event of the port or device, and does nothing else
   kRemove,  ///< removes the device
   kLose,    ///< the datagram never arrives
   kDelay,   ///< the datagram is sent later, possibly after datagrams that were posted later
@@ -59,8 +59,8 @@ struct Rule {
   std::string text;
   When when = When::kAfter;
   Event event = Event::kNow;
-  /// The number after which the rule is due: a number of events, of nanoseconds for kTime, or of
-  /// parts per million for kChance.
+  /// The number of events, or for kTime the number of nanoseconds, after which the rule is due. For
+  /// kChance, the chance in parts per million.
   std::uint64_t count = 0;
   std::uint64_t last = 0;  ///< for kRange, the last number of the range, which begins at `count`
   Subject subject;

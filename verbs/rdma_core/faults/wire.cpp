@@ -105,10 +105,10 @@ int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
       continue;
     }
     if (net::kernel_socket_ops().send_datagrams(fd, &message, 1, flags) != 1) {
-      // The driver tries again to send this datagram in three cases, and the second attempt must
-      // not be counted. First, if other datagrams were sent before it, because this function then
-      // returns only their number. Second, on a connected socket, because the driver then uses
-      // another socket. Third, after a temporary error.
+      // The driver sends this datagram again in three cases. In the first, other datagrams were
+      // sent before it, and this function returns only their number. In the second, the socket is
+      // connected, and the driver uses another socket next. In the third, the error is temporary.
+      // The second attempt to send the datagram must not be counted.
       const int error = errno;
       const bool is_connected = message.msg_hdr.msg_name == nullptr;
       const bool comes_again =
