@@ -39,7 +39,7 @@ struct FreedMemory {
   static constexpr std::size_t kRanges = 4096;
   static constexpr std::size_t kRecords = 256;
 
-  /// Number of entries of `ranges` that have been in use; later entries are empty.
+  /// Number of entries of `ranges` that have ever been in use; all entries after them are empty.
   std::atomic<std::uint32_t> used;
   std::atomic<std::uint32_t> written;  ///< number of records that the Checker has not read yet
   std::atomic<bool> is_lost;  ///< whether a record was lost because all records were in use

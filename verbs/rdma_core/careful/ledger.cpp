@@ -15,8 +15,9 @@ namespace {
 
 // The number of bytes that are compared as one block in a small buffer.
 constexpr std::size_t kBlock = 64;
-constexpr std::size_t kBlocks = 256;    // approximate number of blocks in a large buffer
-constexpr std::size_t kMaxDead = 4096;  // number of keys of deregistered regions that are stored
+constexpr std::size_t kBlocks = 256;  // approximate number of blocks in a large buffer
+// Maximum number of keys of deregistered regions that are stored.
+constexpr std::size_t kMaxDead = 4096;
 
 constexpr std::array kNames{"send-changed",
                             "send-reused",
@@ -251,10 +252,10 @@ std::size_t Ledger::receives_at(View memory, const Receive** first) const {
   return out;
 }
 
-// Reports a request that sends from the buffer of an outstanding receive or Read. Three uses of the
-// buffer of a receive are not reported. First, if several receives share the buffer, the program
-// ignores the data in it. Second, a queue pair may send a request from the buffer in which it will
-// receive the answer. Third, the program may send data that it has written into the buffer after it
+// Reports a request that sends from the buffer of an outstanding receive or Read. Does not report
+// three uses of the buffer of a receive: a send from a buffer that several receives share, because
+// the program ignores the received data; a send from the buffer in which the same queue pair will
+// receive the answer; and a send of data that the program has written into the buffer after it
 // posted the receive.
 void Ledger::check_source(std::uint32_t num, const SendRequest& request,
                           std::span<const Buffer> buffers, Site site) {
@@ -409,7 +410,7 @@ void Ledger::compare_rest(const Receive& receive, std::uint32_t length, Site sit
   std::size_t before = 0;
   for (const Buffer& buffer : receive.buffers) {
     // Compares only the blocks after the first `taken` bytes, because the message may have changed
-    // the blocks before.
+    // the blocks before them.
     const auto taken = length > before ? length - before : 0;
     const auto size = block_of(buffer.memory.size());
     const auto changed = first_changed(buffer, (taken + size - 1) / size);

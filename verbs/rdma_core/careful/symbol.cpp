@@ -41,7 +41,7 @@ std::optional<Module> find_module(const void* address) {
   void* extra = nullptr;
   if (::dladdr1(address, &found, &extra, RTLD_DL_LINKMAP) == 0) return std::nullopt;
   const auto& map = *static_cast<const link_map*>(extra);
-  // The name in the link map of the program itself is empty.
+  // In the link map of the program itself, the name is empty.
   const bool is_named = map.l_name != nullptr && *map.l_name != '\0';
   return Module{is_named ? map.l_name : executable(), map.l_addr};
 }
