@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes the number of mappings that a peer may make in one octet of the rsockets greeting. A
+// Encodes, in one octet of the rsockets greeting, the number of mappings that a peer may make. A
 // number up to 128 is stored unchanged. A larger number n is stored as 128 + n / 256, but at most
 // as 255.
 #pragma once

@@ -79,10 +79,10 @@ class Socket {
 
   /// Returns the events in `wanted` that poll(2) would report now.
   short events(short wanted);
-  /// Registers `waiter`, which is woken up when another thread changes the socket. Returns a second
-  /// descriptor on which the caller must sleep, too, or -1 if there is none. If the socket is
-  /// closed, or an event in `wanted` has already happened, returns nullopt and does not register
-  /// the waiter.
+  /// Registers `waiter`, which is woken up when another thread changes the socket. Returns a
+  /// descriptor on which the caller must sleep in addition to the waiter's own, or -1 if there is
+  /// none. If the socket is closed, or an event in `wanted` has already happened, returns nullopt
+  /// and does not register the waiter.
   std::optional<int> begin_waiting(Waiter& waiter, short wanted);
   void end_waiting(Waiter& waiter);
 

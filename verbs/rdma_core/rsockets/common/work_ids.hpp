@@ -10,8 +10,8 @@
 namespace iwarp::rdma_core::rsockets {
 
 // The upper half of a wr_id is the kind of request. The lower half depends on the kind: for a
-// receive or for a datagram that is sent, it is the slot. For a send of a stream, it is the number
-// of bytes of the send ring that the request uses.
+// receive, or for a datagram that is sent, it is the number of the buffer's slot. For a send of a
+// stream, it is the number of bytes of the send ring that the request uses.
 inline constexpr std::uint64_t kReceive = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t kControlRequest = std::uint64_t{2} << 32;
 inline constexpr std::uint64_t kRingRequest = std::uint64_t{3} << 32;

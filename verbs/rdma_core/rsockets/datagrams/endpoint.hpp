@@ -74,7 +74,7 @@ class DatagramEndpoint {
   const std::uint32_t sends_;
   Pages send_memory_;
   Pages receive_memory_;
-  Pages routes_;  ///< memory for the GRH of each received message, which has 40 octets
+  Pages routes_;  ///< memory for the 40-octet GRH of each received message
   std::vector<std::uint32_t> free_sends_;
   ibv_pd* pd_ = nullptr;
   ibv_comp_channel* channel_ = nullptr;

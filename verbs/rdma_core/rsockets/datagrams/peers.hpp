@@ -2,8 +2,9 @@
 // Peers: LRU cache of the peers of a datagram rsocket and their queue pairs. When the cache is
 // full, the least recently used peer is evicted. The peers to which the application has sent are
 // limited separately from other senders. So other senders, whose addresses any host can forge,
-// cannot evict them. If an evicted peer is needed again, the rsocket gets its queue pair over UDP
-// again. The functions in this file do no I/O. They validate the messages of unknown senders.
+// cannot evict a peer to which the application sends. If an evicted peer is needed again, the
+// rsocket asks it over UDP for its queue pair again. The functions in this file do no I/O. They
+// validate the messages of unknown senders.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -28,8 +29,8 @@ struct Peer {
   std::uint32_t scope = 0;
   Version version{};  ///< version of the header that the peer uses
   std::optional<std::uint32_t> queue_pair;
-  /// Set when the header of a data message contained another queue pair. After that, only an answer
-  /// of the peer is trusted.
+  /// Set when the header of a data message contained a queue pair number that differs from
+  /// `queue_pair`. After that, only an answer of the peer is trusted.
   bool doubted = false;
   /// Set when a message was sent to the peer over UDP, so that the peer may answer with its queue
   /// pair.
@@ -64,8 +65,8 @@ class Peers {
   /// sent. If it does, caches the queue pair from the header.
   bool take_answer(const Place& place, const UdpHeader& header);
   /// Returns whether this rsocket must answer the peer with the number of its queue pair.
-  /// `received` is the length of the peer's message. There is no answer if it would be longer than
-  /// that message, or if the previous answer to the same peer was too recent.
+  /// `received` is the length of the peer's message. The rsocket must not answer if its answer
+  /// would be longer than that message, or if its previous answer to the same peer was too recent.
   static bool is_to_be_answered(Peer& peer, std::size_t received, Time now);
 
   std::size_t size() const { return known_.size(); }

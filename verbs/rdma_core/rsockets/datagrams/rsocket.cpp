@@ -91,7 +91,7 @@ int DatagramRSocket::close() {
   closed_ = true;
   wake();
   log_dropped();
-  // Destroys the address handles, before the endpoint destroys their protection domain.
+  // The address handles must be destroyed before the endpoint destroys their protection domain.
   peers_ = {};
   messages_.clear();
   endpoint_.reset();

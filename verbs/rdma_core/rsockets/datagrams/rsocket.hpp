@@ -54,7 +54,8 @@ class DatagramRSocket final : public Socket {
   struct Dropped {
     std::uint64_t malformed = 0;
     std::uint64_t unasked = 0;  ///< control messages that do not answer a message of this rsocket
-    /// Messages whose header contains another sender address than the datagram.
+    /// Messages whose header contains a sender address that differs from the source address of the
+    /// datagram.
     std::uint64_t forged = 0;
     /// Messages that come from another peer than the one to which the rsocket is connected.
     std::uint64_t strangers = 0;

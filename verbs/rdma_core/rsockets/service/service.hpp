@@ -65,10 +65,10 @@ class Service {
   /// The rsockets, by their descriptor numbers. The pointer is null if this process is the child of
   /// a fork, and its parent made the rsocket.
   std::unordered_map<int, std::shared_ptr<Socket>> by_number_;
-  /// The rsockets, by their tokens. The context of an rsocket's id is its token. Tokens are never
-  /// reused.
+  /// The rsockets, by their tokens. The token of an rsocket is the context of its id. Tokens are
+  /// never reused.
   std::unordered_map<std::uintptr_t, std::weak_ptr<RSocket>> by_token_;
-  /// The connections whose connect requests were answered, and that are not in the queue of their
+  /// The connections whose connect requests were answered, but that are not in the queue of their
   /// listener yet.
   std::vector<std::shared_ptr<RSocket>> answered_;
   std::uintptr_t next_token_ = 1;

@@ -47,7 +47,8 @@ class Endpoint {
     bool disconnect = false;
     int error = 0;  ///< errno if the connection is over, or if the peer has violated the protocol
   };
-  /// Handles the completions since the last call, and grants room and credits to the peer.
+  /// Handles the completions that have arrived since the previous call, and grants room and credits
+  /// to the peer.
   Received listen();
 
   // The functions below are for callers that wait for events.

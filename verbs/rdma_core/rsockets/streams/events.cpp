@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint8_t kForEver = 7;
 
-/// Returns the parameters with which the client connects. On an RNIC they permit one RDMA Read,
-/// which an RNIC uses to set up the connection.
+/// Returns the parameters with which the client connects. On an RNIC these parameters permit one
+/// RDMA Read, because an RNIC uses a Read to set up the connection.
 rdma_conn_param request_of(const rdma_cm_id& id) {
   rdma_conn_param out{};
   out.flow_control = 1;

@@ -32,7 +32,7 @@ class Inbound {
     std::size_t length;
   };
   /// Returns where the unread bytes are in the ring, without the first `skip` of them. The part has
-  /// at most `wanted` bytes, and ends at the end of the ring at the latest.
+  /// at most `wanted` bytes, and does not extend past the end of the ring.
   Part next(std::size_t wanted, std::size_t skip = 0) const;
   void consume(std::size_t length);
 

@@ -182,7 +182,7 @@ int RSocket::drain(Lock& lock) {
 }
 
 // Announces a shutdown, or the end of the connection, to the peer. Then waits until all posted data
-// has been sent, which does not depend on the peer's application.
+// has been sent. This wait does not depend on the peer's application.
 int RSocket::say_goodbye(Lock& lock, Control what) {
   const auto limit = std::chrono::steady_clock::now() + kDrainTimeout;
   const auto can_speak = [&] { return endpoint_->can_control() || !is_connected(); };

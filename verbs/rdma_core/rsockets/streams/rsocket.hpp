@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RSocket: a stream rsocket. The thread of Service passes events of rdma_cm to it. Messages of the
-// peer are polled by the threads of the application, while they are in functions of the RSocket.
+// RSocket: a stream rsocket. The thread of Service passes events of rdma_cm to it. The threads of
+// the application poll for the peer's messages while they execute functions of the RSocket.
 #pragma once
 
 #include <rdma/rdma_cma.h>
