@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions for socket addresses as <rdma/rdma_cma.h> uses them, which also convert them to and
-// from net::Address. They support only IPv4 and IPv6, and convert an IPv4-mapped IPv6 address to
-// IPv4.
+// Functions for the socket addresses that <rdma/rdma_cma.h> uses. Some of the functions convert a
+// socket address to or from a net::Address. They support only IPv4 and IPv6, and convert an
+// IPv4-mapped IPv6 address to IPv4.
 #pragma once
 
 #include <netinet/in.h>

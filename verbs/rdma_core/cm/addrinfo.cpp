@@ -67,8 +67,8 @@ int look_up(const char* node, const char* service, const rdma_addrinfo& hints,
   return 0;
 }
 
-/// Copies each address from the hints that look_up() has not set. A program may pass hints with
-/// addresses, and no name that look_up() could resolve.
+/// If look_up() has not set an address, copies this address from the hints. A program may pass
+/// hints that contain addresses, but no name that look_up() could resolve.
 void set_from_hints(const rdma_addrinfo& hints, rdma_addrinfo& info) {
   set(info.ai_src_addr, info.ai_src_len, hints.ai_src_addr, hints.ai_src_len);
   set(info.ai_dst_addr, info.ai_dst_len, hints.ai_dst_addr, hints.ai_dst_len);

@@ -115,8 +115,8 @@ int listen(CmId& id, int backlog) {
   use_core(id);
   auto options = listen_options();
   options.backlog = backlog > 0 ? std::min(backlog, kMaxBacklog) : kMaxBacklog;
-  // Locks the mutex before the first request can arrive, and until the id is in Cm::listening. The
-  // dispatcher looks there for the id of a request.
+  // The mutex is locked before the first request can arrive, and stays locked until the id is in
+  // Cm::listening, because the dispatcher looks there for the id of a request.
   const std::lock_guard lock(cm().mutex);
   auto listener = id.core->rnic().listen(std::move(*id.bound), options, id.core->cm_channel());
   if (!listener) return to_errno(listener.error());

@@ -222,8 +222,8 @@ void end_connection(Core& core, verbs::QpNum num) {
     const bool under_way = qp.core->query().send_outstanding != 0;
     if (under_way && std::chrono::steady_clock::now() < until) return false;
     if (!close_connection(qp, under_way)) return false;
-    // The program may read ibv_qp::state at any time without a lock. This function runs in one of
-    // the program's own threads.
+    // The program may read ibv_qp::state at any time without a lock. This function may nevertheless
+    // write it, because it runs in one of the program's own threads.
     if (qp.state.load() == IBV_QPS_ERR) qp.abi.qp_base.state = IBV_QPS_ERR;
     return true;
   };

@@ -9,7 +9,7 @@
 namespace iwarp::rdma_core {
 
 bool is_datagram(const CmId& id);
-/// The Q_Key of a datagram id for which the program sets no other Q_Key. The value is that of
+/// The Q_Key of a datagram id for which the program sets no other Q_Key. It has the same value as
 /// RDMA_UDP_QKEY.
 inline constexpr std::uint32_t kUdpQKey = 0x01234567;
 

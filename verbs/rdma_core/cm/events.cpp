@@ -138,10 +138,9 @@ void requested(net::CmEvent& event) {
 /// Reports DISCONNECTED. If the program has polled the completions of all receives that succeeded,
 /// queues the event at once and returns true. Otherwise puts the event into Cm::endings and returns
 /// false. dispatch_endings() then queues the event when the program has polled these completions,
-/// and at the latest after kTimeout. Programs expect this order, because an adapter reports the end
-/// of a connection only milliseconds after the last message. For example, libfabric programs
-/// destroy the queue pair when they read DISCONNECTED, and lose the completions that they have not
-/// polled.
+/// or when kTimeout has passed. Programs expect this order, because an adapter reports the end of a
+/// connection only milliseconds after the last message. For example, libfabric programs destroy the
+/// queue pair when they read DISCONNECTED, and lose the completions that they have not polled.
 bool tell_end(const CmId& id, const RcQp& qp, std::list<CmEnding>& made) noexcept {
   CmEnding& end = made.front();
   const auto num = qp.core->num();

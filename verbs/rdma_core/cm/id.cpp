@@ -27,7 +27,7 @@ struct Leftovers {
   std::unique_ptr<net::ConnectRequest> request;
   std::vector<std::unique_ptr<CmEventRecord>> events;
   std::optional<verbs::QpNum> connected;
-  /// Queue pair of the connection whose end was not reported yet.
+  /// The queue pair of a connection whose end was not reported yet.
   std::optional<verbs::QpNum> ended;
 };
 

@@ -85,12 +85,12 @@ struct CmId {
   ibv_sa_path_rec path{};  ///< set only with IWARP_AS=roce
   Core* core = nullptr;    ///< null while the id uses no device
   std::unique_ptr<EventChannel> own_channel;
-  // Only calls of the program use the members below, not the dispatcher.
+  // The dispatcher does not use the members below. Only calls of the program use them.
   std::optional<net::BoundSocket> bound;
   bool v6_only = false;
   /// The value of RDMA_OPTION_ID_ACK_TIMEOUT, in the encoding of ibv_qp_attr::timeout.
   std::optional<std::uint8_t> ack_timeout;
-  /// Attributes from rdma_create_ep() for the queue pairs of the ids of later requests.
+  /// Attributes that rdma_create_ep() has stored for the queue pairs of ids of later requests.
   std::optional<ibv_qp_init_attr> child_qp;
   // Cm::mutex guards the members below.
   IdLife life;
@@ -141,7 +141,7 @@ struct Cm {
   /// id while the connection was being set up.
   std::unordered_map<verbs::QpNum, CmId*> by_qp;
   std::list<CmEnding> endings;
-  /// The channels that the program has destroyed, and that have not been freed yet; see retire().
+  /// The channels that the program has destroyed but that are not freed yet; see retire().
   std::deque<EventChannel*> retired;
 };
 Cm& cm();

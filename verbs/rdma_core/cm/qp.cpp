@@ -138,8 +138,8 @@ int create_srq(CmId& id, ibv_srq_init_attr_ex& attr) {
 }
 
 /// Implements rdma_init_qp_attr(): sets the attributes that the kernel's iWARP CM returns. For INIT
-/// and RTR, these grant the peer access. For RTS, they contain only the state and the port, because
-/// a queue pair of an RNIC goes to RTS when it is connected. Returns 0 or an errno.
+/// and RTR, the attributes grant the peer access. For RTS, they contain only the state and the
+/// port, because a queue pair of an RNIC goes to RTS when it is connected. Returns 0 or an errno.
 int init_attr(const CmId& id, ibv_qp_attr& attr, int& mask) {
   if (id.abi.verbs == nullptr) return EINVAL;
   mask = 0;
