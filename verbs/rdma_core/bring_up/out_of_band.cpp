@@ -29,8 +29,8 @@ constexpr std::uint32_t kAnyPsn = UINT32_MAX;
 // How long the core repeats a connect before it reports a failure. A peer that is not ready resets
 // the connection, or does not answer the request yet.
 constexpr auto kTryFor = std::chrono::seconds(10);
-// A connect that fails in less time than this has failed for another reason than a peer that is not
-// ready.
+// If a connect fails in less time than this, it is not repeated, because a connect to a peer that
+// is not ready fails only later.
 constexpr auto kShortest = std::chrono::seconds(1);
 // When a region is deregistered, a queue pair with posted requests may still be connecting. The
 // deregistration waits for this queue pair until kComesUpIn after its step to RTS.
@@ -164,7 +164,8 @@ int OutOfBand::listen(std::uint32_t number, const OobAddress& at) {
 int OutOfBand::ready_to_send(RcQp& qp, std::uint32_t sq_psn) {
   const std::lock_guard lock(mutex_);
   Wanting* const wanting = find(number_of(qp));
-  // Succeeds, because the queue pair was connected and the connection is already over.
+  // The queue pair was connected, and the connection is already over. In this case the step to RTS
+  // succeeds.
   if (wanting == nullptr) return 0;
   wanting->sends_since = Clock::now();
   wanting->of_peer.rq_psn = sq_psn & kPsnMask;

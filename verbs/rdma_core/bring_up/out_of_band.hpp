@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // OutOfBand: connects queue pairs without the CM, for programs that exchange LID, GID and QPN
 // themselves and then only call ibv_modify_qp() (ibv_rc_pingpong, perftest without -R). iWARP does
-// not define how to connect such queue pairs. Between two programs that use this library it works,
-// because the values that they exchange contain the address and the port of the peer (see
-// bring_up/numbers.hpp and device/peer_address.hpp). IWARP_OOB sets which peers are allowed.
+// not define how to connect such queue pairs. Between two programs that use this library, such a
+// connection works, because the values that the programs exchange contain the address and the port
+// of the peer (see bring_up/numbers.hpp and device/peer_address.hpp). IWARP_OOB sets which peers
+// are allowed.
 //
 // As with InfiniBand, a queue pair can receive when it is in RTR, and send when it is in RTS. In
 // RTR it waits for the peer to connect, and in RTS it also connects to the peer. If both ends
@@ -55,8 +56,8 @@ class OutOfBand final : public BringUp {
     unanswered_.await(num, limit);
   }
   void end_wait(verbs::QpNum num) override { unanswered_.forget(num); }
-  /// Waits until each queue pair that has posted requests is connected or has failed. For each
-  /// queue pair, the wait ends one second after its step to RTS at the latest.
+  /// For each queue pair that has posted requests, waits until it is connected or has failed, or
+  /// until one second after its step to RTS.
   void await_posted() override;
 
   int fd() const override { return unanswered_.fd(); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks periodically whether requests are waiting, so that posting a request needs no extra work.
 // The time between two checks is the limit of the queue pair. If the queue pair has requests at two
-// consecutive checks, they fail. They have then waited for more than one limit and less than two.
+// consecutive checks, the requests fail. By then they have waited for more than one such interval
+// and less than two.
 #include "bring_up/unanswered.hpp"
 
 #include <sys/timerfd.h>
@@ -74,7 +75,8 @@ bool Unanswered::peer_unreachable(verbs::QpNum num, const std::string& why) {
 }
 
 bool Unanswered::peer_left(RcQp& qp) {
-  // The limit if the program has not set `timeout`, which it does in the step to RTS.
+  // This limit applies if the program has not set `timeout`, which is an attribute of the step to
+  // RTS.
   std::chrono::nanoseconds limit = kMost;
   {
     const std::lock_guard lock(qp.mutex);

@@ -2,9 +2,9 @@
 // Unanswered: watches queue pairs that are used without the CM, and whose peer never connected or
 // has disconnected. With acknowledged completions, requests of such a queue pair wait for the peer
 // for the time that `timeout` and `retry_cnt` set, and then fail. Requests do not fail at once for
-// two reasons. Without the CM, a peer simply disconnects, and no event reports the end of the
-// connection to the program. And a program that has posted more requests than its peer consumed
-// must not see failures before it has polled the successful completions.
+// two reasons. First, without the CM, a peer simply disconnects, and no event reports the end of
+// the connection to the program. Second, a program that has posted more requests than its peer
+// consumed must not see failures before it has polled the successful completions.
 #pragma once
 
 #include <chrono>
@@ -37,9 +37,9 @@ class Unanswered {
   bool peer_unreachable(verbs::QpNum num, const std::string& why);
   /// Call when the connection is over and no event reports this to the program. After that,
   /// outstanding requests and requests that are posted later fail when they have waited for at
-  /// least one limit, but less than two. The limit is the time that the program has set, but at
-  /// most two seconds. Returns false if requests never wait for a peer, because completions are not
-  /// acknowledged, or if they wait forever.
+  /// least one interval, but less than two. The interval is the time that the program has set, but
+  /// at most two seconds. Returns false if requests never wait for a peer, because completions are
+  /// not acknowledged, or if they wait forever.
   bool peer_left(RcQp& qp);
   /// Call when the queue pair was reset or destroyed. Stops watching it.
   void forget(verbs::QpNum num);
@@ -54,10 +54,10 @@ class Unanswered {
     Clock::time_point due = Clock::time_point::max();
     bool is_ready = false;        ///< the queue pair is in RTS
     bool is_unreachable = false;  ///< the peer could not be reached
-    std::string why;              ///< why the peer could not be reached; otherwise empty
+    std::string why;              ///< the reason if is_unreachable is set; otherwise empty
     /// The peer has disconnected, and is not expected to connect again.
     bool peer_disconnected = false;
-    bool has_requests = false;  ///< the queue pair had requests at the last check
+    bool has_requests = false;  ///< the queue pair had requests at the previous check
   };
 
   /// Checks a queue pair whose check is due. Returns false if the queue pair no longer waits for
