@@ -2,7 +2,8 @@
 // GidTable: stores the index of each GID that a process has seen. As in the kernel, a GID keeps its
 // index while other addresses of the host come and go, because programs look up an index once and
 // use it later. For example, a link-local IPv6 address appears seconds after its interface. Without
-// this table it would be inserted in front of other GIDs, and the indices of those would change.
+// this table, the GID of such an address would be inserted in front of other GIDs and change their
+// indices.
 #pragma once
 
 #include <vector>

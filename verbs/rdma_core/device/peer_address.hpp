@@ -37,11 +37,12 @@ std::string to_text(const OobAddress& address);
 /// numeric address.
 std::optional<ibv_gid> ip_of(const std::string& text);
 
-/// Returns the addresses of both ends. The peer's address is that of its GID in `to`. If `to` has
-/// only a LID, the peer's address is in the same /16 network as this port, and its low 16 bits are
-/// the LID. The address of this end is that of the GID at the index in `to`. Returns nullopt if
-/// `to` contains no address, or if one end has an IPv4 address and the other an IPv6 address. With
-/// OutOfBandPeers::kLoopback, 127.0.0.1 replaces every address of this host.
+/// Returns the addresses of both ends. If `to` contains the peer's GID, the peer's address is the
+/// one that the GID represents. If `to` has only a LID, the peer's address is in the same /16
+/// network as this port, and its low 16 bits are the LID. The address of this end is the one that
+/// the GID at the source index in `to` represents. Returns nullopt if `to` contains no address, or
+/// if one end has an IPv4 address and the other an IPv6 address. With OutOfBandPeers::kLoopback,
+/// 127.0.0.1 replaces every address of this host.
 std::optional<OobRoute> route_of(const ibv_ah_attr& to, const Port& own, OutOfBandPeers peers);
 bool is_on_this_host(const OobAddress& address, const Port& own);
 /// Returns the addresses of this host to which peers may connect.

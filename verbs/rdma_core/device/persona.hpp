@@ -36,8 +36,8 @@ const char* why_no_datagrams();
 /// it.
 ibv_mtu mtu_value(unsigned octets);
 
-/// Overwrite those attributes of `attr` that a RoCE adapter reports with another value than an
-/// RNIC.
+/// These two functions overwrite the attributes in `attr` that have different values on a RoCE
+/// adapter and on an RNIC.
 void show_as_roce(ibv_device_attr& attr);
 void show_as_roce(const Port& port, ibv_port_attr& attr);
 

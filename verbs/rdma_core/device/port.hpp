@@ -65,7 +65,7 @@ Port look_at_port(Persona persona, bool list_loopback = false);
 /// are none, returns the interface of the first GID.
 std::vector<unsigned> interfaces_of_groups(const Port& port, bool ipv4);
 
-/// Returns the port that programs see in this process. GIDs that the process has seen before keep
+/// Returns the port that programs see in this process. GIDs that an earlier call has returned keep
 /// their indices. If the host once had only loopback addresses, these remain listed.
 Port look_at_port();
 

@@ -41,8 +41,9 @@ int poll_batches(Cq& cq, int count, ibv_wc* wc) {
 }
 
 // Removes the asynchronous events of the queue that the program has not read yet, and waits until
-// the program has acknowledged all events that it has read. Returns false if the wait timed out. A
-// thread of the program may then still acknowledge an event.
+// the program has acknowledged all events that it has read. Returns false if the wait timed out.
+// The caller must not free the queue then, because a thread of the program may still acknowledge an
+// event.
 bool settle_events(Cq& cq) {
   const auto untold = cq.context.async.remove([&cq](const ibv_async_event& event) {
     return event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == cq.handle();
@@ -53,10 +54,10 @@ bool settle_events(Cq& cq) {
          wait_for_acks(abi.mutex, abi.cond, abi.async_events_completed, async_events);
 }
 
-// Returns the capacity for a queue of which the program has requested `cqe` entries: the smallest
-// power of two that is at least `cqe`, as in rdma-core's providers. A program that causes slightly
-// more completions than it has requested entries then does not overflow the queue. Throws
-// std::system_error with EINVAL if `cqe` is out of range.
+// Returns the capacity of a queue for which the program has requested `cqe` entries: the smallest
+// power of two that is at least `cqe`, as in rdma-core's providers. So the queue does not overflow
+// if the program causes slightly more completions than the number of entries that it has requested.
+// Throws std::system_error with EINVAL if `cqe` is out of range.
 std::uint32_t capacity_for(std::uint32_t cqe) {
   if (cqe == 0 || cqe > kMaxCqe) throw std::system_error(EINVAL, std::generic_category());
   return std::bit_ceil(cqe);

@@ -113,10 +113,10 @@ void change_region(Mr& mr, Pd& pd, unsigned access) {
   if (error) fail(why_not_registered(error, mr.abi.addr, mr.abi.length, mr.iova));
 }
 
-/// Call before a region is deregistered or changed. Waits for queue pairs that have posted requests
-/// but are still connecting: until each of them has connected or failed, but at most until one
-/// second after its step to RTS. An adapter would already have read the memory of these requests.
-/// In this library the requests have not been sent yet, and still need that memory.
+/// Call before a region is deregistered or changed. For each queue pair that has posted requests
+/// but is still connecting, waits until the queue pair has connected or failed, or until one second
+/// after its step to RTS. An adapter would already have read the memory of these requests. In this
+/// library the requests have not been sent yet, and still need that memory.
 void await_posted(const Context& context) {
   for (const auto& service : context.core.services()) service->await_posted();
 }
@@ -255,7 +255,8 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const auto bits = static_cast<unsigned>(access);
   const std::uint64_t iova = moves ? default_iova(at, bits) : mr.iova;
   const int code = guarded([&] {
-    // Fails as in the kernel. The libibverbs of rdma-core does not check `flags` itself.
+    // Fails if no flag is set, as the kernel does. The libibverbs of rdma-core does not check
+    // `flags` itself.
     if (flags == 0) return EINVAL;
     if (const int bad = check_access(bits)) return bad;
     await_posted(pd.context);

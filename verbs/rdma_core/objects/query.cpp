@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queries of the device: its attributes, its port, its GIDs and its P_Keys. A query fills only as
-// many bytes of a struct as the struct has in the headers with which the program was built. These
-// may be older or newer than the headers with which the library is built.
+// many bytes of a struct as the struct has in the headers with which the program was built. Those
+// headers may be older or newer than the ones with which the library is built.
 #include <arpa/inet.h>
 
 #include <algorithm>

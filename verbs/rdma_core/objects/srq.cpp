@@ -35,8 +35,9 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
 }
 
 // Removes the asynchronous events of the queue that the program has not read yet, and waits until
-// the program has acknowledged all events that it has read. Returns false if the wait timed out. A
-// thread of the program may then still acknowledge an event.
+// the program has acknowledged all events that it has read. Returns false if the wait timed out.
+// The caller must not free the queue then, because a thread of the program may still acknowledge an
+// event.
 bool settle_events(Srq& srq) {
   const auto untold = srq.pd.context.async.remove([&srq](const ibv_async_event& event) {
     return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == &srq.abi;
