@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates and destroys queue pairs. The only type of iWARP is the reliable connection (RC). With
-// IWARP_AS=roce, programs can also create queue pairs of type UC (an RC without Reads and atomics)
-// and UD. For any other type, ibv_create_qp() fails and the log names the type.
+// Creates and destroys queue pairs. iWARP has only one type of queue pair, the reliable connection
+// (RC). With IWARP_AS=roce, programs can also create queue pairs of type UC (an RC without Reads
+// and atomics) and UD. For any other type, ibv_create_qp() fails and the log names the type.
 #include "qp/queue_pair.hpp"
 
 #include <algorithm>
@@ -47,8 +47,8 @@ bool within_limits(const ibv_qp_cap& cap) {
          cap.max_recv_sge <= kMaxSge && cap.max_inline_data <= kMaxInline;
 }
 
-// The minimum of max_inline_data that a queue pair gets. Some programs (rdma_xclient) send inline
-// data although they requested a max_inline_data of 0, which works on every adapter.
+// The minimum value of max_inline_data for a queue pair. Some programs (rdma_xclient) request a
+// max_inline_data of 0 but send inline data, which works on every adapter.
 constexpr std::uint32_t kMinInline = 64;
 
 // Returns the capacities of a new queue pair: at least the requested ones. A queue has room for at

@@ -56,12 +56,12 @@ struct Qp : QpFields {
   /// Implements ibv_modify_qp() for one type of queue pair. ibv_modify_qp() itself refuses the
   /// state SQD before it calls this function.
   virtual int modify(const ibv_qp_attr& attr, int mask) = 0;
-  /// Moves the queue pair to ERR. The effect is that of modify() with the state IBV_QPS_ERR, except
-  /// that ibv_qp::state does not change.
+  /// Moves the queue pair to ERR. Has the same effect as modify() with the state IBV_QPS_ERR,
+  /// except that ibv_qp::state does not change.
   virtual int to_error() = 0;
   /// Returns the current state of the queue pair, which determines what the program may post.
   virtual ibv_qp_state state_now() const { return state.load(); }
-  /// Sets those attributes of ibv_query_qp() that only the core knows. Returns the state that
+  /// Sets the attributes in `attr` whose values only the core has. Returns the state that
   /// ibv_query_qp() stores in ibv_qp::state. Call with the mutex locked.
   virtual ibv_qp_state describe(ibv_qp_attr& attr) const = 0;
   /// post() posts a list of requests, and receive() posts a list of receives. If a call fails, it
@@ -100,8 +100,9 @@ void enable_builders(Qp& qp);
 void tell_last_wqe(Qp& qp);
 void push_event(Qp& qp, ibv_event_type type);
 /// Removes the queue pair's asynchronous events that the program has not read yet, and waits until
-/// the program has acknowledged all events that it has read. Returns false if the wait timed out. A
-/// thread of the program may then still acknowledge an event.
+/// the program has acknowledged all events that it has read. Returns false if the wait timed out.
+/// The caller must not free `qp` then, because a thread of the program may still acknowledge an
+/// event.
 bool settle_events(Qp& qp);
 
 }  // namespace iwarp::rdma_core

@@ -15,14 +15,14 @@ class BringUp;
 
 /// The number that rdma_init_qp_attr() returns for the peer's queue pair, because an iWARP peer
 /// does not send the number of its queue pair. If ibv_modify_qp() gets this number for the peer,
-/// the CM connects the queue pair, and not BringUp. No queue pair has this number.
+/// the CM and not BringUp connects the queue pair. No queue pair has this number.
 inline constexpr verbs::QpNum kQpOfTheCm = 0;
 
 struct RcQp final : Qp {
   explicit RcQp(Context& its_context);
 
-  /// Shared by all queue pairs of the process; connects queue pairs without rdma_cm, and assigns
-  /// numbers
+  /// All queue pairs of the process share this object. It connects queue pairs without rdma_cm, and
+  /// assigns their numbers.
   BringUp& bring_up;
   LinkState link = LinkState::kNone;  ///< guarded by Qp::mutex; changed by link_step()
   /// Whether the reason for the end of the connection was already logged. Guarded by the lock of
@@ -93,7 +93,8 @@ bool is_in_error(const verbs::QpAttributes& core);
 /// arrived. The caller must then repeat the call.
 bool close_connection(RcQp& qp, bool flush);
 /// Sets which completions of the queue pair its completion queues may announce to the program. If
-/// the queue pair is in ERR, ignores `which`, and lets the completion queues announce all of them.
+/// the queue pair is in ERR, ignores `which`, and lets the completion queues announce all
+/// completions.
 void qp_announce(RcQp& qp, verbs::Announce which);
 /// Posts requests that the program built with the builders of ibv_qp_ex: all of them, or none.
 /// Returns 0 or an errno.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ibv_modify_qp() and ibv_query_qp() for queue pairs of types RC and UC. A program that was written
-// for InfiniBand moves its queue pair through INIT, RTR and RTS. In iWARP a queue pair is only
+// for InfiniBand moves its queue pair through INIT, RTR and RTS. An iWARP queue pair is either
 // connected or not, so the functions in this file just store these states. The CM makes the
 // connection, unless the program names a peer in the step to RTR. In that case BringUp makes it.
 #include <algorithm>
@@ -158,7 +158,7 @@ void remember(RcQp& qp, const ibv_qp_attr& attr, int mask) {
 }
 
 // Removes the limits that the program has set for the peer's access, for outstanding Reads, and for
-// waiting. The peer's access then depends only on the rights of each region.
+// the time to wait for the peer. The peer's access then depends only on the rights of each region.
 void forget_limits(RcQp& qp) {
   qp.inbound = verbs::QpInit().inbound;
   qp.core->set_inbound(qp.inbound);
@@ -220,9 +220,9 @@ int reset(RcQp& qp) {
   return 0;
 }
 
-// Sets the maximum number of outstanding Reads for the current connection, or else for the next
-// one. If the peer has agreed to fewer Reads, set_ord() fails, and this function ignores that
-// error.
+// Sets the maximum number of outstanding Reads for the current connection, or for the next one if
+// there is no connection. If the peer has agreed to fewer Reads, set_ord() fails, and this function
+// ignores that error.
 void limit_reads(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) (void)qp.sender().set_ord(attr.max_rd_atomic);
 }
@@ -316,8 +316,8 @@ bool close_connection(RcQp& qp, bool flush) {
   if (flush) {
     abort(qp);
   } else if (is_rnic) {
-    // disconnect() fails only if the connection is already closing. The event of its end is then
-    // queued already, or will be.
+    // disconnect() fails only if the connection is already closing. In that case, the event that
+    // reports its end is queued already, or will be queued.
     (void)qp.core->disconnect();
   } else {
     return qp.core->depart();
