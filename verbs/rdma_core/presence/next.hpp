@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Next: calls the function of the C library that a function of this library replaces. The first
-// call looks it up.
+// call looks up the address of that function.
 #pragma once
 
 #include <dlfcn.h>

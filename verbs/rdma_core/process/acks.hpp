@@ -2,8 +2,8 @@
 // Counts acknowledged events, with the counters, mutexes and condition variables of the C structs.
 // When a program destroys an object, rdma-core waits without limit until the number of acknowledged
 // events equals the number of events that the program has read. Some programs acknowledge more
-// events than they read, or none. So wait_for_acks() also returns if the number is larger, and
-// after one second at the latest.
+// events than they read, or none. So wait_for_acks() also returns if the number of acknowledged
+// events is larger, or when one second has passed.
 #pragma once
 
 #include <pthread.h>

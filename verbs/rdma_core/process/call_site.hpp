@@ -6,7 +6,7 @@
 
 namespace iwarp::rdma_core {
 
-/// Declare one at the beginning of a function of the C interface: `const CallSite
+/// Declare a CallSite at the beginning of a function of the C interface: `const CallSite
 /// here(__builtin_return_address(0))`. If a function of the C interface calls another such
 /// function, only the outer call is recorded.
 class CallSite {

@@ -64,7 +64,7 @@ class Core {
   /// Returns the first element of the chain of Hooks, or null if neither fault injection nor
   /// careful mode is on.
   Hooks* hooks() const { return hooks_.get(); }
-  /// Returns the service of type T. Call only for a type of which assembly.cpp makes a service.
+  /// Returns the service of type T. Call only if assembly.cpp makes a service of this type.
   template <typename T>
   T& service() {
     for (const auto& service : services_) {

@@ -63,8 +63,9 @@ class EventQueue {
       std::uint64_t count = 0;
       if (::read(fd_, &count, sizeof count) < 0) return std::unexpected(errno);
       const std::lock_guard lock(mutex_);
-      // If owed_counts_ is not 0, remove() or move_to() has removed an event after this thread read
-      // its count and before it got the lock. So the thread must not take an event for this count.
+      // If owed_counts_ is not 0, remove() or move_to() has removed an event after this thread
+      // decremented the descriptor's count, and before the thread got the lock. So no event is left
+      // for this thread, which reads the descriptor again.
       if (owed_counts_ > 0) {
         --owed_counts_;
         continue;
@@ -121,8 +122,8 @@ class EventQueue {
 
   /// Decrements the count of the descriptor, because an event was removed from the queue. If the
   /// count is 0, a thread in get() has already decremented it for this event and is waiting for
-  /// mutex_. Then increments owed_counts_, so that the thread takes no other event instead. Call
-  /// with mutex_ locked.
+  /// mutex_. In that case, increments owed_counts_, so that this thread takes no other event
+  /// instead. Call with mutex_ locked.
   void take_count() {
     if (!read_count()) ++owed_counts_;
   }
@@ -134,8 +135,9 @@ class EventQueue {
     const iovec into{.iov_base = &count, .iov_len = sizeof count};
     if (::preadv2(fd_, &into, 1, -1, RWF_NOWAIT) >= 0) return true;
     if (errno != EOPNOTSUPP) return false;
-    // The kernel does not support RWF_NOWAIT for this descriptor. If a get() reads the last count
-    // between the poll() and the read() below, this read() blocks until the next event.
+    // The kernel does not support RWF_NOWAIT for this descriptor. If a thread in get() decrements
+    // the count to 0 between the poll() and the read() below, this read() blocks until the next
+    // event.
     pollfd readable{.fd = fd_, .events = POLLIN, .revents = 0};
     return ::poll(&readable, 1, 0) > 0 && ::read(fd_, &count, sizeof count) >= 0;
   }

@@ -27,8 +27,8 @@ class Service {
   /// never has work to do.
   virtual int fd() const { return -1; }
   virtual void check() {}
-  /// Handles the event if it is meant for this service. Returns whether it is; if not, the
-  /// dispatcher passes it to the next service.
+  /// Returns whether the event is meant for this service. If it is, handles the event. Otherwise
+  /// the dispatcher passes the event to the next service.
   virtual bool takes(net::CmEvent& /*event*/) { return false; }
   virtual bool takes(const verbs::AsyncEvent& /*event*/) { return false; }
   /// The dispatcher calls this function after it has dispatched all available events. Returns the
@@ -39,8 +39,8 @@ class Service {
   /// Called when finish_turn() should check its conditions again: when the program has polled a
   /// completion queue with Cq::is_watched set, or has destroyed an object.
   virtual void look_again() {}
-  /// Called before a region is deregistered or changed. Waits until no posted request waits for its
-  /// queue pair to be connected.
+  /// Called before a region is deregistered or changed. Waits while a queue pair that has posted
+  /// requests is still being connected.
   virtual void await_posted() {}
   /// Called when the program resets the queue pair with this number, after the connection of the
   /// queue pair is over.

@@ -97,7 +97,7 @@ constexpr std::array kCmEvent{
 static_assert(kCmEvent.size() == RDMA_CM_EVENT_TIMEWAIT_EXIT + 1);
 
 struct Rate {
-  /// An ibv_rate; the type is int because programs also pass numbers that are no ibv_rate.
+  /// An ibv_rate; the type is int because programs also pass numbers that are not an ibv_rate.
   int rate;
   int mbps;
   /// Multiple of 2500 Mbit/s, by InfiniBand's nominal rates; kNone if the rate is not a multiple.
