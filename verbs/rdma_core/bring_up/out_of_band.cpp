@@ -26,14 +26,15 @@ constexpr std::uint32_t kPsnMask = 0xFFFFFF;
 // A value of rq_psn that accepts any PSN. It applies until the step to RTS, in which the program
 // sets the sq_psn of this end.
 constexpr std::uint32_t kAnyPsn = UINT32_MAX;
-// How long the core repeats a connect before it reports a failure. A peer that is not ready resets
-// the connection, or does not answer the request yet.
+// How long the core repeats a connect before it reports a failure. A connect fails while the peer
+// is not ready: the peer resets the connection, or does not answer the request.
 constexpr auto kTryFor = std::chrono::seconds(10);
 // If a connect fails in less time than this, it is not repeated, because a connect to a peer that
 // is not ready fails only later.
 constexpr auto kShortest = std::chrono::seconds(1);
 // When a region is deregistered, a queue pair with posted requests may still be connecting. The
-// deregistration waits for this queue pair until kComesUpIn after its step to RTS.
+// deregistration waits for this queue pair, but only until kComesUpIn has passed since its step to
+// RTS.
 constexpr auto kComesUpIn = std::chrono::seconds(1);
 
 std::uint32_t number_of(const RcQp& qp) { return qp.abi.qp_base.qp_num; }

@@ -119,7 +119,7 @@ class OutOfBand final : public BringUp {
   Core& core_;
   const OutOfBandPeers peers_;  ///< which peers are allowed
   Unanswered unanswered_;
-  std::mutex mutex_;  ///< locked after Core's locks
+  std::mutex mutex_;  ///< a thread that needs Core's locks, too, takes them first
   QpNumbers numbers_;
   std::unordered_map<std::uint32_t, Wanting> wanting_;  ///< the queue pairs, by their numbers
   /// Notified when a queue pair in wanting_ is connected, or is removed from wanting_.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks periodically whether requests are waiting, so that posting a request needs no extra work.
-// The time between two checks is the limit of the queue pair. If the queue pair has requests at two
-// consecutive checks, the requests fail. By then they have waited for more than one such interval
-// and less than two.
+// The time between two checks of a queue pair is the time limit of its requests. If the queue pair
+// has requests at two consecutive checks, the requests fail. By then they have waited for more than
+// one such interval and less than two.
 #include "bring_up/unanswered.hpp"
 
 #include <sys/timerfd.h>
@@ -23,8 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 
 // The minimum time for which requests wait for a peer that has not connected yet. It is long
-// because a thread of the peer's program must answer, and not an adapter. That thread may have to
-// wait for a processor.
+// because a thread of the peer's program must answer instead of an adapter, and that thread may
+// have to wait for a processor.
 constexpr auto kLeast = 2s;
 // The maximum time for which requests wait after the peer has disconnected. A longer wait would be
 // useless, because the peer does not connect again.
