@@ -43,8 +43,8 @@ constexpr const char* kLost = "careful mode: more regions were freed at a time t
 // free registered memory.
 constexpr std::array<std::string_view, 3> kCaches{"libuct_ib.", "libfabric.", "mca_btl_openib."};
 
-// Usage in these libraries is not reported, because the program is not responsible for what
-// rsockets do with memory.
+// These libraries contain the rsockets. Usage in them is not reported, because the program is not
+// responsible for what rsockets do with memory.
 constexpr std::array<std::string_view, 2> kOwn{"libibverbs.", "librdmacm."};
 
 /// Returns whether the call was made from a file (program or library) whose name begins with one of

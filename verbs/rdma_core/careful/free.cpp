@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replacements of free(), realloc() and reallocarray(), which the program calls instead of the
-// functions of its allocator. If a freed block contains a registered range, they record this, and
-// the Checker reports it later. The operator delete of the C++ library also calls the free() in
-// this file. It does so with a tail call, so the return address of free() is in the program.
+// functions of its allocator. If a freed block contains a registered range, the replacements record
+// this, and the Checker reports it later. The operator delete of the C++ library also calls the
+// free() in this file. It does so with a tail call, so the return address of free() is in the
+// program.
 //
 // The functions in this file do not allocate memory, print, or take a lock, because the thread that
 // calls free() may hold any lock.

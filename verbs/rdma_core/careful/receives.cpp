@@ -27,7 +27,7 @@ struct Patience {
 };
 
 // An iWARP adapter can connect queue pairs only through rdma_cm. So if a queue pair is connected
-// without rdma_cm, the program is meant for RoCE, even if the persona is iWARP.
+// without rdma_cm, the program is meant for RoCE, even if it sees an iWARP adapter.
 Patience patience_of(RcQp& qp) {
   constexpr int kBoth = IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER;
   const std::lock_guard lock(qp.mutex);

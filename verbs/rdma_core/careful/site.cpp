@@ -45,8 +45,8 @@ Site kept(Places& of, const Place& place) {
   return &*of.all.insert({.frames = {place.frames[0]}}).first;
 }
 
-/// Returns whether the address is in an inline function of a header that the compiler has not
-/// inlined. In this case, only the callers of that function show where the program made the call.
+/// Returns whether the address is in a header's inline function that the compiler has not inlined.
+/// In this case, only the callers of that function show where the program made the call.
 bool is_in_header(const void* return_address) {
   const char* const call = static_cast<const char*>(return_address) - 1;
   const auto module = find_module(call);

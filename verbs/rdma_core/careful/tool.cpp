@@ -78,8 +78,7 @@ __attribute__((no_sanitize("address", "thread"))) int start_tool(void* argument)
   ::_exit(0);
 }
 
-/// Starts the tool. Returns as soon as the tool is running, or when it is known that it could not
-/// be started.
+/// Starts the tool. Returns as soon as the tool is running or has failed to start.
 void start(Child& child) {
   Stack stack = make_stack();
   sigset_t all;
