@@ -426,8 +426,8 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   CmId& owner = *(*record)->owner;
   if (auto child = std::move((*record)->child)) {
     --owner.waiting_requests;
-    // From here on, the program owns the child. The child gets the channel of this call, because
-    // the listener may have moved to another channel since the request arrived.
+    // From here on, the program owns `child`, the new id. The id gets the channel of this call,
+    // because the listener may have moved to another channel since the request arrived.
     child->abi.channel = channel;
     child->abi.context = owner.abi.context;
     if (owner.abi.pd != nullptr) child->abi.pd = owner.abi.pd;

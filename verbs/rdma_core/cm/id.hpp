@@ -90,7 +90,7 @@ struct CmId {
   bool v6_only = false;
   /// The value of RDMA_OPTION_ID_ACK_TIMEOUT, in the encoding of ibv_qp_attr::timeout.
   std::optional<std::uint8_t> ack_timeout;
-  /// Attributes that rdma_create_ep() has stored for the queue pairs of ids of later requests.
+  /// The queue pair attributes that rdma_create_ep() has stored for ids from rdma_get_request().
   std::optional<ibv_qp_init_attr> child_qp;
   // Cm::mutex guards the members below.
   IdLife life;
@@ -177,9 +177,9 @@ void end_connection(Core& core, verbs::QpNum num);
 /// Announces all completions of the queue pair. Call when the CM will report no further event of
 /// the queue pair, because completions that wait for such an event would never be announced.
 void announce_all(Core& core, verbs::QpNum num);
-/// Call when the queue pair is destroyed or reset. If DISCONNECTED of its last connection waits
-/// until the program has polled its completions, ends this wait. Returns whether the event was
-/// waiting.
+/// Call when the queue pair is destroyed or reset. If the event DISCONNECTED of the last connection
+/// is still waiting for the program to poll completions, ends this wait. Returns whether the event
+/// was waiting.
 bool settle_ending(verbs::QpNum num);
 /// Reports DEVICE_REMOVAL to each id that listens at an address of the device or has a queue pair.
 void tell_device_removed();

@@ -79,9 +79,9 @@ void log_outcome(CmId& id, const RcQp& qp, const net::CmEvent& event) {
   std::vector<verbs::LogField> fields{{"peer", peer}, {"qp", std::to_string(qp.core->num())}};
   if (event.type != Type::kEstablished) {
     const bool by_carrier = event.error == Errc::kCarrierFailed;
-    // Adds the address of the peer in front of the message in two cases: if the message comes from
-    // a carrier (TLS), because it does not name the peer then, and if TCP ports differ from the
-    // ports that the program uses, because the message contains a TCP port.
+    // Adds the address of the peer in front of the message in two cases. In the first, the message
+    // comes from a carrier (TLS), and does not name the peer. In the second, TCP ports differ from
+    // the ports that the program uses, and the message contains a TCP port.
     const bool has_carrier = id.core->carriers().connecting() != nullptr;
     const bool says_peer = !(by_carrier && has_carrier) && cm().ports.is_plain();
     const std::string message = says_peer ? event.why : fmt::format("{}: {}", peer, event.why);
