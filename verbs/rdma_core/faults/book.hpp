@@ -28,7 +28,7 @@ using Hits = std::vector<Hit>;
 
 class Book {
  public:
-  using Time = std::chrono::nanoseconds;  ///< time since the book was made
+  using Time = std::chrono::nanoseconds;  ///< time since the Book was constructed
 
   explicit Book(Plan plan);
   /// Adds a rule, which starts to count at the time `now`. Returns false if there are too many

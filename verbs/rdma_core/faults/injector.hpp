@@ -6,8 +6,8 @@
 //
 // Lock order: first the locks of the core and the CM, then the lock of receives_, then mutex_ or
 // the lock of datagrams_. No act is carried out while one of the Injector's locks is held. A thread
-// in a replaced system call (see Wire) drives a connection, so it passes its acts to the Clock's
-// thread.
+// in a replaced system call (see Wire) is busy sending or receiving for a connection, so it passes
+// its acts to the Clock's thread.
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -31,10 +31,10 @@ enum class When : std::uint8_t { kAfter, kEvery, kRange, kChance };
 
 /// The fault to inject.
 enum class Act : std::uint8_t {
-  kStatus,    ///< the completion has the status Rule::value, and its queue pair fails
+  kStatus,    ///< the completion gets the status Rule::value, and its queue pair fails
   kFail,      ///< the call fails with the errno Rule::value
   kError,     ///< the queue pair goes to the error state
-  kRnr,       ///< the queue pair has no posted receives for `duration`
+  kRnr,       ///< the queue pair has no posted receives for the time Rule::duration
   kReset,     ///< the network resets the connection
   kPortDown,  ///< no data passes in either direction
   kPortUp,
