@@ -20,7 +20,7 @@ constexpr std::uint32_t mappings_of(std::uint8_t scale) {
   return scale <= kExactMappings ? scale : (scale & (kExactMappings - 1)) << 8;
 }
 
-/// Returns the number that the peer gets when it decodes the encoded `wanted`.
+/// Returns the number of mappings that the peer gets when it decodes scale_of(wanted).
 constexpr std::uint32_t rounded_mappings(std::uint32_t wanted) {
   return mappings_of(scale_of(wanted));
 }

@@ -28,7 +28,7 @@ struct Options {
   int no_delay = 0;
   int type_of_service = 0;
   int v6_only = 0;
-  linger linger_for{.l_onoff = 1, .l_linger = 0};  ///< the default in the original rsockets
+  linger linger_for{.l_onoff = 1, .l_linger = 0};  ///< default as in the original rsockets
   bool linger_is_set = false;
   std::chrono::microseconds receive_limit{0};  ///< time limit of receives; 0 means no limit
   std::chrono::microseconds send_limit{0};

@@ -46,7 +46,7 @@ class Socket {
   Socket& operator=(const Socket&) = delete;
 
   /// Sets the descriptor number of the socket. Call once, before other threads can find the socket.
-  /// A connection has no number until raccept() returns it.
+  /// A connection from a peer has no descriptor number until raccept() returns one.
   void take(ReservedFd number) { number_ = std::move(number); }
   virtual int bind(const sockaddr* address, socklen_t length) = 0;
   virtual int listen(int backlog);

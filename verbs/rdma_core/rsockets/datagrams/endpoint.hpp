@@ -44,7 +44,7 @@ class DatagramEndpoint {
   };
   /// Appends the messages that have arrived to `out`. Returns whether any completion was polled.
   bool take(std::vector<Received>& out);
-  /// Posts the receive of the slot again. Returns 0 or an errno.
+  /// Posts the receive for this slot again. Returns 0 or an errno.
   int post_receive(std::uint32_t slot);
 
   bool can_send() const { return !free_sends_.empty(); }

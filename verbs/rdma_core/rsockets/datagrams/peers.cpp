@@ -53,8 +53,8 @@ Peer& Peers::want(const Place& place, std::uint32_t scope, Version version) {
 Peer& Peers::learn(const Place& place, std::uint32_t scope, const UdpHeader& header) {
   Peer& peer = enter(place, false).peer;
   peer.scope = scope;
-  // If the header names another queue pair than the cache, trusts neither of the two until the peer
-  // answers, because any host can forge a header with the peer's address.
+  // If the queue pair in the header is not the one in the cache, trusts neither of the two until
+  // the peer answers, because any host can forge a header with the peer's address.
   const bool is_other = peer.queue_pair && *peer.queue_pair != header.queue_pair;
   peer.doubted = peer.doubted || is_other;
   if (is_other) peer.queue_pair.reset();

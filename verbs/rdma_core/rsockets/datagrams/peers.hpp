@@ -47,7 +47,7 @@ class Peers {
  public:
   /// Maximum number of peers to which the application has sent.
   static constexpr std::size_t kMostWanted = 1024;
-  static constexpr std::size_t kMostStrangers = 1024;  ///< maximum number of other senders
+  static constexpr std::size_t kMostStrangers = 1024;  ///< maximum number of all other peers
 
   using Time = std::chrono::steady_clock::time_point;
 
@@ -72,7 +72,7 @@ class Peers {
   std::size_t size() const { return known_.size(); }
 
  private:
-  using Order = std::list<Place>;  ///< the most recently used peer is the first element
+  using Order = std::list<Place>;  ///< peers, the most recently used one first
   struct Entry {
     Peer peer;
     bool wanted = false;

@@ -63,8 +63,8 @@ Service& Service::get() {
   return *kService;
 }
 
-// Leaks the rsockets of the parent instead of destroying them, because a thread of the parent may
-// have held their locks at the time of the fork, and that thread does not exist in the child.
+// Leaks the rsockets of the parent instead of destroying them, because their locks may be held by a
+// thread of the parent. That thread does not exist in the child.
 void Service::abandon_in_child() {
   for (auto& [number, socket] : by_number_) (void)new std::shared_ptr<Socket>(std::move(socket));
   for (auto& socket : answered_) (void)new std::shared_ptr<RSocket>(std::move(socket));

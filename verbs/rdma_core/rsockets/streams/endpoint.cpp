@@ -24,8 +24,8 @@ constexpr std::uint32_t kMinRing = 4096;
 
 [[noreturn]] void fail_with(int code) { throw std::system_error(code, std::generic_category()); }
 
-/// Returns whether the connection supports Writes with immediate data. This is so if the program
-/// sees a RoCE adapter, and the peer has agreed to RFC 7306. The connection must be established.
+/// Returns whether the connection supports Writes with immediate data. It does if the program sees
+/// a RoCE adapter, and the peer has agreed to RFC 7306. The connection must be established.
 bool has_immediates(const rdma_cm_id& id) {
   return id.verbs->device->transport_type != IBV_TRANSPORT_IWARP &&
          static_cast<RcQp&>(Qp::of(id.qp)).core->query().extensions;

@@ -19,7 +19,7 @@ class Outbound {
   struct Options {
     std::uint32_t ring;      ///< size of the send ring in bytes
     std::uint32_t requests;  ///< size of the send queue, without the requests for control messages
-    std::uint32_t per_message;  ///< number of requests that a Write with its message needs
+    std::uint32_t per_message;  ///< number of requests that a Write and its message need
     std::uint16_t credits;      ///< the credits in the peer's greeting
     Target first;
   };
