@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces functions of the C library that change the file system. In the simulated folders they
-// fail as they do for an ordinary user in sysfs. Elsewhere they call the C library's function of
-// the same name, so that a seccomp filter sees the same calls as without this library.
+// Replaces functions of the C library that change the file system. In the simulated folders, the
+// replacements fail as the functions do for an ordinary user in sysfs. Elsewhere they call the C
+// library's function of the same name, so that a seccomp filter sees the same calls as without this
+// library.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

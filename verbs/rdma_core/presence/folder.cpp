@@ -203,7 +203,8 @@ struct Held {
 };
 
 Held acquire() {
-  // Number of attempts; other processes may remove or make the folder at the same time.
+  // The number of attempts. An attempt can fail, because other processes may remove or make the
+  // folder at the same time.
   constexpr int kAttempts = 16;
   const auto settings =
       read_settings([](const char* name) { return ::secure_getenv(name); }, [](const auto&) {});

@@ -65,8 +65,8 @@ Opening opening(int directory, const char* path, int flags) {
     return out;
   }
   const bool is_node = is_there && is_device(out.place) && !S_ISDIR(about.st_mode);
-  // Treats the file as a device in any case, because a regular file may have been made instead of
-  // the device node.
+  // Treats the file as a device even if it is a regular file that was made instead of a device
+  // node.
   if (is_node) about.st_mode = S_IFCHR | 0666;
   out.error = refusal(is_there ? &about : nullptr, flags);
   out.flags &= ~(O_CREAT | O_EXCL);

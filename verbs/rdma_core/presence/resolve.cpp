@@ -113,7 +113,7 @@ class Walk {
   }
 
   std::vector<std::string> todo_;
-  std::string at_;  ///< the current location, by the name that the program uses; empty for the root
+  std::string at_;  ///< the current location, as the program names it; empty for the root
   const bool follow_;
   int links_ = 0;
   bool ours_ = false;

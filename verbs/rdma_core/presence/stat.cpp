@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces stat(2), access(2) and similar functions. For simulated files they report the owner, the
-// size and the device numbers that sysfs and devtmpfs would report. They do not change st_dev and
-// st_ino, because programs use these fields to compare a path with a file that they have opened.
+// Replaces stat(2), access(2) and similar functions. For simulated files, the replacements report
+// the owner, the size and the device numbers that sysfs and devtmpfs would report. They do not
+// change st_dev and st_ino, because programs use these fields to compare a path with a file that
+// they have opened.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

@@ -15,7 +15,7 @@ namespace iwarp::rdma_core::presence {
 enum class Kind : std::uint8_t { kFolder, kText, kLink, kDevice };
 
 struct Entry {
-  std::string path;  ///< absolute path, by the name that the program uses
+  std::string path;  ///< absolute path of the file, as the program names it
   Kind kind;
   std::string text;  ///< contents of a file, or target of a link
 };
