@@ -96,7 +96,8 @@ class AsyncEvents final : public Service {
     switch (event.type) {
       case AsyncEventType::kTerminateReceived:
       case AsyncEventType::kTerminateSent:
-      // The event kLlpConnectionLost contains a fault if this end could not send its Terminate.
+      // kLlpConnectionLost is handled in the same way, because it contains a fault if this end
+      // could not send its Terminate.
       case AsyncEventType::kLlpConnectionLost:
         if (!is_told(event, persona_)) return;
         core_.with_qp(event.qp_num, [&event](Qp& qp) { tell(qp, *event.terminate); });

@@ -26,7 +26,7 @@ inline constexpr std::array kLinkStates{LinkState::kNone, LinkState::kAwaited, L
                                         LinkState::kByCm};
 
 enum class LinkEvent : std::uint8_t {
-  kPeerNamed,    ///< the program called ibv_modify_qp() to RTR with the peer's address and number
+  kPeerNamed,    ///< the program moved the queue pair to RTR, with the peer's address and number
   kEstablished,  ///< the connection is established
   /// The connection ended or failed, or the program has reset the queue pair or moved it to ERR.
   kOver,

@@ -183,8 +183,8 @@ void give_up(RcQp& qp) {
   qp.link_step(LinkEvent::kOver);
 }
 
-// Aborts the connection, and returns after the last thread has stopped driving it. Requests that
-// are posted later are not sent.
+// Aborts the connection. When this function returns, no thread sends or receives for the connection
+// any more. Requests that are posted later are not sent.
 void abort(RcQp& qp) {
   for (verbs::QueuePair* const end : qp.ends()) {
     (void)end->abort();
@@ -206,8 +206,8 @@ int reset(RcQp& qp) {
   qp.bring_up.end_wait(qp.core->num());
   Core& core = qp.context.core;
   core.await_dispatcher();
-  // reset() of the core fails only while the queue pair is connected, and abort() has ended the
-  // connection.
+  // reset() of the core fails only while the queue pair is connected. It should not fail here,
+  // because abort() has ended the connection.
   if (qp.core->reset()) return EBUSY;
   for (const auto& service : core.services()) service->qp_reset(qp.num());
   if (Hooks* const hooks = qp.context.hooks) hooks->reset(qp);
@@ -372,9 +372,9 @@ void qp_retry_exceeded(RcQp& qp) {
   qp.core->announce_unanswered();
 }
 
-// If to_error() runs at the same time, all completions are announced in any case. to_error() first
-// stores ERR and then announces them. So if qp_announce() reads a state other than ERR, to_error()
-// has not announced them yet and will do so.
+// All completions are announced even if to_error() runs at the same time. to_error() first stores
+// ERR and then announces them. So if qp_announce() reads a state other than ERR, to_error() has not
+// announced them yet and will do so.
 void qp_announce(RcQp& qp, verbs::Announce which) {
   qp.core->announce(which);
   if (qp.state.load() != IBV_QPS_ERR) return;
