@@ -30,8 +30,8 @@ std::vector<std::unique_ptr<Service>> make_services(Core& core, const Settings& 
   return out;
 }
 
-/// Makes the chain of hooks. Careful mode comes before faults, so that it sees the same results as
-/// the program.
+/// Makes the chain of hooks. The hooks of careful mode come before those of fault injection, so
+/// that careful mode sees the same results as the program.
 std::unique_ptr<Hooks> make_hooks(Core& core, const Settings& chosen,
                                   std::optional<fault::Demand>& faults) {
   if (!faults && !chosen.careful) return nullptr;
@@ -52,8 +52,8 @@ void fill_slots(verbs_context& context) {
   context.create_qp_ex = create_qp_ex;
   context.create_srq_ex = create_srq_ex;
   context.get_srq_num = get_srq_num;
-  // Sets open_xrcd only to log the reason. If this pointer were null, the inline function in the
-  // header would fail without calling the library.
+  // Sets open_xrcd only to log why the call fails. If this pointer were null, the inline function
+  // in the header would fail without calling the library.
   context.open_xrcd = [](ibv_context*, ibv_xrcd_init_attr*) -> ibv_xrcd* {
     errno = refused("ibv_open_xrcd", kNoXrc);
     return nullptr;

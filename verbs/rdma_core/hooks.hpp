@@ -78,7 +78,7 @@ class Hooks {
   virtual void creating() {
     on([](Hooks& hooks) { hooks.creating(); });
   }
-  /// Called before a call changes the state of a queue pair or ends a connection.
+  /// Called before a call of the program changes the state of a queue pair or ends a connection.
   virtual void changing_state() {
     on([](Hooks& hooks) { hooks.changing_state(); });
   }

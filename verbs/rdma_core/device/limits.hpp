@@ -12,7 +12,9 @@ namespace iwarp::rdma_core {
 inline constexpr int kMaxQp = 16384;
 inline constexpr int kMaxWr = 32768;  ///< capacity of a send, receive or shared receive queue
 inline constexpr int kMaxSge = static_cast<int>(bytes::kMaxSge);
-inline constexpr int kMaxSgeRead = kMaxSge;  ///< each SGE of a Read becomes one Read Request
+/// A Read may have as many SGEs as other requests, because each SGE becomes a Read Request of its
+/// own.
+inline constexpr int kMaxSgeRead = kMaxSge;
 inline constexpr int kMaxInline = 4096;
 inline constexpr int kMaxCq = 16384;
 inline constexpr int kMaxCqe = 1 << 22;

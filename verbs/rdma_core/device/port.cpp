@@ -42,7 +42,7 @@ struct Found {
   std::string interface;
   unsigned index;
   bool loopback;
-  std::size_t order;  ///< position in the kernel's list
+  std::size_t order;  ///< position in the list that the kernel returns
 };
 
 /// The addresses and interfaces of this host.

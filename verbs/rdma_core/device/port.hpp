@@ -66,7 +66,8 @@ Port look_at_port(Persona persona, bool list_loopback = false);
 std::vector<unsigned> interfaces_of_groups(const Port& port, bool ipv4);
 
 /// Returns the port that programs see in this process. GIDs that an earlier call has returned keep
-/// their indices. If the host once had only loopback addresses, these remain listed.
+/// their indices. If an earlier call has found only loopback addresses, later calls list loopback
+/// addresses, too.
 Port look_at_port();
 
 /// Returns the IP address that a GID of this library represents, as an IPv6 or IPv4-mapped IPv6

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address handles. They exist only with IWARP_AS=roce; an RNIC refuses to create one. The
+// Address handles. They exist only with IWARP_AS=roce; on an RNIC, ibv_create_ah() fails. The
 // attributes are checked as in the kernel. Each handle contains the addresses of both ends of a
 // datagram.
 #include "objects/address_handle.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion channels. The file descriptor of a channel belongs to the core. The core may make the
 // descriptor readable as soon as a TCP socket of a queue pair is readable, so that incoming data
-// wakes the thread that waits on the channel directly. Blocking, O_NONBLOCK and signals have the
+// directly wakes the thread that waits on the channel. Blocking, O_NONBLOCK and signals have the
 // same effect as with the kernel's channels.
 #include <fcntl.h>
 #include <signal.h>

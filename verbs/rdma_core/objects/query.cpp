@@ -87,8 +87,9 @@ ibv_device_attr device_attributes() {
   out.max_res_rd_atom = kMaxReads * kMaxQp;
   out.max_qp_init_rd_atom = kMaxReads;
   // Atomic operations (RFC 7306) are atomic among all queue pairs of this device. They are also
-  // atomic with respect to the program's own accesses to the memory. The level for that is
-  // IBV_ATOMIC_GLOB, but programs check only for IBV_ATOMIC_HCA.
+  // atomic with respect to the program's own accesses to the memory. That is the level
+  // IBV_ATOMIC_GLOB, but this function reports IBV_ATOMIC_HCA, the only level for which programs
+  // check.
   out.atomic_cap = settings().connection.startup.extensions ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
   out.max_mw = kMaxMr;
   out.max_srq = kMaxSrq;

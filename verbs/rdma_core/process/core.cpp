@@ -171,7 +171,8 @@ void Core::dispatch(std::span<pollfd> watched) {
     until = Service::TimePoint::max();
     for (std::size_t i = 0; i < services_.size(); ++i) {
       Service& service = *services_[i];
-      // If check() fails, its descriptor stays readable, so the next poll() reports it again.
+      // If check() fails, the descriptor of the service stays readable, so the next poll() reports
+      // it again.
       if (of_services[i].revents != 0) {
         (void)guarded([&] {
           service.check();

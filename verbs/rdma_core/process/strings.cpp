@@ -100,7 +100,8 @@ struct Rate {
   /// An ibv_rate; the type is int because programs also pass numbers that are not an ibv_rate.
   int rate;
   int mbps;
-  /// Multiple of 2500 Mbit/s, by InfiniBand's nominal rates; kNone if the rate is not a multiple.
+  /// The rate as a multiple of 2500 Mbit/s, according to InfiniBand's nominal rates, or kNone if it
+  /// is not a multiple.
   int mult;
 };
 constexpr int kNone = -1;
