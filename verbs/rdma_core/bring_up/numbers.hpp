@@ -34,7 +34,7 @@ class QpNumbers {
   void release(std::uint32_t number);
   bool is_taken(std::uint32_t number) const;
   bool is_ours(std::uint16_t port) const { return find(port) != nullptr; }
-  /// Listens at the address `at` on the port of `number`, unless that port already listens there.
+  /// Listens at the address `at` on the port of `number`, unless a socket already listens there.
   std::error_code listen(std::uint32_t number, const OobAddress& at, const Listen& listen);
 
   static std::uint16_t port_of(std::uint32_t number) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unanswered: watches queue pairs that are used without the CM, and whose peer never connected or
 // has disconnected. With acknowledged completions, requests of such a queue pair wait for the peer
-// for the time that `timeout` and `retry_cnt` set, and then fail. Requests do not fail at once for
-// two reasons. First, without the CM, a peer simply disconnects, and no event reports the end of
-// the connection to the program. Second, a program that has posted more requests than its peer
-// consumed must not see failures before it has polled the successful completions.
+// as long as `timeout` and `retry_cnt` allow, and then fail. Requests do not fail at once for two
+// reasons. First, without the CM, a peer simply disconnects, and no event reports the end of the
+// connection to the program. Second, a program that has posted more requests than its peer consumed
+// must not see failures before it has polled the successful completions.
 #pragma once
 
 #include <chrono>
@@ -28,8 +28,8 @@ class Unanswered {
 
   /// Returns a descriptor that is readable when check() must be called.
   int fd() const { return timer_.get(); }
-  /// Call when the queue pair is in RTS and not connected. Its requests wait for the peer for at
-  /// least `limit`, or forever if `limit` is 0.
+  /// Call when the queue pair is in RTS and not connected. Its requests then wait at least `limit`
+  /// for the peer, or forever if `limit` is 0.
   void await(verbs::QpNum num, std::chrono::nanoseconds limit);
   /// Call when the queue pair could not be connected. Its requests fail at the next check, which
   /// also logs `why`. Returns false if requests never wait for a peer, because completions are not
@@ -73,7 +73,8 @@ class Unanswered {
   /// completes when the core has sent it, and never waits for a peer.
   const bool requests_wait_;
   net::UniqueFd timer_;
-  /// No other lock is taken while this mutex is locked; unlocked while a queue pair is checked.
+  /// No other lock is taken while this mutex is locked, so it is unlocked while a queue pair is
+  /// checked.
   std::mutex mutex_;
   std::unordered_map<verbs::QpNum, Wait> waits_;
 };

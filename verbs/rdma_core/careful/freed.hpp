@@ -31,8 +31,8 @@ class FreedWatch {
   /// child of a fork, and when the process ends.
   void stop();
 
-  /// For each new record, calls `use` with the key of the region, how it was freed, and where.
-  /// Removes the record.
+  /// For each new record, calls `use` with the key of the region, the way in which the region was
+  /// freed, and the return address of the call that freed it. Removes the record.
   template <typename Use>
   void take(Use use) {
     if (shared_ == nullptr || shared_->written.load(std::memory_order_acquire) == 0) return;

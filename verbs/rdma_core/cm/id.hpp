@@ -102,7 +102,7 @@ struct CmId {
   std::uint16_t own_port = 0;  ///< local port of the connection, set in state kConnected and later
   std::unique_ptr<net::Listener> listener;
   std::unique_ptr<net::ConnectRequest> request;
-  /// The UDP port of a datagram id, which an id that was made for a request shares with its
+  /// The UDP port of a datagram id. An id that was made for a request shares the port of its
   /// listener.
   std::shared_ptr<SidrEnd> sidr;
   std::optional<SidrEnd::Peer> asked_by;  ///< the peer for whose request this datagram id was made

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that ibv_create_cq() and ibv_create_cq_ex(), and the two kinds of completion queue that
-// they create, have in common.
+// Functions for both ordinary completion queues (ibv_create_cq()) and extended completion queues
+// (ibv_create_cq_ex()).
 #pragma once
 
 #include "objects/objects.hpp"

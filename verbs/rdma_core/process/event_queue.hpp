@@ -146,7 +146,7 @@ class EventQueue {
   std::atomic<int> readers_{0};
   std::mutex mutex_;
   // Invariant while mutex_ is locked: the count of the descriptor, plus the number of threads in
-  // get() that have read a count and are waiting for the lock, equals events_.size() +
+  // get() that have decremented the count and are waiting for the lock, equals events_.size() +
   // owed_counts_.
   std::list<T> events_;
   std::size_t owed_counts_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // UntoldEnds: the connections whose end the program has seen in a failed completion before the
-// dispatcher has logged the reason. Many programs exit at once after a failed completion. To log
-// the reason in any case, ibv_destroy_qp() and the exit of the process wait for the dispatcher.
+// dispatcher has logged the reason. Many programs exit at once after a failed completion. To ensure
+// that the reason is logged, ibv_destroy_qp() and the exit of the process wait for the dispatcher.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Visit: defers the deletion of an object while threads block in one of its functions. Some
 // programs close a device, or destroy a channel, while one of their threads waits for an event of
-// it. They cancel that thread later, or let it return. The last user deletes the object. This is
-// either the call that closes or destroys the object, or the last thread that stops waiting.
+// it. They cancel that thread later, or let it return. The last user deletes the object. The last
+// user is either the call that closes or destroys the object, or the last thread that stops
+// waiting.
 #pragma once
 
 #include <pthread.h>

@@ -36,8 +36,8 @@ struct RcQp final : Qp {
   /// rdma_cm.
   std::optional<std::uint8_t> cm_rnr_retry;
   net::QpHandle core;  ///< the core's queue pair; destroyed before the members above
-  /// Null unless the queue pair is connected to itself. In that case, `to_itself` is a second queue
-  /// pair of the core, which sends all requests, and `core` receives them.
+  /// If the queue pair is connected to itself, a second queue pair of the core, which sends all
+  /// requests; `core` then receives them. Otherwise null.
   net::QpHandle to_itself;
 
   bool is_to_itself() const { return to_itself != nullptr; }
@@ -72,8 +72,8 @@ struct RcQp final : Qp {
 /// to RTS. Does not change ibv_qp::state, which only a thread of the program may change; see
 /// show_connected().
 void qp_connected(RcQp& qp);
-/// Call in the program's thread when the program reads the event that the connection is
-/// established. Sets ibv_qp::state to RTS.
+/// Call in the program's thread when the program reads the event ESTABLISHED. Sets ibv_qp::state to
+/// RTS.
 void show_connected(RcQp& qp);
 /// Call when the connection has ended or failed. Moves the queue pair to ERR and flushes all posted
 /// requests.

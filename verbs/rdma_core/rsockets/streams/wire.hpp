@@ -35,8 +35,8 @@ inline constexpr std::size_t kMappingSize = 24;
 /// The number of entries in the table of targets: one entry for each half of the receive ring.
 inline constexpr std::uint32_t kTargets = 2;
 
-/// The header that the client sends in the private data of the connect request, and the server in
-/// the private data of the reply.
+/// The header that the client sends in the private data of the connect request, and that the server
+/// sends in the private data of the reply.
 struct Greeting {
   std::endian order = std::endian::native;  ///< byte order of the sender's tables and messages
   bool maps = true;  ///< whether a table of mappings follows the table of targets
