@@ -52,8 +52,8 @@ struct Finding {
   std::string what;  ///< the text of the report
 };
 
-/// A piece of a buffer. `address` counts from RegionFacts::iova, which is the address that requests
-/// use for the first byte of the region.
+/// A piece of a buffer. `address` is the address that the request contains. For requests, the first
+/// byte of the region has the address RegionFacts::iova.
 struct Piece {
   std::uint64_t address;
   std::uint32_t length;

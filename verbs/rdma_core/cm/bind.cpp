@@ -99,8 +99,8 @@ int resolve_route(CmId& id) {
   return wait_for_event(id);
 }
 
-/// Binds an id to the IPv4 wildcard address. Called if an unbound id starts to listen; the kernel
-/// does the same.
+/// Binds an id to the IPv4 wildcard address. Called if an unbound id starts to listen, because the
+/// kernel binds such an id in the same way.
 int bind_anywhere(CmId& id) {
   const sockaddr_in any{.sin_family = AF_INET};
   return bind_to(id, reinterpret_cast<const sockaddr&>(any));

@@ -3,8 +3,8 @@
 // transports immediate data as a separate message of 8 octets. The first 4 of the 8 octets are the
 // program's immediate data. The last 4 octets identify the request to which the immediate data
 // belongs: they are kImmediateWithSend for a Send without payload, and the length of the Write for
-// a Write. A Send with both payload and immediate data is an extension of this project's core, and
-// its last 4 octets are 0. Other implementations of RFC 7306 may send any 8 octets.
+// a Write. This project's core also supports a Send with both payload and immediate data, for which
+// the last 4 octets are 0. Other implementations of RFC 7306 may send any 8 octets.
 #pragma once
 
 #include <endian.h>

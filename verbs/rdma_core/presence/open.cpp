@@ -35,8 +35,8 @@ bool writes(int flags) { return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TR
 /// Returns the errno with which an open must fail, or 0. Like read-only files of sysfs, simulated
 /// files can be neither created nor changed.
 int refusal(const struct stat* about, int flags) {
-  // The file does not exist and cannot be created. Without O_CREAT, the kernel itself fails with
-  // ENOENT.
+  // A file that does not exist cannot be created. Without O_CREAT, this function returns 0, because
+  // the kernel itself fails with ENOENT.
   if (about == nullptr) return (flags & O_CREAT) != 0 ? EACCES : 0;
   if ((flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) return EEXIST;
   if (S_ISDIR(about->st_mode)) return (flags & O_CREAT) != 0 ? EISDIR : 0;

@@ -36,8 +36,8 @@ struct RcQp final : Qp {
   /// rdma_cm.
   std::optional<std::uint8_t> cm_rnr_retry;
   net::QpHandle core;  ///< the core's queue pair; destroyed before the members above
-  /// If the queue pair is connected to itself, a second queue pair of the core, which sends all
-  /// requests; `core` then receives them. Otherwise null.
+  /// A second queue pair of the core if the queue pair is connected to itself, otherwise null. The
+  /// second queue pair sends all requests, and `core` receives them.
   net::QpHandle to_itself;
 
   bool is_to_itself() const { return to_itself != nullptr; }

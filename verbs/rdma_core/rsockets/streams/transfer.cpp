@@ -13,8 +13,8 @@
 #include "rsockets/streams/rsocket.hpp"
 
 namespace iwarp::rdma_core::rsockets {
-// Waits until the connection is established. Returns 0 if the connection is established, even if it
-// has ended since then. Otherwise returns an errno.
+// Waits until the connection is established. Returns 0 if the connection was established, even if
+// it has ended in the meantime. Otherwise returns an errno.
 int RSocket::await_open(Lock& lock, int flags) {
   if (closed_) return EBADF;
   if (phase_ == Phase::kOpening) {
