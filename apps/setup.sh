@@ -18,8 +18,8 @@ test_packages=(openssl tshark clang-format-19 clang-tidy-19 valgrind curl xz-uti
 programs_packages=(rdmacm-utils ibverbs-utils perftest)
 verbs_packages=(  # programs that the tests run, unmodified, on our libibverbs and librdmacm
   rdmacm-utils ibverbs-utils perftest qperf fio libfabric-bin iproute2 iperf3 librdmacm1 curl openssl)
-# Larger programs, which not every release has. If apt does not offer one of these packages, it is
-# not installed, and the tests that need it report that it is missing.
+# Larger programs. Not every release of Debian has all of them. If apt does not offer one of these
+# packages, it is not installed, and the tests that need it report that it is missing.
 others_packages=(openmpi-bin python3-mpi4py mpich libmpich-dev librpma0 librpma-dev tgt libiscsi-bin qemu-utils
   qemu-block-extra qemu-system-x86 ucx-utils)
 # Packages for the comparisons in test/bench: other stacks and tools, ISA-L's CRC, plots, io_uring.
@@ -65,8 +65,8 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# leave_out_what_is_not_offered: removes those packages of others_packages that apt does not offer
-# from `missing`, a variable of install_packages.
+# leave_out_what_is_not_offered: removes packages from `missing`, a variable of install_packages:
+# those packages of others_packages that apt does not offer.
 leave_out_what_is_not_offered() {
   local package kept=()
   for package in "${missing[@]}"; do
@@ -159,8 +159,8 @@ announce() {
     echo "Building ($preset, in build/$preset): $units units, seconds from then on"
     return
   fi
-  # On average, a unit costs one and a half times as much as that program, including linking and
-  # generated files.
+  # On average, a unit takes one and a half times as long as the program of ms_of_a_unit, including
+  # linking and generated files.
   minutes=$((units * ms * 3 / 2 / $(nproc) / 60000 + 1))
   echo "Building ($preset, in build/$preset): $units units, about $minutes min on $(nproc) processors" \
     "this time, because one has just taken $((ms / 1000)).$((ms % 1000 / 100)) s here; seconds from then on"

@@ -69,7 +69,8 @@ class Tree {
     for (const auto& sub : command.commands) add(*app.add_subcommand(sub.name), sub);
     if (command.takes_command) {
       app.prefix_command();
-      // CLI11 passes the words after "--" to the parent command, which must not parse them either.
+      // CLI11 passes the words after "--" to the parent command, which must not parse these words
+      // either.
       app.preparse_callback([this](std::size_t) { app_.prefix_command(); });
     }
   }
@@ -133,7 +134,7 @@ class Tree {
   }
 
   /// Returns whether the user misspelled an option of the command. The first word after the options
-  /// is the program to run. It cannot begin with '-' unless "--" precedes it.
+  /// is the program to run; this word cannot begin with '-' unless "--" precedes it.
   static bool is_unknown_option(const Given& given) {
     return !given.has_mark && !given.rest.empty() && given.rest.front().starts_with('-');
   }

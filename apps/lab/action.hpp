@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The actions of a user of the lab. Each action is written as a word, without characters that a URL
-// has to escape. The settings and the list of actions describe a session completely: the same text
-// always produces the same octets.
+// The actions of a user of the lab. The "window" of an end is the memory region that its peer may
+// access. Each action is written as a word, without characters that a URL has to escape. The
+// settings and the list of actions describe a session completely: the same text always produces the
+// same octets.
 #pragma once
 
 #include <array>

@@ -54,7 +54,8 @@ class End final : public verbs::QpDriver {
   const verbs::Connection& connection() const { return *connection_; }
   verbs::QueuePair& qp() { return *qp_; }
   const verbs::QueuePair& qp() const { return *qp_; }
-  /// Returns the window, the source, the sink and the inbox, in this order.
+  /// Returns the memory regions in this order: the window, which the peer may access; the source of
+  /// Sends and Writes; the sink of Reads; the inbox for received messages.
   const std::array<Memory, 4>& memory() const { return memory_; }
   const std::vector<Event>& log() const { return log_; }
 

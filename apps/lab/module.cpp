@@ -46,7 +46,7 @@ std::string list(const auto& entries) {
 
 }  // namespace
 
-// NOLINTBEGIN(misc-use-internal-linkage): the page calls them, see CMakeLists.txt.
+// NOLINTBEGIN(misc-use-internal-linkage): the page calls these functions.
 extern "C" {
 
 /// Returns a buffer for `size` octets of input.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes an FNV-1a hash of the results of random sessions. Computes random numbers by remainder,
-// because std::uniform_int_distribution gives different numbers in different C++ libraries.
+// Computes an FNV-1a hash of the results of random sessions. Limits a random number with the
+// operator %, because std::uniform_int_distribution gives different numbers in different C++
+// libraries.
 #include "lab/trial.hpp"
 
 #include <random>

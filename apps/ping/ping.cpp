@@ -33,7 +33,8 @@ constexpr Timeout kTimeout = 10s;  // how long a client waits for the server's n
 constexpr Timeout kIdle = 10min;   // how long a server waits for its client's next ping
 // Number of receives that each end posts: more than the two Sends that can be in flight to it.
 constexpr std::size_t kReceives = 4;
-// Access that both ends grant: what rping grants, and atomics, for peers that support RFC 7306.
+// Access that both ends grant: the access that rping grants, plus atomics for peers that support
+// RFC 7306.
 constexpr auto kAccess =
     Access::kLocalWrite | Access::kRemoteRead | Access::kRemoteWrite | Access::kRemoteAtomic;
 
@@ -52,7 +53,8 @@ struct PingOptions {
   LogOptions log;
 };
 
-/// Sends and receives adverts and "go on" messages, for either end. Each has 16 octets.
+/// Sends and receives adverts and "go on" messages, for either end. Each of these messages has 16
+/// octets.
 class Exchange {
  public:
   explicit Exchange(Session& session)

@@ -23,9 +23,9 @@ class MessageStream {
   /// `wr_id`.
   void send_invalidate(const Message& message, verbs::Stag stag, std::uint64_t wr_id);
 
-  /// Returns the next message, or the completion of a data request. Throws PeerGone, Interrupted,
-  /// or Error; the latter if nothing arrives within the time limit or if the peer violates the
-  /// protocol.
+  /// Returns the next message, or the completion of a data request. Throws Error if nothing arrives
+  /// within the time limit or if the peer violates the protocol. Also throws PeerGone and
+  /// Interrupted.
   StreamEvent next();
   /// Returns the next message, which must be of type M. Throws Error if it has another type, for
   /// example Refusal.

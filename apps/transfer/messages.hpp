@@ -44,8 +44,8 @@ struct PutRequest {
   std::string name;
   bool operator==(const PutRequest&) const = default;
 };
-/// Accepts a request. For get, `size` is the size of the file. For put, it repeats the size that
-/// the request contained.
+/// Accepts a request. For get, `size` is the size of the file. For put, `size` repeats the size in
+/// the request.
 struct Ready {
   std::uint64_t size = 0;
   bool operator==(const Ready&) const = default;
@@ -57,7 +57,7 @@ struct Window {
   Advert memory;
   bool operator==(const Window&) const = default;
 };
-/// Reports that the window at `offset` is complete. A Send with Invalidate carries it and
+/// Reports that the window at `offset` is complete. This message is a Send with Invalidate, which
 /// invalidates the window's STag.
 struct Piece {
   std::uint64_t offset = 0;

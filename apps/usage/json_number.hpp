@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts numbers in JSON from outside, and checks them. JSON has only one type of number. Where a
-// count is expected, the text may have a fraction, a negative number or a number of 300 digits, and
-// nlohmann::json would silently convert it.
+// Converts and checks numbers in JSON that this program has not written. JSON has only one type of
+// number. Where a count is expected, the text may have a fraction, a negative number or a number of
+// 300 digits; nlohmann::json would silently convert these numbers.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the resources that one end of a run has used to JSON and back. The JSON has a member for
-// each counter, named after it, and segments_sent, segments_received, context_switches and cpu_ns.
+// Converts the resources that one end of a run has used to JSON and back. The JSON has a member
+// with the name of each counter of the stack, and the members segments_sent, segments_received,
+// context_switches and cpu_ns.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the table of options to options of a command, and the settings that they change to the
-// options of a connection.
+// Adds the rows of the table of options to a command as options. Converts the settings that these
+// options change to the options of a connection.
 #include "common/connection/options.hpp"
 
 #include <fmt/format.h>

@@ -65,9 +65,9 @@ void run(const std::vector<Session>& sessions, const Target& target, const PeerT
       run.outcomes.back().came += fmt::format(", then {}", kGone);
       return;
     }
-    // This session has reached its state, so the peer still works. The failed sessions directly
-    // before it may only have met the end of an earlier connection: record them as ordinary
-    // outcomes.
+    // This session has reached its state, so the peer still works. The sessions in `in_vain`, which
+    // ran directly before this one, may have failed only because the peer was still closing an
+    // earlier connection. Record them as ordinary outcomes.
     for (Outcome& late : in_vain) run.outcomes.push_back(std::move(late));
     in_vain.clear();
     run.outcomes.push_back(std::move(outcome));

@@ -32,7 +32,7 @@ struct Run {
 };
 
 /// Runs `sessions` in order. If kTimeout sessions in a row cannot connect or reach their state,
-/// stops the run, and reports that the last session before them ended the peer.
+/// stops the run, and reports that the peer was gone after the session that precedes them.
 inline constexpr std::size_t kTimeout = 3;
 void run(const std::vector<Session>& sessions, const Target& target, const PeerTimeouts& timeouts,
          const std::function<void(const Outcome&)>& ended, Run& run);

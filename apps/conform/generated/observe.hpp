@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes the peer's reaction to a sample. The text contains no STags or addresses, so it is the
-// same in each run.
+// Records the peer's reaction to a sample, and describes it as text. The text contains no STags or
+// addresses, so it is the same in each run.
 #pragma once
 
 #include "conform/generated/rules.hpp"
@@ -14,7 +14,7 @@ struct Observed {
   bool answered = false;   ///< whether the peer answered the probing Read
   bool delivered = false;  ///< whether the peer's program sent a message in response to the sample
   bool read_answered = false;
-  std::string wrong;  ///< first deviation while the stream continues; empty if there is none
+  std::string wrong;  ///< first deviation before the stream ended; empty if there is none
 
   std::string text(const Sample& sample, const Expectation& expected) const;
 };

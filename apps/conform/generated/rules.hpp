@@ -20,8 +20,8 @@ struct Rule {
   unsigned flags = 0;
 };
 
-/// If a sample violates this rule, the rules after it are not checked, because they cannot be
-/// judged.
+/// If a sample violates this rule, the rules after it in the table are not checked, because their
+/// result would mean nothing.
 inline constexpr unsigned kAlone = 1;
 /// The peer may send a Terminate with any error code, because the RFCs do not define the code.
 inline constexpr unsigned kAnyTerminate = 2;

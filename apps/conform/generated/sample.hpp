@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sample: a message that is valid in the current state of a connection. A generated session can
-// change each of its fields, sends the sample, and records the peer's reaction.
+// A sample: a message that is valid in the current state of a connection. A generated session
+// changes at most two fields of the sample, sends the sample, and records the peer's reaction.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds FPDUs and ULPDUs for the tester (RFC 5044 section 4, RFC 5041 section 4). They are valid
-// by default; on request exactly one place is wrong. The code does not use mpa::Framer, which may
+// Builds FPDUs and ULPDUs for the tester (RFC 5044 section 4, RFC 5041 section 4). FPDUs are valid
+// by default; a Tamper makes them wrong in one place. The code does not use mpa::Framer, which may
 // itself be under test.
 #pragma once
 

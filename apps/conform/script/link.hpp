@@ -19,7 +19,7 @@ namespace iwarp::apps::conform {
 
 using Clock = std::chrono::steady_clock;
 
-/// Thrown if the peer under test cannot be reached. There is nothing to test then.
+/// Thrown if the peer under test cannot be reached. In this case there is nothing to test.
 class Unreachable : public Error {
  public:
   using Error::Error;

@@ -83,8 +83,8 @@ class PeerReader {
 
   /// Resets the decoder at the start of a new connection.
   void restart();
-  /// Passes the tester's startup frame to the decoder, as it was before the case corrupted it. The
-  /// frame determines whether the peer's FPDUs have markers.
+  /// Passes the tester's startup frame to the decoder. Pass the frame from before the case
+  /// corrupted it. The frame determines whether the peer's FPDUs have markers.
   void said(const mpa::StartupFrame& frame);
   void octets(bytes::View octets);
   void ended(bool reset);

@@ -26,7 +26,7 @@ namespace iwarp::apps::conform {
 struct Target {
   net::Address address;          ///< address of the peer, if it listens
   Acceptor* acceptor = nullptr;  ///< accepts the peer's connections, if it connects
-  std::function<void()> call;    ///< makes a peer that connects do so again; may be empty
+  std::function<void()> call;    ///< makes a connecting peer connect again; may be empty
   /// Returns why the last `call` failed, or "" if the peer may still connect. May be empty.
   std::function<std::string()> call_failure;
   std::uint8_t revision = 2;         ///< highest revision of Requests to a listening peer
@@ -51,7 +51,7 @@ struct Setup {
   std::uint16_t ord = 16;
   bool extensions = false;  ///< whether to request RFC 7306 (see rfc-notes/decisions/0010)
   Octets private_data;
-  std::optional<mpa::EnhancedWord> word;  ///< if set, replaces the word made of the fields above
+  std::optional<mpa::EnhancedWord> word;  ///< if set, replaces the word built from the fields above
 };
 
 class Recorder;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that several cases about DDP and RDMAP use. They begin a case, send messages in several
-// segments, and check results more strictly or more leniently than Script does.
+// Steps that several cases about DDP and RDMAP use. Some begin a case, and some send messages in
+// several segments. Others check results; these checks are stricter or more lenient than those of
+// Script.
 #pragma once
 
 #include <functional>
@@ -11,12 +12,12 @@ namespace iwarp::apps::conform {
 
 using Faults = std::initializer_list<bytes::Fault>;
 
-/// Brings the connection into full operation, up to the point where the tester sends next. The
+/// Brings the connection into full operation. Returns when it is the tester's turn to send; the
 /// tester has not yet sent a Send.
 void begin(Script& script);
 
 /// Sends a Send with MSN 1, which the peer delivers. The peer then waits for the next Send. Returns
-/// the memory that the peer named before.
+/// the memory to which the peer has given access.
 PeerMemory after_first_send(Script& script);
 
 /// Sends `payload` as one untagged message in several segments. `sizes` has the size of each

@@ -54,9 +54,9 @@ struct Pinning {
   Sample fixed, page, release_fixed, release_page;
 };
 Pinning bench_pinning();
-/// Measures the driver's work per packet and side. Sends the same data by TCP over a veth pair
-/// between two network namespaces, first in small and then in large packets, without segmentation
-/// offload. Requires permission to create namespaces.
+/// Measures the processor time that the network driver of one end needs per packet. Sends the same
+/// data by TCP over a veth pair between two network namespaces, first in small and then in large
+/// packets, without segmentation offload. Requires permission to create namespaces.
 Sample bench_packet();
 
 // This stack, in memory ---------------------------------------------------------------------------

@@ -36,7 +36,7 @@ Sample sample(const std::function<double()>& once, int rounds) {
 }
 
 /// Measures the processor time of this thread, and not the elapsed time, so that other programs on
-/// this machine do not count.
+/// this machine do not affect the result.
 double time_of(const std::function<void()>& call, std::uint64_t times) {
   const auto now = [] {
     timespec at{};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the cost of this stack without system calls: two ends are connected in memory, with CRC
-// off. The costs of an FPDU and of a message follow from a comparison of Writes of one small FPDU
-// with Writes of many. The cost of a marker follows from a comparison of FPDUs with and without
-// markers; the payload of these FPDUs is larger, and is copied next to the header.
+// off. The benchmark measures Writes of one small FPDU and Writes of many small FPDUs, and computes
+// from them the costs of an FPDU and of a message. The cost of a marker is the difference between
+// Writes with and without markers. The FPDUs of these Writes are larger, and their payload is
+// copied next to the header.
 #include <algorithm>
 #include <cstring>
 #include <memory>

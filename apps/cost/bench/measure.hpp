@@ -24,7 +24,7 @@ struct Job {
   std::uint64_t size = 65536;
   std::uint64_t messages = 0;  ///< number of messages; 0 means as many as take about `seconds`
   double seconds = 0.2;
-  std::uint64_t fpdu = 0;    ///< for iwarp: maximum ULPDU size; 0 means as large as fits a segment
+  std::uint64_t fpdu = 0;    ///< for iwarp: maximum ULPDU size; 0 means what fits in a TCP segment
   std::string crc = "best";  ///< for iwarp: "off", "best", or the name of a CRC32c kernel
   bool markers = false;      ///< for iwarp: whether to use markers
   /// For sockets: number of bytes that a receive call requests. The default is the number of bytes

@@ -11,16 +11,17 @@
 
 namespace iwarp::apps::cost {
 
-/// The time that a set of processors has spent since boot, in nanoseconds.
+/// The time that a set of processors has spent since boot, in nanoseconds. `used` does not include
+/// interrupts, because the measured traffic itself causes most of them.
 struct ProcessorTime {
   double used = 0;   ///< time used by programs and by other guests of the hypervisor
-  double total = 0;  ///< time used, idle or in interrupts; our traffic causes most interrupts
+  double total = 0;  ///< all time, including idle time and interrupts
 };
 /// Adds up the times of `processors` from a text in the format of /proc/stat. Returns nullopt if
 /// the text has no line for any of these processors.
 std::optional<ProcessorTime> processor_time(std::istream& stat, const cpu_set_t& processors);
 
-/// Measures the load that other programs cause from the construction of this object on.
+/// Measures the load that other programs have caused since this object was constructed.
 class OtherLoad {
  public:
   OtherLoad();

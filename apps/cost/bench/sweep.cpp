@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the message sizes of the sweep, and the sizes of the receive calls.
+// Selects the message sizes of the jobs, and the sizes of their receive calls.
 #include "cost/bench/sweep.hpp"
 
 namespace iwarp::apps::cost {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp cost calibrate: measures this machine and writes host.json. If a parameter cannot be
-// measured without more permissions, it keeps the value of a preset. The file and the output report
-// this.
+// measured without more permissions, it keeps the value of a preset, that is, of a host whose
+// parameters are compiled in. The file and the output say which parameters were not measured.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/utsname.h>
@@ -194,8 +194,8 @@ class Calibration {
     });
   }
 
-  /// Fits the costs of this machine's sockets to a sweep, starting from the values that were
-  /// measured before.
+  /// Fits the costs of this machine's sockets to the runs of sweep(). The fit starts from the
+  /// values that the micro-benchmarks have measured.
   void sockets(const CalibrateOptions& options) {
     attempt("sockets over loopback",
             {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx", "copy_tx", "copy_rx"}, [&] {

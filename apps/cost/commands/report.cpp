@@ -20,8 +20,8 @@ namespace iwarp::apps::cost {
 
 namespace {
 
-/// Returns the shares of copying that the runs in the file measured. Fits the socket parameters to
-/// these runs, starting from the values of `host`.
+/// Returns, for each message size in the file of runs, the share of processor time that sockets
+/// spent on copying. Fits the socket parameters to these runs, starting from the values of `host`.
 std::vector<model::MeasuredShare> shares_of(const std::string& path,
                                             const model::Parameters& host) {
   if (path.empty()) return {};

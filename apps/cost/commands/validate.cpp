@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp cost validate: checks whether the model holds on this machine and reproduces the published
-// figures. The exit status is 0 if all identities are exact and all bounds are met, 1 if a check
-// fails, and 2 if the machine is too noisy for a verdict.
+// figures. The exit status is 0 if all checks succeed: the figures that follow from arithmetic
+// alone must be exact, and all errors must be within their bounds. It is 1 if a check fails, and 2
+// if the machine is too noisy for a verdict.
 #include <fmt/format.h>
 #include <unistd.h>
 

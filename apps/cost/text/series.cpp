@@ -62,7 +62,8 @@ Json tally_json(const model::Tally& t) {
       Row{{"figures", static_cast<double>(t.figures)}, {"hold", static_cast<double>(t.hold)}});
 }
 
-/// Returns the published figures, the totals for each use of them, and the criterion.
+/// Returns the published figures, the number of figures of each model::Use, and the criterion by
+/// which a figure counts as predicted.
 Json published() {
   Json out = Json::object();
   const auto rows = model::published_rows();

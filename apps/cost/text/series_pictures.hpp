@@ -37,11 +37,11 @@ Rows by_size(const Question& question);
 Rows by_rate(const Question& question);
 Rows copy_shares(const Question& question);
 Rows measured_dots(const std::vector<model::MeasuredShare>& measured);
-/// Returns the message size from which the RNIC is cheaper, for each number of transfers per
-/// registration and for every era.
+/// Returns the message size from which the RNIC is cheaper, for each host and each number of
+/// transfers per registration.
 Rows by_reuse(const Question& question);
-/// laws_surface() returns the gain for each gamma and alpha, with the other ratios from `here`.
-/// laws_points() returns the point of this host.
+/// laws_surface() returns the gain for many values of the ratios gamma and alpha (model::Laws); the
+/// other ratios are those of `here`. laws_points() returns the point of this host.
 Rows laws_surface(const model::Laws& here);
 Rows laws_points(const Question& question);
 /// Returns the ratios of this host's RNIC.
@@ -54,7 +54,7 @@ Rows eras(const Question& question);
 /// Returns the cost of transferring a file in messages of the workload's size.
 Rows file_transfer(const Question& question);
 /// Returns the cost of software iWARP with CRC off, with a table-driven CRC and with this host's
-/// CRC. Each of them is computed with markers off and on.
+/// CRC. Each of these costs is computed with markers off and on.
 Rows crc_and_markers(const Question& question);
 
 }  // namespace iwarp::apps::cost

@@ -57,8 +57,8 @@ std::string points_text(const model::Judgement& j) {
              100 * j.errors.max, 100 * j.bounds.max, 100 * j.spread, 100 * j.bounds.spread);
 }
 
-/// Formats the share of copying that was measured on this machine, and the published claim with its
-/// source.
+/// Formats the share of processor time that copying took on this machine, and the published claim
+/// about this share.
 std::string copies_text(const model::Judgement& j) {
   std::string out = "  copying, of a socket's processor time on this machine:\n";
   double most = 0;

@@ -23,8 +23,8 @@ inline constexpr const char* kEachTime = "RNIC, each time";
 inline constexpr const char* kAsAsked = "RNIC, as asked";
 inline constexpr const char* kOnce = "RNIC, once";
 
-/// Returns all ways. If the workload registers less often than for each transfer but more than
-/// once, adds this registration as a further way between the two ways with an RNIC.
+/// Returns all ways. If the workload reuses each registration for several transfers, adds a further
+/// way with this reuse between the two ways with an RNIC.
 std::vector<Way> ways(const Question& question);
 model::Workload registered_each_time(model::Workload workload);
 model::Workload registered_once(model::Workload workload);
@@ -45,8 +45,8 @@ struct NamedCrossover {
   std::string what;
   model::UncertainCrossover crossover;
 };
-/// Returns the crossovers over sockets and over a TOE. Covers every kind of registration, and not
-/// only the workload's.
+/// Returns the sizes from which an RNIC is cheaper than sockets and than a TOE, for every kind of
+/// registration, and not only for the workload's.
 std::vector<NamedCrossover> all_crossovers(const Question& question);
 
 }  // namespace iwarp::apps::cost

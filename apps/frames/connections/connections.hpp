@@ -25,7 +25,7 @@ struct ConnectionInfo {
   TcpEnd far;
   bool opening_seen = false;           ///< whether the capture contains the SYN
   std::array<bool, 2> seen{};          ///< by side: whether the capture has octets from that side
-  std::array<bool, 2> startup_seen{};  ///< by side: whether the capture has its startup frame
+  std::array<bool, 2> startup_seen{};  ///< by side: whether its startup frame was captured
   bool rejected = false;               ///< whether a Reply with R=1 rejected the connection
   /// By side: whether the capture lacks the startup frames, so that the decoder had to guess
   /// whether that side's frames have markers and CRCs.
@@ -56,7 +56,7 @@ struct Closed {
   Closing how = Closing::kEndOfFile;
   Side first = Side::kNear;  ///< for kFin: the side that ended its stream first
   std::array<TcpReassembly::Counts, 2> tcp;
-  /// By side: number of its Read Requests and Atomic Requests that got no response.
+  /// By side: number of Read Requests and Atomic Requests of that side that got no response.
   std::array<std::size_t, 2> unanswered{};
 };
 

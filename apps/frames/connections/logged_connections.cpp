@@ -134,7 +134,7 @@ const char* LoggedConnections::datagram(bool outbound, const Ends& ends, bytes::
   return nullptr;
 }
 
-/// Closes the connection. The reason is the one that the log gives; if it gives none, the reason is
+/// Closes the connection. Reports the reason that the log gives or, if the log gives no reason,
 /// `otherwise`.
 void LoggedConnections::close(Flow& flow, Closing otherwise) {
   flow.mark = last_;
@@ -143,7 +143,8 @@ void LoggedConnections::close(Flow& flow, Closing otherwise) {
 }
 
 void LoggedConnections::finish() {
-  // The newest connection is first in the list; close them in the order in which they were started.
+  // The newest connection is first in the list. Close the connections in the order in which they
+  // were started.
   for (auto flow = flows_.rbegin(); flow != flows_.rend(); ++flow) {
     close(*flow, Closing::kEndOfFile);
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // LoggedConnections: reports the connections of a log file (rfc-notes/qlog.md) and the actions of
-// their ends. The listener is the same one to which Connections reports the connections of a
-// capture, and the numbering of Connections continues. QlogReader passes the events one by one.
-// Memory is bounded: if there are too many connections, the one that was started first is closed.
+// their ends. LoggedConnections reports to the same listener as Connections, which reads captures,
+// and continues the connection numbers of Connections. QlogReader passes the events to it one by
+// one. Memory is bounded: if there are too many connections, the one that was started first is
+// closed.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,8 @@ class LoggedConnections {
   // was ignored. `group` names the connection in the file; the first call for a group must be
   // started().
   const char* started(std::string_view group, const Ends& ends, const PacketMark& mark);
-  /// Adds octets of one stream. `offset` is the offset of the first one. If the octets added so far
-  /// end before `offset`, the octets in between count as missing.
+  /// Adds octets of one stream. `offset` is the stream offset of the first of these octets. If the
+  /// octets that were added earlier end before `offset`, the octets in between count as missing.
   const char* octets(std::string_view group, bool outbound, std::uint64_t offset,
                      bytes::View octets, const PacketMark& mark);
   const char* closed(std::string_view group, bool outbound, bool reset, const PacketMark& mark);
@@ -44,8 +45,8 @@ class LoggedConnections {
   /// Adds a datagram of a UD queue pair. A datagram belongs to no connection and therefore to no
   /// group.
   const char* datagram(bool outbound, const Ends& ends, bytes::View octets, const PacketMark& mark);
-  /// Ends the file and closes all connections. If the next file has groups with the same names,
-  /// these groups are other connections.
+  /// Ends the file and closes all connections. If the next file has groups with the same names as
+  /// this file, these groups are other connections.
   void finish();
 
   static constexpr std::size_t kMaxOpen = 512;

@@ -159,8 +159,8 @@ void Session::State::see_startup() {
     note(now, Rule::kStartupKinds);
   } else if (peer.startup && frame.kind == mpa::FrameKind::kReply) {
     auto request = *peer.startup;
-    // Of the Request's private data, only the enhanced word was kept. Restore the word for
-    // judge_reply().
+    // The stored Request has no private data, and its enhanced word is stored separately. Put the
+    // word back for judge_reply().
     std::array<std::byte, mpa::kEnhancedWordSize> word{};
     if (peer.word) {
       bytes::store_be(word.data(), mpa::encode(*peer.word));
@@ -378,8 +378,9 @@ void Session::State::join(const Request& request) {
   now.request = request.frame;
 }
 
-/// Detects a peer that sends Read Requests in little-endian order: the response matches the oldest
-/// request only if the request's fields are swapped. Then swaps all requests of that end.
+/// Detects an end that sends Read Requests in little-endian order: the response matches the oldest
+/// request only if the fields of the request are byte-swapped. In this case, byte-swaps all
+/// requests of that end.
 template <typename IsIts>
 void Session::State::find_byte_order(End& requester, const IsIts& is_its) {
   auto& requests = requester.requests;

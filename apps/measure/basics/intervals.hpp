@@ -38,7 +38,7 @@ class Intervals {
   void begin(Time now, std::chrono::milliseconds duration);
   bool due(Time now) const { return now >= next_; }
   /// Ends an interval and reports it. `messages` and `latency` are totals since begin(). A late
-  /// call also ends only one interval, which is longer then.
+  /// call still ends only one interval, which is then longer than the others.
   void end_interval(Time now, std::uint64_t messages, const Histogram& latency);
   /// Ends the phase and reports the last interval. If the phase ended as planned, the last interval
   /// is at least half as long as the others, because a shorter remainder belongs to the previous

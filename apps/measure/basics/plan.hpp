@@ -36,7 +36,7 @@ enum class Waiting : std::uint8_t {
   kEvent,     ///< sleeps until there is a completion; TCP uses blocking calls
   kPoll,      ///< polls the completion queue continuously; TCP uses non-blocking calls
   kBusyPoll,  ///< sleeps, but worker threads busy-poll for a while before they sleep
-  kEpoll,     ///< sleeps in the program's own epoll on the completion channel; TCP on the socket
+  kEpoll,     ///< sleeps in the program's own epoll, on the completion channel or the TCP socket
 };
 std::string_view to_string(Waiting waiting);
 

@@ -60,8 +60,8 @@ class Socket {
 
 class Listener {
  public:
-  /// Listens at `at`. Throws Error if the host is unknown, if it is not an address of this machine,
-  /// or if the port is in use.
+  /// Listens at `at`. Throws Error if the host is unknown, if `at` is not an address of this
+  /// machine, or if the port is in use.
   explicit Listener(const net::Address& at, const std::string& congestion = "");
 
   std::uint16_t port() const { return port_; }

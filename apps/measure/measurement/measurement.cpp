@@ -118,8 +118,8 @@ Observed serve_phases(const Plan& plan, ServerRole& server) {
 void report_usage(Control& control, const Observed& used) {
   control.send({{"usage", usage::to_json(used)}});
   try {
-    // No object arrives: wait until the client disconnects, which it does once it has read the
-    // usage.
+    // Wait until the client disconnects. It does so once it has read the usage, without sending
+    // another object.
     control.receive();
   } catch (const PeerGone&) {  // NOLINT(bugprone-empty-catch): the expected end
   }

@@ -93,7 +93,8 @@ Measurement result_from(const Plan& plan, const std::string& text) {
 }  // namespace
 
 Process::Process(const std::function<int()>& work, unsigned seconds) {
-  // Otherwise the child would also print the output that the parent has buffered.
+  // Flush the buffered output. The child has a copy of the buffers and would print this output
+  // again.
   std::fflush(nullptr);
   const pid_t parent = getpid();
   pid_ = fork();

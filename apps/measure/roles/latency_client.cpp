@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client of ping-pongs. It sends one message at a time, and the server answers with a message
 // of the same size; the latency is half of the round-trip time. A Read needs no answer from the
-// server's program, so its latency is the whole time.
+// server's program, so its latency is the whole time until it completes.
 #include <algorithm>
 #include <optional>
 #include <utility>

@@ -43,8 +43,8 @@ class TcpClient final : public ClientRole {
   }
 
  private:
-  /// Sends one message, and waits for the answer if the test has answers. Returns the time
-  /// afterwards.
+  /// Sends one message, and waits for the answer if the test has answers. Returns the time at which
+  /// the message was sent or the answer arrived.
   Clock::time_point send_one(Clock::time_point begun) {
     const auto message =
         bytes::Span(buffer_).subspan((number_ % plan_.depth) * plan_.size, plan_.size);

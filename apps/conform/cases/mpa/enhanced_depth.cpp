@@ -31,7 +31,7 @@ EnhancedWord answer_to(Script& s, std::uint16_t ird, std::uint16_t ord) {
 }
 
 // Expects that the ORD in the peer's Reply does not exceed the tester's IRD. An ORD of 0x3FFF means
-// that the peer does not negotiate; it need not respect the IRD then.
+// that the peer does not negotiate. In this case the peer need not respect the IRD.
 void expect_ord_within(const EnhancedWord& word, std::uint16_t ird) {
   if (word.ord <= ird || word.ord == kNoNegotiation) return;
   throw Failed{fmt::format("an ORD of at most {}, our IRD", ird), fmt::format("{}", word.ord)};

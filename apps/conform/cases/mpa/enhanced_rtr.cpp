@@ -19,8 +19,8 @@ std::string_view name(Rtr kind) { return kNames[static_cast<std::size_t>(kind)];
 
 // The peer listens --------------------------------------------------------------------------------
 
-// Exchanges startup frames that agree on this kind of RTR. The tester must send the RTR next, as
-// its first FPDU.
+// Exchanges startup frames in which both ends agree on an RTR of this `kind`. The tester must then
+// send the RTR as its first FPDU.
 void agree_on(Script& s, Rtr kind) {
   s.open();
   s.send_startup(Setup{.peer_to_peer = true, .rtr = kind});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that several cases about MPA startup use. They corrupt a frame in one place, check how the
-// connection ends, more strictly or more leniently than Script does, and prove that the peer has
-// reached full operation.
+// Steps that several cases about MPA startup use. Some corrupt a frame in one place, and some prove
+// that the peer has reached full operation. Others check how the connection ends; these checks are
+// stricter or more lenient than those of Script.
 #pragma once
 
 #include "conform/script/script.hpp"
