@@ -24,7 +24,7 @@ if(IWARP_SHARED)
 else()
   set(pc_libraries "")
   foreach(layer IN LISTS layers)
-    list(PREPEND pc_libraries -liwarp_${layer})  # a linker needs a layer before those that it uses
+    list(PREPEND pc_libraries -liwarp_${layer})  # a layer must precede the layers that it uses
     install(TARGETS iwarp_${layer} EXPORT iwarpTargets
       ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
   endforeach()

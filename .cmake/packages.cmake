@@ -75,8 +75,8 @@ else()
   endforeach()
 endif()
 
-# Debian packages whose code is compiled into the programs. Their licences must be part of our package,
-# but Boost's licence makes no demands on programs.
+# Debian packages whose code is compiled into the programs. Their licences must be part of our package.
+# Boost is not in the list, because its licence makes no demands on compiled programs.
 set(compiled_in libcli11-dev nlohmann-json3-dev libjs-vega node-react node-react-dom node-scheduler)
 foreach(part IN ITEMS array collection color format interpolate scale time time-format)
   list(APPEND compiled_in node-d3-${part})
