@@ -45,7 +45,7 @@ class Found:
 
 
 class Row:
-    """A row of the table: one aspect of a program, which is tried in one or both personas."""
+    """A row of the table: one use of a program. The tests try it with the stack shown as iWARP, as RoCE, or both."""
 
     def __init__(self, program, packages, what, personas):
         self.program, self.packages, self.what = program, packages.split(), what

@@ -54,7 +54,7 @@ def capture_of(fpdus):
 
 
 class Session:
-    """The output of `iwarp explain` for a capture. Frames have the same names as there: "1.4", or "4" for short."""
+    """The output of `iwarp explain` for a capture. Its frames have the names of this output: "1.4" or, short, "4"."""
 
     def __init__(self, capture):
         self.columns, self.frames, self.closed = [], {}, {}
