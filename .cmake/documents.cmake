@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Makes and installs man pages and completions. The built command writes them, under an emulator if
-# the build is for another architecture. `cmake -P` of this file with -D IWARP=... and -D OUT=...
-# writes them to the folder OUT; IWARP is the command, with its emulator in front if there is one.
+# Makes and installs man pages and completions. The iwarp command, once built, writes these files;
+# it runs under an emulator if the build is for another architecture. `cmake -P` of this file with
+# -D IWARP=... and -D OUT=... writes them to the folder OUT; IWARP is the command, with its emulator
+# in front if there is one.
 if(CMAKE_SCRIPT_MODE_FILE)
   file(REMOVE_RECURSE ${OUT})
   file(MAKE_DIRECTORY ${OUT}/man ${OUT}/completions)

@@ -270,7 +270,7 @@ def digest_of_rows(preset, rows):
 
 
 def take_picture(path, preset):
-    """Copies the picture from the build tree, where a test has written it. Raises ValueError if it is not there."""
+    """Copies the picture from the build tree, where a test has written it. Raises ValueError if it is missing."""
     made = next(iter(BUILD.rglob(f"report-pictures/{preset}/{path.name}")), None)
     if made is None:
         raise ValueError(f"{path.name}: first run ctest -R cost_page")
@@ -286,7 +286,7 @@ def same(recipe, new, old):
 
 
 def unmade_output(path, text):
-    """Yields a problem for each code block without a language, and each picture, whose origin is not marked."""
+    """Yields a problem for each picture and each code block without a language that has no mark of its origin."""
     if path.parent != ROOT and "rfc-notes" not in path.relative_to(ROOT).parts:
         return
     text = FIGURE.sub(lambda found: "\n" * found[0].count("\n"), text)

@@ -140,8 +140,8 @@ const Explained& Session::see(const Frame& frame) {
   return e;
 }
 
-/// Handles octets that could not be decoded. They may contain any frame. From here on, the sender
-/// may therefore have sent frames that were not seen.
+/// Handles octets that could not be decoded. These octets may contain any frames of the sender, so
+/// everything that is known about the sender's unfinished messages and MSNs is reset.
 void Session::State::see_gap() {
   End& sender = end(now.frame->from);
   sender.complete = false;

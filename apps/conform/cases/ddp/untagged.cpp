@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases about untagged buffers: queues, message sequence numbers and offsets, and receive buffers
 // (RFC 5041 sections 4.3, 5.3, 5.4 and 7). Each invalid Send is wrong in only one field. In some
-// cases the peer may keep the segment and wait for the missing ones. Such a case passes if the peer
-// stays silent or sends a Terminate, and fails if the peer delivers the message.
+// cases the peer may keep the invalid segment and wait for missing segments. Such a case passes if
+// the peer stays silent or sends a Terminate, and fails if the peer delivers the message.
 #include "conform/script/case.hpp"
 #include "conform/script/steps.hpp"
 #include "iwarp/rdmap/faults.hpp"
@@ -14,7 +14,7 @@ namespace {
 constexpr auto kSend = rdmap::Opcode::kSend;
 constexpr std::size_t kAdvert = 16;  // size of each of the peer's receive buffers
 constexpr std::size_t kLong = 1000;  // size of a Send that exceeds these buffers
-// Number of Sends that exceeds the number of receives that the peer posts.
+// More Sends than the peer posts receives.
 constexpr std::size_t kManySends = 36;
 
 ddp::SegmentHeader next_send(Script& s) { return untagged(kSend, s.next_msn(kSend)); }
@@ -149,8 +149,8 @@ void no_receive(Script& s) {
     if (!segment) throw Skipped{"the peer's program did not let its receives run out"};
     const auto terminate = read_terminate(*received.segment);
     const auto& fault = terminate.terminate.fault;
-    // Both layers have an error code for a catastrophic local failure. A peer may report it, for
-    // example, if its program freed the receive buffers when it ended.
+    // Both layers have an error code for a catastrophic local failure. A peer may report this
+    // error, for example, if its program has ended and has freed the receive buffers.
     if (fault == rdmap::kLocalCatastrophic || fault == ddp::kDdpCatastrophic) {
       throw Skipped{"the peer's program ended the stream first"};
     }

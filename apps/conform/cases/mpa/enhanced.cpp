@@ -71,8 +71,8 @@ void enhanced_reply(Script& s) {
   }
 }
 
-// Expects the peer to answer the Request without the enhanced word (S=0), or to reject it or close.
-// Both are right, because the Request mixes both revisions.
+// Expects the peer to send a Reply without the enhanced word (S=0), to reject the Request, or to
+// close the connection. Each of these reactions is right, because the Request mixes both revisions.
 void expect_plain_or_end(Script& s) {
   const auto reply = s.startup_or_end();
   if (!reply) return;
