@@ -53,7 +53,7 @@ struct Progress {
 inline constexpr std::uint32_t kReceiveSize = 16;  ///< size of the receive buffers that rping posts
 /// Number of octets that the tester sends of a Send or Write that it leaves incomplete.
 inline constexpr std::uint32_t kBegun = 8;
-inline constexpr std::uint32_t kPiece = 8;  ///< size of the other Writes and Reads
+inline constexpr std::uint32_t kPiece = 8;  ///< size of complete Writes and Reads
 /// Offset in the tester's memory to which the peer sends its Writes.
 inline constexpr std::uint64_t kSinkOffset = 512 * 1024;
 

@@ -69,8 +69,8 @@ function perform(lab: Lab, order: string): string | null {
   return lab.act(order);
 }
 
-/** Opens the session of the stop, and performs the actions of its beats up to and including this beat. Returns the
- * state before this beat. */
+/** Opens the session of a stop of the tour. Performs the actions of the stop's beats, which are its steps, up to and
+ * including `beat`. Returns the state before `beat`. */
 function play(lab: Lab, { stop, beat }: Place): State {
   const { settings, first, beats } = TOUR[stop];
   lab.open(settings);

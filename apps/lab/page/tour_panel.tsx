@@ -21,8 +21,8 @@ function bringUp(part: Part): void {
   found?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }
 
-/** Highlights the parts of the page that this beat mentions, and scrolls them into view. The most important part,
- * which is the first one in the list, is scrolled to last. */
+/** Highlights the parts of the page that this beat mentions, and scrolls them into view. The first part in the list
+ * is the most important one, so the page scrolls to it last. */
 function useParts(place: Place | null): void {
   React.useEffect(() => {
     if (!place) return undefined;
