@@ -18,8 +18,8 @@ test_packages=(openssl tshark clang-format-19 clang-tidy-19 valgrind curl xz-uti
 programs_packages=(rdmacm-utils ibverbs-utils perftest)
 verbs_packages=(  # programs that the tests run, unmodified, on our libibverbs and librdmacm
   rdmacm-utils ibverbs-utils perftest qperf fio libfabric-bin iproute2 iperf3 librdmacm1 curl openssl)
-# Larger programs. Not every release of Debian has all of them. If apt does not offer one of these
-# packages, it is not installed, and the tests that need it report that it is missing.
+# Larger programs. Not every release of Debian has all of them. Packages that apt does not offer are
+# not installed, and the tests that need them report that they are missing.
 others_packages=(openmpi-bin python3-mpi4py mpich libmpich-dev librpma0 librpma-dev tgt libiscsi-bin qemu-utils
   qemu-block-extra qemu-system-x86 ucx-utils)
 # Packages for the comparisons in test/bench: other stacks and tools, ISA-L's CRC, plots, io_uring.

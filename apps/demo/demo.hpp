@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares what both processes of the demonstration use. The initiator narrates. The target is the
-// peer whose memory the initiator writes and reads; it reports through a pipe what it saw.
+// Declarations for both processes of the demonstration. The initiator prints the narration. The
+// target is the peer whose memory the initiator writes and reads; the target reports its
+// observations to the initiator's process through a pipe.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp demo: two processes show what an RNIC does. The initiator starts a target, connects to it,
-// and narrates: the target advertises an STag, the initiator writes and reads memory through it,
-// the STag is invalidated, and a write to the invalid STag ends the stream with the Terminate that
-// RFC 5041 demands.
+// and narrates each step. The target advertises an STag, and the initiator writes and reads the
+// target's memory with this STag. Then the STag is invalidated. A Write to the invalid STag ends
+// the stream with the Terminate that RFC 5041 demands.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -138,8 +138,8 @@ class Initiator {
     }
   }
 
-  /// Checks the counters, which show whether the options took effect. The transfers alone would not
-  /// show it, because they succeed with any options.
+  /// Checks the counters, which show whether the options took effect. Successful transfers do not
+  /// show this, because transfers succeed with any options.
   void check_counters() {
     const auto counters = rnic_->counters(session_.qp());
     const auto expect = [](std::uint64_t count, bool wanted, const char* what) {

@@ -11,7 +11,7 @@
 namespace iwarp::apps::lab {
 
 /// Returns a pcap file with everything that both ends have sent so far, as one TCP connection. The
-/// file contains the octets as they arrive, including damage by the user.
+/// file contains the octets as they arrive, including the bits that the user has flipped.
 std::vector<std::byte> pcap_of(const Session& session);
 /// Returns the frames of that capture as the JSON of apps/frames: one object per line, as `iwarp
 /// explain` writes it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text that both ends of `iwarp ping` exchange, and its default and maximum size. It has the
-// format of rdma-core's rping: "rdma-ping-N: ", then the letters from 'A' to 'z' repeatedly, and a
-// NUL at the end. With each ping the letters start one letter later.
+// The text that both ends of `iwarp ping` exchange, and its default and maximum size. The text has
+// the format of rdma-core's rping: "rdma-ping-N: ", then the letters from 'A' to 'z' repeatedly,
+// and a NUL at the end. With each ping the letters start one letter later.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // iwarp run: starts an unmodified RDMA program with this stack's libibverbs.so.1 and librdmacm.so.1
-// in place of the system's. LD_PRELOAD loads these libraries, and IWARP_* variables pass the
-// options to them. A variable is set only if its option is given, so variables that the user has
-// set remain in effect. The command also configures other libraries for this stack, unless the user
-// has configured them. Then execvp() replaces this process by the program, so the exit status is
-// the program's. With --careful=fail, however, the program runs in a child process, and this
+// in place of the system's libraries. LD_PRELOAD loads these libraries, and IWARP_* variables pass
+// the options to them. A variable is set only if its option is given, so variables that the user
+// has set remain in effect. The command also configures other libraries for this stack, unless the
+// user has configured them. Then execvp() replaces this process by the program, so the exit status
+// is the program's. With --careful=fail, however, the program runs in a child process, and this
 // process waits for it.
 #include <elf.h>
 #include <fmt/format.h>

@@ -21,8 +21,8 @@ namespace {
 constexpr std::array kForwarded{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM};
 constexpr int kBySignal = 128;  // as in shells: a process killed by signal N has status 128 + N
 
-/// Returns whether a process sent the signal, and not the terminal. The terminal sends its signals
-/// to the whole process group, so the child has already received them.
+/// Returns whether the signal came from a process and not from the terminal. The terminal sends its
+/// signals to the whole process group, so the child has already received them.
 bool is_from_process(const siginfo_t& info) { return info.si_code <= 0; }
 
 [[noreturn]] void run_child(const std::function<int()>& become, pid_t parent,

@@ -57,7 +57,7 @@ void post_data(Session& session, WrOpcode opcode, SendFlags flags, std::uint64_t
 }
 
 /// Waits for the next event. If the event is a Window, adds it to `windows` and returns nullopt. If
-/// it is a completion, returns it.
+/// the event is a completion, returns the completion.
 std::optional<verbs::WorkCompletion> next_receive(MessageStream& messages, Windows& windows) {
   const auto event = messages.next();
   if (const auto* wc = std::get_if<verbs::WorkCompletion>(&event)) return *wc;

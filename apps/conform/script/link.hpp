@@ -79,8 +79,8 @@ class Acceptor {
   std::uint16_t port() const { return port_; }
   /// Sets the options of all connections that the Acceptor accepts after this call.
   void prepare(const LinkOptions& options);
-  /// Closes all pending connections. No case waits for them, because they come from a peer that has
-  /// retried on its own.
+  /// Closes all pending connections. No case waits for these connections: the peer opened them when
+  /// it retried on its own.
   void turn_away();
   /// Returns the next connection, or an empty Link if none arrives before the deadline.
   Link accept(Clock::time_point deadline);

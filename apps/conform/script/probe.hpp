@@ -17,7 +17,7 @@ Octets write_ulpdu(const PeerMemory& memory, std::uint64_t offset, bytes::View p
 void write(Script& script, const PeerMemory& memory, std::uint64_t offset, bytes::View payload);
 
 /// Reads the peer's memory back and expects `wanted` at `offset`. This shows that the peer accepted
-/// everything that was sent before.
+/// everything that the tester sent before this Read.
 void expect_memory(Script& script, const PeerMemory& memory, bytes::View wanted,
                    std::uint32_t offset = 0);
 /// Reads one octet of the peer's memory and expects the response, which shows that the stream

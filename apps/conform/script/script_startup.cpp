@@ -46,9 +46,9 @@ mpa::Rtr kind_in(const mpa::EnhancedWord& word, mpa::Rtr preferred) {
   return word.rtr_read ? mpa::Rtr::kRead : mpa::Rtr::kSend;
 }
 
-// Adapts `setup` to the peer's Request: sets the revision and A to those of the Request, selects a
-// kind of RTR that the Request offers, limits ORD to the Request's IRD, and sets C if the Request
-// has C.
+// Adapts `setup` to the peer's Request: copies the revision and the flag A of the Request, selects
+// a kind of RTR that the Request offers, and limits ORD to the Request's IRD. Also sets C if the
+// Request has C.
 Setup answer_to(const mpa::StartupFrame& request, const mpa::EnhancedWord& word, Setup setup) {
   if (!request.enhanced) setup.revision = 1;
   setup.crc = setup.crc || request.crc;

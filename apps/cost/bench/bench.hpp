@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Micro-benchmarks that measure the parameters of a host. Each returns the median and the spread of
-// several rounds. If this machine does not permit a benchmark, it throws Error with a text that
-// says what is missing.
+// Micro-benchmarks that measure the parameters of a host. Each function returns the median and the
+// spread of several rounds. If this machine does not permit a benchmark, the function throws Error
+// with a text that says what is missing.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,8 @@ CacheSizes cache_sizes();
 /// Measures the cheapest system call.
 Sample bench_syscall();
 /// Measures the processor time that both sides use for one wake-up. Two processes wake each other
-/// in turn. If `other` is true, they run on two processors; otherwise, on the same one.
+/// in turn. If `other` is true, the processes run on two processors; otherwise, they share one
+/// processor.
 Sample bench_wakeup(bool other);
 /// Returns the processor time of `call`. Between any two calls the kernel transfers some bytes over
 /// TCP, as in a real transfer; the time for these bytes is subtracted. Without this traffic, the

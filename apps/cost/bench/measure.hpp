@@ -30,8 +30,8 @@ struct Job {
   /// For sockets: number of bytes that a receive call requests. The default is the number of bytes
   /// that this stack reads ahead.
   std::uint64_t read = 256 * 1024;
-  /// "other" gives each end its own processor; "same" puts both ends on one; "any" sets no
-  /// restriction.
+  /// "other" gives each end its own processor; "same" puts both ends on one processor; "any" sets
+  /// no restriction.
   std::string cpus = "same";
 };
 

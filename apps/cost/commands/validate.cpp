@@ -83,8 +83,8 @@ Machine machine_of(const ValidateOptions& options) {
   return out;
 }
 
-/// Returns the median of each parameter over several measurements, so that a temporary disturbance
-/// of one of them has no effect.
+/// Returns the median of each parameter over several measurements, so that a disturbance of one
+/// measurement has no effect.
 Machine median_of(const std::vector<Machine>& machines) {
   auto out = machines.front();
   const auto middle = [&machines](const std::function<double(const Machine&)>& value) {

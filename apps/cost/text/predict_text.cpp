@@ -84,8 +84,8 @@ double cores_of(const Question& q, const model::Parameters& p, const Way& way) {
   return load.tx + load.rx;
 }
 
-/// Returns the latency of this way. It includes everything that delays the message: the exchange of
-/// an STag, and the registrations at both ends.
+/// Returns the latency of `way`. The latency includes everything that delays the message: the
+/// exchange of an STag, and the registrations at both ends.
 double latency_of(const model::Parameters& p, const Way& way) {
   const auto registrations = way.workload.hit_rate < 1 ? 2 : 0;
   return latency_ns(way.mode, p, way.workload, true, registrations);
@@ -138,8 +138,8 @@ std::string decisive(const Question& q) {
   return out + "\n";
 }
 
-/// Describes how the throughput changes. If the table prints both values identically, the text says
-/// that they are equal.
+/// Describes how the throughput changes. If the table prints `before` and `after` identically, the
+/// text says that they are equal.
 std::string throughput_text(const model::Throughput& before, const model::Throughput& after) {
   if (gbps_text(before) == gbps_text(after)) {
     return fmt::format("throughput stays {} Gb/s, bounded by the {}", gbps_text(after),

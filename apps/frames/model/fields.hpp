@@ -2,7 +2,7 @@
 // Splits a frame into its fields, each with its octets on the wire. The fields are those of startup
 // frames (RFC 5044 section 7.1.1, RFC 6581 section 9), of FPDUs with their markers, of DDP and
 // RDMAP headers (RFC 5041 section 4, RFC 5040 section 4, RFC 7306), the payload, PAD and CRC.
-// Displays of octets use this code. It does not check the rules; Session does.
+// Displays of octets use this code. This code does not check the rules; Session does.
 #pragma once
 
 #include <cstdint>

@@ -371,7 +371,7 @@ void Session::State::request(End& sender, End& receiver) {
   }
 }
 
-/// Sets the operation number of the response to that of its request.
+/// Gives the response the operation number of its request.
 void Session::State::join(const Request& request) {
   if (now.first && now.operation == operations) --operations;
   now.operation = request.operation;

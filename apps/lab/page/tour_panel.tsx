@@ -29,7 +29,7 @@ function useParts(place: Place | null): void {
     const parts = partsOf(TOUR[place.stop].beats[place.beat]);
     const found = parts.flatMap((part) => [...document.querySelectorAll(part.at)]);
     for (const one of found) one.toggleAttribute('data-shown', true);
-    // The observer calls bringUp() when the parts have been laid out, and again when the user opens one of them.
+    // The observer calls bringUp() when the parts have been laid out, and again when the user opens a part.
     const sizes = new ResizeObserver(() => [...parts].reverse().forEach(bringUp));
     for (const one of [...found, ...document.querySelectorAll('.wire')]) sizes.observe(one);
     return () => {

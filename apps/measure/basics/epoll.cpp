@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits with epoll for two descriptors: that of the caller, and the one that becomes readable on a
-// stop signal.
+// Waits with epoll for two descriptors: the caller's descriptor, and the descriptor that becomes
+// readable on a stop signal.
 #include "measure/basics/epoll.hpp"
 
 #include <sys/epoll.h>

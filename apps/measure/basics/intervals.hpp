@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intervals: reports the messages of each interval of a phase. On the data path this costs one
-// comparison with a time that is read in any case. The figures of an interval are the difference of
-// two states, so no message is counted twice.
+// Intervals: reports the messages of each interval of a phase. On the data path, Intervals costs
+// one comparison with a time that the caller has read anyway. The figures of an interval are the
+// difference of two states, so no message is counted twice.
 #pragma once
 
 #include <chrono>

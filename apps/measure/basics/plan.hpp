@@ -41,14 +41,14 @@ enum class Waiting : std::uint8_t {
 std::string_view to_string(Waiting waiting);
 
 /// A counted stream: a fixed number of messages from one buffer to one buffer. The ends read
-/// neither the clock nor the payload in between. `iwarp cost` uses it to measure costs. A counted
-/// stream changes settings of the whole process, so a server accepts it only if the server was
-/// started for this measurement alone.
+/// neither the clock nor the payload in between. `iwarp cost` uses counted streams to measure
+/// costs. A counted stream changes settings of the whole process, so a server accepts it only if
+/// the server was started for this measurement alone.
 struct Counted {
   std::uint64_t messages = 0;  ///< 0 if the plan is not a counted stream
   std::uint64_t read = 0;      ///< for TCP: number of bytes that each receive call requests
-  /// "other" gives each end its own processor; "same" puts both ends on one; "any" sets no
-  /// restriction.
+  /// "other" gives each end its own processor; "same" puts both ends on one processor; "any" sets
+  /// no restriction.
   std::string cpus = "any";
   std::string crc_kernel;  ///< name of the CRC32c kernel; empty means the fastest
 };

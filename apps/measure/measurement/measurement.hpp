@@ -36,8 +36,8 @@ Measurement take_measurement(const Plan& plan, const net::Address& server,
 struct ServeOptions {
   std::string host;            ///< host on which the server accepts data connections
   const Test* only = nullptr;  ///< the only test to accept; null means any test
-  /// Whether this process serves only one client. It then accepts counted streams, whose counters
-  /// are those of the whole process.
+  /// Whether this process serves only one client. Only such a process accepts counted streams,
+  /// because their counters are the counters of the whole process.
   bool own_process = false;
   options::TlsSettings tls = {};  ///< if these settings enable TLS, the client must use TLS
 };

@@ -71,8 +71,8 @@ class EpollStream {
   }
 
  private:
-  // Wait without a time limit, because the timer of a limit would be measured too. The process as a
-  // whole has a time limit.
+  // Wait without a time limit, because the cost of its timer would be part of the measurement. The
+  // process as a whole has a time limit.
   void wait(std::uint32_t events) {
     ++count_.wait_calls;
     epoll_.wait(events, Epoll::kNoLimit);

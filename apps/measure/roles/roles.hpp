@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two roles of a measurement, for RDMA and for TCP. The client drives each phase and measures
 // its time; the server serves the phase. Each end counts its own processor usage. The count begins
-// when the other end is ready, and ends when everything has arrived.
+// when the other end is ready, and ends when all messages have arrived.
 #pragma once
 
 #include <chrono>

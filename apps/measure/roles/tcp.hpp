@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // TcpStream: the data connection of the TCP baselines. It uses TCP as an efficient program would:
 // it sets TCP_NODELAY and makes blocking calls. With Waiting::kPoll, it makes non-blocking calls in
-// a loop; with Waiting::kEpoll, it calls until EAGAIN and then sleeps in epoll_wait(). It counts
-// its calls.
+// a loop; with Waiting::kEpoll, it repeats a call until EAGAIN and then sleeps in epoll_wait(). It
+// counts its calls.
 #pragma once
 
 #include <optional>

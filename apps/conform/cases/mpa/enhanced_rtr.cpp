@@ -156,7 +156,7 @@ Setup meet_peer_to_peer(Script& s) {
   return setup;
 }
 
-// Sends a Reply that offers exactly these kinds of RTR.
+// Sends a Reply that offers exactly the kinds of RTR whose parameter is true.
 void answer_with(Script& s, Setup setup, bool write, bool read, bool send) {
   setup.word = mpa::EnhancedWord{.peer_to_peer = true,
                                  .rtr_send = send,

@@ -165,8 +165,8 @@ void trickle(Script& s) {
 
 void waits_for_all(Script& s) {
   s.establish();
-  // Wait until the peer has sent its own Reads. Otherwise the tester could have to answer one of
-  // them in the middle of the FPDU.
+  // Wait until the peer has sent its own Reads, because the tester could not answer a Read in the
+  // middle of the FPDU.
   expect_answer(s, learn_memory(s));
   const Octets fpdu = s.make(empty_read_ulpdu(s));
   s.octets(bytes::View(fpdu).first(fpdu.size() - mpa::kCrcSize));

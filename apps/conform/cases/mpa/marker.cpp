@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about markers in both directions: those that the tester sends if the peer requests markers,
-// and those that the peer must send if the tester requests them (RFC 5044 sections 4.2, 4.3, 7.1
-// and 8). An end need not request markers, but it must send them if the other end requests them.
+// Cases about markers in both directions (RFC 5044 sections 4.2, 4.3, 7.1 and 8). The tester sends
+// markers if the peer requests them, and the peer must send markers if the tester requests them. An
+// end need not request markers.
 #include <fmt/format.h>
 
 #include <algorithm>

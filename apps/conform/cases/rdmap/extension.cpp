@@ -101,8 +101,8 @@ class Word {
       throw Failed{fmt::format("{:016x} in the word", value), fmt::format("{:016x}", came)};
     }
   }
-  /// Sets the word to `before` and sends `a`. Expects the response to contain `before`, and the
-  /// word to be `after` then.
+  /// Sets the word to `before` and sends `a`. Expects the response to contain `before`, and expects
+  /// that the word has become `after`.
   void check(std::uint64_t before, const Atomic& a, std::uint64_t after) {
     set(before);
     if (const auto came = (*this)(a); came != before) {
