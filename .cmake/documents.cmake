@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes and installs man pages and completions. The iwarp command, once built, writes these files;
 # it runs under an emulator if the build is for another architecture. `cmake -P` of this file with
-# -D IWARP=... and -D OUT=... writes them to the folder OUT; IWARP is the command, with its emulator
-# in front if there is one.
+# -D IWARP=... and -D OUT=... writes the same files to the folder OUT; IWARP is the path of the
+# iwarp command, after that of an emulator if it needs one.
 if(CMAKE_SCRIPT_MODE_FILE)
   file(REMOVE_RECURSE ${OUT})
   file(MAKE_DIRECTORY ${OUT}/man ${OUT}/completions)

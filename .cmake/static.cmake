@@ -9,8 +9,8 @@ set(ZLIB_USE_STATIC_LIBS ON)
 
 find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)
 mark_as_advanced(FMT_INCLUDE_DIR)
-# The library must also contain the functions of fmt that only its other headers need. Using these
-# functions here makes the compiler emit them.
+# The library must also contain the functions that only other headers of fmt use. Their use here
+# makes the compiler emit these functions.
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/fmt.cpp CONTENT "// Made by CMake.
 #include <fmt/format.h>
 
