@@ -20,7 +20,7 @@ struct DemoOptions {
 };
 
 inline constexpr std::uint64_t kDemoMaxSize = 64 << 20;
-/// Maximum time that a process waits for a step of the other one.
+/// Maximum time that a process waits for a step of the other process.
 inline constexpr Timeout kDemoPatience = 20s;
 /// The Terminate that a Write to an invalidated STag must cause: layer DDP, tagged buffer error,
 /// invalid STag.

@@ -19,7 +19,7 @@ class Gunzip {
   /// Returns whether the file begins with the magic number of gzip. Consumes no octets.
   static bool is_gzip(std::FILE* file);
 
-  /// The caller must not use `packed` until the stream that open() returns is closed.
+  /// The caller must not read `packed` any more after open(), which takes ownership of it.
   explicit Gunzip(std::FILE* packed) : packed_(packed) {}
   ~Gunzip();
   Gunzip(const Gunzip&) = delete;

@@ -13,8 +13,8 @@ namespace iwarp::apps::lab {
 /// Returns a pcap file with everything that both ends have sent so far, as one TCP connection. The
 /// file contains the octets as they arrive, including the bits that the user has flipped.
 std::vector<std::byte> pcap_of(const Session& session);
-/// Returns the frames of that capture as the JSON of apps/frames: one object per line, as `iwarp
-/// explain` writes it.
+/// Returns the frames of the capture that pcap_of() returns, as the JSON of apps/frames: one object
+/// per line, as `iwarp explain` writes it.
 std::string explained(const Session& session);
 /// Returns the current state of both ends, and the segments in flight, as one JSON object.
 std::string state_json(Session& session);

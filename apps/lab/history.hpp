@@ -27,8 +27,8 @@ class History {
 
   /// Opens a script, for example "seed=1+markers=both+connect+20+here+24": settings, actions, and
   /// "here" at the current position. Without "here" the current position is the end. If an action
-  /// is invalid, returns an error text of one line; the session then contains the actions before
-  /// it.
+  /// is invalid, returns an error text of one line; the session then contains the actions that
+  /// precede the invalid one.
   std::expected<void, std::string> open(std::string_view script);
   /// Performs an action of the user, and discards the actions that were undone.
   std::expected<void, std::string> act(const Action& action);

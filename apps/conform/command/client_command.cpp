@@ -63,7 +63,8 @@ void ClientCommand::start() {
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&files);
   posix_spawnattr_init(&attributes);
-  // Do not mix the command's output with the report, which goes to standard output.
+  // Redirect the command's output to standard error, or discard it, so that it does not mix with
+  // the report on standard output.
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   if (verbose_) {
     posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);

@@ -51,7 +51,7 @@ struct Progress {
 };
 
 inline constexpr std::uint32_t kReceiveSize = 16;  ///< size of the receive buffers that rping posts
-/// Number of octets that the tester sends of a Send or Write that it leaves incomplete.
+/// Number of octets that the tester sends if it leaves a Send or Write incomplete.
 inline constexpr std::uint32_t kBegun = 8;
 inline constexpr std::uint32_t kPiece = 8;  ///< size of complete Writes and Reads
 /// Offset in the tester's memory to which the peer sends its Writes.

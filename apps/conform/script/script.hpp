@@ -145,10 +145,10 @@ class Script {
   void serve_memory(bool on) { serve_ = on ? Serve::kMemory : Serve::kEmptyReads; }
   /// Calls `watcher` with every FPDU of the peer, including those that receive() does not return.
   void watch(std::function<void(const Segment&)> watcher) { watcher_ = std::move(watcher); }
-  /// Receives all segments of the peer's next message, and expects this opcode.
+  /// Receives all segments of the peer's next message, which must have this opcode.
   Message expect(rdmap::Opcode opcode);
-  /// Expects the peer to send one of these Terminates and to close the connection. Skips messages
-  /// that precede the Terminate. Returns the Terminate.
+  /// Expects the peer to send a Terminate with one of these faults and to close the connection.
+  /// Skips messages that precede the Terminate. Returns the Terminate.
   ReceivedTerminate expect_terminate(std::initializer_list<bytes::Fault> any_of);
   /// Expects the peer to end the stream, with or without a Terminate.
   void expect_end();

@@ -37,8 +37,8 @@ rdmap::ReadRequest read_of(const PeerMemory& memory, std::uint64_t offset, std::
 /// Same as expect_terminate(), but permits no message before the Terminate.
 ReceivedTerminate expect_terminate_next(Script& script, Faults any_of);
 
-/// Expects that the peer does not deliver the message: the peer must either send one of these
-/// Terminates or wait for missing segments.
+/// Expects that the peer does not deliver the message: the peer must either send a Terminate with
+/// one of these faults or wait for missing segments.
 void expect_undelivered(Script& script, Faults any_of);
 
 /// Expects the connection to end without a Terminate from the peer.

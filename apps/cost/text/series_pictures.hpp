@@ -41,12 +41,13 @@ Rows measured_dots(const std::vector<model::MeasuredShare>& measured);
 /// transfers per registration.
 Rows by_reuse(const Question& question);
 /// laws_surface() returns the gain for many values of the ratios gamma and alpha (model::Laws); the
-/// other ratios are those of `here`. laws_points() returns the point of this host.
+/// other ratios are those of `here`. laws_points() returns the points of a TOE and of an RNIC for
+/// this question.
 Rows laws_surface(const model::Laws& here);
 Rows laws_points(const Question& question);
 /// Returns the ratios of this host's RNIC.
 model::Laws laws_here(const Question& question);
-/// Returns what is removed and what is added in the step from sockets to a TOE, and in the step
+/// Returns the costs that are removed and added in the step from sockets to a TOE, and in the step
 /// from a TOE to an RNIC.
 Rows waterfall(const Question& question);
 /// Returns the GHz per Gb/s of each preset, by component, for messages of the workload's size.

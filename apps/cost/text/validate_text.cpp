@@ -97,7 +97,8 @@ std::string head_of(const model::PublishedRow& row) {
   return fmt::format("  {:>2}  {} [{}] ({})\n", row.number, row.figure, row.mark, row.source);
 }
 
-/// Formats those rows of published figures that prove only that the arithmetic is right.
+/// Formats the published figures with this `use`, each with the range in which the model's value
+/// must be.
 std::string tolerance_text(const std::vector<model::PublishedRow>& rows, Use use,
                            std::string_view title) {
   auto out = fmt::format("\nPublished figures, {}\n", title);

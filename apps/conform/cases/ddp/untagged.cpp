@@ -14,7 +14,7 @@ namespace {
 constexpr auto kSend = rdmap::Opcode::kSend;
 constexpr std::size_t kAdvert = 16;  // size of each of the peer's receive buffers
 constexpr std::size_t kLong = 1000;  // size of a Send that exceeds these buffers
-// More Sends than the peer posts receives.
+// Number of Sends: more than the receives that the peer posts.
 constexpr std::size_t kManySends = 36;
 
 ddp::SegmentHeader next_send(Script& s) { return untagged(kSend, s.next_msn(kSend)); }

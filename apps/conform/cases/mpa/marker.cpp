@@ -27,7 +27,7 @@ constexpr std::size_t kFpdu = 28;
 // stream position go to offset 0.
 constexpr std::uint32_t kTestedAt = 32;
 
-// Offsets that a marker can have from the first octet of such an FPDU.
+// Offsets of a marker from the first octet of an FPDU of kFpdu octets.
 constexpr std::size_t kBefore = 0;
 constexpr std::size_t kInHeader = 8;
 constexpr std::size_t kInPayload = 20;

@@ -58,7 +58,7 @@ void expect_terminate_or_skip(Script& script, const bytes::Fault& fault, const c
 /// startup.
 void leave_in_order(Script& script);
 
-/// The first overload returns whether `word` offers any kind of RTR; the second, whether it offers
+/// Returns whether `word` offers any kind of RTR or, in the second overload, whether it offers
 /// `kind`.
 bool names_rtr(const mpa::EnhancedWord& word);
 bool names_rtr(const mpa::EnhancedWord& word, mpa::Rtr kind);

@@ -20,7 +20,7 @@ constexpr std::uint8_t kCmpSwap = 2;
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 constexpr std::uint64_t kValue = 0x0123456789ABCDEF;
 constexpr std::uint32_t kUnknown = 0x5A5A5A00;
-// More requests than the agreed limit. All of these requests still fit in one TCP segment.
+// Number of requests: more than the agreed limit, but few enough for one TCP segment.
 constexpr std::uint32_t kMany = 18;
 constexpr std::uint16_t kDepth = 4;
 

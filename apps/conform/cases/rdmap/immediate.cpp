@@ -14,7 +14,8 @@ using rdmap::Opcode;
 
 constexpr std::uint8_t kPlain = 0x8;
 constexpr std::uint8_t kSolicited = 0x9;
-// More messages than the peer posts receives. All of these messages still fit in one TCP segment.
+// Number of messages: more than the receives that the peer posts, but few enough for one TCP
+// segment.
 constexpr std::size_t kMany = 40;
 
 Octets immediate(Script& s, std::uint8_t opcode, std::size_t size = 8) {

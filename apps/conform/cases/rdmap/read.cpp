@@ -17,7 +17,7 @@ using rdmap::ReadRequest;
 
 constexpr std::uint32_t kUnknown = 0x5A5A5A00;
 constexpr std::uint32_t kDepth = 4;  // number of outstanding Reads that the tester requests
-// More Reads than kDepth. All of these Reads still fit in one TCP segment.
+// Number of Reads: more than kDepth, but few enough for one TCP segment.
 constexpr std::uint32_t kBurst = 24;
 
 // Valid -------------------------------------------------------------------------------------------
