@@ -55,7 +55,7 @@ else()
   set(CPACK_DEBIAN_DEV_PACKAGE_NAME libiwarp-dev)
   set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
   set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libssl-dev, libfmt-dev")
-  # CMake 3.31 and later write this field by default.
+  # Set this field explicitly, because CMake versions before 3.31 do not write it.
   set(CPACK_DEBIAN_DEV_PACKAGE_MULTIARCH same)
   file(READ ${packaging}/libiwarp-dev.txt CPACK_DEBIAN_DEV_DESCRIPTION)
 
