@@ -24,8 +24,8 @@ std::unique_ptr<usage::LiveLedger> start_ledger(const ClientOptions& options, Se
 }
 
 FileClient::FileClient(const net::Address& server, const ClientOptions& options)
-    // Disable the device's own handling of the fault that a truncated file causes: explain_sigbus()
-    // reports the fault with a message of this command.
+    // Disable the Rnic's own handling of the SIGBUS that a truncated file causes, because
+    // explain_sigbus() reports it with a message of this command.
     : rnic_(open_rnic({.catch_faults = false})), session_(*rnic_) {
   messages_ = std::make_unique<MessageStream>(session_, std::chrono::seconds(options.timeout_s));
   auto how = connect_options(options.common);

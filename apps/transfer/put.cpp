@@ -46,7 +46,8 @@ class Upload {
   void advertise() {
     const auto length = piece_length(advertised_, file_.size);
     OpenWindow window{.mapping = Mapping(file_, advertised_, length), .memory = {}};
-    // The octets contain nothing but bytes of the file. [SEC-17] [SEC-15] [SEC-35]
+    // The registered octets are mapped from the file, so the server can read nothing else. [SEC-17]
+    // [SEC-15] [SEC-35]
     const auto octets = window.mapping.octets();
     sha_.update(octets);
     window.memory = messages_.session().register_memory(

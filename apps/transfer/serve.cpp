@@ -101,8 +101,8 @@ class FileServer {
     return fmt::format("{}, {}", what, format_octets(static_cast<double>(request.size)));
   }
 
-  /// Calls `work`. If it throws, adds `what`, the name of the file or other subject, to the error
-  /// text.
+  /// Calls `work`. If `work` throws, adds `what` to the error text; `what` names the file or
+  /// another subject.
   template <typename Work>
   static void naming(const std::string& what, Work work) {
     try {

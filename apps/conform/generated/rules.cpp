@@ -153,8 +153,8 @@ Expectation judge(const Sample& sample, const Progress& progress) {
   // must end the stream, even if the other rules would let it continue.
   const auto ends = [](const Rule* rule) { return (rule->flags & kMayGoOn) == 0; };
   if (std::ranges::any_of(out.broken, ends)) out.flags &= ~(kMayGoOn | kUndelivered);
-  // A peer may answer a Terminate with a Terminate of its own if the first one also violates
-  // another rule.
+  // A peer may answer the tester's Terminate with a Terminate of its own if the tester's Terminate
+  // also violates another rule.
   if (out.broken.size() > 1) {
     if (out.has(kNoTerminate)) out.flags = (out.flags & ~kNoTerminate) | kAnyTerminate;
   }

@@ -27,7 +27,7 @@ struct Target {
   net::Address address;          ///< address of the peer, if it listens
   Acceptor* acceptor = nullptr;  ///< accepts the peer's connections, if it connects
   std::function<void()> call;    ///< makes a connecting peer connect again; may be empty
-  /// Returns why the last `call` failed, or "" if the peer may still connect. May be empty.
+  /// Returns why the last `call` failed, or "" if the peer may still connect. Null is allowed.
   std::function<std::string()> call_failure;
   std::uint8_t revision = 2;         ///< highest revision of Requests to a listening peer
   bool waits_without_limit = false;  ///< whether to wait without a limit for a peer that connects
@@ -116,7 +116,7 @@ class Script {
   const Octets& peer_startup_octets() const { return peer_startup_octets_; }
 
   // Sending -------------------------------------------------------------------------------------
-  /// Sends an FPDU with this ULPDU. If TCP no longer accepts octets, they are discarded.
+  /// Sends an FPDU with this ULPDU. Discards the octets that TCP no longer accepts.
   void fpdu(bytes::View ulpdu, const Tamper& tamper = {});
   /// Returns the FPDU without sending it, so that a case can split, join or truncate it. Advances
   /// the marker position as if the FPDU had been sent.

@@ -35,8 +35,8 @@ class OtherLoad {
   const double own_at_start_;
 };
 
-/// Maximum share of other programs for a useful measurement. Beyond this share, the result depends
-/// more on the other programs than on the machine.
+/// Maximum share of processor time that other programs may use during a useful measurement. Beyond
+/// this share, the result depends more on the other programs than on the machine.
 inline constexpr double kQuietEnough = 0.1;
 
 }  // namespace iwarp::apps::cost
