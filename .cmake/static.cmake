@@ -27,7 +27,7 @@ target_compile_definitions(iwarp_fmt PRIVATE FMT_HEADER_ONLY)
 target_compile_options(iwarp_fmt PRIVATE
   -w -fno-inline -fno-ipa-sra -fno-ipa-cp -fkeep-inline-functions)
 add_library(fmt::fmt ALIAS iwarp_fmt)
-# Users of the shared fmt library get this definition, too.
+# Set FMT_SHARED, as the shared fmt library does for the targets that use it.
 target_compile_definitions(iwarp_fmt INTERFACE FMT_SHARED)
 target_include_directories(iwarp_fmt SYSTEM INTERFACE ${FMT_INCLUDE_DIR})
 
