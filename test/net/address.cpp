@@ -27,7 +27,7 @@ TEST_CASE("an address is read with and without a port") {
   is("fe80::1", {"fe80::1", 7});
 }
 
-TEST_CASE("what is no address is refused") {
+TEST_CASE("text that is not an address is refused") {
   for (const char* text : {"host:", "host:65536", "host:-1", "host:1x", "[::1", "[]", "[]:1",
                            "[::1]x", "[::1]1", "a b", "[a]b]:1", "a/b"}) {
     CAPTURE(text);

@@ -57,8 +57,8 @@ struct Client {
     REQUIRE(a.qp->query().extensions);
   }
 
-  // Adds 1 to the word `count` times. Returns how often the returned old value was smaller than the
-  // previous one.
+  // Adds 1 to the word `count` times. Returns how many times the word's old value was smaller than
+  // the old value that the previous addition returned.
   std::uint64_t add(std::uint64_t count, bool polling) {
     const auto old = a.sge(0, 8);
     const SendWr one{.opcode = WrOpcode::kFetchAdd,
@@ -130,8 +130,8 @@ RawPeer agreed(Pair& pair) {
 }  // namespace
 
 TEST_CASE(
-    "eight connections add to one word through eight regions, and the program too: the sum is "
-    "exact [EXT-4] [EXT-40] [EXT-42]") {
+    "eight connections and the program add to one word through eight regions: the sum is exact "
+    "[EXT-4] [EXT-40] [EXT-42]") {
   auto from = open_rnic();
   auto to = open_rnic({.workers = 2});
   Word word;
@@ -151,7 +151,9 @@ TEST_CASE(
   CHECK_EQ(backward.load(), 0);
 }
 
-TEST_CASE("who said nothing of RFC 7306 and uses it hears 0/2/06 [EXT-2] [EXT-63]") {
+TEST_CASE(
+    "a peer that uses RFC 7306 without having announced it receives Terminate 0/2/06 [EXT-2] "
+    "[EXT-63]") {
   Pair pair;
   for (const auto* name : {"I", "J", "K"}) {
     auto peer = RawPeer::connect(pair.listener->local().port);
@@ -168,8 +170,8 @@ TEST_CASE("who said nothing of RFC 7306 and uses it hears 0/2/06 [EXT-2] [EXT-63
 }
 
 TEST_CASE(
-    "agreed, but wrong: a response that nobody waits for, an Immediate of another length; it ends "
-    "the stream, not the device [EXT-38] [EXT-54] [EXT-61]") {
+    "after agreement, an unexpected response or an Immediate of a wrong length ends the stream, "
+    "but not the device [EXT-38] [EXT-54] [EXT-61]") {
   Pair pair;
   const std::pair<std::vector<std::byte>, const char*> rows[] = {
       {frame("K"), "0/2/06"}, {immediate(7), "0/2/ff"}, {immediate(9), "1/2/05"}};

@@ -38,7 +38,7 @@ std::optional<UniqueFd> foreign_bind(std::uint16_t port, int option = SO_KEEPALI
 
 }  // namespace
 
-TEST_CASE("a bound port is ours alone, whatever others ask for, until it is let go") {
+TEST_CASE("no other program can bind a bound port, with any socket option, until it is released") {
   const auto in_use = make_error_code(Errc::kAddressInUse);
   Address at;
   {
@@ -64,7 +64,7 @@ TEST_CASE("a bound port is ours alone, whatever others ask for, until it is let 
   CHECK_FALSE(error_of(at));
 }
 
-TEST_CASE("what cannot be bound is said at once") {
+TEST_CASE("bind_tcp() itself reports an address that cannot be bound") {
   CHECK(error_of({"192.0.2.1", 0}) == std::errc::address_not_available);
   CHECK_EQ(error_of({"no.such.host.invalid", 0}), make_error_code(Errc::kAddressInvalid));
 }
@@ -92,7 +92,8 @@ TEST_CASE("a port is bound again while its former connections are open or in TIM
   pair.connect();
 }
 
-TEST_CASE("a listener on a bound socket takes connections, and nobody else listens there") {
+TEST_CASE(
+    "a listener on a bound socket accepts connections, and no other socket can listen there") {
   Pair pair;
   auto socket = must(bind_tcp({"", 0}));
   const auto at = socket.local();
@@ -103,7 +104,7 @@ TEST_CASE("a listener on a bound socket takes connections, and nobody else liste
   expect(*pair.b.cm, Type::kConnectRequest);
 }
 
-TEST_CASE("a socket that could not listen is bound as before, and listens later") {
+TEST_CASE("a socket on which listening failed stays bound, and can listen later") {
   Pair pair;
   auto socket = must(bind_tcp(kAnyPort));
   const auto at = socket.local();
@@ -121,7 +122,7 @@ TEST_CASE("a socket that could not listen is bound as before, and listens later"
   CHECK(pair.rnic->listen(std::move(socket), {}, *pair.b.cm).has_value());
 }
 
-TEST_CASE("a connection leaves from the port that the program has bound, and keeps it") {
+TEST_CASE("a connection is made from the port that the program has bound, and keeps it") {
   Pair pair;
   for (const char* host : {"127.0.0.1", "0.0.0.0", ""}) {
     CAPTURE(host);
@@ -146,7 +147,7 @@ TEST_CASE("a connection leaves from the port that the program has bound, and kee
   }
 }
 
-TEST_CASE("an address to connect from may leave the port open, or the address") {
+TEST_CASE("an address to connect from may leave out the port or the host address") {
   Pair pair;
   pair.start({.local = Address{"127.0.0.2", 0}});
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
@@ -159,7 +160,7 @@ TEST_CASE("an address to connect from may leave the port open, or the address") 
   CHECK_EQ(event.request->peer(), Address{"127.0.0.1", port});
 }
 
-TEST_CASE("one can connect from an IPv6 address, too") {
+TEST_CASE("a connection can be made from an IPv6 address") {
   Pair pair(1 << 12, {}, {"::1", 0});
   pair.start({.local = Address{"::1", 0}});
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
@@ -171,7 +172,7 @@ TEST_CASE("one can connect from an IPv6 address, too") {
   CHECK_EQ(expect(*pair.b.cm, Type::kConnectRequest).request->peer(), socket.local());
 }
 
-TEST_CASE("connecting from where nobody can connect from fails with the reason") {
+TEST_CASE("connecting from an address that cannot be bound fails with the reason") {
   Pair pair;
   for (const char* host : {"localhost", "192.0.2.1", "::1"}) {
     CAPTURE(host);

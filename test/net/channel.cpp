@@ -43,7 +43,7 @@ TEST_CASE("a channel gives its events in order and is readable while it has some
   CHECK_FALSE(channel.wait(1ms).has_value());
 }
 
-TEST_CASE("removed events leave the descriptor as it should be") {
+TEST_CASE("removing events leaves the descriptor readable exactly if events remain") {
   Channel<int> channel;
   for (int i = 0; i < 6; ++i) channel.push(i);
   channel.remove([](int i) { return i % 2 == 0; });
@@ -71,7 +71,7 @@ struct Counted {
 
 }  // namespace
 
-TEST_CASE("what was reserved goes with who reserved it, used or not") {
+TEST_CASE("reserved space is released with its owner, whether used or not") {
   Channel<Counted> channel;
   channel.reserve();
   channel.reserve();

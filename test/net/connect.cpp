@@ -37,7 +37,7 @@ TEST_CASE("private data travels both ways with request and reply [MPA-78] [EMPA-
   CHECK_EQ(to_string(pair.a.qp->state()), to_string(verbs::QpState::kRts));
 }
 
-TEST_CASE("the connecting side may close over what the reply says [MPA-95]") {
+TEST_CASE("the connecting side may close because of what the reply contains [MPA-95]") {
   Pair pair;
   pair.start();
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
@@ -51,7 +51,7 @@ TEST_CASE("the connecting side may close over what the reply says [MPA-95]") {
   }
 }
 
-TEST_CASE("the largest private data passes, one octet more is refused [MPA-80] [EMPA-10]") {
+TEST_CASE("the largest private data is sent, and one octet more is refused [MPA-80] [EMPA-10]") {
   for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
     const std::size_t most = revision == 1 ? 512 : 508;
     Pair pair;
@@ -71,7 +71,8 @@ TEST_CASE("the largest private data passes, one octet more is refused [MPA-80] [
   }
 }
 
-TEST_CASE("more Reads than the wire can say are refused on every way to connect [VRB-24]") {
+TEST_CASE(
+    "every way to connect refuses an IRD or ORD that exceeds its field on the wire [VRB-24]") {
   Pair pair;
   constexpr std::uint16_t kTooMany = mpa::kMaxReads + 1;
   const auto error = make_error_code(verbs::Errc::kOrdTooLarge);
@@ -93,7 +94,9 @@ TEST_CASE("more Reads than the wire can say are refused on every way to connect 
   expect(*pair.a.cm, Type::kEstablished);
 }
 
-TEST_CASE("a rejected connection says why, and the queue pair can try again [MPA-91] [MPA-96]") {
+TEST_CASE(
+    "a rejected connection reports the reason, and its queue pair can connect again [MPA-91] "
+    "[MPA-96]") {
   Pair pair;
   pair.start();
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
@@ -105,7 +108,7 @@ TEST_CASE("a rejected connection says why, and the queue pair can try again [MPA
   pair.connect();
 }
 
-TEST_CASE("a request that nobody decides is rejected when it goes away") {
+TEST_CASE("a request that is destroyed without a decision is rejected") {
   Pair pair;
   pair.start();
   // The returned event is destroyed here, and its request with it.
@@ -113,7 +116,8 @@ TEST_CASE("a request that nobody decides is rejected when it goes away") {
   CHECK(expect(*pair.a.cm, Type::kRejected).private_data.empty());
 }
 
-TEST_CASE("a dropped request looks like a connection that was reset, and cannot be decided") {
+TEST_CASE(
+    "the initiator sees a dropped request as a reset, and the request cannot be decided later") {
   Pair pair;
   ConnectOptions options;
   options.fall_back_to_revision_1 = false;
@@ -126,7 +130,7 @@ TEST_CASE("a dropped request looks like a connection that was reset, and cannot 
   CHECK_EQ(outcome.qp_num, pair.a.qp->num());
 }
 
-TEST_CASE("events say between which addresses") {
+TEST_CASE("events contain the addresses of both ends") {
   Pair pair;
   for (const bool accept : {false, true}) {
     CAPTURE(accept);
@@ -167,7 +171,7 @@ TEST_CASE("a port without a listener refuses") {
   CHECK_EQ(outcome.qp, pair.a.qp.get());
 }
 
-TEST_CASE("a name that does not exist, and port 0, are said to be addresses without use") {
+TEST_CASE("a name that does not exist, and port 0, are reported as unusable addresses") {
   Pair pair;
   const auto outcome =
       must(pair.rnic->connect_wait(*pair.a.qp, {"no-such-host.invalid", 1}, {}, *pair.a.cm));
@@ -178,7 +182,8 @@ TEST_CASE("a name that does not exist, and port 0, are said to be addresses with
            make_error_code(verbs::Errc::kAddressInvalid));
 }
 
-TEST_CASE("names are resolved, IPv6 works, and a listener on no address takes both") {
+TEST_CASE(
+    "names are resolved, IPv6 works, and a listener without an address accepts IPv4 and IPv6") {
   {
     Pair pair(1 << 12, {}, {"localhost", 0});
     ConnectOptions options;
@@ -200,7 +205,7 @@ TEST_CASE("names are resolved, IPv6 works, and a listener on no address takes bo
   connects({"", 0}, "127.0.0.1");
 }
 
-TEST_CASE("an address in use, one of others and an unknown one are told apart") {
+TEST_CASE("the errors for an address in use, a foreign address and an unknown address differ") {
   Pair pair;
   const auto in_use = pair.rnic->listen(pair.listener->local(), {}, *pair.b.cm);
   REQUIRE_FALSE(in_use.has_value());
@@ -226,7 +231,7 @@ TEST_CASE("a queue pair connects once at a time [VRB-7]") {
            make_error_code(verbs::Errc::kWrongState));
 }
 
-TEST_CASE("waiting for the outcome leaves later events on the program's own channel") {
+TEST_CASE("waiting for the outcome leaves later events on the program's channel") {
   Pair pair;
   std::jthread passive([&] {
     auto event = expect(*pair.b.cm, Type::kConnectRequest);
@@ -243,7 +248,7 @@ TEST_CASE("waiting for the outcome leaves later events on the program's own chan
   expect(*pair.b.cm, Type::kDisconnected);
 }
 
-TEST_CASE("a queue pair that goes while it connects takes its events along") {
+TEST_CASE("destroying a queue pair while it connects removes its events") {
   Pair pair;
   pair.start();
   auto event = expect(*pair.b.cm, Type::kConnectRequest);

@@ -154,7 +154,7 @@ bool scenario(std::chrono::milliseconds limit = kLimit) {
 
 }  // namespace
 
-TEST_CASE("whichever system call fails, everybody is told and nothing is left") {
+TEST_CASE("whichever system call fails, both programs are notified and no object remains") {
   CHECK(scenario());
   const auto before = open_descriptors();
   const Faulty faulty;
@@ -174,7 +174,7 @@ TEST_CASE("whichever system call fails, everybody is told and nothing is left") 
   CHECK_GT(n, 10);
 }
 
-TEST_CASE("calls that move few octets at a time change nothing [MPA-56]") {
+TEST_CASE("calls that transfer few bytes at a time change nothing [MPA-56]") {
   const Faulty faulty;
   for (const std::size_t octets : {1U, 2U, 3U, 7U, 511U, 1460U}) {
     CAPTURE(octets);

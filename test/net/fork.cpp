@@ -65,7 +65,9 @@ class Child {
 
 }  // namespace
 
-TEST_CASE("a connection goes on in the parent of a fork, and ends there while the child lives") {
+TEST_CASE(
+    "after a fork a connection continues in the parent, and ends there while the child is still "
+    "running") {
   Established pair;
   const auto bound = must(bind_tcp({"127.0.0.1", 0}));
   const Child child(
@@ -84,7 +86,7 @@ TEST_CASE("a connection goes on in the parent of a fork, and ends there while th
   pair.connect();
 }
 
-TEST_CASE("a peer's close and a listener's end are not kept from others by a child") {
+TEST_CASE("a child process does not hide a peer's close or a listener's end from other processes") {
   RawListener server;
   Pair pair;
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), {}, *pair.a.cm));

@@ -55,7 +55,7 @@ class DescriptorLimit {
 
 }  // namespace
 
-TEST_CASE("a peer that never replies is given up [MPA-102]") {
+TEST_CASE("the initiator gives up on a peer that never replies [MPA-102]") {
   RawListener silent;
   Pair pair;
   ConnectOptions options;
@@ -69,7 +69,8 @@ TEST_CASE("a peer that never replies is given up [MPA-102]") {
   silent.accept().wait_for_end();
 }
 
-TEST_CASE("a peer that replies nonsense is not spoken to any more [MPA-68] [MPA-94] [MPA-111]") {
+TEST_CASE(
+    "the initiator disconnects from a peer whose reply is not MPA [MPA-68] [MPA-94] [MPA-111]") {
   RawListener server;
   Pair pair;
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), plain(), *pair.a.cm));
@@ -82,7 +83,9 @@ TEST_CASE("a peer that replies nonsense is not spoken to any more [MPA-68] [MPA-
   pair.connect();  // The queue pair can be used again after the failure.
 }
 
-TEST_CASE("a peer that resets after an enhanced Request is asked once more without [EMPA-50]") {
+TEST_CASE(
+    "after a reset that follows an enhanced Request, the initiator retries once with revision 1 "
+    "[EMPA-50]") {
   RawListener server;
   Pair pair;
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), {}, *pair.a.cm));
@@ -99,7 +102,7 @@ TEST_CASE("a peer that resets after an enhanced Request is asked once more witho
   expect(*pair.a.cm, Type::kDisconnected);
 }
 
-TEST_CASE("without fall-back a reset during startup is the outcome") {
+TEST_CASE("without fall-back, a reset during startup is reported to the program") {
   RawListener server;
   Pair pair;
   ConnectOptions options;
@@ -112,8 +115,8 @@ TEST_CASE("without fall-back a reset during startup is the outcome") {
 }
 
 TEST_CASE(
-    "who connects and does not speak MPA is closed, and the listener goes on "
-    "[MPA-66] [MPA-111]") {
+    "a client that does not speak MPA is disconnected, and the listener continues [MPA-66] "
+    "[MPA-111]") {
   Pair pair;
   auto garbage = RawPeer::connect(pair.listener->local().port);
   garbage.send(octets("GET / HTTP/1.0\r\n\r\n"));
@@ -124,7 +127,7 @@ TEST_CASE(
   pair.connect();
 }
 
-TEST_CASE("who connects and says nothing is closed after the time allowed [MPA-99]") {
+TEST_CASE("a client that stays silent is disconnected after the startup timeout [MPA-99]") {
   ListenOptions options;
   options.connection.startup.timeout = 20ms;
   Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
@@ -133,7 +136,9 @@ TEST_CASE("who connects and says nothing is closed after the time allowed [MPA-9
   CHECK_FALSE(pair.b.cm->poll().has_value());
 }
 
-TEST_CASE("who agrees on an RTR and withholds it is reset after the time allowed [MPA-102]") {
+TEST_CASE(
+    "a client that agreed on an RTR and withholds it is reset after the startup timeout "
+    "[MPA-102]") {
   ListenOptions options;
   options.connection.startup.timeout = 20ms;
   Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
@@ -148,7 +153,7 @@ TEST_CASE("who agrees on an RTR and withholds it is reset after the time allowed
   CHECK(peer.wait_for_end());
 }
 
-TEST_CASE("a request whose peer has gone is an error to accept, not an event") {
+TEST_CASE("accept() fails if the requesting peer has gone, and no event is reported") {
   Pair pair;
   auto peer = RawPeer::connect(pair.listener->local().port);
   peer.send_startup(request());
@@ -163,7 +168,8 @@ TEST_CASE("a request whose peer has gone is an error to accept, not an event") {
 }
 
 TEST_CASE(
-    "no more set-ups are pending than the device allows: who has not asked goes [SCTP-4] [SEC-2]") {
+    "no more set-ups are pending than the device allows: a peer without a Request is evicted "
+    "[SCTP-4] [SEC-2]") {
   Pair pair(1 << 12, {.max_pending_connects = 2});
   auto silent = RawPeer::connect(pair.listener->local().port);
   auto first = RawPeer::connect(pair.listener->local().port);
@@ -185,7 +191,9 @@ TEST_CASE(
   expect(*pair.b.cm, Type::kConnectRequest);
 }
 
-TEST_CASE("who withholds an RTR gives way to a newcomer, and the program hears of it [SCTP-4]") {
+TEST_CASE(
+    "a peer that withholds its RTR is evicted for a new peer, and the program is notified "
+    "[SCTP-4]") {
   Pair pair(1 << 12, {.max_pending_connects = 1});
   auto peer = RawPeer::connect(pair.listener->local().port);
   peer.send_startup(asking_for_rtr());
@@ -197,7 +205,7 @@ TEST_CASE("who withholds an RTR gives way to a newcomer, and the program hears o
   expect(*pair.b.cm, Type::kConnectRequest);
 }
 
-TEST_CASE("a recognized peer does not give way while it owes its RTR [SCTP-4]") {
+TEST_CASE("a recognized peer is not evicted while its RTR is due [SCTP-4]") {
   ListenOptions options;
   options.connection.startup.crc = false;
   Pair pair(1 << 12, {.max_pending_connects = 1}, {"127.0.0.1", 0}, options);
@@ -214,7 +222,9 @@ TEST_CASE("a recognized peer does not give way while it owes its RTR [SCTP-4]") 
   expect(*pair.b.cm, Type::kEstablished);
 }
 
-TEST_CASE("a peer whose Request has arrived does not give way, read or not [SCTP-4]") {
+TEST_CASE(
+    "a peer whose Request has arrived is not evicted, even if the Request is still unread "
+    "[SCTP-4]") {
   std::promise<void> peers_have_asked;
   ListenOptions options;
   // The tap of the first peer's connection blocks the reading thread until the other peers have
@@ -238,8 +248,8 @@ TEST_CASE("a peer whose Request has arrived does not give way, read or not [SCTP
 }
 
 TEST_CASE(
-    "one host that renews a thousand silent connections keeps nobody out [SCTP-4] [SEC-1] "
-    "[SEC-21]") {
+    "one host that opens a thousand silent connections again and again keeps no other peer out "
+    "[SCTP-4] [SEC-1] [SEC-21]") {
   constexpr std::size_t kSilent = 1000;
   constexpr int kHonest = 48;
   Pair pair(1 << 12, {.max_pending_connects = kSilent / 2});
@@ -261,7 +271,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("set-ups leave a reserve of descriptors to the program [SCTP-4]") {
+TEST_CASE("set-ups leave the program a reserve of descriptors [SCTP-4]") {
   constexpr rlim_t kLimit = 400;  // The device leaves a quarter of this limit to the program.
   Pair pair;
   const DescriptorLimit limit(kLimit);
@@ -273,7 +283,8 @@ TEST_CASE("set-ups leave a reserve of descriptors to the program [SCTP-4]") {
 }
 
 TEST_CASE(
-    "peers that ask and leave fill the queue of a program that sleeps up to its backlog [SEC-21]") {
+    "peers that send a Request and disconnect fill the backlog of a sleeping program, but no more "
+    "[SEC-21]") {
   ListenOptions options;
   options.backlog = 3;
   Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
@@ -296,7 +307,7 @@ TEST_CASE(
   pair.connect();
 }
 
-TEST_CASE("a rejecting end closes when its peer does, or after its time") {
+TEST_CASE("a rejecting end closes when its peer closes, or after a timeout") {
   ListenOptions options;
   options.connection.close_timeout = 20ms;
   Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
@@ -308,7 +319,7 @@ TEST_CASE("a rejecting end closes when its peer does, or after its time") {
   peer.wait_for_end();
 }
 
-TEST_CASE("garbage in full operation ends the stream, not the device [MPA-46]") {
+TEST_CASE("garbage after startup ends the stream, but not the device [MPA-46]") {
   Pair pair;
   auto peer = RawPeer::connect(pair.listener->local().port);
   peer.send_startup(request());

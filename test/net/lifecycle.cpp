@@ -38,7 +38,7 @@ void expect_async(Rnic& rnic, verbs::QpNum num, AsyncEventType type) {
 }  // namespace
 
 TEST_CASE(
-    "an orderly close from either side ends both once, and both can connect again "
+    "an orderly close from either side is reported once at both ends, and both can connect again "
     "[VRB-18] [DDP-9] [DDP-10] [MPA-107]") {
   Pair pair;
   for (int round = 0; round < 6; ++round) {
@@ -66,7 +66,9 @@ TEST_CASE("what was posted before an orderly close still arrives") {
   expect(*pair.b.cm, Type::kDisconnected);
 }
 
-TEST_CASE("an abort resets: both queue pairs are in error and flushed [VRB-11] [VRB-14]") {
+TEST_CASE(
+    "after an abort, the peer sees a reset, and both queue pairs are in Error and flushed [VRB-11] "
+    "[VRB-14]") {
   Established pair;
   pair.a.post_recv(0, 64, 5);
   pair.b.post_recv(0, 64, 6);
@@ -83,7 +85,7 @@ TEST_CASE("an abort resets: both queue pairs are in error and flushed [VRB-11] [
   pair.connect();
 }
 
-TEST_CASE("the consumer's Terminate reaches the peer [VRB-9] [RDMAP-88]") {
+TEST_CASE("the program's Terminate reaches the peer [VRB-9] [RDMAP-88]") {
   Established pair;
   REQUIRE_FALSE(pair.a.qp->terminate());
   expect(*pair.a.cm, Type::kDisconnected);
@@ -93,7 +95,8 @@ TEST_CASE("the consumer's Terminate reaches the peer [VRB-9] [RDMAP-88]") {
   CHECK_EQ(pair.b.qp->query().terminate_received->fault, bytes::Fault{bytes::Layer::kRdma, 0, 0});
 }
 
-TEST_CASE("a Write to an unknown STag is refused with a Terminate, and no octet moves [SEC-8]") {
+TEST_CASE(
+    "a Write to an unknown STag is refused with a Terminate, and no octet is placed [SEC-8]") {
   Established pair;
   const auto before = pair.b.buffer;
   auto to = pair.b.remote(0);
@@ -106,7 +109,7 @@ TEST_CASE("a Write to an unknown STag is refused with a Terminate, and no octet 
   CHECK_EQ(pair.b.buffer, before);
 }
 
-TEST_CASE("destroying a connected queue pair closes its connection and takes its events along") {
+TEST_CASE("destroying a connected queue pair closes its connection and removes its events") {
   Established pair;
   pair.a.qp.reset();
   expect(*pair.b.cm, Type::kDisconnected);
@@ -115,7 +118,7 @@ TEST_CASE("destroying a connected queue pair closes its connection and takes its
   CHECK_FALSE(pair.rnic->async_events().poll().has_value());
 }
 
-TEST_CASE("what was complete when its queue pair was destroyed still arrives") {
+TEST_CASE("the data of completed requests still arrives after their queue pair is destroyed") {
   constexpr std::size_t kMessage = 64 * 1024;
   // While the peer's program does not read, its kernel cannot buffer all of these messages.
   constexpr std::size_t kMessages = 8;
@@ -140,7 +143,8 @@ TEST_CASE("what was complete when its queue pair was destroyed still arrives") {
   CHECK_EQ(to_string(pair.b.qp->state()), to_string(QpState::kIdle));
 }
 
-TEST_CASE("a peer that goes on sending to a destroyed queue pair gets what was sent to it") {
+TEST_CASE(
+    "a peer that keeps sending to a destroyed queue pair receives all data that was sent to it") {
   RawListener server;
   Pair pair;
   ConnectOptions options;
@@ -174,7 +178,7 @@ TEST_CASE("a queue pair destroyed in the middle of a message resets its connecti
   CHECK(peer.wait_for_end());
 }
 
-TEST_CASE("a rejection arrives although the device ends with it") {
+TEST_CASE("a rejection arrives although the device is destroyed right after it") {
   auto near = open_rnic();
   End a(*near);
   auto far = open_rnic();
@@ -189,7 +193,7 @@ TEST_CASE("a rejection arrives although the device ends with it") {
   CHECK_EQ(expect(*a.cm, Type::kRejected).private_data, octets("no"));
 }
 
-TEST_CASE("a queue pair that is destroyed under traffic leaves nothing behind") {
+TEST_CASE("a queue pair that is destroyed under traffic leaves no objects behind") {
   for (int round = 0; round < 20; ++round) {
     Established pair;
     for (int i = 0; i < 50; ++i) {
@@ -200,7 +204,7 @@ TEST_CASE("a queue pair that is destroyed under traffic leaves nothing behind") 
   }
 }
 
-TEST_CASE("a device that ends resets what still runs, also requests nobody looked at") {
+TEST_CASE("destroying a device resets its connections, including undecided requests") {
   auto near = open_rnic();
   End a(*near);
   {
@@ -219,7 +223,7 @@ TEST_CASE("a device that ends resets what still runs, also requests nobody looke
   CHECK_EQ(failed.error, make_error_code(verbs::Errc::kConnectionReset));
 }
 
-TEST_CASE("sockets of the program's own become connections [MPA-62] [MPA-63]") {
+TEST_CASE("sockets that the program created become connections [MPA-62] [MPA-63]") {
   Pair pair;
   // Creates both ends of a TCP connection without using the device.
   const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -273,7 +277,7 @@ TEST_CASE("the congestion control can be chosen") {
   pair.b.expect_success();
 }
 
-TEST_CASE("a congestion control that is not there is an error, not passed over") {
+TEST_CASE("choosing an unavailable congestion control is an error") {
   Pair pair;
   const auto none = make_error_code(verbs::Errc::kInvalidArgument);
   const auto listener = pair.rnic->listen({"127.0.0.1", 0}, {.congestion = "no-such"}, *pair.b.cm);
@@ -284,7 +288,7 @@ TEST_CASE("a congestion control that is not there is an error, not passed over")
   CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, none);
 }
 
-TEST_CASE("a tap is made for each end and sees what passes, startup included") {
+TEST_CASE("each end gets a tap that sees all octets, including the startup frames") {
   struct Seen {
     std::atomic<std::size_t> out{0};
     std::atomic<std::size_t> in{0};

@@ -33,7 +33,9 @@ struct Pages {
 
 }  // namespace
 
-TEST_CASE("an STag is given only for memory the process may use [DDP-103] [RDMAP-123] [SEC-33]") {
+TEST_CASE(
+    "memory can be registered only with access that the process itself has [DDP-103] [RDMAP-123] "
+    "[SEC-33]") {
   constexpr auto kPage = Pages::kPage;
   Pages pages;
   auto rnic = open_rnic();
@@ -59,8 +61,8 @@ TEST_CASE("an STag is given only for memory the process may use [DDP-103] [RDMAP
 }
 
 TEST_CASE(
-    "the device keeps its limits, and what is freed can be had again "
-    "[SEC-1] [SEC-2] [SEC-21] [SEC-23] [DDP-100] [DDP-101] [RDMAP-120] [RDMAP-121] [RDMAP-124]") {
+    "the device enforces its limits, and freed objects can be allocated again [SEC-1] [SEC-2] "
+    "[SEC-21] [SEC-23] [DDP-100] [DDP-101] [RDMAP-120] [RDMAP-121] [RDMAP-124]") {
   RnicOptions options;
   options.max_pds = 2;
   options.max_cqs = 2;
@@ -102,7 +104,7 @@ TEST_CASE(
   CHECK(rnic->allocate_fast_region(*pd).has_value());
 }
 
-TEST_CASE("a queue pair takes completion queues of its own device only [SEC-30] [RDMAP-116]") {
+TEST_CASE("a queue pair accepts completion queues of its own device only [SEC-30] [RDMAP-116]") {
   auto mine = open_rnic();
   auto others = open_rnic();
   auto pd = must(mine->alloc_pd());
@@ -117,7 +119,8 @@ TEST_CASE("a queue pair takes completion queues of its own device only [SEC-30] 
   CHECK_EQ(foreign->attached(), 0);
 }
 
-TEST_CASE("after deregistering no octet changes, however hard the peer writes [SEC-14] [DDP-98]") {
+TEST_CASE(
+    "after deregistering no octet changes, even while the peer keeps writing [SEC-14] [DDP-98]") {
   constexpr std::size_t kSize = 256 * 1024;
   for (int kind = 0; kind < 3; ++kind) {
     CAPTURE(kind);
@@ -150,7 +153,7 @@ TEST_CASE("after deregistering no octet changes, however hard the peer writes [S
   }
 }
 
-TEST_CASE("a region with a bound window stays until the window is gone [VRB-34]") {
+TEST_CASE("a region with a bound window cannot be deregistered until the window is gone [VRB-34]") {
   Established pair;
   auto memory = must(pair.rnic->register_memory(*pair.a.pd, std::span(pair.a.buffer),
                                                 Access::kLocalWrite | Access::kBindWindow));

@@ -93,7 +93,7 @@ constexpr std::string_view kGet = "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9000
 
 }  // namespace
 
-TEST_CASE("where metrics are: a loopback port or a Unix socket, and nothing else") {
+TEST_CASE("metrics are served at a loopback port or a Unix socket, and nowhere else") {
   CHECK_EQ(to_string(*parse_metrics_address("9000")), "http://127.0.0.1:9000/metrics");
   CHECK_EQ(to_string(*parse_metrics_address("127.0.0.9:1")), "http://127.0.0.9:1/metrics");
   CHECK_EQ(to_string(*parse_metrics_address("[::1]:9000")), "http://[::1]:9000/metrics");
@@ -112,7 +112,7 @@ TEST_CASE("where metrics are: a loopback port or a Unix socket, and nothing else
   CHECK_NE(fault_of("unix:/" + std::string(107, 'x')).find("107 octets"), std::string::npos);
 }
 
-TEST_CASE("each line is a comment or a figure, and each family has its help and type once") {
+TEST_CASE("each line is a comment or a sample, and each family has one HELP and one TYPE line") {
   Statistics s;
   s.counters.octets_sent = 12;
   s.passive.failed[static_cast<std::size_t>(SetupFailure::kGaveWay)] = 3;
@@ -176,7 +176,7 @@ TEST_CASE("each line is a comment or a figure, and each family has its help and 
   CHECK(std::ranges::adjacent_find(sorted) == sorted.end());
 }
 
-TEST_CASE("a request is answered when it is whole, and only one that asks for the figures") {
+TEST_CASE("a request is answered when it is complete, and only if it asks for the metrics") {
   CHECK_EQ(ask(kGet.substr(0, kGet.size() - 1)), "");
   CHECK(ask(kGet).starts_with("HTTP/1.0 200 OK\r\n"));
   CHECK(ask(kGet).ends_with("Content-Length: 8\r\nConnection: close\r\n\r\nfigures\n"));
@@ -189,7 +189,7 @@ TEST_CASE("a request is answered when it is whole, and only one that asks for th
   CHECK(ask(std::string_view(longest).substr(0, Scrape::kMaxRequest)).starts_with("HTTP/1.0 431 "));
 }
 
-TEST_CASE("a web page that knows this machine by a name of its own learns nothing") {
+TEST_CASE("a request whose Host header is not a loopback address is refused (DNS rebinding)") {
   const auto from = [](const std::string& host, bool names_host = true) {
     return ask("GET /metrics HTTP/1.1\r\nHost: " + host + "\r\n\r\n", names_host);
   };
@@ -205,7 +205,7 @@ TEST_CASE("a web page that knows this machine by a name of its own learns nothin
   CHECK(from("any", false).starts_with("HTTP/1.0 200 "));
 }
 
-TEST_CASE("figures are to be had while the Rnic works, and its sums afterwards") {
+TEST_CASE("metrics are available while the Rnic exists, and its totals afterwards") {
   auto server = must(MetricsServer::open({.tcp = {"127.0.0.1", 0}}));
   const auto scrape = [&] { return exchange(connect_tcp(server->address().tcp.port).get(), kGet); };
   {
@@ -222,7 +222,7 @@ TEST_CASE("figures are to be had while the Rnic works, and its sums afterwards")
   CHECK_EQ(text.find("iwarp_connection_"), std::string::npos);
 }
 
-TEST_CASE("scrapers that stay silent, ask too much or come in crowds keep nobody out") {
+TEST_CASE("silent, verbose or many scrapers do not keep other scrapers out") {
   auto server = must(MetricsServer::open({.tcp = {"127.0.0.1", 0}}));
   const auto port = server->address().tcp.port;
   std::vector<UniqueFd> silent;
@@ -239,7 +239,9 @@ TEST_CASE("scrapers that stay silent, ask too much or come in crowds keep nobody
   CHECK_NE(exchange(connect_tcp(port).get(), kGet).find("200 OK"), std::string::npos);
 }
 
-TEST_CASE("the Unix socket is the user's alone, replaces one that is left, and goes with the end") {
+TEST_CASE(
+    "only its user can open the Unix socket; it replaces a stale socket and is removed at the "
+    "end") {
   const Folder folder;
   const auto path = folder.path + "/metrics";
   {

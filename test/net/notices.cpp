@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests when a sleeping program is notified of a completion: only if there is one, and only after
-// the worker has answered the peer.
+// Tests when a sleeping program is notified of a completion: only if there is a completion, and
+// only after the worker has answered the peer.
 #include <doctest/doctest.h>
 #include <poll.h>
 
@@ -42,7 +42,7 @@ class SendsBeforeNotice {
 
 }  // namespace
 
-TEST_CASE("a program that sleeps in wait() gets no event of an empty queue") {
+TEST_CASE("a program that sleeps in wait() gets no event for an empty queue") {
   Established pair;
   const auto receive = [&] {
     REQUIRE(pair.b.channel->wait(kLimit).has_value());
@@ -74,7 +74,7 @@ TEST_CASE("a program that sleeps in wait() gets no event of an empty queue") {
   }
 }
 
-TEST_CASE("a worker answers the peer before it tells the program, which may exit then") {
+TEST_CASE("a worker answers the peer before it notifies the program, which may then exit") {
   ConnectOptions connect;
   connect.connection.completions = verbs::Completions::kAcknowledged;
   ListenOptions listen;

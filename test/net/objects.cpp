@@ -12,7 +12,7 @@ using namespace iwarp;
 using namespace iwarp::net;
 using verbs::Errc;
 
-TEST_CASE("a program may number its queue pairs; what is taken or too large is refused") {
+TEST_CASE("a program may choose its queue pair numbers; used and too large numbers are refused") {
   auto rnic = open_rnic();
   auto pd = must(rnic->alloc_pd());
   auto cq = must(rnic->create_cq(16));
@@ -48,7 +48,7 @@ std::size_t resident_octets() {
 
 }  // namespace
 
-TEST_CASE("queues of the largest size take memory for what they hold only") {
+TEST_CASE("queues of the largest size consume memory only for their entries") {
   RnicOptions options;
   auto rnic = open_rnic(options);
   auto pd = must(rnic->alloc_pd());
@@ -72,7 +72,7 @@ TEST_CASE("queues of the largest size take memory for what they hold only") {
   CHECK_LT(resident_octets(), before + (std::size_t{64} << 20));
 }
 
-TEST_CASE("a queue pair may be without receives, without sends, or without both") {
+TEST_CASE("a queue pair may lack receives, sends, or both") {
   for (const std::uint32_t sends : {0U, 1U}) {
     for (const std::uint32_t receives : {0U, 1U}) {
       Pair pair;

@@ -32,7 +32,7 @@ bool refuses(PendingSetups& setups, const std::string& source, std::uint16_t por
 
 }  // namespace
 
-TEST_CASE("a source has its share, and its oldest gives way to its next [SCTP-4]") {
+TEST_CASE("a source address has a limit, and at the limit its oldest set-up is evicted [SCTP-4]") {
   PendingSetups setups(kLimits);
   const Id other = admit(setups, "other", 1);
   const Id first = admit(setups, "busy", 1);
@@ -46,7 +46,7 @@ TEST_CASE("a source has its share, and its oldest gives way to its next [SCTP-4]
   CHECK(setups.size() == 3);
 }
 
-TEST_CASE("a listener has its share, of whichever sources [SCTP-4]") {
+TEST_CASE("a listener has a limit for all sources together [SCTP-4]") {
   PendingSetups setups(kLimits);
   const Id first = admit(setups, "a", 1);
   admit(setups, "b", 1);
@@ -56,7 +56,7 @@ TEST_CASE("a listener has its share, of whichever sources [SCTP-4]") {
   admit(setups, "f", 1, {first});
 }
 
-TEST_CASE("peers on this host have no share, and count to the total [SCTP-4]") {
+TEST_CASE("peers on this host have no limit per source, but count towards the total [SCTP-4]") {
   PendingSetups setups(kLimits);
   const auto admit_local = [&setups](std::uint16_t port) {
     const auto verdict = setups.admit({.source = "own", .port = port, .is_local = true});
@@ -85,7 +85,9 @@ TEST_CASE(
   CHECK(setups.size() == 2 * kClients);
 }
 
-TEST_CASE("one that has asked is the program's and stays; it counts to the total only [SCTP-4]") {
+TEST_CASE(
+    "a set-up whose Request has arrived is not evicted, and counts towards the total only "
+    "[SCTP-4]") {
   PendingSetups setups(kLimits);
   for (int i = 0; i < 5; ++i) setups.asked(admit(setups, "a", 1));
   const Id silent = admit(setups, "a", 1);
@@ -96,7 +98,7 @@ TEST_CASE("one that has asked is the program's and stays; it counts to the total
   admit(setups, "c", 3);
 }
 
-TEST_CASE("one that is accepted and owes its RTR gives way like any other, but is young again") {
+TEST_CASE("an accepted set-up whose RTR is due can be evicted again, and counts as new") {
   PendingSetups setups(kLimits);
   const Id first = admit(setups, "a", 1);
   setups.asked(first);
@@ -107,7 +109,9 @@ TEST_CASE("one that is accepted and owes its RTR gives way like any other, but i
   admit(setups, "a", 1, {first});
 }
 
-TEST_CASE("who asks while he is sent away stays, and counts") {
+TEST_CASE(
+    "a Request that arrives during the eviction of its set-up stops the eviction, and the set-up "
+    "counts") {
   PendingSetups setups({.total = 1, .per_source = 1, .per_listener = 1});
   const Id first = admit(setups, "a", 1);
   const auto verdict = setups.admit({.source = "a", .port = 1});
@@ -117,7 +121,7 @@ TEST_CASE("who asks while he is sent away stays, and counts") {
   CHECK(refuses(setups, "b", 2));
 }
 
-TEST_CASE("a refused newcomer makes nobody leave") {
+TEST_CASE("refusing a new set-up evicts no other set-up") {
   PendingSetups setups({.total = 3, .per_source = 1, .per_listener = 3});
   const Id proven = admit(setups, "a", 1);
   setups.asked(proven);
@@ -132,7 +136,7 @@ TEST_CASE("a refused newcomer makes nobody leave") {
   CHECK(setups.size() == 2);
 }
 
-TEST_CASE("for want of descriptors the oldest gives way, whoever it is") {
+TEST_CASE("without free descriptors the oldest set-up is evicted, whatever its source") {
   PendingSetups setups(kLimits);
   CHECK_FALSE(setups.make_room());
   const Id first = admit(setups, "a", 1);
@@ -141,7 +145,7 @@ TEST_CASE("for want of descriptors the oldest gives way, whoever it is") {
   CHECK(setups.make_room() == second);
 }
 
-TEST_CASE("an IPv4 address is a source, of IPv6 a /64 network") {
+TEST_CASE("an IPv4 address is one source, and so is an IPv6 /64 network") {
   CHECK(source_of({"192.0.2.7", 1}) == "192.0.2.7");
   CHECK(source_of({"2001:db8:1:2:3:4:5:6", 1}) == source_of({"2001:db8:1:2::1", 2}));
   CHECK(source_of({"2001:db8:1:2::1", 1}) != source_of({"2001:db8:1:3::1", 1}));

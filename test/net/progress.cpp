@@ -39,7 +39,7 @@ TEST_CASE("a poller and a sleeper exchange messages") {
   ping_pong(pair, 1000, [&](End& end) { return &end == &pair.a ? end.spin() : end.completion(); });
 }
 
-TEST_CASE("who polls now and then sleeps is woken each time") {
+TEST_CASE("a program that polls and then sleeps is woken each time") {
   Established pair;
   for (int i = 0; i < 50; ++i) {
     poll_empty(pair.b, 200);  // After 200 empty polls the worker has gone to sleep.
@@ -51,7 +51,7 @@ TEST_CASE("who polls now and then sleeps is woken each time") {
   }
 }
 
-TEST_CASE("a target whose program has stopped polling is served by the worker") {
+TEST_CASE("the worker serves a target whose program has stopped polling") {
   Established pair;
   for (int i = 0; i < 50; ++i) {
     poll_empty(pair.b, 200);
@@ -61,7 +61,8 @@ TEST_CASE("a target whose program has stopped polling is served by the worker") 
 }
 
 TEST_CASE(
-    "a target that placed large Writes as it polled, and stays away, is served by the worker") {
+    "the worker serves a target whose program placed large Writes by polling, and then stays "
+    "away") {
   Established pair(1 << 17);
   for (int i = 0; i < 20; ++i) {
     for (int j = 0; j < 32; ++j) {
@@ -74,8 +75,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a target whose program slept often and briefly, and stays away, is served by the worker") {
+TEST_CASE("the worker serves a target whose program slept often and briefly, and then stays away") {
   Established pair;
   for (int i = 0; i < 20; ++i) {
     ping_pong(pair, 50, [](End& end) { return end.completion(); });
@@ -114,7 +114,7 @@ TEST_CASE("two threads sleep on one channel, and both are woken") {
   }
 }
 
-TEST_CASE("a message posted on an idle stream is one system call, at 64 octets and at 64 KiB") {
+TEST_CASE("a message posted on an idle stream takes one system call, at 64 octets and at 64 KiB") {
   Established pair(1 << 17);
   for (const std::size_t size : {64U, 65536U}) {
     for (int i = 0; i < 10; ++i) {
@@ -129,7 +129,7 @@ TEST_CASE("a message posted on an idle stream is one system call, at 64 octets a
   }
 }
 
-TEST_CASE("a request is accepted on a queue that is polled all the time") {
+TEST_CASE("a request is accepted on a queue that the program polls continuously") {
   auto rnic = open_rnic();
   End server(*rnic);
   End client(*rnic);
@@ -152,7 +152,7 @@ TEST_CASE("a request is accepted on a queue that is polled all the time") {
 // Maximum number of times that a worker which is about to sleep may still read the socket.
 constexpr std::uint64_t kBegun = 2;
 
-TEST_CASE("a poll that finds a message asks the socket once") {
+TEST_CASE("a poll that finds a message reads the socket once") {
   Established pair;
   // With the held clock, the worker does not take over if the program is interrupted for a while.
   const test::HeldClock clock;
@@ -171,7 +171,8 @@ TEST_CASE("a poll that finds a message asks the socket once") {
   CHECK_LE(pair.rnic->counters(*pair.b.qp).receive_calls - before, polls + kBegun);
 }
 
-TEST_CASE("of two queues of a connection that are polled in turns one asks the socket") {
+TEST_CASE(
+    "if a program polls two queues of a connection in turn, only one of them reads the socket") {
   auto rnic = open_rnic();
   End a(*rnic);
   End b(*rnic);
@@ -197,7 +198,7 @@ TEST_CASE("of two queues of a connection that are polled in turns one asks the s
   b.qp.reset();
 }
 
-TEST_CASE("requests posted together are one system call") {
+TEST_CASE("requests that are posted together take one system call") {
   Established pair;
   const auto one = pair.a.sge(0, 64);
   const verbs::SendWr write{
@@ -210,7 +211,7 @@ TEST_CASE("requests posted together are one system call") {
   for (int i = 0; i < 16; ++i) pair.a.expect_success();
 }
 
-TEST_CASE("more connections on one queue than a poll looks at are served all the same") {
+TEST_CASE("if a queue has more connections than one poll checks, all are served") {
   auto rnic = open_rnic();
   End server(*rnic);
   End client(*rnic, 1 << 14);
@@ -234,7 +235,7 @@ TEST_CASE("more connections on one queue than a poll looks at are served all the
   }
 }
 
-TEST_CASE("at rest nobody is woken") {
+TEST_CASE("no thread is woken while a connection is idle") {
   Established pair;
   poll_empty(pair.b, 500);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
@@ -253,7 +254,7 @@ TEST_CASE("at rest nobody is woken") {
   }
 }
 
-TEST_CASE("a stream held for want of a receive goes on when one is posted") {
+TEST_CASE("a stream held for want of a receive continues when a receive is posted") {
   ListenOptions listen;
   listen.connection.receive_hold = kLimit;
   Established pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
@@ -265,7 +266,7 @@ TEST_CASE("a stream held for want of a receive goes on when one is posted") {
   }
 }
 
-TEST_CASE("a held stream goes on when its shared queue gets a receive [VRB-19]") {
+TEST_CASE("a held stream continues when its shared receive queue gets a receive [VRB-19]") {
   ListenOptions listen;
   listen.connection.receive_hold = kLimit;
   Pair pair(1 << 16, {}, {"127.0.0.1", 0}, listen);

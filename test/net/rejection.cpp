@@ -75,7 +75,8 @@ Ends tcp_connection() {
 
 }  // namespace
 
-TEST_CASE("who is rejected can go on over TCP, and loses no octet behind the Reply [MPA-91]") {
+TEST_CASE(
+    "a rejected end can continue over TCP, and loses no octet that follows the Reply [MPA-91]") {
   for (const std::size_t behind : {std::size_t{0}, std::size_t{5}, std::size_t{100'000}}) {
     CAPTURE(behind);
     RawListener server;
@@ -107,7 +108,7 @@ TEST_CASE("who is rejected can go on over TCP, and loses no octet behind the Rep
   }
 }
 
-TEST_CASE("who rejects can keep TCP and go on there [MPA-86]") {
+TEST_CASE("an end that rejects can keep the TCP connection and continue on it [MPA-86]") {
   Pair pair;
   auto peer = RawPeer::connect(pair.listener->local().port);
   peer.send_startup({.kind = mpa::FrameKind::kRequest});
@@ -142,7 +143,7 @@ TEST_CASE("private data that is too long can be followed by a shorter rejection"
   CHECK(socket);
 }
 
-TEST_CASE("a program's own connection comes back from a rejection, and can try MPA again") {
+TEST_CASE("the program gets its own connection back after a rejection, and can try MPA again") {
   Pair pair;
   auto [active, passive] = tcp_connection();
   const auto ask = [&] {
@@ -169,8 +170,7 @@ TEST_CASE("a program's own connection comes back from a rejection, and can try M
   pair.b.expect_success();
 }
 
-TEST_CASE(
-    "a rejection that TCP does not take at once is said all the same, and TCP closed behind") {
+TEST_CASE("a Reply that TCP does not accept at once is still sent, and TCP is closed afterwards") {
   Pair pair;
   auto peer = RawPeer::connect(pair.listener->local().port);
   peer.send_startup({.kind = mpa::FrameKind::kRequest});
@@ -189,7 +189,7 @@ TEST_CASE(
   CHECK_FALSE(peer.wait_for_end());
 }
 
-TEST_CASE("a rejection that TCP does not take at all is over in the end") {
+TEST_CASE("a rejection that TCP never accepts ends after a timeout") {
   ListenOptions options;
   options.connection.close_timeout = std::chrono::milliseconds(50);
   Pair pair(1 << 16, {}, {"127.0.0.1", 0}, options);
@@ -202,7 +202,7 @@ TEST_CASE("a rejection that TCP does not take at all is over in the end") {
   CHECK(peer.wait_for_end());
 }
 
-TEST_CASE("a rejection that nobody keeps closes TCP in order, on either side") {
+TEST_CASE("a rejection whose socket neither side keeps closes TCP in order") {
   Pair pair;
   auto peer = RawPeer::connect(pair.listener->local().port);
   peer.send_startup({.kind = mpa::FrameKind::kRequest});
@@ -212,7 +212,7 @@ TEST_CASE("a rejection that nobody keeps closes TCP in order, on either side") {
   CHECK_FALSE(peer.wait_for_end());
 }
 
-TEST_CASE("strangers that are rejected and stay do not keep a descriptor each") {
+TEST_CASE("rejected peers that do not close do not hold a descriptor each") {
   const auto descriptors_now = [] {
     const std::filesystem::directory_iterator all("/proc/self/fd");
     return static_cast<std::size_t>(std::distance(begin(all), end(all)));

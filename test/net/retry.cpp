@@ -50,7 +50,7 @@ std::uint8_t revision(RawPeer& peer) {
 
 }  // namespace
 
-TEST_CASE("a peer that refuses is asked again for as long as the program says") {
+TEST_CASE("a peer that refuses is retried for as long as the program allows") {
   Pair pair;
   {
     const auto refusing = refusing_connects(5);
@@ -65,7 +65,7 @@ TEST_CASE("a peer that refuses is asked again for as long as the program says") 
            make_error_code(Errc::kConnectionRefused));
 }
 
-TEST_CASE("unless the program says so, a refusal is the answer") {
+TEST_CASE("by default a refusal is not retried") {
   const auto refusing = refusing_connects(1);
   Pair pair;
   pair.start();
@@ -73,7 +73,7 @@ TEST_CASE("unless the program says so, a refusal is the answer") {
            make_error_code(Errc::kConnectionRefused));
 }
 
-TEST_CASE("a listener that makes room for another one on its port costs its peers nothing") {
+TEST_CASE("a listener that is replaced by another one on its port causes no peer to fail") {
   Pair pair;
   auto former = std::make_unique<RawListener>();
   const auto at = former->address();
@@ -90,7 +90,8 @@ TEST_CASE("a listener that makes room for another one on its port costs its peer
   expect(*pair.a.cm, Type::kEstablished);
 }
 
-TEST_CASE("a peer that says nothing for so long is asked in the plainest way then [EMPA-50]") {
+TEST_CASE(
+    "a peer that is silent for the allowed time is then tried once with revision 1 [EMPA-50]") {
   RawListener server;
   Pair pair;
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), with_time(1ms), *pair.a.cm));
@@ -103,7 +104,7 @@ TEST_CASE("a peer that says nothing for so long is asked in the plainest way the
   }
 }
 
-TEST_CASE("who has begun to answer, or says no, is not asked again") {
+TEST_CASE("a peer that has begun to answer, or rejects, is not retried") {
   RawListener server;
   Pair pair;
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), with_time(), *pair.a.cm));
@@ -120,7 +121,7 @@ TEST_CASE("who has begun to answer, or says no, is not asked again") {
   expect(*pair.a.cm, Type::kRejected);
 }
 
-TEST_CASE("each try comes from the port that the program wants") {
+TEST_CASE("each attempt uses the port that the program specified") {
   RawListener server;
   Pair pair;
   const auto socket = must(bind_tcp({"127.0.0.1", 0}));
@@ -135,7 +136,7 @@ TEST_CASE("each try comes from the port that the program wants") {
   }
 }
 
-TEST_CASE("a queue pair can go while its connection waits for the next try") {
+TEST_CASE("a queue pair can be destroyed while its connection waits for the next attempt") {
   const auto refusing = refusing_connects(INT_MAX);
   Pair pair;
   pair.start(with_time());

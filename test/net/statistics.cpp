@@ -60,7 +60,7 @@ ListenOptions with_short_limits() {
 
 }  // namespace
 
-TEST_CASE("a connection is counted at both sides, and listed while it is open") {
+TEST_CASE("a connection is counted at both ends, and listed while it is open") {
   Established pair;
   REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kWrite, 0, 5000, pair.b.remote(0)));
   pair.a.expect_success();
@@ -91,7 +91,7 @@ TEST_CASE("a connection is counted at both sides, and listed while it is open") 
   CHECK_EQ(all_failed(over.active) + all_failed(over.passive), 0);
 }
 
-TEST_CASE("a set-up that fails has a reason: unreachable, rejected, abandoned, reset") {
+TEST_CASE("a failed set-up has a reason: unreachable, rejected, abandoned, reset") {
   Pair pair;
   std::uint16_t closed = 0;
   {
@@ -118,7 +118,8 @@ TEST_CASE("a set-up that fails has a reason: unreachable, rejected, abandoned, r
   CHECK_EQ(now.passive.begun, 2);
 }
 
-TEST_CASE("a peer that is silent, or speaks no MPA, is told apart [MPA-99] [MPA-111]") {
+TEST_CASE(
+    "silent peers and peers that do not speak MPA are counted separately [MPA-99] [MPA-111]") {
   Pair pair(1 << 12, {}, {"127.0.0.1", 0}, with_short_limits());
   auto silent = RawPeer::connect(pair.listener->local().port);
   silent.wait_for_end();
@@ -135,7 +136,7 @@ TEST_CASE("a peer that is silent, or speaks no MPA, is told apart [MPA-99] [MPA-
   CHECK_EQ(patient.rnic->statistics().pending_setups, 0);
 }
 
-TEST_CASE("who gives way, and for whom there is no room, is counted as such [SCTP-4]") {
+TEST_CASE("evicted and refused set-ups are counted as such [SCTP-4]") {
   Pair pair(1 << 12, {.max_pending_connects = 1});
   auto silent = RawPeer::connect(pair.listener->local().port);
   wait_for([&] { return pair.rnic->statistics().pending_setups == 1; });
@@ -193,7 +194,7 @@ TEST_CASE("a Send without a receive is counted as a hold, once") {
   CHECK_EQ(pair.rnic->statistics().receive_holds, 1);
 }
 
-TEST_CASE("kinds of Terminates that peers make up are bounded") {
+TEST_CASE("the number of distinct Terminate codes from peers is limited") {
   Statistics s;
   for (unsigned i = 0; i < 1000; ++i) {
     verbs::Incidents one;

@@ -69,7 +69,7 @@ void run(std::uint8_t revision, mpa::Rtr rtr, Wire active, Wire passive) {
 
 }  // namespace
 
-TEST_CASE("every operation works on memory under numbers of its own") {
+TEST_CASE("every operation works on memory that is registered under a virtual address of its own") {
   Pair pair(1 << 14);
   pair.a.renumber(0);
   pair.b.renumber(0xFFFF'FFFF'0000'0000);
@@ -94,7 +94,9 @@ TEST_CASE("all operations with every RTR over CRC and markers, revision 2 [EMPA-
   }
 }
 
-TEST_CASE("large messages pass whole, placed verified, directly and without CRC") {
+TEST_CASE(
+    "large messages arrive complete: placed after the CRC check, placed directly, and without "
+    "CRC") {
   constexpr std::size_t kSize = 8 << 20;
   for (int kind = 0; kind < 3; ++kind) {
     CAPTURE(kind);
@@ -115,7 +117,7 @@ TEST_CASE("large messages pass whole, placed verified, directly and without CRC"
   }
 }
 
-TEST_CASE("what is posted before the connection is sent once it stands [VRB-6]") {
+TEST_CASE("requests posted before the connection exists are sent once it is established [VRB-6]") {
   Pair pair;
   pair.b.post_recv(0, 64);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
@@ -125,7 +127,7 @@ TEST_CASE("what is posted before the connection is sent once it stands [VRB-6]")
   CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 64, pair.b.buffer.begin()));
 }
 
-TEST_CASE("a target serves Writes and Reads while its program does nothing") {
+TEST_CASE("a target serves Writes and Reads while its program is idle") {
   Established pair;
   for (int i = 0; i < 200; ++i) {
     REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, 4096, pair.b.remote(0)));
@@ -175,7 +177,7 @@ TEST_CASE("many connections at once from several threads, on two workers") {
   }
 }
 
-TEST_CASE("threads that post on one queue pair neither wait nor lose work") {
+TEST_CASE("threads that post on one queue pair neither block nor lose requests") {
   constexpr std::size_t kThreads = 3;
   constexpr std::size_t kEach = 400;
   Established pair;

@@ -171,7 +171,7 @@ verbs::ConnectionOptions options_with(bool crc, verbs::Placement placement) {
 
 }  // namespace
 
-TEST_CASE("a Write to memory that is gone ends its connection only [RDMAP-92]") {
+TEST_CASE("a Write to unmapped memory ends only its own connection [RDMAP-92]") {
   for (const Loss how : kAllLosses) {
     for (const std::size_t size : {std::size_t{64}, kSize}) {
       for (const auto& options : {options_with(true, verbs::Placement::kVerified),
@@ -190,7 +190,7 @@ TEST_CASE("a Write to memory that is gone ends its connection only [RDMAP-92]") 
   }
 }
 
-TEST_CASE("a Write to a region of which half is gone ends where that begins") {
+TEST_CASE("a Write to a region whose second half is unmapped fails where that half begins") {
   Two two;
   LostPages target(two.pair.b);
   target.lose(Loss::kUnmapped, kSize / 2);
@@ -202,7 +202,7 @@ TEST_CASE("a Write to a region of which half is gone ends where that begins") {
   two.check_end(two.pair.b, two.pair.a);
 }
 
-TEST_CASE("a Read of memory that is gone ends its connection only [RDMAP-92]") {
+TEST_CASE("a Read of unmapped memory ends only its own connection [RDMAP-92]") {
   for (const Loss how : kAllLosses) {
     if (how == Loss::kReadOnly) continue;
     for (const std::size_t size : {std::size_t{64}, kSize}) {
@@ -218,7 +218,7 @@ TEST_CASE("a Read of memory that is gone ends its connection only [RDMAP-92]") {
   }
 }
 
-TEST_CASE("an atomic on memory that is gone ends its connection only") {
+TEST_CASE("an atomic on unmapped memory ends only its own connection") {
   for (const Loss how : kAllLosses) {
     CAPTURE(static_cast<int>(how));
     Two two;
@@ -233,7 +233,7 @@ TEST_CASE("an atomic on memory that is gone ends its connection only") {
   }
 }
 
-TEST_CASE("a Send to a receive whose memory is gone fails that receive [VRB-54]") {
+TEST_CASE("a Send into a receive whose memory is unmapped fails that receive [VRB-54]") {
   for (const Loss how : kAllLosses) {
     CAPTURE(static_cast<int>(how));
     Two two;
@@ -247,7 +247,7 @@ TEST_CASE("a Send to a receive whose memory is gone fails that receive [VRB-54]"
   }
 }
 
-TEST_CASE("a Read or an atomic into memory of ours that is gone fails that request [VRB-54]") {
+TEST_CASE("a Read or an atomic into unmapped local memory fails that request [VRB-54]") {
   for (const Loss how : kAllLosses) {
     for (const WrOpcode opcode : {WrOpcode::kRead, WrOpcode::kFetchAdd}) {
       CAPTURE(static_cast<int>(how));
@@ -264,7 +264,7 @@ TEST_CASE("a Read or an atomic into memory of ours that is gone fails that reque
   }
 }
 
-TEST_CASE("what is sent from memory of ours that is gone fails its request [VRB-54]") {
+TEST_CASE("sending from unmapped local memory fails the request [VRB-54]") {
   for (const auto completions : {Completions::kSent, Completions::kAcknowledged}) {
     for (const Loss how : kAllLosses) {
       if (how == Loss::kReadOnly) continue;
@@ -288,7 +288,7 @@ TEST_CASE("what is sent from memory of ours that is gone fails its request [VRB-
   }
 }
 
-TEST_CASE("without a CRC the kernel is the first to look, in the middle of an FPDU: a reset") {
+TEST_CASE("without a CRC the kernel first accesses the memory, in the middle of an FPDU: a reset") {
   for (const Loss how : {Loss::kUnmapped, Loss::kNoRights, Loss::kCutShort}) {
     CAPTURE(static_cast<int>(how));
     Two two(options_with(false, verbs::Placement::kVerified));
@@ -301,7 +301,7 @@ TEST_CASE("without a CRC the kernel is the first to look, in the middle of an FP
   }
 }
 
-TEST_CASE("memory that is unmapped before it is deregistered, with requests under way") {
+TEST_CASE("memory is unmapped before it is deregistered, while requests are in progress") {
   for (const bool crc : {true, false}) {
     auto options = options_with(crc, verbs::Placement::kVerified);
     options.receive_hold = kLimit;
@@ -357,6 +357,6 @@ int use_own_handler() {
 
 }  // namespace
 
-TEST_CASE("a handler that the program has goes on to get the faults that are its own") {
+TEST_CASE("the program's own signal handler still gets the faults that the library did not cause") {
   CHECK_EQ(use_own_handler(), 0);
 }

@@ -24,7 +24,7 @@ mpa::StartupFrame decoded(bytes::View octets) {
 }  // namespace
 
 TEST_CASE(
-    "a peer that closes after an enhanced Request is asked again in the plainest way [EMPA-50]") {
+    "after a peer closes on an enhanced Request, the initiator retries with revision 1 [EMPA-50]") {
   RawListener server;
   Pair pair;
   ConnectOptions options;
@@ -48,7 +48,9 @@ TEST_CASE(
   expect(*pair.a.cm, Type::kEstablished);
 }
 
-TEST_CASE("a peer that accepts without the enhanced word is asked again, too [EMPA-50]") {
+TEST_CASE(
+    "after a peer accepts without the enhanced word, the initiator retries with revision 1 "
+    "[EMPA-50]") {
   RawListener server;
   Pair pair;
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), {}, *pair.a.cm));
@@ -61,7 +63,7 @@ TEST_CASE("a peer that accepts without the enhanced word is asked again, too [EM
   expect(*pair.a.cm, Type::kEstablished);
 }
 
-TEST_CASE("a rejection is an answer and not tried again [MPA-91]") {
+TEST_CASE("a rejection is an answer and is not retried [MPA-91]") {
   RawListener server;
   Pair pair;
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), {}, *pair.a.cm));
@@ -72,7 +74,9 @@ TEST_CASE("a rejection is an answer and not tried again [MPA-91]") {
   peer.wait_for_end();
 }
 
-TEST_CASE("private data that some peers refuse is named when the peer closes") {
+TEST_CASE(
+    "if a peer closes on private data that some peers refuse, the error mentions the private "
+    "data") {
   const auto why = [](std::size_t size) {
     RawListener server;
     Pair pair;
@@ -90,7 +94,7 @@ TEST_CASE("private data that some peers refuse is named when the peer closes") {
   CHECK_EQ(why(252).find("private data"), std::string::npos);
 }
 
-TEST_CASE("an initiator told to wait behind the Reply sends when its time has come") {
+TEST_CASE("an initiator with first_fpdu_delay sends when the delay after the Reply has passed") {
   RawListener server;
   Pair pair;
   ConnectOptions options;
@@ -107,7 +111,7 @@ TEST_CASE("an initiator told to wait behind the Reply sends when its time has co
   pair.a.expect_success();
 }
 
-TEST_CASE("two ends of this stack tell each other that they speak RFC 7306 [EXT-1]") {
+TEST_CASE("two ends of this stack announce RFC 7306 to each other [EXT-1]") {
   for (const bool wanted : {true, false}) {
     ListenOptions listen;
     listen.connection.startup.extensions = wanted;

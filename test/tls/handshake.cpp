@@ -48,7 +48,8 @@ void end_and_reset(Pair& pair) {
 
 }  // namespace
 
-TEST_CASE("with certificates at both ends all operations work, and each end knows the other") {
+TEST_CASE(
+    "with certificates at both ends all operations work, and each end knows the other's identity") {
   const Credentials credentials;
   auto pair = pair_served_by(served_by(credentials.serving()));
   const auto known = connect(pair, asked_by(credentials.asking()));
@@ -58,7 +59,7 @@ TEST_CASE("with certificates at both ends all operations work, and each end know
   end_and_reset(pair);
 }
 
-TEST_CASE("who listens without authorities asks for no certificate, and knows nobody") {
+TEST_CASE("a listener without authorities requests no certificate and learns no identity") {
   const Credentials credentials;
   auto serving = credentials.serving();
   serving.authorities.clear();
@@ -68,7 +69,7 @@ TEST_CASE("who listens without authorities asks for no certificate, and knows no
   check_all_operations(pair);
 }
 
-TEST_CASE("a name that the program gives stands for the host it connects to") {
+TEST_CASE("a name that the program specifies replaces the host to which it connects") {
   const Credentials credentials;
   const auto elsewhere = credentials.authority.issue("storage.example");
   auto serving = credentials.serving();
@@ -81,7 +82,7 @@ TEST_CASE("a name that the program gives stands for the host it connects to") {
   CHECK_EQ(connect(pair, asked_by(asking)).server, "storage.example (TLS_AES_128_GCM_SHA256)");
 }
 
-TEST_CASE("a shared key does without certificates, and its identity is known") {
+TEST_CASE("a shared key works without certificates, and its identity is reported") {
   const Folder folder;
   const auto keys = folder.file("keys",
                                 "# two\nlab:00112233445566778899aabbccddeeff\n"
@@ -94,7 +95,7 @@ TEST_CASE("a shared key does without certificates, and its identity is known") {
   end_and_reset(pair);
 }
 
-TEST_CASE("the second connection of a program resumes the first, and is the same peer's") {
+TEST_CASE("a program's second connection resumes the TLS session and reports the same peer") {
   const Credentials credentials;
   auto pair = pair_served_by(served_by(credentials.serving()));
   const auto asking = asked_by(credentials.asking());
@@ -108,7 +109,7 @@ TEST_CASE("the second connection of a program resumes the first, and is the same
   check_all_operations(pair);
 }
 
-TEST_CASE("a rejection comes through, and nobody gets a socket that TLS is on") {
+TEST_CASE("a rejection arrives over TLS, and neither end can take over the socket") {
   const Credentials credentials;
   auto pair = pair_served_by(served_by(credentials.serving()));
   pair.start(asked_by(credentials.asking()));

@@ -60,13 +60,13 @@ int state_of(const End& end) { return static_cast<int>(end.qp->state()); }
 
 }  // namespace
 
-TEST_CASE("sockets that take and give one octet at a time") {
+TEST_CASE("TLS works over sockets that transfer one octet at a time") {
   const auto slow = one_octet_calls();
   Connected connected;
   write_and_read(connected.pair, 3000);
 }
 
-TEST_CASE("large transfers both ways, with a new key each 64 KiB") {
+TEST_CASE("large transfers in both directions, with a new key each 64 KiB") {
   Connected connected({}, {}, 64 * 1024, 2 * kSize);
   End& a = connected.pair.a;
   End& b = connected.pair.b;
@@ -84,7 +84,7 @@ TEST_CASE("large transfers both ways, with a new key each 64 KiB") {
                    b.buffer.begin() + kSize + 2000));
 }
 
-TEST_CASE("who polls, and who sleeps, is served over TLS as well") {
+TEST_CASE("polling and sleeping programs are both served over TLS") {
   Connected connected;
   SUBCASE("polls") {
     ping_pong(connected.pair, 2000, [](End& end) { return end.spin(); });
@@ -94,7 +94,7 @@ TEST_CASE("who polls, and who sleeps, is served over TLS as well") {
   }
 }
 
-TEST_CASE("a stream that was held goes on with what TLS has read ahead") {
+TEST_CASE("a held stream continues with the data that TLS has already read") {
   ListenOptions listen;
   listen.connection.receive_hold = kLimit;
   Connected connected({}, listen);
@@ -116,7 +116,7 @@ TEST_CASE("a stream that was held goes on with what TLS has read ahead") {
   }
 }
 
-TEST_CASE("an end without TLS's own end is a cut, and no orderly close") {
+TEST_CASE("a stream that ends without close_notify is a cut, not an orderly close") {
   const Credentials credentials;
   auto pair = pair_served_by(served_by(credentials.serving()));
   TlsPeer peer(TlsPeer::connect(pair.listener->local().port), true, &credentials.client);
@@ -139,7 +139,7 @@ TEST_CASE("an end without TLS's own end is a cut, and no orderly close") {
   }
 }
 
-TEST_CASE("a peer that changes its key again and again is heard all the same") {
+TEST_CASE("a peer that updates its key again and again is still served") {
   const Credentials credentials;
   auto pair = pair_served_by(served_by(credentials.serving()));
   TlsPeer peer(TlsPeer::connect(pair.listener->local().port), true, &credentials.client);
@@ -151,7 +151,7 @@ TEST_CASE("a peer that changes its key again and again is heard all the same") {
   peer.receive(mpa::kStartupHeaderSize);
 }
 
-TEST_CASE("what completed arrives, although its queue pair is destroyed at once") {
+TEST_CASE("the data of completed requests arrives although their queue pair is destroyed at once") {
   Connected connected({}, {}, std::uint64_t{1} << 36, kSize);
   End& a = connected.pair.a;
   End& b = connected.pair.b;

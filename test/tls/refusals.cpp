@@ -67,7 +67,7 @@ constexpr auto kNotTaken = "this end refused the peer's certificate: ";
 
 }  // namespace
 
-TEST_CASE("who connects refuses a certificate: another name, expired, unknown authority") {
+TEST_CASE("a client refuses a certificate: another name, expired, unknown authority") {
   const Credentials credentials;
   const auto elsewhere = credentials.authority.issue("storage.example");
   const auto expired = credentials.authority.issue("127.0.0.1", 0);
@@ -89,7 +89,7 @@ TEST_CASE("who connects refuses a certificate: another name, expired, unknown au
   }
 }
 
-TEST_CASE("who listens refuses a client: no certificate, another name, unknown authority") {
+TEST_CASE("a listener refuses a client: no certificate, another name, unknown authority") {
   const Credentials credentials;
   const Authority stranger("stranger");
   const auto foreign = stranger.issue("client");
@@ -108,7 +108,7 @@ TEST_CASE("who listens refuses a client: no certificate, another name, unknown a
   CHECK_EQ(failed.server, std::string(kNotTaken) + "hostname mismatch");
 }
 
-TEST_CASE("a shared key that is wrong, unknown, or not there at all") {
+TEST_CASE("a shared key is wrong, unknown, or missing") {
   const Credentials credentials;
   const Folder folder;
   const auto right = folder.file("right", "lab:00112233445566778899aabbccddeeff\n");
@@ -127,7 +127,7 @@ TEST_CASE("a shared key that is wrong, unknown, or not there at all") {
   CHECK(failed.client.starts_with(kNotTaken));
 }
 
-TEST_CASE("a peer without TLS is refused by who demands it, and both are told why") {
+TEST_CASE("an end that requires TLS refuses a peer without TLS, and both programs get the reason") {
   const Credentials credentials;
   Refusals refusals;
   auto listen = served_by(credentials.serving());
@@ -143,7 +143,7 @@ TEST_CASE("a peer without TLS is refused by who demands it, and both are told wh
   CHECK_FALSE(pair.b.cm->poll().has_value());
 }
 
-TEST_CASE("a peer with TLS is refused by who does not ask for it, and both are told why") {
+TEST_CASE("an end without TLS refuses a peer with TLS, and both programs get the reason") {
   const Credentials credentials;
   Refusals refusals;
   ListenOptions listen;
@@ -158,7 +158,9 @@ TEST_CASE("a peer with TLS is refused by who does not ask for it, and both are t
   CHECK_FALSE(pair.b.cm->poll().has_value());
 }
 
-TEST_CASE("who is dropped behind the handshake tries again, and is not refused by TLS") {
+TEST_CASE(
+    "a client whose connection drops after the handshake retries, and TLS is not reported as the "
+    "cause") {
   const Credentials credentials;
   Refusals refusals;
   auto listen = served_by(credentials.serving());
@@ -166,7 +168,7 @@ TEST_CASE("who is dropped behind the handshake tries again, and is not refused b
   auto pair = pair_served_by(listen);
   auto options = asked_by(credentials.asking());
 
-  SUBCASE("for as long as it is to") {
+  SUBCASE("retries until the time limit") {
     options.retry_refused_for = kLimit;
     pair.start(options);
     expect(*pair.b.cm, Type::kConnectRequest).request->drop();
@@ -174,7 +176,7 @@ TEST_CASE("who is dropped behind the handshake tries again, and is not refused b
     REQUIRE_FALSE(request.request->accept(*pair.b.qp));
     expect(*pair.a.cm, Type::kEstablished);
   }
-  SUBCASE("not at all") {
+  SUBCASE("does not retry") {
     options.fall_back_to_revision_1 = false;
     pair.start(options);
     expect(*pair.b.cm, Type::kConnectRequest).request->drop();
@@ -184,7 +186,7 @@ TEST_CASE("who is dropped behind the handshake tries again, and is not refused b
   CHECK(refusals.are_none());
 }
 
-TEST_CASE("no octet of the program leaves before the peer is verified") {
+TEST_CASE("no octet of the program is sent before the peer is verified") {
   const Credentials credentials;
   Pair pair;
   auto options = asked_by(credentials.asking());
@@ -201,7 +203,7 @@ TEST_CASE("no octet of the program leaves before the peer is verified") {
     expect(*pair.a.cm, Type::kConnectFailed);
     CHECK_EQ(pair.rnic->statistics().active.failed_by(SetupFailure::kTimedOut), 1);
   }
-  SUBCASE("to a listener that an unknown authority vouches for") {
+  SUBCASE("to a listener whose certificate an unknown authority has issued") {
     const Authority stranger("stranger");
     const auto foreign = stranger.issue("127.0.0.1");
     RawListener listener;
@@ -211,7 +213,7 @@ TEST_CASE("no octet of the program leaves before the peer is verified") {
     CHECK(peer.hear_all().empty());
     expect(*pair.a.cm, Type::kConnectFailed);
   }
-  SUBCASE("to a client that shows no certificate, whatever it asks for") {
+  SUBCASE("to a client without a certificate, whatever the client requests") {
     auto listener =
         must(pair.rnic->listen({"127.0.0.1", 0}, served_by(credentials.serving()), *pair.b.cm));
     TlsPeer peer(TlsPeer::connect(listener->local().port), true, nullptr);
@@ -224,7 +226,8 @@ TEST_CASE("no octet of the program leaves before the peer is verified") {
   }
 }
 
-TEST_CASE("who stalls the handshake is reset in time, and gives way as who stalls MPA does") {
+TEST_CASE(
+    "a peer that stalls the handshake is reset in time, and is evicted like one that stalls MPA") {
   const Credentials credentials;
   auto listen = served_by(credentials.serving());
   SUBCASE("time") {

@@ -16,7 +16,7 @@ std::string wrong(const std::expected<Factory, std::string>& made) {
 
 }  // namespace
 
-TEST_CASE("a file of shared keys: comments, colons in identities, and what is wrong with a line") {
+TEST_CASE("a file of shared keys: comments, colons in identities, and malformed lines") {
   const auto keys = SharedKeys::parse("# of the lab\n\na:b:00112233445566778899AABBCCDDEEFF\n");
   REQUIRE(keys.has_value());
   CHECK_EQ(keys->first().identity, "a:b");
@@ -45,7 +45,7 @@ TEST_CASE("a file of shared keys: comments, colons in identities, and what is wr
   }
 }
 
-TEST_CASE("options that contradict each other, or name what is not there, are refused") {
+TEST_CASE("options that contradict each other, or name missing files, are refused") {
   const Credentials credentials;
   const Folder folder;
   const auto keys = folder.file("keys", "lab:00112233445566778899aabbccddeeff\n");

@@ -41,7 +41,7 @@ int watched_datagram_sockets() {
 
 }  // namespace
 
-TEST_CASE("while somebody polls, the kernel wakes no worker for a datagram") {
+TEST_CASE("while the program polls, the kernel wakes no worker for a datagram") {
   const auto rnic = open_rnic();
   const auto pd = must(rnic->alloc_pd());
   const auto cq = must(rnic->create_cq(16));
@@ -68,7 +68,8 @@ TEST_CASE("while somebody polls, the kernel wakes no worker for a datagram") {
 }
 
 TEST_CASE(
-    "datagrams for which the kernel has no room are counted, also when the queue pair is gone") {
+    "datagrams that overflow the socket buffer are counted, also after the queue pair is "
+    "destroyed") {
   ReadyDatagrams end;
   const std::uint16_t port = verbs::datagram_port(end.qp->num());
   const int small = 4096;
@@ -98,7 +99,7 @@ TEST_CASE(
   CHECK_EQ(end.rnic->statistics().datagrams.lost, lost);
 }
 
-TEST_CASE("a datagram costs one system call at most, and a list of 16 to one peer costs one") {
+TEST_CASE("one datagram costs at most one system call, and a list of 16 to one peer costs one") {
   ReadyDatagrams end;
   end.post_receives(40);
   for (int i = 0; i != 5; ++i) end.send(1);
@@ -114,7 +115,7 @@ TEST_CASE("a datagram costs one system call at most, and a list of 16 to one pee
   CHECK_LE(all.receive_calls, 38);
 }
 
-TEST_CASE("where the kernel does not cut messages apart, the call that it refused is counted") {
+TEST_CASE("if the kernel cannot segment messages, the refused system call is counted") {
   ReadyDatagrams end;
   end.post_receives(40);
   // The kernel segments a message into datagrams only if it may compute their checksums.
@@ -128,7 +129,9 @@ TEST_CASE("where the kernel does not cut messages apart, the call that it refuse
   CHECK_EQ(end.qp->counters().sent, 17);
 }
 
-TEST_CASE("a group is joined where it can be, the rest is counted, and leaving undoes it all") {
+TEST_CASE(
+    "a group is joined on every interface that allows it, other interfaces are counted, and "
+    "detaching leaves all") {
   constexpr verbs::IpAddress kFirst{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 239, 55, 56, 0};
   constexpr unsigned kNone = 0x7FFFFFF;
   const unsigned here = ::if_nametoindex("lo");
@@ -165,7 +168,8 @@ bool delivers(const ReadyDatagrams& end, std::uint64_t count) {
 
 }  // namespace
 
-TEST_CASE("what came while no receive was posted is dropped when one is, and counted") {
+TEST_CASE(
+    "datagrams that arrived while no receive was posted are dropped and counted at the next post") {
   ReadyDatagrams end;
   end.send(3);
   REQUIRE(holds(port_of(end), 3));
@@ -184,7 +188,8 @@ TEST_CASE("what came while no receive was posted is dropped when one is, and cou
   CHECK_EQ(end.qp->counters().delivered, 2);
 }
 
-TEST_CASE("what comes while receives are posted is delivered, however late it is read") {
+TEST_CASE(
+    "datagrams that arrive while receives are posted are delivered, however late they are read") {
   ReadyDatagrams end;
   end.post_receives(1);
   for (int i = 0; i != 100; ++i) {
@@ -196,7 +201,7 @@ TEST_CASE("what comes while receives are posted is delivered, however late it is
   CHECK_EQ(without_receive(end), 0);
 }
 
-TEST_CASE("an application that has completions to poll may be late for a while, and no longer") {
+TEST_CASE("datagrams are kept for a limited time while an application has unpolled completions") {
   for (const auto lateness : {std::chrono::nanoseconds(1h), 0ns}) {
     const bool is_kept = lateness != 0ns;
     ReadyDatagrams end(lateness);
@@ -211,7 +216,9 @@ TEST_CASE("an application that has completions to poll may be late for a while, 
   }
 }
 
-TEST_CASE("what came before a queue pair receives is dropped, though receives are posted") {
+TEST_CASE(
+    "datagrams that arrived before the queue pair could receive are dropped, although receives are "
+    "posted") {
   ReadyDatagrams end;
   ReadyDatagrams peer;
   for (const auto state : {verbs::DatagramState::kReset, verbs::DatagramState::kInit}) {
@@ -228,7 +235,9 @@ TEST_CASE("what came before a queue pair receives is dropped, though receives ar
   CHECK(delivers(end, 1));
 }
 
-TEST_CASE("queue pairs with one queue of receives drop what came for each while it was empty") {
+TEST_CASE(
+    "queue pairs with one shared receive queue drop the datagrams that came for each while it was "
+    "empty") {
   ReadyDatagrams base;
   const auto queue = must(base.rnic->create_srq(*base.pd, {}));
   std::array<std::unique_ptr<DatagramQp>, 2> ends;

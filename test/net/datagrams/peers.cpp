@@ -68,7 +68,9 @@ bool can_bind(const in_addr& at, std::uint16_t port) {
 
 }  // namespace
 
-TEST_CASE("who is sent to often gets a connected socket, which nobody else can share") {
+TEST_CASE(
+    "a peer to which the queue pair sends often gets a connected socket that no other program can "
+    "share") {
   ReadyDatagrams here;
   ReadyDatagrams there;
   there.post_receives(2 * kCalls);
@@ -84,7 +86,7 @@ TEST_CASE("who is sent to often gets a connected socket, which nobody else can s
   }
 }
 
-TEST_CASE("while a connected peer is polled for, everybody else is heard as well") {
+TEST_CASE("polling a connected peer's socket also delivers datagrams of all other peers") {
   ReadyDatagrams here;
   ReadyDatagrams there;
   ReadyDatagrams other;
@@ -106,7 +108,7 @@ TEST_CASE("while a connected peer is polled for, everybody else is heard as well
   }
 }
 
-TEST_CASE("a connected peer says the same about itself: addresses, hop limit, traffic class") {
+TEST_CASE("a connected peer's datagrams report the same addresses, hop limit and traffic class") {
   constexpr verbs::IpAddress kOwnHost6{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   const auto between = [](const verbs::IpAddress& ends, std::uint8_t hops, std::uint8_t traffic) {
     return verbs::DatagramPath{
@@ -145,7 +147,7 @@ TEST_CASE("a connected peer says the same about itself: addresses, hop limit, tr
   }
 }
 
-TEST_CASE("what came before there was a connected socket is delivered before what comes to it") {
+TEST_CASE("datagrams that arrived before the connected socket existed are delivered first") {
   ReadyDatagrams here(1h);
   ReadyDatagrams there;
   constexpr int kMany = 1000;  // more datagrams than the window of sequence numbers holds
@@ -169,7 +171,7 @@ TEST_CASE("what came before there was a connected socket is delivered before wha
   }
 }
 
-TEST_CASE("a peer that has gone costs no datagram to others, and none counts as unsent") {
+TEST_CASE("a peer that is gone costs other peers no datagram, and no datagram counts as unsent") {
   ReadyDatagrams here;
   auto gone = std::make_unique<ReadyDatagrams>();
   const auto number = gone->qp->num();
@@ -186,7 +188,9 @@ TEST_CASE("a peer that has gone costs no datagram to others, and none counts as 
   CHECK_EQ(here.qp->counters().unsent, 0);
 }
 
-TEST_CASE("connected sockets are few, and that of a peer which is long silent gives way") {
+TEST_CASE(
+    "the number of connected sockets is limited, and the socket of a long-silent peer is "
+    "replaced") {
   ReadyDatagrams here;
   std::array<ReadyDatagrams, 5> others;
   here.post_receives(1);

@@ -41,7 +41,7 @@ DatagramPath path_to(const IpAddress& peer, std::uint8_t hop_limit = 0) {
   return {.own = peer, .peer = peer, .hop_limit = hop_limit};
 }
 
-/// Datagrams that are split into two pieces each. All pieces are in one array.
+/// A list of datagrams, each in two pieces. One array holds all pieces.
 struct Batch {
   Batch(std::vector<Datagram>& from, const DatagramPath& path, std::uint16_t port) {
     for (Datagram& one : from) {
@@ -102,7 +102,7 @@ class CountedSends {
 
 }  // namespace
 
-TEST_CASE("datagrams of one call arrive each by itself and in order, whatever their sizes") {
+TEST_CASE("the datagrams of one call arrive separately and in order, whatever their sizes") {
   auto sender = must(DatagramSocket::open(0, {}));
   auto receiver = must(DatagramSocket::open(0, {}));
   for (const IpAddress& to : {kLoopback4, kLoopback6}) {
@@ -118,7 +118,7 @@ TEST_CASE("datagrams of one call arrive each by itself and in order, whatever th
   }
 }
 
-TEST_CASE("datagrams of one size over different paths keep their own") {
+TEST_CASE("datagrams of equal size over different paths keep their paths") {
   auto sender = must(DatagramSocket::open(0, {}));
   auto receiver = must(DatagramSocket::open(0, {}));
   auto other = must(DatagramSocket::open(0, {}));
@@ -135,7 +135,7 @@ TEST_CASE("datagrams of one size over different paths keep their own") {
   CHECK((octets_of(receive_all(other, 1)) == std::vector<Datagram>{sent[2]}));
 }
 
-TEST_CASE("where the kernel does not cut a message apart they leave one by one") {
+TEST_CASE("if the kernel cannot segment a message, its datagrams are sent one by one") {
   auto sender = must(DatagramSocket::open(0, {}));
   auto receiver = must(DatagramSocket::open(0, {}));
   // The kernel segments a message into datagrams only if it may compute their checksums.
@@ -149,7 +149,7 @@ TEST_CASE("where the kernel does not cut a message apart they leave one by one")
   CHECK((octets_of(receive_all(receiver, sent.size())) == sent));
 }
 
-TEST_CASE("what is refused for itself is not tried again") {
+TEST_CASE("a datagram that is refused because of its own content is not sent again") {
   auto sender = must(DatagramSocket::open(0, {}));
   auto sent = datagrams_of({200, 100});
   Batch batch(sent, path_to(kLoopback4), 0);  // Sending to port 0 is an error.
@@ -165,7 +165,7 @@ TEST_CASE("what is refused for itself is not tried again") {
   CHECK_EQ(counted.calls(), 2);
 }
 
-TEST_CASE("a group is joined on one interface after another, each once") {
+TEST_CASE("a group is joined once on each interface") {
   constexpr std::uint16_t kPort = 40551;
   const unsigned here = ::if_nametoindex("lo");
   auto member = must(DatagramSocket::open_at(kGroup4, here, kPort));

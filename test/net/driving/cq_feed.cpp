@@ -47,8 +47,8 @@ class NotedDriven final : public Driven {
 
 constexpr int kPolls = 100;
 
-/// A completion queue with its feed. A completion arrives while the queue is being armed. The held
-/// clock makes polls count as consecutive, even on a slow machine.
+/// A completion queue with its feed. A completion arrives while the queue is being armed. With the
+/// held clock, polls count as consecutive, even on a slow machine.
 struct Fed final : verbs::Progress {
   Fed() {
     feed->feeds(queue);
@@ -71,7 +71,7 @@ struct Fed final : verbs::Progress {
 
 }  // namespace
 
-TEST_CASE("a completion that comes while the queue is being armed leaves its feed unarmed") {
+TEST_CASE("a completion that arrives while the queue is being armed leaves its feed unarmed") {
   Fed fed;
   fed.queue.arm(verbs::Notify::kNext);
   verbs::WorkCompletion wc;
@@ -80,7 +80,7 @@ TEST_CASE("a completion that comes while the queue is being armed leaves its fee
   CHECK(fed.driven->is_polled_often);
 }
 
-TEST_CASE("polls drive several connections although there is no descriptor for a set" *
+TEST_CASE("polls drive several connections even if no descriptor is free for an epoll set" *
           doctest::skip(kSanitized)) {
   Fed fed;
   const auto second = std::make_shared<NotedDriven>();

@@ -223,13 +223,14 @@ struct Scenarios {
 
 }  // namespace
 
-TEST_CASE("the interleavings show that a lock that is left without a look loses a wake-up") {
+TEST_CASE(
+    "in some interleaving, a lock that is released without checking for new work loses a wake-up") {
   const auto found = explore<BlindLock>(2, Scenarios<BlindLock>::all().front());
   REQUIRE(found.failure.has_value());
   MESSAGE(*found.failure);
 }
 
-TEST_CASE("posted requests leave and arriving octets are read, in every interleaving") {
+TEST_CASE("posted requests are sent and arriving octets are read, in every interleaving") {
   for (const int turns : {1, 3}) {
     CAPTURE(turns);
     for (const auto& threads : Scenarios<Lock>::all()) {

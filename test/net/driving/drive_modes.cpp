@@ -129,14 +129,15 @@ class PatientSends {
 
 }  // namespace
 
-TEST_CASE("the table of who drives is the one in rfc-notes/fsm") {
+TEST_CASE("the table of driving modes is the one in rfc-notes/fsm") {
   const auto wrong =
       iwarp::test::fsm_snapshot("drive_mode", kDriveEdges, kDriveModes, kDriveCauses);
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
 }
 
 TEST_CASE(
-    "in every mode every queue may poll, sleep and let go, and the worker is the last resort") {
+    "in every mode each queue may poll, sleep and stop; the worker drives if no thread of the "
+    "program does") {
   for (const auto mode : kDriveModes) {
     for (const auto cause : {DriveCause::kPolled, DriveCause::kSleptOn}) {
       CHECK(bytes::step(kDriveEdges, mode, cause).has_value());
@@ -145,7 +146,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("two ends asleep in an epoll of their own exchange messages [VRB-52]") {
+TEST_CASE("two ends that each sleep in their own epoll set exchange messages [VRB-52]") {
   for (const std::uint32_t events : std::array<std::uint32_t, 2>{EPOLLIN, EPOLLIN | EPOLLET}) {
     CAPTURE(events);
     Established pair;
@@ -155,7 +156,7 @@ TEST_CASE("two ends asleep in an epoll of their own exchange messages [VRB-52]")
   }
 }
 
-TEST_CASE("one end asleep in its epoll, the other in wait(), or polling") {
+TEST_CASE("one end sleeps in its epoll set while the other sleeps in wait() or polls") {
   Established pair;
   const Epoll of_a(*pair.a.channel);
   ping_pong(pair, 1000,
@@ -164,7 +165,7 @@ TEST_CASE("one end asleep in its epoll, the other in wait(), or polling") {
             [&](End& end) { return &end == &pair.a ? asleep_in(of_a, end) : end.spin(); });
 }
 
-TEST_CASE("a message in pieces gives its sleeper one completion") {
+TEST_CASE("a message in several segments gives its sleeping receiver one completion") {
   Established pair(1 << 21);
   const Epoll of_b(*pair.b.channel);
   const Epoll of_a(*pair.a.channel);
@@ -189,7 +190,9 @@ TEST_CASE("a message in pieces gives its sleeper one completion") {
   }
 }
 
-TEST_CASE("who slept in its epoll often and briefly, and stays away, is served by the worker") {
+TEST_CASE(
+    "the worker serves a program that slept in its epoll set often and briefly, and then stays "
+    "away") {
   Established pair;
   const Epoll of_a(*pair.a.channel);
   const Epoll of_b(*pair.b.channel);
@@ -265,7 +268,7 @@ TEST_CASE("two queues of one connection share a channel") {
   b.qp.reset();
 }
 
-TEST_CASE("a stream that is held while its program sleeps on the socket goes on") {
+TEST_CASE("a held stream continues while its program sleeps on the socket") {
   ListenOptions listen;
   listen.connection.receive_hold = kLimit;
   Established pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
@@ -279,7 +282,7 @@ TEST_CASE("a stream that is held while its program sleeps on the socket goes on"
   }
 }
 
-TEST_CASE("at rest a program asleep in its epoll is woken by nobody") {
+TEST_CASE("while idle, a program asleep in its epoll set is not woken") {
   Established pair;
   const Epoll of_a(*pair.a.channel);
   const Epoll of_b(*pair.b.channel);
@@ -423,7 +426,9 @@ TEST_CASE("a readable descriptor has an event although another thread polls the 
   stop = true;
 }
 
-TEST_CASE("a connection whose queues are on two channels leaves neither readable in vain") {
+TEST_CASE(
+    "if a connection's queues are on two channels, neither descriptor becomes readable without an "
+    "event") {
   auto rnic = open_rnic();
   End a(*rnic);
   End b(*rnic);
@@ -453,7 +458,7 @@ TEST_CASE("a connection whose queues are on two channels leaves neither readable
   b.qp.reset();
 }
 
-TEST_CASE("a poller that lets go during a turn that leaves work is followed by the worker") {
+TEST_CASE("after a poller stops during a turn that leaves work, the worker continues") {
   constexpr std::size_t kSize = 4 << 20;  // more than the driver sends in one turn
   Established pair(kSize);
   for (int i = 0; i < 5; ++i) {

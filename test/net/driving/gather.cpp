@@ -85,7 +85,8 @@ struct Alone {
 
 }  // namespace
 
-TEST_CASE("small requests behind one that was not polled for leave with the next empty poll") {
+TEST_CASE(
+    "small requests that are delayed behind an unpolled one are sent at the next empty poll") {
   Gathering pair(kNever);
   pair.post(1);
   pair.await_arrival(1);
@@ -99,7 +100,7 @@ TEST_CASE("small requests behind one that was not polled for leave with the next
   pair.await_arrival(11);
 }
 
-TEST_CASE("a program that has polled its queue empty waits for nothing") {
+TEST_CASE("requests of a program that has polled its queue empty are sent without delay") {
   Gathering pair(kNever);
   for (int i = 0; i < 20; ++i) {
     const auto before = pair.send_calls();
@@ -109,7 +110,7 @@ TEST_CASE("a program that has polled its queue empty waits for nothing") {
   }
 }
 
-TEST_CASE("a full batch leaves") {
+TEST_CASE("a full batch is sent immediately") {
   Gathering pair(kNever);
   pair.post(1);
   const auto before = pair.send_calls();
@@ -118,7 +119,7 @@ TEST_CASE("a full batch leaves") {
   CHECK_EQ(pair.send_calls(), before + 1);
 }
 
-TEST_CASE("posts that nobody polls for leave by themselves, and in time") {
+TEST_CASE("posts that the program does not poll for are sent when their delay has passed") {
   Gathering pair(std::chrono::milliseconds(1));
   std::uint64_t posted = 0;
   for (int i = 0; i < 30; ++i) {
@@ -129,14 +130,14 @@ TEST_CASE("posts that nobody polls for leave by themselves, and in time") {
   }
 }
 
-TEST_CASE("arming the queue has them leave, since the program is about to sleep") {
+TEST_CASE("arming the queue sends the delayed posts, since the program is about to sleep") {
   Gathering pair(kNever);
   pair.post(4);
   pair.a.cq->arm(verbs::Notify::kNext);
   pair.await_arrival(4);
 }
 
-TEST_CASE("closing has them leave") {
+TEST_CASE("closing sends the delayed posts") {
   Gathering pair(kNever);
   pair.post(8);
   REQUIRE_FALSE(pair.a.qp->disconnect());
@@ -145,7 +146,7 @@ TEST_CASE("closing has them leave") {
   }
 }
 
-TEST_CASE("much payload takes along what waits, and a list waits for nothing") {
+TEST_CASE("a large payload is sent together with the delayed posts, and a list is not delayed") {
   Gathering pair(kNever);
   pair.post(1);
   auto before = pair.send_calls();
@@ -161,7 +162,7 @@ TEST_CASE("much payload takes along what waits, and a list waits for nothing") {
   CHECK_EQ(pair.send_calls(), before + 1);
 }
 
-TEST_CASE("without a delay each request leaves at once") {
+TEST_CASE("without a delay each request is sent at once") {
   Gathering pair(verbs::Duration::zero());
   pair.post(1);
   const auto before = pair.send_calls();
@@ -169,7 +170,7 @@ TEST_CASE("without a delay each request leaves at once") {
   CHECK_EQ(pair.send_calls(), before + 10);
 }
 
-TEST_CASE("a question for acknowledgement leaves with the request that follows an answer") {
+TEST_CASE("an acknowledgement request is sent with the request that follows an answer") {
   Gathering pair(kNever, verbs::Completions::kAcknowledged);
   constexpr std::uint64_t kPosts = 40;
   // With the held clock, the poller still counts as a poller if it is interrupted for a while.
@@ -190,7 +191,7 @@ TEST_CASE("a question for acknowledgement leaves with the request that follows a
   CHECK_LE(pair.send_calls() - before, kPosts + 1 + 2);
 }
 
-TEST_CASE("it leaves with the next poll where no request follows") {
+TEST_CASE("the acknowledgement request is sent at the next poll if no request follows") {
   Gathering pair(kNever, verbs::Completions::kAcknowledged);
   for (int i = 0; i < 200; ++i) {
     pair.post(2);
@@ -199,7 +200,7 @@ TEST_CASE("it leaves with the next poll where no request follows") {
   }
 }
 
-TEST_CASE("it leaves in time where nobody polls any more") {
+TEST_CASE("the acknowledgement request is sent in time if the program stops polling") {
   Gathering pair(kNever, verbs::Completions::kAcknowledged);
   const auto before = pair.arrived();
   for (int i = 0; i < 500; ++i) REQUIRE_FALSE(pair.poll_once());
@@ -237,7 +238,7 @@ TEST_CASE("deallocating a window sends the request that binds it first") {
   for (int i = 0; i < 3; ++i) a.expect_success();
 }
 
-TEST_CASE("ending a queue pair sends what was posted first, however it ends") {
+TEST_CASE("ending a queue pair in any way sends what was posted before") {
   for (const auto end : {&QueuePair::abort, &QueuePair::terminate}) {
     Gathering pair(kNever);
     pair.post(8);
@@ -250,7 +251,7 @@ TEST_CASE("ending a queue pair sends what was posted first, however it ends") {
   pair.await_arrival(8);
 }
 
-TEST_CASE("a connection may hold posts while they wait, and while a thread drives it") {
+TEST_CASE("a connection may delay posts, also while a thread drives it") {
   Alone alone;
   CHECK_FALSE(alone.connection->may_hold_posts());
   REQUIRE(alone.connection->posted(verbs::Doorbell::kMayWait));

@@ -2,11 +2,11 @@
 // Runs a small concurrent program through every interleaving of its atomic operations, in one
 // thread. The program is real code that uses Explored<T> instead of std::atomic<T>.
 //
-// A thread is a list of functions that depend only on the results of their operations. To execute
-// the next step of a function, explore() runs the function again from its beginning and replays the
-// recorded results. An exception ends the run after the new step. explore() does not continue from
-// a state that it has already reached. It assumes sequentially consistent memory and does not
-// explore reorderings by the processor.
+// Each thread runs a list of functions whose behavior depends only on the results of their atomic
+// operations. To execute the next step of a function, explore() runs the function again from its
+// beginning and replays the recorded results. It throws an exception to end the run after the new
+// step. explore() does not continue from a state that it has already reached. It assumes
+// sequentially consistent memory and does not explore reorderings by the processor.
 #pragma once
 
 #include <atomic>
@@ -51,7 +51,7 @@ class Interleavings {
   /// Returns the number of states that were reached.
   std::size_t states() const { return seen_.size(); }
 
-  // The following functions are called by Explored and by the threads --------------------------
+  // --- Called by Explored and by the threads ---
   std::size_t add_cell(Value initial) {
     state_.cells.push_back(initial);
     return state_.cells.size() - 1;
