@@ -45,7 +45,7 @@ TEST_CASE("a Reader stays failed after the first field that does not fit") {
   CHECK_FALSE(in.ok());
 }
 
-TEST_CASE("a Reader is not fooled by sizes near the largest number") {
+TEST_CASE("a Reader rejects sizes near the largest number") {
   const auto octets = *iwarp::bytes::from_hex("01020304");
   Reader in(octets);
   in.skip(2);
@@ -58,7 +58,7 @@ TEST_CASE("a Reader is not fooled by sizes near the largest number") {
   CHECK(again.position() == 2);
 }
 
-TEST_CASE("a Reader hands out views into its input") {
+TEST_CASE("a Reader returns views into its input") {
   const auto octets = *iwarp::bytes::from_hex("0102030405");
   Reader in(octets);
   in.skip(1);
@@ -69,7 +69,7 @@ TEST_CASE("a Reader hands out views into its input") {
   CHECK(in.remaining() == 2);
 }
 
-TEST_CASE("a Reader of nothing is fine until a field is asked for") {
+TEST_CASE("a Reader of an empty input is valid until a field is read") {
   Reader in(View{});
   CHECK(in.ok());
   CHECK(in.take(0).empty());
@@ -95,7 +95,7 @@ TEST_CASE("a Writer puts big-endian integers, octets and zeros in order") {
   CHECK(room[19] == std::byte{0xEE});
 }
 
-TEST_CASE("a Writer stays failed and touches nothing outside its room") {
+TEST_CASE("a Writer stays failed and writes nothing outside its buffer") {
   std::array<std::byte, 8> room;
   room.fill(std::byte{0xEE});
   Writer out(iwarp::bytes::Span(room).first(3));
@@ -109,7 +109,7 @@ TEST_CASE("a Writer stays failed and touches nothing outside its room") {
   CHECK(iwarp::bytes::to_hex(View(room), 0) == "0102eeeeeeeeeeee");
 }
 
-TEST_CASE("copy_short copies octets of any number, and no others") {
+TEST_CASE("copy_short copies any number of octets, and no others") {
   std::array<std::byte, 48> from;
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i + 1);
   for (std::size_t n = 0; n <= from.size(); ++n) {
@@ -122,7 +122,7 @@ TEST_CASE("copy_short copies octets of any number, and no others") {
   }
 }
 
-TEST_CASE("load_be and store_be undo each other at compile time too") {
+TEST_CASE("load_be and store_be are inverses, also at compile time") {
   constexpr auto turned = [] {
     std::array<std::byte, 4> octets{};
     iwarp::bytes::store_be<std::uint32_t>(octets.data(), 0xDEADBEEF);

@@ -38,14 +38,14 @@ constexpr std::array kDoor{
 constexpr std::array kDoors{Door::kClosed, Door::kOpen, Door::kLocked};
 constexpr std::array kActs{Act::kPush, Act::kPull, Act::kTurnKey};
 
-TEST_CASE("a step follows an edge or there is none") {
+TEST_CASE("a step follows an edge, or fails if there is no edge") {
   static_assert(step(kDoor, Door::kClosed, Act::kPush) == Door::kOpen);
   CHECK(step(kDoor, Door::kLocked, Act::kTurnKey) == Door::kClosed);
   CHECK_FALSE(step(kDoor, Door::kLocked, Act::kPush));
   CHECK_FALSE(step(std::array<DoorEdge, 0>{}, Door::kOpen, Act::kPull));
 }
 
-TEST_CASE("two ways out on the same event are not deterministic") {
+TEST_CASE("two edges for the same state and event are not deterministic") {
   static_assert(deterministic(kDoor));
   constexpr std::array doubtful{
       DoorEdge{Door::kClosed, Act::kPush, Door::kOpen, ""},
@@ -57,7 +57,7 @@ TEST_CASE("two ways out on the same event are not deterministic") {
   CHECK_FALSE(deterministic(repeated));
 }
 
-TEST_CASE("an edge that no walk gets to is found, in a ring of its own too") {
+TEST_CASE("an edge that no path reaches is found, also in a separate cycle") {
   static_assert(all_reachable(kDoor, Door::kClosed));
   static_assert(all_reachable(kDoor, Door::kOpen));
   constexpr std::array island{
@@ -89,7 +89,7 @@ TEST_CASE("the graph of a machine is Graphviz") {
         "  Closed -> Open [label=\"Push\"];\n}\n");
 }
 
-TEST_CASE("a snapshot that differs or is missing is told with the way to renew it") {
+TEST_CASE("a snapshot that differs or is missing is reported with the command that renews it") {
   const auto path = (std::filesystem::temp_directory_path() /
                      ("iwarp-snapshot-" + std::to_string(std::random_device{}()) + ".txt"))
                         .string();

@@ -11,7 +11,7 @@
 
 using iwarp::bytes::Mutex;
 
-TEST_CASE("a mutex admits one at a time") {
+TEST_CASE("a mutex admits one thread at a time") {
   constexpr int kThreads = 4;
   constexpr int kEach = 2000;
   Mutex mutex;
@@ -30,7 +30,7 @@ TEST_CASE("a mutex admits one at a time") {
   CHECK_EQ(counted, kThreads * kEach);
 }
 
-TEST_CASE("all who sleep on a mutex come to it") {
+TEST_CASE("every thread that sleeps on a mutex gets it") {
   Mutex mutex;
   int counted = 0;
   std::atomic<int> came{0};

@@ -14,7 +14,7 @@ using iwarp::bytes::from_hex;
 using iwarp::bytes::Layer;
 using iwarp::bytes::to_hex;
 
-TEST_CASE("hex is grouped as asked") {
+TEST_CASE("hex is grouped as requested") {
   const auto octets = *from_hex("0123456789abcdef");
   CHECK(to_hex(octets) == "01234567 89abcdef");
   CHECK(to_hex(octets, 0) == "0123456789abcdef");
@@ -31,13 +31,13 @@ TEST_CASE("hex is read in either case, with white space and comments") {
   CHECK(to_hex(*from_hex("1 2")) == "12");
 }
 
-TEST_CASE("hex that is none is refused") {
+TEST_CASE("text that is not hex is refused") {
   CHECK_FALSE(from_hex("123"));
   CHECK_FALSE(from_hex("0x12"));
   CHECK_FALSE(from_hex("12 3g"));
 }
 
-TEST_CASE("a Fault prints as layer/type/code and compares by these alone") {
+TEST_CASE("a Fault is printed as layer/type/code, and only these are compared") {
   const Fault crc{Layer::kMpa, 0, 0x02, "CRC is wrong"};
   CHECK(to_string(crc) == "2/0/02 CRC is wrong");
   CHECK(to_string(Fault{Layer::kRdma, 2, 0xFF, "unspecified"}) == "0/2/ff unspecified");
@@ -55,7 +55,7 @@ TEST_CASE("a Result holds a value or a Fault") {
   CHECK(bad.error() == Fault{Layer::kDdp, 1, 0, ""});
 }
 
-TEST_CASE("a check holds a fault or none") {
+TEST_CASE("a Check holds a fault or none") {
   const iwarp::bytes::Check good;
   const iwarp::bytes::Check bad = iwarp::bytes::fault({Layer::kDdp, 1, 0, "no"});
   CHECK(good);

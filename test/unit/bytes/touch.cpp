@@ -19,7 +19,7 @@ void fault() {
 
 }  // namespace
 
-TEST_CASE("work that does not fault is done, and nothing is left behind") {
+TEST_CASE("work that does not fault is done, and no recovery point remains") {
   bool done = false;
   CHECK(guarded([&] {
     begin_touch();
@@ -33,7 +33,7 @@ TEST_CASE("work that does not fault is done, and nothing is left behind") {
   end_touch();
 }
 
-TEST_CASE("a fault ends the innermost guard, which says so and where it was") {
+TEST_CASE("a fault ends the innermost guard, which returns the address of the fault") {
   bool inner = true;
   bool went_on = false;
   CHECK(guarded([&] {

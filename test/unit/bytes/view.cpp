@@ -45,7 +45,7 @@ TEST_CASE("every slice of a list is the same range of the flattened octets") {
   }
 }
 
-TEST_CASE("a list that becomes a slice holds nothing of what it was") {
+TEST_CASE("assigning a slice to a list discards the old contents") {
   std::array<std::byte, 6> memory;
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::byte>(i);
   const View all(memory);
@@ -71,7 +71,7 @@ TEST_CASE("a slice points into the same memory and skips empty pieces") {
   CHECK(part[1].size() == 1);
 }
 
-TEST_CASE("a bounded list is copied as far as it is in use, and holds its capacity") {
+TEST_CASE("copying a bounded list copies only the used entries, and keeps the capacity") {
   iwarp::bytes::BoundedList<int, 3> list{1, 2};
   auto copy = list;
   copy.push_back(3);

@@ -56,7 +56,7 @@ void with_every_kernel(Check check) {
 
 }  // namespace
 
-TEST_CASE("the published vectors come out of every kernel [MPA-43]") {
+TEST_CASE("every kernel computes the published CRCs [MPA-43]") {
   // RFC 3720 B.4 prints the octets in wire order, least significant first.
   Octets read_pdu(48);
   read_pdu[0] = std::byte{0x01};
@@ -109,7 +109,7 @@ TEST_CASE("every alignment from 0 to 63 agrees with the bit-by-bit reference [MP
   }
 }
 
-TEST_CASE("a range cut anywhere gives the CRC of the whole [MPA-43]") {
+TEST_CASE("a range that is split anywhere gives the CRC of the whole [MPA-43]") {
   const Octets octets = random_octets(70000, 3);
   const std::uint32_t expected = reference(0, octets);
   with_every_kernel([&](const Kernel& kernel) {
@@ -128,7 +128,7 @@ TEST_CASE("a range cut anywhere gives the CRC of the whole [MPA-43]") {
   });
 }
 
-TEST_CASE("copy_extend copies exactly its range and gives the CRC of it [MPA-43]") {
+TEST_CASE("copy_extend copies exactly its range and returns its CRC [MPA-43]") {
   constexpr std::byte kGuard{0xA5};
   constexpr std::size_t kMargin = 64;
   const Octets octets = random_octets(2300, 5);
@@ -148,7 +148,7 @@ TEST_CASE("copy_extend copies exactly its range and gives the CRC of it [MPA-43]
   });
 }
 
-TEST_CASE("the fastest supported kernel is the one in use [MPA-35]") {
+TEST_CASE("the fastest supported kernel is used [MPA-35]") {
   const auto all = iwarp::crc32c::kernels();
   REQUIRE(!all.empty());
   CHECK(std::string_view(all.front().name) == "portable");

@@ -66,7 +66,7 @@ TEST_CASE("a buffer of several pieces is filled across their borders [DDP-40]") 
   }
 }
 
-TEST_CASE("tagged segments between those of an untagged message disturb nothing [DDP-51]") {
+TEST_CASE("tagged segments between those of an untagged message do not affect it [DDP-51]") {
   Bench bench;
   Octets memory(20);
   Octets target(20);
@@ -87,7 +87,9 @@ TEST_CASE("tagged segments between those of an untagged message disturb nothing 
             bytes::to_hex(pattern(1, 62), 0));
 }
 
-TEST_CASE("queues are independent: messages of two may be open at a time [DDP-31, DDP-72]") {
+TEST_CASE(
+    "queues are independent: one message can be incomplete on each of two queues [DDP-31, "
+    "DDP-72]") {
   Bench bench;
   Octets one(8);
   Octets two(8);
@@ -104,7 +106,7 @@ TEST_CASE("queues are independent: messages of two may be open at a time [DDP-31
   CHECK(bench.receiver.expected_msn(2) == Msn{1});
 }
 
-TEST_CASE("STag and TO of a zero-length tagged segment are not looked at [DDP-45, DDP-46]") {
+TEST_CASE("STag and TO of a zero-length tagged segment are ignored [DDP-45, DDP-46]") {
   Bench bench;
   bench.sink.refuse_target = kTaggedInvalidStag;
   CHECK(bench.feed(segment(tagged(0xDEADBEEF, 0xFFFFFFFFFFFFFFFF))));
@@ -114,7 +116,7 @@ TEST_CASE("STag and TO of a zero-length tagged segment are not looked at [DDP-45
   CHECK(fault_of(one) == kTaggedInvalidStag);
 }
 
-TEST_CASE("a zero-length untagged message takes a buffer and is delivered [DDP-44, DDP-53]") {
+TEST_CASE("a zero-length untagged message consumes a buffer and is delivered [DDP-44, DDP-53]") {
   Bench bench;
   CHECK(bench.feed(segment(untagged(0, 1))));
   CHECK(bench.sink.take_log() == Log{"admit", "buffer 0 1", "deliver 0"});
@@ -149,7 +151,7 @@ TEST_CASE("the MSN that follows 0xFFFFFFFF is 0 [DDP-33]") {
   CHECK(bench.sink.deliveries.size() == 3);
 }
 
-TEST_CASE("reserved bits of the control octet change nothing [DDP-19]") {
+TEST_CASE("reserved bits of the control octet are ignored [DDP-19]") {
   Bench bench;
   auto octets = segment(untagged(0, 1));
   octets[0] |= std::byte{0x3C};
@@ -159,7 +161,7 @@ TEST_CASE("reserved bits of the control octet change nothing [DDP-19]") {
   CHECK(bench.feed(octets));
 }
 
-TEST_CASE("nothing is delivered while the segment with L is missing [DDP-17, DDP-52]") {
+TEST_CASE("nothing is delivered while the segment with the L bit is missing [DDP-17, DDP-52]") {
   Bench bench;
   Octets memory(10);
   bench.sink.buffer = {bytes::Span(memory)};
@@ -171,7 +173,7 @@ TEST_CASE("nothing is delivered while the segment with L is missing [DDP-17, DDP
   CHECK(bench.sink.deliveries[0].length == 10);
 }
 
-TEST_CASE("the target may be any part of the tagged buffer, odd offsets too [DDP-26]") {
+TEST_CASE("the target may be any part of the tagged buffer, also at odd offsets [DDP-26]") {
   Octets target(64);
   Bench bench;
   bench.sink.tagged_memory = {bytes::Span(target).first(13), bytes::Span(target).subspan(13)};

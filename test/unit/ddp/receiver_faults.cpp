@@ -32,8 +32,8 @@ Octets with_version(SegmentHeader header, std::uint8_t version) {
 }
 
 TEST_CASE(
-    "each limit: just inside passes, just outside faults and moves nothing [DDP-20, DDP-67, "
-    "DDP-70, DDP-71, DDP-72, DDP-78, DDP-79, DDP-83]") {
+    "each limit: a value just inside passes; a value just outside is a fault, and nothing is "
+    "placed [DDP-20, DDP-67, DDP-70, DDP-71, DDP-72, DDP-78, DDP-79, DDP-83]") {
   const auto ok = segment(untagged(0, 7, 10), pattern(10));
   const Limit limits[] = {
       {"DV of an untagged segment", with_version(untagged(0, 7, 10), 1),
@@ -94,7 +94,8 @@ TEST_CASE("the first message of a queue has MSN 1 and starts at MO 0 [DDP-32, DD
   CHECK(fault_of(refused) == kUntaggedMo);
 }
 
-TEST_CASE("a message just fits its buffer, one octet more does not [DDP-7, DDP-71]") {
+TEST_CASE(
+    "a message that just fits its buffer is accepted, one octet more is not [DDP-7, DDP-71]") {
   for (const std::size_t extra : {0u, 1u}) {
     Bench bench;
     Octets memory(33);
@@ -108,7 +109,8 @@ TEST_CASE("a message just fits its buffer, one octet more does not [DDP-7, DDP-7
   }
 }
 
-TEST_CASE("a message may not reach 2^32 octets, however large its buffer is [DDP-38, DDP-71]") {
+TEST_CASE(
+    "a message must be shorter than 2^32 octets, however large its buffer is [DDP-38, DDP-71]") {
   Bench bench;
   std::byte first{};
   // The receiver never accesses this memory: only its arithmetic is tested.
@@ -132,10 +134,10 @@ TEST_CASE("a message may not reach 2^32 octets, however large its buffer is [DDP
 }
 
 TEST_CASE(
-    "what the sink refuses is the fault, whichever question it was [DDP-24, DDP-68, DDP-73, "
-    "DDP-74, DDP-75, DDP-76, DDP-77]") {
+    "whatever the sink refuses, its answer is the fault [DDP-24, DDP-68, DDP-73, DDP-74, DDP-75, "
+    "DDP-76, DDP-77]") {
   const Fault mine{Layer::kRdma, 2, 0x06, "mine"};
-  SUBCASE("admission comes before STag, MSN and buffer") {
+  SUBCASE("admission is checked before STag, MSN and buffer") {
     for (const auto& octets : {segment(tagged(1, 1), pattern(3)), segment(untagged(0, 9, 5))}) {
       Bench bench;
       bench.sink.refuse_admission = mine;
@@ -166,7 +168,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the version is judged before anything else is asked [DDP-20, DDP-83]") {
+TEST_CASE("the version is checked before the sink is called [DDP-20, DDP-83]") {
   Bench bench;
   bench.sink.refuse_admission = kUntaggedQn;
   const auto refused = bench.feed(with_version(untagged(9, 9, 9), 0));
@@ -187,8 +189,8 @@ TEST_CASE("a ULPDU too short for its header is DDP's local catastrophic error at
 }
 
 TEST_CASE(
-    "after the first fault nothing is asked, placed or delivered any more [DDP-55, DDP-65, "
-    "DDP-81]") {
+    "after the first fault the sink is not called, and nothing is placed or delivered [DDP-55, "
+    "DDP-65, DDP-81]") {
   MidMessage bench;
   const auto first = bench.feed(segment(untagged(0, 9), pattern(1)));
   CHECK(fault_of(first) == kUntaggedMsnRange);
@@ -204,7 +206,7 @@ TEST_CASE(
   CHECK(bench.sink.deliveries.empty());
 }
 
-TEST_CASE("a refused delivery latches as well [DDP-81]") {
+TEST_CASE("after the sink has refused a delivery, everything later is refused too [DDP-81]") {
   Bench bench;
   bench.sink.refuse_delivery = kUntaggedNoBuffer;
   CHECK_FALSE(bench.feed(segment(untagged(0, 1))));
@@ -215,7 +217,7 @@ TEST_CASE("a refused delivery latches as well [DDP-81]") {
   CHECK(bench.sink.log.empty());
 }
 
-TEST_CASE("the header of the segment at fault can still be read [DDP-80]") {
+TEST_CASE("the header of the segment that caused the fault can still be read [DDP-80]") {
   Bench bench;
   CHECK_FALSE(bench.feed(segment(untagged(1, 5, 6), pattern(1))));
   CHECK(bench.receiver.current().qn == 1);

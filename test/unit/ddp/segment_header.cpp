@@ -51,12 +51,12 @@ TEST_CASE("the untagged header has its 18 octets in order [DDP-12, DDP-27, DDP-2
   CHECK(back->size() == 18);
 }
 
-TEST_CASE("without L the control octet is 81 or 01 [DDP-13, DDP-14]") {
+TEST_CASE("without the L bit the control octet is 81 or 01 [DDP-13, DDP-14]") {
   CHECK(std::to_integer<int>(segment(tagged(1, 0, false))[0]) == 0x81);
   CHECK(std::to_integer<int>(segment(untagged(0, 1, 0, false))[0]) == 0x01);
 }
 
-TEST_CASE("reserved bits are zero on send and not looked at [DDP-18, DDP-19]") {
+TEST_CASE("reserved bits are zero when sent and ignored when received [DDP-18, DDP-19]") {
   for (const auto& header : {tagged(1, 0), untagged(0, 1)}) {
     auto octets = segment(header);
     CHECK((octets[0] & std::byte{0x3C}) == std::byte{0});
@@ -98,7 +98,7 @@ TEST_CASE("every worked frame decodes and encodes to the same header [DDP-22, DD
   }
 }
 
-TEST_CASE("describe names the fields, and a version that is not 1") {
+TEST_CASE("describe names the fields, and a version other than 1") {
   CHECK(describe_segment(segment(tagged(0xAB, 0x1000), pattern(5))) ==
         "DDP tagged last STag=0x000000ab TO=0x1000 payload=5");
   CHECK(describe_segment(segment(untagged(1, 7, 20, false), pattern(2))) ==
@@ -108,7 +108,7 @@ TEST_CASE("describe names the fields, and a version that is not 1") {
   CHECK(describe_segment(segment(wrong)).ends_with(" DV=2 payload=0"));
 }
 
-TEST_CASE("MSN follows its queue round the end of its 32 bits [DDP-31, DDP-32, DDP-33]") {
+TEST_CASE("the MSN of each queue wraps around at 2^32 [DDP-31, DDP-32, DDP-33]") {
   CHECK(Msn{}.value == 1);
   CHECK(Msn{1}.next() == Msn{2});
   CHECK(Msn{0xFFFFFFFF}.next() == Msn{0});

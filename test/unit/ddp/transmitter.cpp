@@ -48,9 +48,9 @@ void check_message(const Message& message, const std::vector<Segment>& segments,
 }
 
 TEST_CASE(
-    "a message is cut into full segments in rising order, L on the last alone [DDP-13, DDP-14, "
-    "DDP-15, DDP-16, DDP-20, DDP-21, DDP-25, DDP-28, DDP-30, DDP-34, DDP-36, DDP-37, DDP-39, "
-    "DDP-41, DDP-42, DDP-43, DDP-48, MPA-5, MPA-50]") {
+    "a message is split into full segments in ascending order; only the last has the L bit "
+    "[DDP-13, DDP-14, DDP-15, DDP-16, DDP-20, DDP-21, DDP-25, DDP-28, DDP-30, DDP-34, DDP-36, "
+    "DDP-37, DDP-39, DDP-41, DDP-42, DDP-43, DDP-48, MPA-5, MPA-50]") {
   for (const bool is_tagged : {true, false}) {
     const std::size_t header = is_tagged ? kTaggedHeaderSize : kUntaggedHeaderSize;
     for (const std::size_t mulpdu : {kSmallest, std::size_t{1442}, std::size_t{8954}, kLargest}) {
@@ -78,7 +78,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a message without payload is one segment with L [DDP-44]") {
+TEST_CASE("a message without payload is one segment with the L bit [DDP-44]") {
   for (const bool is_tagged : {true, false}) {
     Transmitter transmitter;
     transmitter.start({.tagged = is_tagged, .length = 0});
@@ -112,7 +112,8 @@ TEST_CASE("the longest message reaches 2^32 - 1 octets [DDP-38, DDP-41]") {
   CHECK(last.header.mo == 0xFFFFFFFF - last.length);
 }
 
-TEST_CASE("each queue counts its messages from 1, tagged ones are not counted [DDP-31, DDP-32]") {
+TEST_CASE(
+    "each queue numbers its messages from 1, and tagged messages have no number [DDP-31, DDP-32]") {
   Transmitter transmitter;
   const auto msn_of_next = [&](Qn qn) {
     transmitter.start({.tagged = false, .qn = qn, .length = 300});
@@ -138,7 +139,7 @@ TEST_CASE("MSN 0xFFFFFFFF is followed by 0, then 1 [DDP-33]") {
   }
 }
 
-TEST_CASE("a change of MULPDU counts from the next segment on [DDP-1, DDP-2]") {
+TEST_CASE("a change of MULPDU takes effect with the next segment [DDP-1, DDP-2]") {
   Transmitter transmitter;
   transmitter.start({.tagged = true, .to = TaggedOffset{1000}, .length = 3000});
   CHECK(transmitter.remaining() == 3000);
@@ -154,7 +155,7 @@ TEST_CASE("a change of MULPDU counts from the next segment on [DDP-1, DDP-2]") {
   CHECK(transmitter.remaining() == 0);
 }
 
-TEST_CASE("messages leave one after the other, in the order submitted [DDP-47]") {
+TEST_CASE("messages are sent one after the other, in the order submitted [DDP-47]") {
   Transmitter transmitter;
   std::vector<std::uint8_t> order;
   for (const std::uint8_t control : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3}}) {
@@ -164,7 +165,7 @@ TEST_CASE("messages leave one after the other, in the order submitted [DDP-47]")
   CHECK(order == std::vector<std::uint8_t>{1, 1, 1, 2, 2, 2, 3, 3, 3});
 }
 
-TEST_CASE("an abandoned message is over; the next one starts at its front") {
+TEST_CASE("after a message is abandoned, the next one starts at its beginning") {
   Transmitter transmitter;
   transmitter.start({.tagged = false, .length = 1000});
   transmitter.next(kSmallest);

@@ -131,7 +131,7 @@ TEST_CASE("a connection is followed from SYN to FIN, on any link, IPv4 and IPv6"
   }
 }
 
-TEST_CASE("both streams are told in the order of the capture, whichever packet is missing") {
+TEST_CASE("both streams are reported in the order of the capture, whichever packet is missing") {
   const auto wire = whole();
   for (std::size_t lost = 2; lost + 2 < wire.packets.size(); ++lost) {
     CAPTURE(lost);
@@ -146,8 +146,7 @@ TEST_CASE("both streams are told in the order of the capture, whichever packet i
   }
 }
 
-TEST_CASE(
-    "a packet that comes late brings what waits for it, and nothing is told before its time") {
+TEST_CASE("a late packet releases the octets that wait for it, and nothing is reported early") {
   const auto wire = whole();
   for (std::size_t late = 2; late + 3 < wire.packets.size(); ++late) {
     CAPTURE(late);
@@ -155,15 +154,15 @@ TEST_CASE(
     std::swap(moved.packets[late], moved.packets[late + 1]);
     const auto seen = look_at(moved);
     CHECK(std::ranges::is_sorted(seen.packets));
-    // If a later acknowledgement proves that the octets of the hole were sent, the reader does not
-    // wait for them and reports them as missing. This test then has nothing to check.
+    // If a later acknowledgement proves that the octets of the hole were sent, the reader reports
+    // them as missing at once. This test then has nothing to check.
     if (seen.endings[0].tcp[0].missing + seen.endings[0].tcp[1].missing != 0) continue;
     CHECK(seen.frames == 12);
     CHECK(seen.skips.empty());
   }
 }
 
-TEST_CASE("a hole that is not acknowledged keeps the other stream for a bounded time") {
+TEST_CASE("a hole that is not acknowledged delays the other stream for a bounded time") {
   Wire wire;
   wire.open();
   auto script = WireScript::started();
@@ -230,7 +229,7 @@ std::vector<std::byte> ud_octets(std::uint32_t destination) {
   return out;
 }
 
-TEST_CASE("datagrams of this stack are told apart from others, to the port that they name") {
+TEST_CASE("datagrams of this stack are distinguished from others at the port that they name") {
   Listener seen;
   frames::Connections connections(seen);
   const auto give = [&](bytes::View packet, std::size_t wire = 0) {
@@ -260,7 +259,7 @@ TEST_CASE("datagrams of this stack are told apart from others, to the port that 
   CHECK(connections.counts().datagrams == 4);
 }
 
-/// Parses each packet as soon as a tap writes it.
+/// Parses each packet at the moment when a tap writes it.
 struct ReadBack final : trace::PacketSink {
   explicit ReadBack(frames::ConnectionListener& listener) : connections(listener) {}
   void write(bytes::View packet, mpa::TimePoint /*now*/) override {
@@ -269,7 +268,8 @@ struct ReadBack final : trace::PacketSink {
   frames::Connections connections;
 };
 
-TEST_CASE("datagrams that are tapped come back from the capture, whoever sent them") {
+TEST_CASE(
+    "datagrams that a tap writes can be read back from the capture, whichever end sent them") {
   Listener seen;
   const auto sink = std::make_shared<ReadBack>(seen);
   trace::CaptureDatagrams tap(sink);
@@ -288,7 +288,7 @@ TEST_CASE("datagrams that are tapped come back from the capture, whoever sent th
                                  "10.0.0.1:4000 > 10.0.0.2:4660 810fa0 > 821234 3 octets"});
 }
 
-TEST_CASE("a capture that lacks any one packet costs the frame in it, and says so") {
+TEST_CASE("a capture that lacks one packet loses the frame in it, and the loss is reported") {
   const auto all = whole();
   for (std::size_t left_out = 2; left_out + 2 < all.packets.size(); ++left_out) {
     CAPTURE(left_out);
@@ -305,7 +305,7 @@ TEST_CASE("a capture that lacks any one packet costs the frame in it, and says s
   }
 }
 
-TEST_CASE("packets that come twice or in another order change nothing") {
+TEST_CASE("duplicated and reordered packets change nothing") {
   auto wire = whole();
   for (std::size_t i = 3; i + 1 < wire.packets.size(); i += 3) {
     wire.packets.insert(wire.packets.begin() + static_cast<std::ptrdiff_t>(i), wire.packets[i - 1]);
@@ -318,7 +318,7 @@ TEST_CASE("packets that come twice or in another order change nothing") {
   CHECK(seen.violations == 1);
 }
 
-TEST_CASE("a capture that begins in the middle, and one of one side") {
+TEST_CASE("a capture that begins in the middle, and a capture of one direction") {
   Wire middle;
   middle.script(short_session({}), 4);
   const auto seen = look_at(middle);
@@ -340,7 +340,7 @@ TEST_CASE("a capture that begins in the middle, and one of one side") {
   CHECK(one.endings[0].unanswered[0] == 1);
 }
 
-TEST_CASE("ports that are used again are another connection") {
+TEST_CASE("a connection that reuses ports is a new connection") {
   auto wire = whole();
   const auto first = wire.packets;
   wire.seq = {77, 88};
@@ -361,7 +361,7 @@ TEST_CASE("ports that are used again are another connection") {
   CHECK(replaced.endings[0].how == Closing::kReplaced);
 }
 
-TEST_CASE("what is not MPA is forgotten; what is set aside is said") {
+TEST_CASE("streams that are not MPA are dropped, and held octets are reported") {
   Listener seen;
   frames::Connections connections(seen);
   const auto other = counting(1400);
@@ -387,7 +387,7 @@ TEST_CASE("what is not MPA is forgotten; what is set aside is said") {
   CHECK(seen.endings.front().how == Closing::kSetAside);
 }
 
-TEST_CASE("what many connections hold is bounded together") {
+TEST_CASE("the memory that all connections hold together is bounded") {
   Listener seen;
   frames::Connections connections(seen);
   const auto piece = counting(60000);

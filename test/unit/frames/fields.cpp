@@ -119,7 +119,7 @@ TEST_CASE("every octet of every kind of frame is in one field, or in bits that f
   for (const auto& frame : frames) check_all_octets(frame);
 }
 
-TEST_CASE("markers are fields of their own, between the octets they separate [MPA-25] [MPA-27]") {
+TEST_CASE("markers are separate fields between the octets that they separate [MPA-25] [MPA-27]") {
   const auto frames = shown(every_kind());
   const auto& write = frames[4];
   const auto& payload = write.at(Field::kPayload);
@@ -138,7 +138,7 @@ TEST_CASE("markers are fields of their own, between the octets they separate [MP
   CHECK(frames[2].at(Field::kUlpduLength).octets.front() == frames::OctetRange{4, 2});
 }
 
-TEST_CASE("values are said as the header has them [DDP-22] [RDMAP-3]") {
+TEST_CASE("each value is shown as the header has it [DDP-22] [RDMAP-3]") {
   const auto frames = shown(every_kind());
   CHECK(frames[0].at(Field::kKey).value == "MPA ID Req Frame");
   CHECK(frames[0].at(Field::kPrivateData).octets.front() == frames::OctetRange{20, 9});
@@ -169,7 +169,7 @@ TEST_CASE("each field has a name, a layer, a section and a reason") {
   }
 }
 
-TEST_CASE("what was not captured is in no field") {
+TEST_CASE("octets that were not captured are in no field") {
   auto script = WireScript::started();
   script.send(kByNear, 1, counting(100));
   frames::Session session;
@@ -185,7 +185,7 @@ TEST_CASE("what was not captured is in no field") {
   CHECK(fields.back().octets.front() == frames::OctetRange{20, 30});
 }
 
-TEST_CASE("frames say what they do to their receiver's memory") {
+TEST_CASE("frames report how they access their receiver's memory") {
   std::vector<std::optional<frames::Access>> accesses;
   frames::MemoryBook book;
   explain_each(every_kind(), [&](const frames::Explained& e) {
@@ -213,7 +213,7 @@ TEST_CASE("frames say what they do to their receiver's memory") {
   CHECK(book.regions(Side::kNear).at(3).first == 7);
 }
 
-TEST_CASE("memory that is used after an invalidation is known to be, and TOs at the end hold") {
+TEST_CASE("a use of memory after its invalidation is recognized, also with TOs near 2^64") {
   auto script = WireScript::started();
   script.tagged(kByNear, Opcode::kWrite, 7, ~std::uint64_t{0} - 3, counting(40));
   script.send(kByNear, 1, counting(4), Opcode::kSendInvalidate, 7);
@@ -231,7 +231,8 @@ TEST_CASE("memory that is used after an invalidation is known to be, and TOs at 
   CHECK(region.invalidated == 4);
 }
 
-TEST_CASE("both ends follow the tables from startup to the close [MPA-86] [RDMAP-89] [VRB-5]") {
+TEST_CASE(
+    "both ends follow the state tables from startup to the close [MPA-86] [RDMAP-89] [VRB-5]") {
   frames::Ends ends;
   std::vector<std::size_t> steps;
   explain_each(every_kind(),
@@ -246,7 +247,7 @@ TEST_CASE("both ends follow the tables from startup to the close [MPA-86] [RDMAP
   CHECK(ends.of(Side::kNear).qp == verbs::QpState::kError);
 }
 
-TEST_CASE("an orderly close, a reset, a rejection, and a capture from the middle") {
+TEST_CASE("an orderly close, a reset, a rejection, and a capture that begins in the middle") {
   auto whole = WireScript::started();
   for (const auto how : {frames::Closing::kFin, frames::Closing::kReset}) {
     frames::Ends ends;

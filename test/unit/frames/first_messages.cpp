@@ -90,7 +90,7 @@ WireScript started() {
   return script;
 }
 
-TEST_CASE("the first message of revision 1 is a ready-to-receive message if it moves nothing") {
+TEST_CASE("the first message of revision 1 is a ready-to-receive message if it transfers no data") {
   auto read = started();
   read.read_request(kNear, 1, kNothing);
   CHECK(last_of(read).rtr == Rtr::kRevisionOne);
@@ -112,7 +112,7 @@ TEST_CASE("the first message of revision 1 is a ready-to-receive message if it m
   CHECK(last_of(answer).rtr == Rtr::kNone);
 }
 
-TEST_CASE("a Read of no octets that was agreed on is the ready-to-receive message [EMPA-38]") {
+TEST_CASE("an agreed Read of no octets is the ready-to-receive message [EMPA-38]") {
   const auto script = [](bool by_read, const rdmap::ReadRequest& request) {
     const mpa::EnhancedWord word{
         .peer_to_peer = true, .ird = 1, .rtr_write = !by_read, .rtr_read = by_read, .ord = 1};

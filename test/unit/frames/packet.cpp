@@ -44,7 +44,7 @@ TEST_CASE("TCP is found behind every link type, IPv4 and IPv6, with VLAN tags an
   }
 }
 
-TEST_CASE("a snap length costs payload, not its size") {
+TEST_CASE("a snap length truncates the payload but does not change its reported size") {
   const auto packet = MadePacket{}(counting(1000));
   TcpSegment s;
   const auto cut = bytes::View(packet).first(96);
@@ -53,7 +53,7 @@ TEST_CASE("a snap length costs payload, not its size") {
   CHECK(s.size == 1000);
 }
 
-TEST_CASE("a packet cut anywhere, or changed anywhere, is read within its bounds") {
+TEST_CASE("reading a truncated or altered packet never leaves its bounds") {
   for (const int link : kLinks) {
     for (const bool v6 : {false, true}) {
       const auto packet = MadePacket{.link = link, .v6 = v6, .vlans = 1}(counting(20));
@@ -73,7 +73,7 @@ TEST_CASE("a packet cut anywhere, or changed anywhere, is read within its bounds
   }
 }
 
-TEST_CASE("what is no TCP is told apart") {
+TEST_CASE("packets that are not TCP are recognized") {
   TcpSegment s;
   auto packet = MadePacket{}(counting(20));
   const auto kind = [&](int link = frames::kLinkEthernet) {
@@ -99,7 +99,9 @@ TEST_CASE("what is no TCP is told apart") {
   CHECK(kind() == PacketKind::kOther);
 }
 
-TEST_CASE("an IPv4 length of 0 means all that is there: the adapter cuts it up later") {
+TEST_CASE(
+    "an IPv4 length of 0 means that the packet extends to the end of the capture (segmentation "
+    "offload)") {
   auto packet = MadePacket{}(counting(20));
   packet[16] = packet[17] = std::byte{0};
   TcpSegment s;
@@ -107,7 +109,7 @@ TEST_CASE("an IPv4 length of 0 means all that is there: the adapter cuts it up l
   CHECK(s.size == 20);
 }
 
-TEST_CASE("IPv6 addresses are written as RFC 5952 has them") {
+TEST_CASE("IPv6 addresses are written as in RFC 5952") {
   trace::IpAddress a{.octets = {}, .v6 = true};
   CHECK(to_string(a) == "::");
   a.octets[15] = std::byte{1};

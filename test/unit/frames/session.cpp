@@ -120,7 +120,7 @@ TEST_CASE("Read Requests in little-endian order are understood by what answers t
   }
 }
 
-TEST_CASE("frames that may be none break no rule") {
+TEST_CASE("frames of which the decoder is unsure break no rule") {
   Started script;
   script.send(kNear, 7, counting(4));
   CHECK(broken(script) == Rules{Rule::kMsnStep});
@@ -136,7 +136,7 @@ TEST_CASE("frames that may be none break no rule") {
   CHECK(violations == 0);
 }
 
-TEST_CASE("every rule is a row of the requirement tables") {
+TEST_CASE("every rule has a row in the requirement tables") {
   std::string tables;
   for (const auto* name : {"mpa", "empa", "ddp", "rdmap", "ext"}) {
     std::ifstream in(std::string(IWARP_SOURCE_DIR) + "/rfc-notes/requirements/" + name + ".md");
@@ -150,7 +150,7 @@ TEST_CASE("every rule is a row of the requirement tables") {
   }
 }
 
-TEST_CASE("a session without faults breaks no rule, and its frames are joined") {
+TEST_CASE("a session without faults breaks no rule, and its frames are linked") {
   for (const bool markers : {false, true}) {
     auto script = short_session({.near_markers = markers, .far_markers = markers});
     const auto seen = look_at(script);
@@ -166,7 +166,7 @@ TEST_CASE("a session without faults breaks no rule, and its frames are joined") 
   }
 }
 
-TEST_CASE("an STag is followed from the payload that told it, in either order of octets") {
+TEST_CASE("an STag is traced back to the payload that advertised it, in either byte order") {
   for (const bool little : {false, true}) {
     Started script;
     auto advert = counting(40);
@@ -186,7 +186,9 @@ TEST_CASE("an STag is followed from the payload that told it, in either order of
   }
 }
 
-TEST_CASE("an STag may stand in private data, and be told anew after it was invalidated") {
+TEST_CASE(
+    "private data may advertise an STag, and a later message may advertise it again after an "
+    "invalidation") {
   const std::uint32_t stag = 0x5e2d8400;
   std::array<std::byte, 4> octets;
   bytes::store_be(octets.data(), stag);
@@ -208,7 +210,9 @@ TEST_CASE("an STag may stand in private data, and be told anew after it was inva
   CHECK(seen[7].origin->frame == 7);
 }
 
-TEST_CASE("MSN, MO and RsvdULP of untagged messages [DDP-23] [DDP-28] [DDP-31] [DDP-34] [DDP-41]") {
+TEST_CASE(
+    "rules about MSN, MO and RsvdULP of untagged messages [DDP-23] [DDP-28] [DDP-31] [DDP-34] "
+    "[DDP-41]") {
   const auto one = [](auto add) {
     Started script;
     add(script);
@@ -241,7 +245,7 @@ TEST_CASE("MSN, MO and RsvdULP of untagged messages [DDP-23] [DDP-28] [DDP-31] [
         }) == Rules{Rule::kToWraps});
 }
 
-TEST_CASE("headers that no sender may write [DDP-20] [RDMAP-5] [RDMAP-6] [RDMAP-7] [RDMAP-8]") {
+TEST_CASE("headers that no sender may send [DDP-20] [RDMAP-5] [RDMAP-6] [RDMAP-7] [RDMAP-8]") {
   const auto one = [](ddp::SegmentHeader h, std::size_t payload = 4) {
     Started script;
     script.fpdu(kNear, h, counting(payload));
@@ -302,7 +306,7 @@ TEST_CASE("octets that MPA must not send [MPA-7] [MPA-15] [MPA-27] [MPA-46] [DDP
   CHECK(broken(script) == Rules{Rule::kUlpduLength});
 }
 
-TEST_CASE("Reads and their responses [RDMAP-13] [RDMAP-29] [RDMAP-37]") {
+TEST_CASE("rules about Reads and their responses [RDMAP-13] [RDMAP-29] [RDMAP-37]") {
   const rdmap::ReadRequest request{{0x77}, {0x2000}, 64, {0x88}, {0x1000}};
   const auto one = [&](auto add) {
     Started script;
@@ -326,7 +330,7 @@ TEST_CASE("Reads and their responses [RDMAP-13] [RDMAP-29] [RDMAP-37]") {
         Rules{Rule::kReadResponse});
 }
 
-TEST_CASE("atomics and their responses [EXT-21] [EXT-22] [EXT-27] [EXT-37] [EXT-38]") {
+TEST_CASE("rules about atomics and their responses [EXT-21] [EXT-22] [EXT-27] [EXT-37] [EXT-38]") {
   const auto one = [](const rdmap::AtomicRequest& request, auto add) {
     Started script;
     script.fpdu(kNear, untagged(Opcode::kAtomicRequest, 1), atomic_request(request));
@@ -359,7 +363,8 @@ TEST_CASE("atomics and their responses [EXT-21] [EXT-22] [EXT-27] [EXT-37] [EXT-
 }
 
 TEST_CASE(
-    "Terminate: its layout, its code, and that it is the last [RDMAP-15] [RDMAP-16] [RDMAP-63]") {
+    "rules about the Terminate: its layout, its code, and that it is the last message [RDMAP-15] "
+    "[RDMAP-16] [RDMAP-63]") {
   const auto one = [](bytes::Fault fault, bool swapped) {
     Started script;
     script.send(kNear, 2, counting(8));
@@ -430,7 +435,7 @@ TEST_CASE("startup frames that contradict themselves or each other [EMPA-4] [EMP
         }) == Rules{Rule::kEnhancedWord});
 }
 
-TEST_CASE("who may send first, and what [MPA-93] [EMPA-38] [RDMAP-83]") {
+TEST_CASE("which end may send first, and what [MPA-93] [EMPA-38] [RDMAP-83]") {
   auto early = WireScript::started();
   early.send(kFar, 1, counting(4));
   CHECK(broken(early) == Rules{Rule::kResponderFirst});
@@ -452,7 +457,7 @@ TEST_CASE("who may send first, and what [MPA-93] [EMPA-38] [RDMAP-83]") {
   CHECK(broken(many) == Rules{Rule::kOrd});
 }
 
-TEST_CASE("what was not seen is not held against anybody") {
+TEST_CASE("missing frames do not count as violations") {
   // Drops the first half of the session.
   auto script = short_session({});
   std::vector<Rule> rules;
@@ -469,7 +474,7 @@ TEST_CASE("what was not seen is not held against anybody") {
   CHECK(rules.empty());
 }
 
-TEST_CASE("requests without end are forgotten, oldest first") {
+TEST_CASE("requests that are never answered are dropped, oldest first") {
   Started script;
   frames::Session session;
   for (std::uint32_t i = 0; i < 3 * frames::Session::kMaxRequests; ++i) {

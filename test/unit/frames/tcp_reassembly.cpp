@@ -56,7 +56,7 @@ struct Direction {
   }
 };
 
-TEST_CASE("segments in any order, twice and overlapping, are one stream") {
+TEST_CASE("segments that are reordered, duplicated or overlapping form one stream") {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
     Direction d;
@@ -84,7 +84,7 @@ TEST_CASE("segments in any order, twice and overlapping, are one stream") {
   }
 }
 
-TEST_CASE("a hole is given up at the end, or when too much is held, and said") {
+TEST_CASE("a hole is skipped at the end, or when too much is held, and is reported") {
   Direction d;
   d.syn();
   d.give(0, 100);
@@ -105,7 +105,7 @@ TEST_CASE("a hole is given up at the end, or when too much is held, and said") {
   CHECK(full.tcp.held() == 0);
 }
 
-TEST_CASE("what the peer has acknowledged is not waited for") {
+TEST_CASE("a hole that the peer has acknowledged is not waited for") {
   Direction d;
   d.syn();
   d.give(10, 10);
@@ -124,7 +124,7 @@ TEST_CASE("what the peer has acknowledged is not waited for") {
   CHECK_FALSE(d.tcp.waits());
 }
 
-TEST_CASE("out of order is what comes late, not what waits for it") {
+TEST_CASE("segments that arrive late count as out of order, segments that wait for them do not") {
   Direction d;
   d.syn();
   d.give(0, 10);
@@ -157,7 +157,7 @@ TEST_CASE("a capture without the SYN begins with the first octets that it has") 
   CHECK(d.tcp.counts().repeated == 100);
 }
 
-TEST_CASE("payload beyond the snap length is missing, and the stream goes on behind it") {
+TEST_CASE("payload beyond the snap length is missing, and the stream continues after it") {
   Direction d;
   d.syn();
   d.give(0, 100, 40);
@@ -169,7 +169,7 @@ TEST_CASE("payload beyond the snap length is missing, and the stream goes on beh
   CHECK(d.sink.stream[60] == std::byte{0xEE});
 }
 
-TEST_CASE("the FIN ends the stream once everything before it is there") {
+TEST_CASE("the FIN ends the stream when everything before it has arrived") {
   Direction d;
   d.syn();
   d.give(100, 10, SIZE_MAX, true);
@@ -181,7 +181,7 @@ TEST_CASE("the FIN ends the stream once everything before it is there") {
   CHECK(d.is_all(110));
 }
 
-TEST_CASE("a probe of one old octet and a number far ahead") {
+TEST_CASE("a keep-alive probe of one old octet, and a sequence number far ahead") {
   Direction d;
   d.syn();
   d.give(0, 100);

@@ -28,8 +28,8 @@ std::size_t plan_size(Deframer& deframer, bool read_ahead = true) {
 }  // namespace
 
 TEST_CASE(
-    "the worked frames are taken apart at any cut "
-    "[MPA-13] [MPA-29] [MPA-34] [MPA-44] [MPA-57] [MPA-60]") {
+    "the worked frames are decoded, however the stream is split [MPA-13] [MPA-29] [MPA-34] "
+    "[MPA-44] [MPA-57] [MPA-60]") {
   for (const auto& golden : golden_frames()) {
     CAPTURE(golden.name);
     for (const std::size_t cut : {std::size_t{1}, std::size_t{2}, std::size_t{5}, kWhole}) {
@@ -42,8 +42,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "no flipped bit ever yields a ULPDU that differs, with CRC on [MPA-35] [MPA-46] [MPA-59] "
-    "[DDP-6]") {
+    "with CRC on, no flipped bit yields a ULPDU that differs [MPA-35] [MPA-46] [MPA-59] [DDP-6]") {
   for (const bool markers : {false, true}) {
     ReferenceStream stream(markers, true);
     std::vector<Octets> sent;
@@ -67,7 +66,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("with CRC off the CRC field may hold anything [MPA-18] [MPA-41] [MPA-71]") {
+TEST_CASE("with CRC off the CRC field may have any value [MPA-18] [MPA-41] [MPA-71]") {
   for (const bool markers : {false, true}) {
     ReferenceStream stream(markers, true);
     const Octets ulpdu = random_octets(100, 1);
@@ -84,8 +83,8 @@ TEST_CASE("with CRC off the CRC field may hold anything [MPA-18] [MPA-41] [MPA-7
 }
 
 TEST_CASE(
-    "PAD, the reserved half and the low two bits of FPDUPTR are not looked at "
-    "[MPA-16] [MPA-21] [MPA-23]") {
+    "PAD, the reserved half of a marker and the low two bits of FPDUPTR are ignored [MPA-16] "
+    "[MPA-21] [MPA-23]") {
   for (const bool crc : {true, false}) {
     for (const std::size_t size : {1U, 2U, 3U, 503U, 1025U, 3000U}) {
       ReferenceStream stream(true, crc);
@@ -99,7 +98,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a marker that disagrees with the length chain is error 3 [MPA-58] [MPA-108] [MPA-110]") {
+TEST_CASE("a marker that disagrees with the FPDU lengths is error 3 [MPA-58] [MPA-108] [MPA-110]") {
   for (const bool crc : {true, false}) {
     // An FPDU of 20 octets has only a leading marker. An FPDU of 600 octets also has an interior
     // one.
@@ -116,7 +115,7 @@ TEST_CASE("a marker that disagrees with the length chain is error 3 [MPA-58] [MP
   }
 }
 
-TEST_CASE("when CRC and marker are both wrong the CRC is judged [MPA-46]") {
+TEST_CASE("if CRC and marker are both wrong, the CRC error is reported [MPA-46]") {
   ReferenceStream stream(true, true);
   stream.fpdu(Octets(600), {.wrong_ptr = 8});
   Octets octets = stream.octets();
@@ -126,7 +125,7 @@ TEST_CASE("when CRC and marker are both wrong the CRC is judged [MPA-46]") {
   CHECK(*received.fault == mpa::kCrcMismatch);
 }
 
-TEST_CASE("after a fault nothing more is given, good FPDUs included [MPA-113]") {
+TEST_CASE("after a fault no FPDU is returned, not even a valid one [MPA-113]") {
   ReferenceStream stream(false, true);
   const Octets ulpdu = random_octets(50, 3);
   for (int i = 0; i < 3; ++i) stream.fpdu(ulpdu);
@@ -148,7 +147,7 @@ TEST_CASE("after a fault nothing more is given, good FPDUs included [MPA-113]") 
   CHECK(deframer.feed(octets) == 0);
 }
 
-TEST_CASE("a stream cut short delivers what is whole and nothing else [MPA-61]") {
+TEST_CASE("a truncated stream delivers complete FPDUs and nothing else [MPA-61]") {
   ReferenceStream stream(true, true);
   const Octets first = random_octets(100, 4);
   const Octets second = random_octets(700, 5);
@@ -167,7 +166,7 @@ TEST_CASE("a stream cut short delivers what is whole and nothing else [MPA-61]")
   }
 }
 
-TEST_CASE("every value of the length field is handled, beyond the RFC's limit too") {
+TEST_CASE("every value of the length field is handled, also above the RFC's limit") {
   const Octets source = random_octets(65535, 6);
   for (const bool markers : {false, true}) {
     for (const std::size_t size : {64768U, 64769U, 65532U, 65533U, 65534U, 65535U}) {
@@ -186,7 +185,7 @@ TEST_CASE("every value of the length field is handled, beyond the RFC's limit to
   }
 }
 
-TEST_CASE("markers are found where the stream passes 2^32 octets [MPA-32]") {
+TEST_CASE("markers are found after the stream position passes 2^32 [MPA-32]") {
   const std::uint64_t start = (std::uint64_t{1} << 32) - 2000;
   ReferenceStream stream(true, true, start);
   const Octets ulpdu = random_octets(700, 7);
@@ -196,7 +195,7 @@ TEST_CASE("markers are found where the stream passes 2^32 octets [MPA-32]") {
   CHECK(received.ulpdus == std::vector<Octets>(6, ulpdu));
 }
 
-TEST_CASE("kPartial comes once, when the wanted prefix is there, and the prefix is contiguous") {
+TEST_CASE("kPartial is returned once, when the requested prefix is complete and contiguous") {
   const Octets ulpdu = random_octets(900, 8);
   for (const bool markers : {false, true}) {
     for (const std::uint64_t position : {0U, 4U, 492U, 496U, 500U, 504U, 508U}) {
@@ -233,7 +232,7 @@ TEST_CASE("kPartial comes once, when the wanted prefix is there, and the prefix 
   }
 }
 
-TEST_CASE("a ULPDU shorter than the wanted prefix is given as far as it goes") {
+TEST_CASE("a ULPDU shorter than the requested prefix is returned complete") {
   ReferenceStream stream(false, true);
   stream.fpdu(Octets(3, std::byte{9}));
   Deframer deframer({});
@@ -245,7 +244,8 @@ TEST_CASE("a ULPDU shorter than the wanted prefix is given as far as it goes") {
   CHECK(deframer.prefix().size() == 3);
 }
 
-TEST_CASE("done with an FPDU it is known whether an octet of the next is there") {
+TEST_CASE(
+    "after an FPDU is consumed, the deframer knows whether an octet of the next one has arrived") {
   ReferenceStream stream(false, true);
   stream.fpdu(Octets(40));
   stream.fpdu(Octets(40));
@@ -293,7 +293,7 @@ TEST_CASE("in a large FPDU the plan ends with it, then where the next is expecte
   CHECK(deframer.counters().octets_copied == 0);
 }
 
-TEST_CASE("equal large FPDUs pass the stage without being moved") {
+TEST_CASE("large FPDUs of equal size pass the staging area without being moved") {
   ReferenceStream stream(false, true);
   const Octets ulpdu = random_octets(60000, 10);
   for (int i = 0; i < 20; ++i) stream.fpdu(ulpdu);
@@ -307,7 +307,7 @@ TEST_CASE("equal large FPDUs pass the stage without being moved") {
   CHECK(deframer.counters().octets_copied <= 60008);
 }
 
-TEST_CASE("staged FPDUs wait until they are consumed and the plan runs dry") {
+TEST_CASE("staged FPDUs wait until they are consumed and the receive plan is empty") {
   ReferenceStream stream(false, true);
   const Octets ulpdu = random_octets(1000, 12);
   for (int i = 0; i < 300; ++i) stream.fpdu(ulpdu);
@@ -330,7 +330,7 @@ TEST_CASE("staged FPDUs wait until they are consumed and the plan runs dry") {
   CHECK(deframer.at_boundary());
 }
 
-TEST_CASE("ULPDU views hold while more octets are read behind them") {
+TEST_CASE("ULPDU views remain valid while more octets are read after them") {
   ReferenceStream stream(true, true);
   const Octets ulpdu = random_octets(2000, 13);
   for (int i = 0; i < 60; ++i) stream.fpdu(ulpdu);

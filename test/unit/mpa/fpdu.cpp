@@ -14,7 +14,7 @@
 
 namespace iwarp::mpa {
 
-TEST_CASE("PAD brings length field and ULPDU to a multiple of 4 [MPA-14]") {
+TEST_CASE("PAD extends the length field and the ULPDU to a multiple of 4 [MPA-14]") {
   for (std::size_t length = 0; length <= 70; ++length) {
     CAPTURE(length);
     CHECK(pad_size(length) <= 3);
@@ -64,7 +64,9 @@ TEST_CASE("an unknown EMSS is taken for that of an Ethernet MTU [MPA-53]") {
   CHECK(mulpdu_for(0, true) == Mulpdu{1430});
 }
 
-TEST_CASE("markers are counted at each position 0, 512, 1024, not at the very end [MPA-25]") {
+TEST_CASE(
+    "markers are counted at each position 0, 512, 1024, but not at the end of the stream "
+    "[MPA-25]") {
   CHECK(markers_within(0, 0) == 0);
   CHECK(markers_within(0, 1) == 1);
   CHECK(markers_within(0, 508) == 1);
@@ -89,7 +91,7 @@ TEST_CASE("markers are counted at each position 0, 512, 1024, not at the very en
   }
 }
 
-TEST_CASE("the layout names each octet of an FPDU as a walk along the stream does [MPA-27]") {
+TEST_CASE("the layout assigns each octet of an FPDU as a walk along the stream does [MPA-27]") {
   // Writes one letter for each octet on the wire: m for a marker, u for the ULPDU, a dot for the
   // length field, PAD and CRC.
   for (std::uint64_t start = 0; start < 512; start += 4) {

@@ -36,8 +36,8 @@ std::vector<std::uint64_t> cookies(Framer& framer) {
 }  // namespace
 
 TEST_CASE(
-    "the worked frames come out octet for octet [MPA-12] [MPA-15] [MPA-19] [MPA-20] [MPA-22] "
-    "[MPA-26] [MPA-43] [MPA-44] [MPA-97]") {
+    "the framer produces the worked frames octet for octet [MPA-12] [MPA-15] [MPA-19] [MPA-20] "
+    "[MPA-22] [MPA-26] [MPA-43] [MPA-44] [MPA-97]") {
   for (const auto& golden : golden_frames()) {
     CAPTURE(golden.name);
     for (const PayloadMode mode : {PayloadMode::kInPlace, PayloadMode::kCopy}) {
@@ -51,7 +51,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("with CRC off the field is there and zero [MPA-17]") {
+TEST_CASE("with CRC off the field is present and zero [MPA-17]") {
   Framer framer({.crc = false});
   frame(framer, Octets(20, std::byte{0x11}));
   const Octets sent = send_all(framer);
@@ -60,7 +60,8 @@ TEST_CASE("with CRC off the field is there and zero [MPA-17]") {
   CHECK(framer.counters().octets_crced == 0);
 }
 
-TEST_CASE("each FPDU holds exactly one ULPDU, small ones leave as one piece [MPA-3] [MPA-55]") {
+TEST_CASE(
+    "each FPDU holds exactly one ULPDU, and a small FPDU is sent as one piece [MPA-3] [MPA-55]") {
   Framer framer({});
   const Octets ulpdu = random_octets(64, 1);
   ReferenceStream reference(false, true);
@@ -74,7 +75,7 @@ TEST_CASE("each FPDU holds exactly one ULPDU, small ones leave as one piece [MPA
   CHECK(framer.queued_fpdus() == 50);
 }
 
-TEST_CASE("large payload stays where it is and shares pieces with nobody") {
+TEST_CASE("large payload is not copied and shares no piece with other octets") {
   Framer framer({});
   const Octets ulpdu = random_octets(18 + 4000, 2);
   frame(framer, ulpdu);
@@ -90,7 +91,7 @@ TEST_CASE("large payload stays where it is and shares pieces with nobody") {
   CHECK(framer.counters().octets_copied == 0);
 }
 
-TEST_CASE("payload in pieces keeps its order, empty pieces vanish") {
+TEST_CASE("payload in several pieces keeps its order, and empty pieces are dropped") {
   for (const std::size_t copy_below : {0U, 4096U}) {
     Framer framer({.markers = true, .copy_below = copy_below});
     const Octets ulpdu = random_octets(18 + 2000, 3);
@@ -116,7 +117,7 @@ TEST_CASE("copied payload may change after frame()") {
   CHECK(framer.counters().octets_copied == 30000 - 18);
 }
 
-TEST_CASE("a cookie comes back once the last octet of its FPDU has left, in order") {
+TEST_CASE("a cookie is returned, in order, when the last octet of its FPDU has been sent") {
   Framer framer({});
   const Octets ulpdu(22, std::byte{0x33});  // 28 octets on the wire
   for (const std::uint64_t cookie : {7U, 5U, 9U}) frame(framer, ulpdu, cookie);
@@ -135,7 +136,7 @@ TEST_CASE("a cookie comes back once the last octet of its FPDU has left, in orde
   CHECK(framer.plan(kAll).empty());
 }
 
-TEST_CASE("the largest ULPDU has room in empty queues however small the limits are [MPA-7]") {
+TEST_CASE("empty queues have room for the largest ULPDU, however small the limits are [MPA-7]") {
   for (const bool markers : {false, true}) {
     Framer framer({.markers = markers, .ring = 1, .max_fpdus = 1, .max_pieces = 1});
     const Octets ulpdu = random_octets(mpa::kMaxMulpdu, 5);
@@ -155,7 +156,7 @@ TEST_CASE("the largest ULPDU has room in empty queues however small the limits a
   }
 }
 
-TEST_CASE("room ends before the ring, the pieces or the FPDU slots do") {
+TEST_CASE("room() becomes false before the ring, the pieces or the FPDU slots run out") {
   const Octets ulpdu = random_octets(18 + 600, 6);
   for (const FramerOptions& options :
        {FramerOptions{.max_fpdus = 10}, FramerOptions{.max_fpdus = 100000, .copy_below = 5000},
@@ -172,7 +173,7 @@ TEST_CASE("room ends before the ring, the pieces or the FPDU slots do") {
   }
 }
 
-TEST_CASE("random frames and partial sends keep the stream right while the ring wraps") {
+TEST_CASE("random frames and partial sends keep the stream correct while the ring wraps") {
   std::mt19937 random(7);
   const Octets source = random_octets(70000, 8);
   for (const bool markers : {false, true}) {
@@ -201,7 +202,7 @@ TEST_CASE("random frames and partial sends keep the stream right while the ring 
   }
 }
 
-TEST_CASE("detached memory may go away and the stream stays the same") {
+TEST_CASE("detached memory may be freed, and the stream does not change") {
   Octets memory = random_octets(18 + 3000, 9);
   const Octets other = random_octets(18 + 2000, 10);
   for (const bool markers : {false, true}) {
@@ -230,7 +231,7 @@ TEST_CASE("detached memory may go away and the stream stays the same") {
   }
 }
 
-TEST_CASE("drop_unsent keeps the FPDU that is half out and the stream goes on behind it [VRB-20]") {
+TEST_CASE("drop_unsent keeps a partly sent FPDU, and the stream continues after it [VRB-20]") {
   const Octets first = random_octets(18 + 900, 11);
   const Octets dropped = random_octets(18 + 1700, 12);
   const Octets last = random_octets(18 + 1200, 13);
@@ -268,7 +269,7 @@ TEST_CASE("drop_unsent keeps the FPDU that is half out and the stream goes on be
   }
 }
 
-TEST_CASE("drop_unsent gives the ring back") {
+TEST_CASE("drop_unsent frees the space in the ring") {
   Framer framer({.ring = 70000});
   const Octets ulpdu = random_octets(60000, 14);
   for (int i = 0; i < 100; ++i) {
@@ -284,7 +285,7 @@ TEST_CASE("drop_unsent gives the ring back") {
   CHECK(cookies(framer) == std::vector<std::uint64_t>{2});
 }
 
-TEST_CASE("ring octets of a dropped FPDU are used again before those of the half-sent one") {
+TEST_CASE("the ring octets of a dropped FPDU are reused before those of a partly sent one") {
   const Octets first = random_octets(60000, 16);
   const Octets last = random_octets(62000, 17);
   Framer framer({.ring = 130000});
@@ -304,7 +305,7 @@ TEST_CASE("ring octets of a dropped FPDU are used again before those of the half
   CHECK(cookies(framer) == std::vector<std::uint64_t>{1, 3});
 }
 
-TEST_CASE("markers keep their period where the stream passes 2^32 octets [MPA-32]") {
+TEST_CASE("markers keep their period after the stream position passes 2^32 [MPA-32]") {
   const std::uint64_t start = (std::uint64_t{1} << 32) - 1000;
   const Octets ulpdu = random_octets(700, 15);
   Framer framer({.markers = true, .position = start});

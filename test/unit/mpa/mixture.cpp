@@ -110,7 +110,8 @@ class Receiver {
 
 }  // namespace
 
-TEST_CASE("whatever the receiver does with payloads, nothing is lost [MPA-33] [MPA-56] [MPA-117]") {
+TEST_CASE(
+    "whatever the receiver does with payloads, no octet is lost [MPA-33] [MPA-56] [MPA-117]") {
   for (std::uint32_t seed = 0; seed < 12; ++seed) {
     CAPTURE(seed);
     const bool markers = seed % 2 != 0;

@@ -74,7 +74,8 @@ mpa::StepOrFault finish(Deframer& deframer, View rest, std::size_t cut) {
 }  // namespace
 
 TEST_CASE(
-    "a payload reaches its destination at every split of staged and direct [MPA-34] [MPA-56]") {
+    "a payload reaches its destination for every split between staged and directly placed octets "
+    "[MPA-34] [MPA-56]") {
   for (const bool markers : {false, true}) {
     for (const bool crc : {false, true}) {
       for (const std::size_t size : {15U, 16U, 17U, 30U, 505U, 1200U}) {
@@ -115,7 +116,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("place() with nothing behind the header and with an empty ULPDU") {
+TEST_CASE("place() works when only the header has arrived, and with an empty ULPDU") {
   for (const std::size_t size : {std::size_t{0}, kHeader}) {
     ReferenceStream stream(true, true);
     stream.fpdu(Octets(size, std::byte{7}));
@@ -129,7 +130,7 @@ TEST_CASE("place() with nothing behind the header and with an empty ULPDU") {
   }
 }
 
-TEST_CASE("a stream of placed FPDUs goes on behind each of them, small ones in between") {
+TEST_CASE("a stream of placed FPDUs continues after each of them, with small ones in between") {
   for (const bool markers : {false, true}) {
     for (const std::size_t most : {10U, 1448U, 65536U}) {
       ReferenceStream stream(markers, true);
@@ -171,7 +172,7 @@ TEST_CASE("a stream of placed FPDUs goes on behind each of them, small ones in b
   }
 }
 
-TEST_CASE("once payloads are placed, only the front of the next large FPDU is read ahead") {
+TEST_CASE("once payloads are placed, only the beginning of the next large FPDU is read ahead") {
   ReferenceStream stream(false, true);
   const Octets ulpdu = random_octets(50000, 3);
   for (int i = 0; i < 20; ++i) stream.fpdu(ulpdu);
@@ -191,7 +192,8 @@ TEST_CASE("once payloads are placed, only the front of the next large FPDU is re
 }
 
 TEST_CASE(
-    "messages of a large FPDU and a small one: the large ones are placed, one read for both") {
+    "if each message is a large FPDU and a small one, the large one is placed, and one read covers "
+    "both") {
   ReferenceStream stream(false, true);
   const Octets large = random_octets(50000, 3);
   const Octets small = random_octets(90, 4);
@@ -226,7 +228,8 @@ TEST_CASE(
   CHECK(deframer.counters().octets_copied < kMessages * 64);
 }
 
-TEST_CASE("behind a large placed FPDU the plan asks for a front, behind a small one for more") {
+TEST_CASE(
+    "after a large placed FPDU the plan covers the beginning of the next, after a small one more") {
   for (const std::size_t size : {50000U, 500U}) {
     ReferenceStream stream(false, true);
     stream.fpdu(random_octets(size, 9));
@@ -247,7 +250,7 @@ TEST_CASE("behind a large placed FPDU the plan asks for a front, behind a small 
   }
 }
 
-TEST_CASE("a flipped bit in a placed FPDU is a CRC mismatch and it is never kPlaced [MPA-46]") {
+TEST_CASE("a flipped bit in a placed FPDU is a CRC mismatch, and never kPlaced [MPA-46]") {
   for (const bool markers : {false, true}) {
     ReferenceStream stream(markers, true);
     stream.fpdu(random_octets(600, 4));
@@ -268,7 +271,7 @@ TEST_CASE("a flipped bit in a placed FPDU is a CRC mismatch and it is never kPla
   }
 }
 
-TEST_CASE("a wrong marker in a placed FPDU is error 3 wherever it stands [MPA-110]") {
+TEST_CASE("a wrong marker in a placed FPDU is error 3, wherever the marker is [MPA-110]") {
   for (const bool crc : {true, false}) {
     for (const std::size_t size : {503U, 506U, 900U, 1525U}) {
       ReferenceStream stream(true, crc, 4);
@@ -287,7 +290,7 @@ TEST_CASE("a wrong marker in a placed FPDU is error 3 wherever it stands [MPA-11
   }
 }
 
-TEST_CASE("after abandon_placement() the destination is not touched and the stream goes on") {
+TEST_CASE("after abandon_placement() the destination is not written, and the stream continues") {
   for (const bool markers : {false, true}) {
     ReferenceStream stream(markers, true);
     const Octets ulpdu = random_octets(1500, 6);
@@ -315,7 +318,7 @@ TEST_CASE("after abandon_placement() the destination is not touched and the stre
   }
 }
 
-TEST_CASE("place() copes with an FPDU that was completed after kPartial") {
+TEST_CASE("place() works if the FPDU was completed after kPartial") {
   ReferenceStream stream(true, true);
   const Octets ulpdu = random_octets(700, 7);
   stream.fpdu(ulpdu);

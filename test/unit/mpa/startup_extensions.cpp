@@ -51,7 +51,7 @@ void check_agreed(const Ends& ends, bytes::View data, bytes::View answer, bool e
   CHECK(ends.responder.negotiated().extensions == extensions);
 }
 
-TEST_CASE("the tag stands behind the private data of Request and Reply [EXT-1, MPA-78]") {
+TEST_CASE("the tag follows the private data of Request and Reply [EXT-1, MPA-78]") {
   auto ends = asked(with_extensions(), with_extensions(), octets("HELO"));
   Startup again(Role::kInitiator, with_extensions());
   REQUIRE(again.request(octets("HELO"), kStart));
@@ -62,7 +62,7 @@ TEST_CASE("the tag stands behind the private data of Request and Reply [EXT-1, M
   CHECK(text(ends.responder.transmit()) == kReplyKey + "50020010 00100010 45484c4f " + kReplyTag);
 }
 
-TEST_CASE("extensions are on exactly when both ends want them [EXT-1]") {
+TEST_CASE("extensions are on exactly if both ends offer them [EXT-1]") {
   for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
     for (const bool a_wants : {false, true}) {
       for (const bool b_wants : {false, true}) {
@@ -85,13 +85,15 @@ TEST_CASE("extensions are on exactly when both ends want them [EXT-1]") {
   }
 }
 
-TEST_CASE("by default MPA says nothing of extensions") {
+TEST_CASE("by default MPA does not announce extensions") {
   Startup end(Role::kInitiator, {});
   REQUIRE(end.request(octets("HELO"), kStart));
   CHECK(text(end.transmit()) == kRequestKey + "50020008 00100010 48454c4f");
 }
 
-TEST_CASE("the tag is added up to 248 octets of private data in all, word and tag included") {
+TEST_CASE(
+    "the tag is added only if it, the enhanced word and the private data have at most 248 octets "
+    "together") {
   for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
     CAPTURE(revision);
     const auto options = with_extensions(revision);
@@ -107,7 +109,8 @@ TEST_CASE("the tag is added up to 248 octets of private data in all, word and ta
   }
 }
 
-TEST_CASE("the tag takes no room from the ULP: 508 octets still fit [MPA-80, EMPA-10]") {
+TEST_CASE(
+    "the tag takes no space from the ULP: 508 octets of private data still fit [MPA-80, EMPA-10]") {
   const Octets most(508, std::byte{7});
   const auto options = with_extensions();
   check_agreed(agreed(options, options, most, most), most, most, false);
@@ -115,7 +118,8 @@ TEST_CASE("the tag takes no room from the ULP: 508 octets still fit [MPA-80, EMP
   CHECK_FALSE(end.request(Octets(509), kStart));
 }
 
-TEST_CASE("a rejection carries no tag, and what it carries is the ULP's alone [MPA-91, MPA-96]") {
+TEST_CASE(
+    "a rejection carries no tag, and all of its private data belongs to the ULP [MPA-91, MPA-96]") {
   for (const std::string_view why : {"no", "", "not 7306 too"}) {
     auto ends = asked(with_extensions(), with_extensions(), octets("HELO"));
     REQUIRE(ends.responder.reject(octets(why)));
@@ -127,7 +131,9 @@ TEST_CASE("a rejection carries no tag, and what it carries is the ULP's alone [M
   }
 }
 
-TEST_CASE("a peer that knows nothing of the tag has 8 more octets and never answers them") {
+TEST_CASE(
+    "a peer that does not know the tag sees 8 more octets of private data, and its Reply has no "
+    "tag") {
   // As responder, a peer that does not know the tag passes the whole Request to its ULP. Its Reply
   // is worked frame B.
   auto end = requested(with_extensions(), octets("HELO"));
@@ -145,7 +151,7 @@ TEST_CASE("a peer that knows nothing of the tag has 8 more octets and never answ
   CHECK_FALSE(responder.negotiated().extensions);
 }
 
-TEST_CASE("a tag that we did not ask for is the ULP's") {
+TEST_CASE("a tag that this end did not request belongs to the ULP") {
   StartupOptions silent;
   auto end = requested(silent);
   end.receive(hex(kReplyKey + "5002000c 00100010 " + kReplyTag), kStart);
@@ -159,13 +165,13 @@ TEST_CASE("a tag that we did not ask for is the ULP's") {
   CHECK_FALSE(long_one.negotiated().extensions);
 }
 
-TEST_CASE("private data that itself ends in the tag survives between ends that add one") {
+TEST_CASE("private data that ends in the tag arrives unchanged if both ends add a tag") {
   const auto data = octets("as in RFC 7306");
   const auto options = with_extensions();
   check_agreed(agreed(options, options, data, data), data, data, true);
 }
 
-TEST_CASE("private data that ends in the tag is taken for one when the initiator adds none") {
+TEST_CASE("private data that ends in the tag is taken for a tag if the initiator adds none") {
   // This is a known and accepted limitation: private data is not expected to end in these 8 octets
   // by chance.
   const auto data = octets("as in RFC 7306");
@@ -175,14 +181,14 @@ TEST_CASE("private data that ends in the tag is taken for one when the initiator
   CHECK_FALSE(ends.initiator.negotiated().extensions);
 }
 
-TEST_CASE("a responder's ULP that repeats the private data it got agrees to nothing") {
+TEST_CASE("a responder's ULP that repeats the received private data does not agree to anything") {
   auto end = requested(with_extensions(), octets("HELO"));
   end.receive(hex(kReplyKey + "50020010 00100010 48454c4f " + kRequestTag), kStart);
   CHECK_FALSE(end.negotiated().extensions);
   CHECK(text(end.peer_private_data()) == text(octets("HELORFC 7306")));
 }
 
-TEST_CASE("a frame that is all tag, and one whose word looks like a part of it") {
+TEST_CASE("a frame that contains only a tag, and one whose enhanced word looks like a part of it") {
   auto plain = listening(with_extensions(1));
   plain.receive(frame(FrameKind::kRequest, 0x40, 1, octets("RFC 7306")), kStart);
   CHECK(plain.peer_offer()->extensions);
@@ -194,7 +200,7 @@ TEST_CASE("a frame that is all tag, and one whose word looks like a part of it")
   CHECK(text(word.peer_private_data()) == text(octets("7306")));
 }
 
-TEST_CASE("the tag gets through every cut of both frames [MPA-64]") {
+TEST_CASE("the tag is recognized however the two frames are split [MPA-64]") {
   const auto options = with_extensions();
   for (std::size_t cut = 0; cut < 40; ++cut) {
     Startup a(Role::kInitiator, options);
@@ -229,7 +235,7 @@ TEST_CASE("a description names the tag, and private data that some peers refuse"
         "than 256)");
 }
 
-TEST_CASE("an IRD is rounded down to a power of two where that is asked for, an ORD never") {
+TEST_CASE("an IRD is rounded down to a power of two if the options say so, an ORD never") {
   StartupOptions rounding;
   rounding.round_ird = true;
   for (const auto& [ird, said] : {std::pair<std::uint16_t, std::uint16_t>{0, 0},
@@ -256,7 +262,7 @@ TEST_CASE("an IRD is rounded down to a power of two where that is asked for, an 
   }
 }
 
-TEST_CASE("rounding leaves the one Read that an RTR needs, and off is the default [EMPA-19]") {
+TEST_CASE("rounding keeps the one Read that an RTR needs, and is off by default [EMPA-19]") {
   StartupOptions rounding;
   rounding.round_ird = true;
   CHECK(answer(rounding, {.peer_to_peer = true, .ird = 4, .rtr_read = true, .ord = 4}, 0, 4).ird ==

@@ -42,7 +42,7 @@ TEST_CASE("worked frame B is decoded field by field and encoded again [MPA-67, E
   CHECK(encoded(frame) == kFrameB);
 }
 
-TEST_CASE("each flag has its bit, and reserved bits are sent as zero [MPA-74]") {
+TEST_CASE("each flag has its bit, and reserved bits are zero when sent [MPA-74]") {
   const StartupFrame none{.crc = false, .private_data = {}};
   CHECK(encoded(none) == kRequestKey + "00010000");
   auto flagged = none;
@@ -80,7 +80,8 @@ TEST_CASE("every field of the enhanced word has its bits [EMPA-15]") {
   }
 }
 
-TEST_CASE("a frame cut anywhere asks for more, never for more than its end [MPA-100]") {
+TEST_CASE(
+    "an incomplete frame asks for more octets, but never for octets after its end [MPA-100]") {
   const auto whole = hex(kFrameA);
   for (std::size_t n = 0; n < whole.size(); ++n) {
     const auto result = decode_startup_frame(FrameKind::kRequest, bytes::View(whole).first(n));
@@ -90,13 +91,13 @@ TEST_CASE("a frame cut anywhere asks for more, never for more than its end [MPA-
   }
 }
 
-TEST_CASE("octets behind a frame are not taken for its private data [MPA-78, MPA-100]") {
+TEST_CASE("octets after a frame are not part of its private data [MPA-78, MPA-100]") {
   auto longer = hex(kFrameA);
   longer.push_back(std::byte{0x55});
   CHECK(decoded(FrameKind::kRequest, longer).private_data.size() == 8);
 }
 
-TEST_CASE("a wrong key is told from the first octet that differs [MPA-66, MPA-68]") {
+TEST_CASE("a wrong key is detected at the first octet that differs [MPA-66, MPA-68]") {
   const auto whole = hex(kFrameA);
   for (std::size_t wrong = 0; wrong < 16; ++wrong) {
     auto damaged = whole;
@@ -111,13 +112,15 @@ TEST_CASE("a wrong key is told from the first octet that differs [MPA-66, MPA-68
   }
 }
 
-TEST_CASE("the key of the other kind is wrong from its tenth octet on [MPA-94, MPA-98]") {
+TEST_CASE("the key of the other frame kind is wrong from its tenth octet [MPA-94, MPA-98]") {
   const auto request = hex(kFrameA);
   CHECK(decode_startup_frame(FrameKind::kReply, bytes::View(request).first(9)).has_value());
   CHECK_FALSE(decode_startup_frame(FrameKind::kReply, bytes::View(request).first(10)).has_value());
 }
 
-TEST_CASE("PD_Length 512 is taken and 513 is refused with the header alone [MPA-79, MPA-80]") {
+TEST_CASE(
+    "PD_Length 512 is accepted, and 513 is refused as soon as the header is complete [MPA-79, "
+    "MPA-80]") {
   const auto most = frame(FrameKind::kRequest, 0x40, 1, Octets(512));
   CHECK(decoded(FrameKind::kRequest, most).private_data.size() == 512);
   const auto header = bytes::View(most).first(20);
@@ -146,7 +149,7 @@ TEST_CASE("frames are described in one line") {
         std::string::npos);
 }
 
-TEST_CASE("truncated and damaged frames are described, in one line too") {
+TEST_CASE("truncated and damaged frames are described in one line, too") {
   const auto whole = hex(kFrameA);
   CHECK(describe_startup_frame({}) == "MPA startup frame, truncated at 0 of 20 octets");
   CHECK(describe_startup_frame(bytes::View(whole).first(12)) ==

@@ -15,7 +15,7 @@ TEST_CASE("the startup machine is the one in rfc-notes/fsm [MPA-81, MPA-83, MPA-
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
 }
 
-TEST_CASE("nothing leads out of the three final states") {
+TEST_CASE("no edge leaves the three final states") {
   for (const auto state :
        {StartupState::kFullOperation, StartupState::kRejected, StartupState::kFailed}) {
     for (const auto event : kStartupEvents) CHECK_FALSE(bytes::step(kStartupEdges, state, event));

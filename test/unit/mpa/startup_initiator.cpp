@@ -46,7 +46,8 @@ TEST_CASE("an initiator sends worked frame A [MPA-81, MPA-82, EMPA-30, EMPA-31]"
   CHECK(end.state() == StartupState::kAwaitReply);
 }
 
-TEST_CASE("worked frame B starts full operation with a Write RTR [MPA-89, MPA-92, EMPA-38]") {
+TEST_CASE(
+    "after worked frame B, full operation starts with a Write RTR [MPA-89, MPA-92, EMPA-38]") {
   const auto end = answered(peer_to_peer(Rtr::kWrite, {true, true, false}), hex(kFrameB));
   CHECK(end.state() == StartupState::kFullOperation);
   CHECK_FALSE(end.failure());
@@ -60,13 +61,14 @@ TEST_CASE("worked frame B starts full operation with a Write RTR [MPA-89, MPA-92
   CHECK(end.peer_private_data().empty());
 }
 
-TEST_CASE("the default Request asks for CRC and not for markers [MPA-2, MPA-36, MPA-75]") {
+TEST_CASE("the default Request asks for CRC but not for markers [MPA-2, MPA-36, MPA-75]") {
   Startup end(Role::kInitiator, {});
   REQUIRE(end.request({}, kStart));
   CHECK(text(end.transmit()) == kRequestKey + "50020004 00100010");
 }
 
-TEST_CASE("a plain Request has Rev 1, no S and no word [MPA-75, EMPA-4, EMPA-5, EMPA-47]") {
+TEST_CASE(
+    "a plain Request has Rev 1, no S flag and no enhanced word [MPA-75, EMPA-4, EMPA-5, EMPA-47]") {
   auto options = plain_options();
   options.rtr = Rtr::kWrite;  // An RTR is an enhanced feature, which Rev 1 does not have.
   Startup end(Role::kInitiator, options);
@@ -74,7 +76,8 @@ TEST_CASE("a plain Request has Rev 1, no S and no word [MPA-75, EMPA-4, EMPA-5, 
   CHECK(text(end.transmit()) == kRequestKey + "40010002 6869");
 }
 
-TEST_CASE("private data: 512 octets fit, 508 with the word, and no more [MPA-80, EMPA-10]") {
+TEST_CASE(
+    "private data: 512 octets fit, or 508 with the enhanced word, and no more [MPA-80, EMPA-10]") {
   Startup plain(Role::kInitiator, plain_options());
   CHECK_FALSE(plain.request(Octets(513), kStart));
   CHECK(plain.state() == StartupState::kIdle);
@@ -87,19 +90,19 @@ TEST_CASE("private data: 512 octets fit, 508 with the word, and no more [MPA-80,
   CHECK(enhanced.transmit().size() == 532);
 }
 
-TEST_CASE("client-server mode has A, B, C, D all zero [EMPA-40, EMPA-42]") {
+TEST_CASE("in client-server mode the flags A, B, C and D are all zero [EMPA-40, EMPA-42]") {
   CHECK(request_word({}) == EnhancedWord{.ird = 16, .ord = 16});
 }
 
 TEST_CASE(
-    "peer-to-peer mode offers every kind that we can, the preferred one always "
-    "[EMPA-2, EMPA-30, EMPA-31]") {
+    "peer-to-peer mode offers every supported RTR kind, and always the preferred one [EMPA-2, "
+    "EMPA-30, EMPA-31]") {
   const auto word = request_word(peer_to_peer(Rtr::kSend, {false, true, false}));
   CHECK(word ==
         EnhancedWord{.peer_to_peer = true, .rtr_send = true, .ird = 4, .rtr_read = true, .ord = 4});
 }
 
-TEST_CASE("0x3FFF is said when asked to, and larger values are cut below it [EMPA-51]") {
+TEST_CASE("0x3FFF is sent on request only; IRD and ORD are reduced to 0x3FFE at most [EMPA-51]") {
   StartupOptions options;
   options.ird = 0x3FFF;
   options.ord = 0xFFFF;
@@ -110,7 +113,7 @@ TEST_CASE("0x3FFF is said when asked to, and larger values are cut below it [EMP
   CHECK(request_word(options) == EnhancedWord{.ird = 0x3FFF, .ord = 0x3FFF});
 }
 
-TEST_CASE("octets behind the Reply belong to full operation [MPA-62, MPA-64]") {
+TEST_CASE("octets after the Reply belong to full operation [MPA-62, MPA-64]") {
   auto together = hex(kFrameB);
   const auto reply_size = together.size();
   together.resize(reply_size + 7);
@@ -120,12 +123,14 @@ TEST_CASE("octets behind the Reply belong to full operation [MPA-62, MPA-64]") {
   CHECK(end.receive(bytes::View(together).subspan(reply_size), kStart) == 0);
 }
 
-TEST_CASE("a Request at an initiator is a wrong key [MPA-68, MPA-94, MPA-98]") {
+TEST_CASE("a Request that arrives at an initiator is a wrong key [MPA-68, MPA-94, MPA-98]") {
   check_failed(answered({}, hex(kFrameA)), kBadStartupFrame);
   check_failed(answered({}, octets("S")), kBadStartupFrame);
 }
 
-TEST_CASE("a Reply with a Rev that we did not ask for closes [MPA-76, MPA-77, MPA-90]") {
+TEST_CASE(
+    "a Reply with a Rev that the Request did not have closes the connection [MPA-76, MPA-77, "
+    "MPA-90]") {
   for (unsigned revision = 0; revision < 256; ++revision) {
     const auto value = static_cast<std::uint8_t>(revision);
     CAPTURE(revision);
@@ -138,7 +143,9 @@ TEST_CASE("a Reply with a Rev that we did not ask for closes [MPA-76, MPA-77, MP
   }
 }
 
-TEST_CASE("Reply private data: 512 octets are taken, 513 close [MPA-79, MPA-90, MPA-101]") {
+TEST_CASE(
+    "private data in a Reply: 512 octets are accepted, 513 close the connection [MPA-79, MPA-90, "
+    "MPA-101]") {
   const auto good = answered(plain_options(), frame(FrameKind::kReply, 0x40, 1, Octets(512)));
   CHECK(good.state() == StartupState::kFullOperation);
   CHECK(good.peer_private_data().size() == 512);
@@ -146,7 +153,7 @@ TEST_CASE("Reply private data: 512 octets are taken, 513 close [MPA-79, MPA-90, 
                kBadStartupFrame);
 }
 
-TEST_CASE("an enhanced Reply needs room for the word [EMPA-7, MPA-90]") {
+TEST_CASE("an enhanced Reply needs 4 octets for the enhanced word [EMPA-7, MPA-90]") {
   for (std::size_t size = 0; size < 4; ++size) {
     check_failed(answered({}, frame(FrameKind::kReply, 0x50, 2, Octets(size))), kBadStartupFrame);
     check_failed(answered({}, frame(FrameKind::kReply, 0x70, 2, Octets(size))), kBadStartupFrame);
@@ -156,14 +163,16 @@ TEST_CASE("an enhanced Reply needs room for the word [EMPA-7, MPA-90]") {
   CHECK(text(end.peer_private_data()) == "7a");
 }
 
-TEST_CASE("S in a Rev 1 Reply is a reserved bit [MPA-74]") {
+TEST_CASE("the S flag in a Rev 1 Reply is a reserved bit [MPA-74]") {
   const auto end = answered(plain_options(), frame(FrameKind::kReply, 0x5F, 1, octets("ab")));
   CHECK(end.state() == StartupState::kFullOperation);
   CHECK_FALSE(end.negotiated().enhanced);
   CHECK(end.peer_private_data().size() == 2);
 }
 
-TEST_CASE("a plain acceptance of an enhanced Request is worth another try [EMPA-45, EMPA-50]") {
+TEST_CASE(
+    "after a plain acceptance of an enhanced Request, a plain retry makes sense [EMPA-45, "
+    "EMPA-50]") {
   for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
     const auto end = answered({}, frame(FrameKind::kReply, 0x40, revision));
     check_failed(end, kBadStartupFrame);
@@ -177,7 +186,7 @@ TEST_CASE("a plain rejection of an enhanced Request is a rejection [MPA-91]") {
   CHECK(text(end.peer_private_data()) == "6e6f");
 }
 
-TEST_CASE("a rejection hands up private data, IRD and ORD; TCP stays open [MPA-91, EMPA-25]") {
+TEST_CASE("a rejection returns private data, IRD and ORD; TCP stays open [MPA-91, EMPA-25]") {
   const auto reply = frame(FrameKind::kReply, 0x70, 2, hex("c0034005 6e6f"));
   auto end = requested(peer_to_peer(Rtr::kWrite));
   auto longer = reply;
@@ -195,7 +204,7 @@ TEST_CASE("a rejection hands up private data, IRD and ORD; TCP stays open [MPA-9
   CHECK(end.state() == StartupState::kRejected);
 }
 
-TEST_CASE("plain set-up leaves both values as they are") {
+TEST_CASE("plain set-up leaves IRD and ORD unchanged") {
   auto options = plain_options();
   options.ird = 3;
   options.ord = 5;
@@ -206,7 +215,7 @@ TEST_CASE("plain set-up leaves both values as they are") {
   CHECK(end.negotiated().rtr == Rtr::kNone);
 }
 
-TEST_CASE("the initiator's ORD is cut to the responder's IRD [EMPA-23]") {
+TEST_CASE("the initiator's ORD is reduced to the responder's IRD [EMPA-23]") {
   StartupOptions options;
   options.ord = 4;
   CHECK(answered(options, {.ird = 3, .ord = 1}).negotiated().ord == 3);
@@ -216,7 +225,7 @@ TEST_CASE("the initiator's ORD is cut to the responder's IRD [EMPA-23]") {
   CHECK(answered(options, {.ird = kNoNegotiation, .ord = 1}).negotiated().ord == 4);  // [EMPA-27]
 }
 
-TEST_CASE("the initiator's IRD covers the responder's ORD [EMPA-22, EMPA-29]") {
+TEST_CASE("the initiator's IRD is raised to the responder's ORD [EMPA-22, EMPA-29]") {
   StartupOptions options;
   options.ird = 4;
   options.max_ird = 8;
@@ -226,7 +235,9 @@ TEST_CASE("the initiator's IRD covers the responder's ORD [EMPA-22, EMPA-29]") {
   CHECK(answered(options, {.ird = 1, .ord = kNoNegotiation}).negotiated().ird == 4);
 }
 
-TEST_CASE("an ORD above what we can take ends with Terminate 2/0/06 [EMPA-14, EMPA-24, SEC-31]") {
+TEST_CASE(
+    "an ORD above the initiator's maximum IRD ends with Terminate 2/0/06 [EMPA-14, EMPA-24, "
+    "SEC-31]") {
   StartupOptions options;
   options.ird = 4;
   options.max_ird = 8;
@@ -244,7 +255,7 @@ TEST_CASE("an ORD above what we can take ends with Terminate 2/0/06 [EMPA-14, EM
   }
 }
 
-TEST_CASE("our own IRD is always enough, whatever max_ird says [EMPA-22]") {
+TEST_CASE("an ORD up to the requested IRD is accepted, whatever max_ird is [EMPA-22]") {
   StartupOptions options;
   options.ird = 32;
   options.max_ird = 8;
@@ -253,8 +264,8 @@ TEST_CASE("our own IRD is always enough, whatever max_ird says [EMPA-22]") {
 }
 
 TEST_CASE(
-    "the RTR is the preferred kind if both can, else Write, Read, Send in this order; "
-    "with none in common Terminate 2/0/07 [EMPA-36, EMPA-38, EMPA-39]") {
+    "the RTR is the preferred kind if both ends support it, else Write, Read, Send in this order; "
+    "with none in common, Terminate 2/0/07 [EMPA-36, EMPA-38, EMPA-39]") {
   constexpr std::array kKinds{Rtr::kWrite, Rtr::kRead, Rtr::kSend};
   for (const Rtr preferred : kKinds) {
     for (unsigned ours = 0; ours < 8; ++ours) {
@@ -296,7 +307,7 @@ TEST_CASE("a Read RTR needs an ORD of 1 [EMPA-19, EMPA-38]") {
   CHECK(end.negotiated().ord == 1);
 }
 
-TEST_CASE("no RTR without A in both frames, whatever B, C and D say [EMPA-43]") {
+TEST_CASE("there is no RTR unless both frames have A set, whatever B, C and D are [EMPA-43]") {
   const EnhancedWord kinds{.rtr_send = true, .ird = 4, .rtr_write = true, .ord = 4};
   const auto forgotten = answered(peer_to_peer(Rtr::kWrite), kinds);
   CHECK(forgotten.state() == StartupState::kFullOperation);
@@ -310,7 +321,8 @@ TEST_CASE("no RTR without A in both frames, whatever B, C and D say [EMPA-43]") 
   CHECK(unasked.negotiated().rtr == Rtr::kNone);
 }
 
-TEST_CASE("a close without an answer to an enhanced Request is worth a plain try [EMPA-50]") {
+TEST_CASE(
+    "after a close without an answer to an enhanced Request, a plain retry makes sense [EMPA-50]") {
   auto end = requested({});
   end.closed(kStart);
   check_failed(end, kTcpLost);
@@ -318,7 +330,7 @@ TEST_CASE("a close without an answer to an enhanced Request is worth a plain try
   CHECK(end.failure()->unanswered);
 }
 
-TEST_CASE("other closes are not worth a plain try [EMPA-50, MPA-108]") {
+TEST_CASE("after any other close, a plain retry makes no sense [EMPA-50, MPA-108]") {
   auto plain = requested(plain_options());
   plain.closed(kStart);
   check_failed(plain, kTcpLost);
@@ -347,7 +359,7 @@ TEST_CASE("other closes are not worth a plain try [EMPA-50, MPA-108]") {
   CHECK_FALSE(idle.failure()->unanswered);
 }
 
-TEST_CASE("a Reply has to come before the deadline [MPA-102]") {
+TEST_CASE("a Reply must arrive before the deadline [MPA-102]") {
   StartupOptions options;
   options.timeout = 3s;
   auto end = requested(options);
@@ -364,7 +376,7 @@ TEST_CASE("a Reply has to come before the deadline [MPA-102]") {
   CHECK(late.failure()->timed_out);
 }
 
-TEST_CASE("a failure is final: what comes later is swallowed") {
+TEST_CASE("a failure is final: later octets are discarded") {
   auto end = requested({});
   end.closed(kStart);
   CHECK(end.receive(hex(kFrameB), kStart) == 24);
@@ -374,7 +386,7 @@ TEST_CASE("a failure is final: what comes later is swallowed") {
   CHECK_FALSE(end.request({}, kStart));
 }
 
-TEST_CASE("a Request leaves in any pieces") {
+TEST_CASE("a Request can be sent in pieces of any size") {
   Startup end(Role::kInitiator, peer_to_peer(Rtr::kWrite, {true, true, false}));
   REQUIRE(end.request(octets("HELO"), kStart));
   Octets sent;
@@ -385,7 +397,7 @@ TEST_CASE("a Request leaves in any pieces") {
   CHECK(text(sent) == kFrameA);
 }
 
-TEST_CASE("a role keeps to its own calls") {
+TEST_CASE("calls that belong to the other role are refused") {
   Startup end(Role::kInitiator, {});
   end.listen(kStart);
   CHECK(end.state() == StartupState::kIdle);

@@ -40,7 +40,7 @@ bool waiting(const Startup& end) {
   return end.state() == StartupState::kAwaitRequest || end.state() == StartupState::kAwaitReply;
 }
 
-TEST_CASE("a frame cut in two anywhere means what it means whole [MPA-56, MPA-100]") {
+TEST_CASE("a frame that is split anywhere has the same meaning as in one piece [MPA-56, MPA-100]") {
   for (const auto& vector : vectors()) {
     auto whole = receiver_of(vector.kind);
     CHECK(whole.receive(vector.octets, kStart) == vector.octets.size());
@@ -58,7 +58,7 @@ TEST_CASE("a frame cut in two anywhere means what it means whole [MPA-56, MPA-10
   }
 }
 
-TEST_CASE("a frame that comes octet by octet means what it means whole [MPA-56]") {
+TEST_CASE("a frame that arrives octet by octet has the same meaning as in one piece [MPA-56]") {
   for (const auto& vector : vectors()) {
     auto whole = receiver_of(vector.kind);
     whole.receive(vector.octets, kStart);
@@ -72,7 +72,7 @@ TEST_CASE("a frame that comes octet by octet means what it means whole [MPA-56]"
   }
 }
 
-TEST_CASE("a frame truncated anywhere and then closed is TCP lost [MPA-108]") {
+TEST_CASE("if the stream closes in the middle of a frame, the result is kTcpLost [MPA-108]") {
   for (const auto& vector : vectors()) {
     for (std::size_t n = 0; n < vector.octets.size(); ++n) {
       CAPTURE(n);
@@ -87,7 +87,7 @@ TEST_CASE("a frame truncated anywhere and then closed is TCP lost [MPA-108]") {
   }
 }
 
-TEST_CASE("a frame truncated anywhere and never finished times out [MPA-99, MPA-102]") {
+TEST_CASE("if the rest of a frame never arrives, startup times out [MPA-99, MPA-102]") {
   for (const auto& vector : vectors()) {
     for (std::size_t n = 0; n < vector.octets.size(); ++n) {
       auto end = receiver_of(vector.kind);
@@ -121,8 +121,8 @@ StartupState expected_of_request(std::size_t bit) {
 }
 
 TEST_CASE(
-    "each bit of a Request flipped is tolerated or refused as the rules say "
-    "[MPA-66, MPA-74, MPA-77, MPA-79, EMPA-51]") {
+    "a Request with any one bit flipped is tolerated or refused, as the rules require [MPA-66, "
+    "MPA-74, MPA-77, MPA-79, EMPA-51]") {
   const auto good = hex(kFrameA);
   for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
     CAPTURE(bit);
@@ -158,8 +158,8 @@ StartupState expected_of_reply(std::size_t bit) {
 }
 
 TEST_CASE(
-    "each bit of a Reply flipped is tolerated or refused as the rules say "
-    "[MPA-68, MPA-74, MPA-77, MPA-79, MPA-90, EMPA-51]") {
+    "a Reply with any one bit flipped is tolerated or refused, as the rules require [MPA-68, "
+    "MPA-74, MPA-77, MPA-79, MPA-90, EMPA-51]") {
   const auto good = hex(kFrameB);
   for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
     CAPTURE(bit);
@@ -177,7 +177,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("noise behind a good key never holds more than one frame and never hangs on") {
+TEST_CASE("random octets after a valid key buffer at most one frame and do not wait for ever") {
   std::mt19937 random(5044);
   std::uniform_int_distribution<unsigned> octet(0, 255);
   for (int round = 0; round < 2000; ++round) {

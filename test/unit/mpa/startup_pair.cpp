@@ -100,8 +100,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "both ends agree on peer-to-peer mode and RTR for every choice of kinds "
-    "[EMPA-33, EMPA-37, EMPA-38, EMPA-39]") {
+    "both ends agree on peer-to-peer mode and the RTR for every choice of kinds [EMPA-33, EMPA-37, "
+    "EMPA-38, EMPA-39]") {
   for (unsigned bits = 0; bits < 256; ++bits) {
     CAPTURE(bits);
     StartupOptions a;
@@ -130,8 +130,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "no end ever has more Reads out than the other can answer "
-    "[EMPA-17, EMPA-18, EMPA-22, EMPA-23]") {
+    "neither end ever has more Reads outstanding than the other can answer [EMPA-17, EMPA-18, "
+    "EMPA-22, EMPA-23]") {
   for (const std::uint16_t ird : {std::uint16_t{0}, std::uint16_t{1}, std::uint16_t{5}}) {
     for (const std::uint16_t ord : {std::uint16_t{0}, std::uint16_t{6}, std::uint16_t{7}}) {
       StartupOptions a;
@@ -152,8 +152,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "0x3FFF in any of the four places leaves both values of that direction "
-    "[EMPA-26, EMPA-27, EMPA-28, EMPA-29]") {
+    "0x3FFF in any of the four places leaves both values of that direction unchanged [EMPA-26, "
+    "EMPA-27, EMPA-28, EMPA-29]") {
   for (unsigned bits = 0; bits < 16; ++bits) {
     CAPTURE(bits);
     StartupOptions a;
@@ -174,7 +174,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a rejection gets through every cut, in both revisions [MPA-85, MPA-91]") {
+TEST_CASE("a rejection arrives however it is split, in both revisions [MPA-85, MPA-91]") {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     StartupOptions a;
     a.revision = seed % 2 == 0 ? 1 : 2;
@@ -187,8 +187,8 @@ TEST_CASE("a rejection gets through every cut, in both revisions [MPA-85, MPA-91
 }
 
 TEST_CASE(
-    "an enhanced Request to a plain responder fails, and a plain one then succeeds "
-    "[EMPA-49, EMPA-50]") {
+    "an enhanced Request to a plain responder fails, and a plain retry succeeds [EMPA-49, "
+    "EMPA-50]") {
   StartupOptions old;
   old.revision = 1;
   auto responder = listening(old);
@@ -204,7 +204,7 @@ TEST_CASE(
   check_agreement(again);
 }
 
-TEST_CASE("two initiators find out about each other at the tenth octet [MPA-98]") {
+TEST_CASE("two initiators detect each other at the tenth octet [MPA-98]") {
   Startup one(Role::kInitiator, {});
   Startup two(Role::kInitiator, {});
   REQUIRE(one.request({}, kStart));
@@ -226,7 +226,7 @@ TEST_CASE("two responders wait for each other until the deadline [MPA-99]") {
   CHECK(end.failure()->timed_out);
 }
 
-TEST_CASE("what ends a startup, or begins one, means nothing once it is over") {
+TEST_CASE("after startup has ended, events that end or begin one are ignored") {
   for (const bool accept : {true, false}) {
     CAPTURE(accept);
     Pair pair({}, {}, 1);

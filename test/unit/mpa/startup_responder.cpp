@@ -5,7 +5,7 @@
 namespace iwarp::mpa::test {
 namespace {
 
-TEST_CASE("a responder is silent until it got a whole valid Request [MPA-83]") {
+TEST_CASE("a responder sends nothing before it has received a complete valid Request [MPA-83]") {
   auto end = listening();
   CHECK(end.state() == StartupState::kAwaitRequest);
   CHECK(end.transmit().empty());
@@ -19,7 +19,7 @@ TEST_CASE("a responder is silent until it got a whole valid Request [MPA-83]") {
   CHECK(end.transmit().empty());
 }
 
-TEST_CASE("worked frame A is understood and worked frame B answers it [MPA-87, EMPA-45]") {
+TEST_CASE("worked frame A is decoded, and worked frame B is its Reply [MPA-87, EMPA-45]") {
   StartupOptions options;
   options.rtr_supported = {.write = true, .read = false, .send = false};
   auto end = after(options, hex(kFrameA));
@@ -39,7 +39,7 @@ TEST_CASE("worked frame A is understood and worked frame B answers it [MPA-87, E
   CHECK(end.negotiated().revision == 2);  // [MPA-11]
 }
 
-TEST_CASE("a plain Request gets a plain Reply with Rev 1 [EMPA-6, EMPA-46, EMPA-48]") {
+TEST_CASE("a plain Request is answered with a plain Reply with Rev 1 [EMPA-6, EMPA-46, EMPA-48]") {
   for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
     StartupOptions options;
     options.revision = revision;
@@ -56,7 +56,9 @@ TEST_CASE("a plain Request gets a plain Reply with Rev 1 [EMPA-6, EMPA-46, EMPA-
   }
 }
 
-TEST_CASE("Rev 2 without S is plain and is answered alike [EMPA-46]") {
+TEST_CASE(
+    "a Request with Rev 2 without the S flag is plain and is answered with a plain Reply "
+    "[EMPA-46]") {
   auto end = after({}, frame(FrameKind::kRequest, 0x40, 2, hex("80048004")));
   REQUIRE(end.state() == StartupState::kAwaitDecision);
   // These octets are the ULP's data, not an enhanced word.
@@ -66,7 +68,7 @@ TEST_CASE("Rev 2 without S is plain and is answered alike [EMPA-46]") {
   CHECK_FALSE(end.negotiated().enhanced);
 }
 
-TEST_CASE("S in a Rev 1 Request is a reserved bit [MPA-74, EMPA-3, EMPA-4]") {
+TEST_CASE("the S flag in a Rev 1 Request is a reserved bit [MPA-74, EMPA-3, EMPA-4]") {
   auto end = after({}, frame(FrameKind::kRequest, 0x50, 1, octets("abc")));
   REQUIRE(end.state() == StartupState::kAwaitDecision);
   CHECK_FALSE(end.peer_offer()->enhanced);
@@ -75,7 +77,9 @@ TEST_CASE("S in a Rev 1 Request is a reserved bit [MPA-74, EMPA-3, EMPA-4]") {
   CHECK(text(end.transmit()) == kReplyKey + "40010000");
 }
 
-TEST_CASE("a responder held at Rev 1 closes on an enhanced Request, by Rev or by S [EMPA-49]") {
+TEST_CASE(
+    "a responder that is limited to Rev 1 closes on an enhanced Request, because of Rev or of S "
+    "[EMPA-49]") {
   StartupOptions options;
   options.revision = 1;
   check_failed(after(options, hex(kFrameA)), kBadStartupFrame);
@@ -83,7 +87,9 @@ TEST_CASE("a responder held at Rev 1 closes on an enhanced Request, by Rev or by
   check_failed(after(options, frame(FrameKind::kRequest, 0x50, 1, Octets(4))), kBadStartupFrame);
 }
 
-TEST_CASE("a Rev that we do not speak closes without a Reply [MPA-76, MPA-77, MPA-118]") {
+TEST_CASE(
+    "a Request with an unsupported Rev closes the connection without a Reply [MPA-76, MPA-77, "
+    "MPA-118]") {
   for (unsigned revision = 0; revision < 256; ++revision) {
     const auto end =
         after({}, frame(FrameKind::kRequest, 0x40, static_cast<std::uint8_t>(revision)));
@@ -95,7 +101,9 @@ TEST_CASE("a Rev that we do not speak closes without a Reply [MPA-76, MPA-77, MP
   }
 }
 
-TEST_CASE("a wrong key closes at its first octet, without a Reply [MPA-66, MPA-84, MPA-94]") {
+TEST_CASE(
+    "a wrong key closes the connection at its first wrong octet, without a Reply [MPA-66, MPA-84, "
+    "MPA-94]") {
   auto end = listening();
   CHECK(end.receive(octets("X"), kStart) == 1);
   check_failed(end, kBadStartupFrame);
@@ -103,18 +111,18 @@ TEST_CASE("a wrong key closes at its first octet, without a Reply [MPA-66, MPA-8
   CHECK_FALSE(end.failure()->retry_plain);
 }
 
-TEST_CASE("a Reply at a responder is a wrong key [MPA-94]") {
+TEST_CASE("a Reply that arrives at a responder is a wrong key [MPA-94]") {
   check_failed(after({}, hex(kFrameB)), kBadStartupFrame);
 }
 
-TEST_CASE("R in a Request means nothing [MPA-73]") {
+TEST_CASE("the R flag in a Request is ignored [MPA-73]") {
   auto end = after({}, frame(FrameKind::kRequest, 0x60, 1));
   CHECK(end.state() == StartupState::kAwaitDecision);
   REQUIRE(end.accept({}, 1, 1));
   CHECK(text(end.transmit()) == kReplyKey + "40010000");
 }
 
-TEST_CASE("reserved bits of a Request are ignored, 0x08 of kernel siw too [MPA-74]") {
+TEST_CASE("reserved bits of a Request are ignored, also 0x08, which kernel siw sets [MPA-74]") {
   for (const std::uint8_t bit :
        {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{4}, std::uint8_t{8}}) {
     auto end = after({}, frame(FrameKind::kRequest, static_cast<std::uint8_t>(0x40 | bit), 1));
@@ -123,14 +131,16 @@ TEST_CASE("reserved bits of a Request are ignored, 0x08 of kernel siw too [MPA-7
   }
 }
 
-TEST_CASE("private data: 512 octets are taken, 513 close [MPA-79, MPA-80, MPA-101]") {
+TEST_CASE(
+    "private data: 512 octets are accepted, 513 close the connection [MPA-79, MPA-80, MPA-101]") {
   auto end = after({}, frame(FrameKind::kRequest, 0x40, 1, Octets(512)));
   CHECK(end.state() == StartupState::kAwaitDecision);
   CHECK(end.peer_private_data().size() == 512);
   check_failed(after({}, frame(FrameKind::kRequest, 0x40, 1, Octets(513))), kBadStartupFrame);
 }
 
-TEST_CASE("S=1 needs room for the word: PD_Length 3 closes, 4 will do [EMPA-7]") {
+TEST_CASE(
+    "S=1 requires the enhanced word: PD_Length 3 closes the connection, 4 does not [EMPA-7]") {
   for (std::size_t size = 0; size < 4; ++size) {
     check_failed(after({}, frame(FrameKind::kRequest, 0x50, 2, Octets(size))), kBadStartupFrame);
   }
@@ -139,7 +149,9 @@ TEST_CASE("S=1 needs room for the word: PD_Length 3 closes, 4 will do [EMPA-7]")
   CHECK(end.peer_private_data().empty());
 }
 
-TEST_CASE("a Reply carries 512 octets, 508 when it is enhanced, and no more [MPA-80, EMPA-10]") {
+TEST_CASE(
+    "a Reply carries up to 512 octets of private data, or 508 if it is enhanced [MPA-80, "
+    "EMPA-10]") {
   auto plain = after({}, frame(FrameKind::kRequest, 0x40, 1));
   CHECK_FALSE(plain.accept(Octets(513), 1, 1));
   CHECK_FALSE(plain.reject(Octets(513)));
@@ -155,7 +167,7 @@ TEST_CASE("a Reply carries 512 octets, 508 when it is enhanced, and no more [MPA
   CHECK(enhanced.transmit().size() == 532);
 }
 
-TEST_CASE("a rejection is R=1 with private data; TCP stays open [MPA-85, MPA-86, MPA-96]") {
+TEST_CASE("a rejection has R=1 and private data; TCP stays open [MPA-85, MPA-86, MPA-96]") {
   auto end = after({}, frame(FrameKind::kRequest, 0x40, 1));
   REQUIRE(end.reject(octets("no")));
   CHECK(end.state() == StartupState::kRejected);
@@ -167,7 +179,8 @@ TEST_CASE("a rejection is R=1 with private data; TCP stays open [MPA-85, MPA-86,
   CHECK(end.state() == StartupState::kRejected);
 }
 
-TEST_CASE("an enhanced rejection carries our word [EMPA-13, EMPA-25, EMPA-45]") {
+TEST_CASE(
+    "an enhanced rejection carries the responder's enhanced word [EMPA-13, EMPA-25, EMPA-45]") {
   StartupOptions options;
   options.ird = 3;
   options.ord = 5;
@@ -180,7 +193,7 @@ TEST_CASE("an enhanced rejection carries our word [EMPA-13, EMPA-25, EMPA-45]") 
   CHECK(word_of(sent) == EnhancedWord{.peer_to_peer = true, .ird = 3, .rtr_read = true, .ord = 5});
 }
 
-TEST_CASE("a Request for markers is rejected when they are not allowed [MPA-70, MPA-85]") {
+TEST_CASE("a Request that asks for markers is rejected if they are not allowed [MPA-70, MPA-85]") {
   StartupOptions options;
   options.allow_markers = false;
   auto end = after(options, frame(FrameKind::kRequest, 0xC0, 1));
@@ -190,7 +203,9 @@ TEST_CASE("a Request for markers is rejected when they are not allowed [MPA-70, 
         StartupState::kAwaitDecision);
 }
 
-TEST_CASE("an IRD below our need is rejected, naming it; just enough is not [EMPA-20, EMPA-21]") {
+TEST_CASE(
+    "an IRD below the responder's need is rejected with the needed value; exactly that value is "
+    "accepted [EMPA-20, EMPA-21]") {
   StartupOptions options;
   options.min_ord = 8;
   auto end = after(options, enhanced_frame(FrameKind::kRequest, {.ird = 7, .ord = 4}));
@@ -221,14 +236,15 @@ TEST_CASE("octets between Request and Reply are a protocol error [MPA-89, MPA-83
   CHECK_FALSE(later.accept({}, 1, 1));
 }
 
-TEST_CASE("what follows an accepted Reply belongs to full operation [MPA-64, MPA-88]") {
+TEST_CASE("octets after an accepting Reply belong to full operation [MPA-64, MPA-88]") {
   auto end = after({}, hex(kFrameA));
   REQUIRE(end.accept({}, 4, 4));
   CHECK(end.receive(octets("FPDU"), kStart) == 0);
   CHECK(end.transmit().size() == 24);  // The 24 octets of the Reply have not been sent yet.
 }
 
-TEST_CASE("the whole exchange has one deadline, also against a slow drip [MPA-99, MPA-102]") {
+TEST_CASE(
+    "the whole startup has one deadline, even if octets arrive one at a time [MPA-99, MPA-102]") {
   StartupOptions options;
   options.timeout = 5s;
   const auto request = hex(kFrameA);
@@ -245,7 +261,7 @@ TEST_CASE("the whole exchange has one deadline, also against a slow drip [MPA-99
   CHECK(end.failure()->timed_out);
 }
 
-TEST_CASE("octets that come at the deadline come too late [MPA-102]") {
+TEST_CASE("octets that arrive exactly at the deadline are too late [MPA-102]") {
   const auto request = hex(kFrameA);
   auto before = listening();
   before.receive(request, kStart + 10s - 1ns);
@@ -256,7 +272,7 @@ TEST_CASE("octets that come at the deadline come too late [MPA-102]") {
   CHECK(at.failure()->timed_out);
 }
 
-TEST_CASE("a ULP that never decides is cut by the same deadline [MPA-102]") {
+TEST_CASE("a ULP that never decides is subject to the same deadline [MPA-102]") {
   auto end = after({}, hex(kFrameA));
   REQUIRE(end.timeout() == kStart + 10s);
   end.handle_timeout(kStart + 10s);
@@ -264,7 +280,7 @@ TEST_CASE("a ULP that never decides is cut by the same deadline [MPA-102]") {
   CHECK_FALSE(end.reject({}));
 }
 
-TEST_CASE("there is no deadline once the ULP decided") {
+TEST_CASE("after the ULP has decided there is no deadline") {
   auto end = after({}, hex(kFrameA));
   REQUIRE(end.accept({}, 4, 4));
   CHECK_FALSE(end.timeout());
@@ -272,7 +288,7 @@ TEST_CASE("there is no deadline once the ULP decided") {
   CHECK(end.state() == StartupState::kFullOperation);
 }
 
-TEST_CASE("calls that have no place are refused and change nothing") {
+TEST_CASE("calls in the wrong state are refused and change nothing") {
   Startup idle(Role::kResponder, {});
   CHECK_FALSE(idle.request({}, kStart));
   CHECK_FALSE(idle.accept({}, 1, 1));
@@ -290,7 +306,8 @@ TEST_CASE("calls that have no place are refused and change nothing") {
 }
 
 TEST_CASE(
-    "a close before the decision is TCP lost, and later none of startup's business [MPA-108]") {
+    "a close before the decision is kTcpLost, and a later close is not startup's business "
+    "[MPA-108]") {
   auto early = listening();
   early.closed(kStart);
   check_failed(early, kTcpLost);

@@ -8,7 +8,7 @@
 namespace iwarp::mpa::test {
 namespace {
 
-TEST_CASE("the responder's ORD is cut to the initiator's IRD [EMPA-17, EMPA-18]") {
+TEST_CASE("the responder's ORD is reduced to the initiator's IRD [EMPA-17, EMPA-18]") {
   for (const std::uint16_t wanted : {std::uint16_t{3}, std::uint16_t{4}, std::uint16_t{5}}) {
     auto end = after({}, enhanced_frame(FrameKind::kRequest, kClientServer));
     REQUIRE(end.accept({}, 9, wanted));
@@ -20,7 +20,8 @@ TEST_CASE("the responder's ORD is cut to the initiator's IRD [EMPA-17, EMPA-18]"
   }
 }
 
-TEST_CASE("ORD 0x3FFF of the initiator leaves our IRD and is repeated [EMPA-26]") {
+TEST_CASE(
+    "ORD 0x3FFF of the initiator leaves the responder's IRD unchanged and is repeated [EMPA-26]") {
   auto end = after({}, enhanced_frame(FrameKind::kRequest, {.ird = 4, .ord = kNoNegotiation}));
   REQUIRE(end.accept({}, 9, 9));
   const auto reply = drain(end);
@@ -30,7 +31,8 @@ TEST_CASE("ORD 0x3FFF of the initiator leaves our IRD and is repeated [EMPA-26]"
         EnhancedWord{.ird = kNoNegotiation, .ord = 4});
 }
 
-TEST_CASE("IRD 0x3FFF of the initiator leaves our ORD and is repeated [EMPA-28]") {
+TEST_CASE(
+    "IRD 0x3FFF of the initiator leaves the responder's ORD unchanged and is repeated [EMPA-28]") {
   auto end = after({}, enhanced_frame(FrameKind::kRequest, {.ird = kNoNegotiation, .ord = 4}));
   REQUIRE(end.accept({}, 9, 9));
   const auto reply = drain(end);
@@ -39,12 +41,12 @@ TEST_CASE("IRD 0x3FFF of the initiator leaves our ORD and is repeated [EMPA-28]"
         EnhancedWord{.ird = 9, .ord = kNoNegotiation});
 }
 
-TEST_CASE("IRD 0x3FFE is a number and 0x3FFF is not [EMPA-28]") {
+TEST_CASE("IRD 0x3FFE is a value, 0x3FFF means no negotiation [EMPA-28]") {
   CHECK(answer({}, {.ird = 0x3FFE, .ord = 1}, 1, 0x3FFE).ord == 0x3FFE);
   CHECK(answer({}, {.ird = 0x3FFF, .ord = 1}, 1, 0x3FFE).ord == 0x3FFF);
 }
 
-TEST_CASE("a responder may keep both values to itself [EMPA-27, EMPA-29]") {
+TEST_CASE("a responder may send 0x3FFF instead of its IRD and ORD [EMPA-27, EMPA-29]") {
   StartupOptions options;
   options.negotiate_ird = false;
   options.negotiate_ord = false;
@@ -53,7 +55,7 @@ TEST_CASE("a responder may keep both values to itself [EMPA-27, EMPA-29]") {
   CHECK(word.ord == kNoNegotiation);
 }
 
-TEST_CASE("values above the 14 bits are cut, not wrapped [EMPA-51]") {
+TEST_CASE("values above 14 bits are reduced to the maximum, not truncated [EMPA-51]") {
   const auto word = answer({}, {.ird = 0x3FFE, .ord = 4}, 0xFFFF, 0xFFFF);
   CHECK(word.ird == 0x3FFE);
   CHECK(word.ord == 0x3FFE);
@@ -69,7 +71,7 @@ TEST_CASE("IRD 0 is raised to 1 for a Read RTR and only for that [EMPA-19]") {
 }
 
 TEST_CASE(
-    "the Reply offers what both can, or what we can when that is nothing "
+    "the Reply offers the RTR kinds that both support, or the responder's kinds if there is none "
     "[EMPA-32, EMPA-33, EMPA-34, EMPA-35, EMPA-37]") {
   for (unsigned theirs = 0; theirs < 8; ++theirs) {
     for (unsigned ours = 0; ours < 8; ++ours) {
@@ -96,7 +98,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("A=0 is answered with A=0, and B, C, D count for nothing [EMPA-41, EMPA-42, EMPA-43]") {
+TEST_CASE("A=0 is answered with A=0, and B, C, D are ignored [EMPA-41, EMPA-42, EMPA-43]") {
   auto end = after(
       {},
       enhanced_frame(FrameKind::kRequest,

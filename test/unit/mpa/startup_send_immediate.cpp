@@ -26,7 +26,7 @@ void check_speaks(const Startup& end, Extensions what) {
   CHECK(end.negotiated().send_immediate == (what == Extensions::kSendImmediate));
 }
 
-TEST_CASE("Request and Reply say RFC 7306 and Send with Immediate in eight octets [EXT-1]") {
+TEST_CASE("Request and Reply announce RFC 7306 and Send with Immediate in eight octets [EXT-1]") {
   const auto options = speaking(Extensions::kSendImmediate);
   auto initiator = Startup(Role::kInitiator, options);
   REQUIRE(initiator.request(octets("HELO"), kStart));
@@ -39,7 +39,7 @@ TEST_CASE("Request and Reply say RFC 7306 and Send with Immediate in eight octet
   CHECK(text(responder.transmit()) == kReplyKey + "50020010 00100010 45484c4f " + kImmReplyTag);
 }
 
-TEST_CASE("what both ends speak is agreed on, and no ULP sees a tag [EXT-1]") {
+TEST_CASE("the extensions that both ends announce are agreed on, and no ULP sees a tag [EXT-1]") {
   for (const auto a_speaks : kAll) {
     for (const auto b_speaks : kAll) {
       CAPTURE(static_cast<int>(a_speaks));
@@ -72,7 +72,8 @@ TEST_CASE("Send with Immediate without RFC 7306 is not offered") {
   CHECK(text(end.transmit()) == kRequestKey + "50020008 00100010 48454c4f");
 }
 
-TEST_CASE("a Reply that says more than was asked, or repeats the Request, agrees to nothing") {
+TEST_CASE(
+    "a Reply that announces more than the Request did, or repeats its tag, agrees to nothing") {
   auto modest = requested(speaking(Extensions::kRfc7306));
   modest.receive(hex(kReplyKey + "5002000c 00100010 " + kImmReplyTag), kStart);
   CHECK(text(modest.peer_private_data()) == text(octets("imm. too")));
@@ -83,7 +84,7 @@ TEST_CASE("a Reply that says more than was asked, or repeats the Request, agrees
   check_speaks(echoed, Extensions::kNone);
 }
 
-TEST_CASE("a foreign peer has the eight octets behind its private data, and agrees to nothing") {
+TEST_CASE("a foreign peer sees the eight octets as private data and agrees to nothing") {
   auto end = requested(speaking(Extensions::kSendImmediate), octets("HELO"));
   end.receive(hex(kFrameB), kStart);
   CHECK(end.state() == StartupState::kFullOperation);
@@ -95,7 +96,8 @@ TEST_CASE("a foreign peer has the eight octets behind its private data, and agre
   check_speaks(responder, Extensions::kNone);
 }
 
-TEST_CASE("a rejection carries neither tag, and what looks like one is the ULP's [MPA-91]") {
+TEST_CASE(
+    "a rejection carries neither tag, and octets that look like one belong to the ULP [MPA-91]") {
   const auto options = speaking(Extensions::kSendImmediate);
   Startup initiator(Role::kInitiator, options);
   auto responder = listening(options);
@@ -107,7 +109,7 @@ TEST_CASE("a rejection carries neither tag, and what looks like one is the ULP's
   check_speaks(initiator, Extensions::kNone);
 }
 
-TEST_CASE("what a frame's tag says is told in words") {
+TEST_CASE("the meaning of a frame's tag is described in words") {
   const auto said = [](FrameKind kind, std::string_view data) {
     return describe_startup_frame(frame(kind, 0x40, 1, octets(data)));
   };

@@ -36,7 +36,7 @@ StartupOptions like(const Capture& capture) {
   return options;
 }
 
-TEST_CASE("our initiator says what siw's does and takes siw's Reply [MPA-92, EMPA-38]") {
+TEST_CASE("our initiator sends the same Request as siw and accepts siw's Reply [MPA-92, EMPA-38]") {
   for (const auto& capture : kCaptures) {
     CAPTURE(capture.request);
     Startup end(Role::kInitiator, like(capture));
@@ -52,7 +52,7 @@ TEST_CASE("our initiator says what siw's does and takes siw's Reply [MPA-92, EMP
   }
 }
 
-TEST_CASE("our responder takes siw's Request and answers what siw's does [MPA-87, EMPA-45]") {
+TEST_CASE("our responder accepts siw's Request and sends the same Reply as siw [MPA-87, EMPA-45]") {
   for (const auto& capture : kCaptures) {
     CAPTURE(capture.request);
     auto options = like(capture);

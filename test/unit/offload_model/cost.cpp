@@ -10,7 +10,7 @@ using namespace iwarp::offload_model;
 using enum Component;
 using doctest::Approx;
 
-TEST_CASE("kernel sockets: copies by the octet, calls, segments and packets by the piece") {
+TEST_CASE("kernel sockets: copying costs by octet; calls, segments and packets cost by count") {
   auto p = free_of_cost();
   const Workload w{.size = 100'000};
   p.copy_tx = 0.5;
@@ -37,14 +37,14 @@ TEST_CASE("kernel sockets: copies by the octet, calls, segments and packets by t
   CHECK(cost.both().total() == Approx(cost.total()));
 }
 
-TEST_CASE("a poller does not wake up") {
+TEST_CASE("a polling receiver pays for no wake-up") {
   auto p = free_of_cost();
   p.wakeup = 100;
   CHECK(message_cost(Mode::kSockets, p, {.size = 10, .sleeps = 0}).total() == 0);
   CHECK(message_cost(Mode::kSockets, p, {.size = 10, .sleeps = 0.5}).total() == 50);
 }
 
-TEST_CASE("software iWARP costs what sockets cost for the longer stream, and its own work") {
+TEST_CASE("software iWARP costs as much as sockets with its longer stream, plus its own work") {
   auto p = free_of_cost();
   p.segment_tx = 3;
   Workload w{.size = 100'000, .crc = false, .software_copies = 0};
@@ -74,7 +74,7 @@ TEST_CASE("software iWARP costs what sockets cost for the longer stream, and its
   CHECK(message_cost(Mode::kSoftware, p, w).rx[kCopy] == Approx(25'000));
 }
 
-TEST_CASE("markers cost themselves, their octets and a staging copy") {
+TEST_CASE("markers cost their own processing, their octets, and a copy through the staging area") {
   auto p = free_of_cost();
   p.marker = 5;
   p.copy_l2 = 0.5;
@@ -86,7 +86,8 @@ TEST_CASE("markers cost themselves, their octets and a staging copy") {
   CHECK(cost.rx.total() == Approx(wire.markers * 5));
 }
 
-TEST_CASE("aligned FPDUs of 1448 octets give 92.8 % of the link, with 78 octets of framing") {
+TEST_CASE(
+    "aligned FPDUs of 1448 octets use 92.8 % of the link for payload, with 78 octets of framing") {
   auto p = free_of_cost();
   p.frame_overhead = 90;
   const Workload one{.size = 1428};
@@ -107,7 +108,9 @@ TEST_CASE("an FPDU is a multiple of four octets, with its CRC") {
   }
 }
 
-TEST_CASE("a TOE removes packets, acknowledgements and checksum; it keeps calls and copy") {
+TEST_CASE(
+    "a TOE removes the costs of packets, acknowledgements and checksums, but not of calls and "
+    "copies") {
   auto p = free_of_cost();
   const Workload w{.size = 65536};
   p.segment_tx = p.segment_rx = p.packet_tx = p.packet_rx = p.ack = p.checksum = 100;
@@ -123,14 +126,14 @@ TEST_CASE("a TOE removes packets, acknowledgements and checksum; it keeps calls 
   CHECK(message_cost(Mode::kToe, p, {.size = 65536, .toe_copies = 0}).rx[kCopy] == 0);
 }
 
-TEST_CASE("a TOE without copies pins its pages") {
+TEST_CASE("a TOE without copies pays for pinning pages") {
   auto p = free_of_cost();
   p.pin_page = 2;
   CHECK(message_cost(Mode::kToe, p, {.size = 65536, .toe_copies = 0}).total() == 2 * 16 * 2);
   CHECK(message_cost(Mode::kToe, p, {.size = 65536}).total() == 0);
 }
 
-TEST_CASE("an RNIC costs requests and completions, whatever the size") {
+TEST_CASE("an RNIC costs requests and completions, whatever the message size") {
   auto p = free_of_cost();
   p.post = 1;
   p.doorbell = 8;
@@ -147,7 +150,7 @@ TEST_CASE("an RNIC costs requests and completions, whatever the size") {
   }
 }
 
-TEST_CASE("registration is shared by its reuses, or looked up") {
+TEST_CASE("the cost of a registration is divided by its reuses, or replaced by a cache look-up") {
   auto p = free_of_cost();
   p.register_fixed = 1000;
   p.register_page = 10;
@@ -161,7 +164,7 @@ TEST_CASE("registration is shared by its reuses, or looked up") {
   CHECK(message_cost(Mode::kRnic, p, {.size = 1, .hit_rate = 1}).total() == 2 * 7);
 }
 
-TEST_CASE("what remains of a transfer costs what a message of its size costs") {
+TEST_CASE("the remainder of a transfer costs as much as a message of its size") {
   const auto p = preset_parameters("2007");
   const Workload w{.size = 4096};
   for (const auto mode : kModes) {
@@ -175,7 +178,7 @@ TEST_CASE("what remains of a transfer costs what a message of its size costs") {
   }
 }
 
-TEST_CASE("sleeping on completions costs an interrupt and a wake-up") {
+TEST_CASE("sleeping until a completion costs an interrupt and a wake-up") {
   auto p = free_of_cost();
   p.interrupt = 5;
   p.wakeup = 6;
@@ -191,7 +194,7 @@ TEST_CASE("1 GHz per Gb/s is one cycle per bit") {
   CHECK(ghz_per_gbps(p, 4000, 1000) == Approx(1));
 }
 
-TEST_CASE("the presets give the figures they were chosen for, at 64 KiB") {
+TEST_CASE("the presets give the figures for which they were chosen, at 64 KiB") {
   struct Expected {
     const char* name;
     double rx, tx, toe, rnic;
@@ -212,7 +215,7 @@ TEST_CASE("the presets give the figures they were chosen for, at 64 KiB") {
   }
 }
 
-TEST_CASE("the copy's share grows with the size, and nowhere reaches 80 %") {
+TEST_CASE("the share of copying grows with the size, and reaches 80 % nowhere") {
   for (const auto& name : preset_names()) {
     const auto p = preset_parameters(name.c_str());
     const auto share = [&p](double size) {

@@ -26,14 +26,14 @@ std::vector<Observation> made_of(double call, double octet) {
 
 }  // namespace
 
-TEST_CASE("costs are found again") {
+TEST_CASE("the fit recovers the costs") {
   const auto costs = fit_costs(made_of(350, 0.2));
   REQUIRE(costs.size() == 2);
   CHECK(costs[0] == Approx(350));
   CHECK(costs[1] == Approx(0.2));
 }
 
-TEST_CASE("no cost is below zero, even where that would fit better") {
+TEST_CASE("no cost is below zero, even if a negative cost would fit better") {
   auto data = made_of(350, 0.2);
   // Adds a column of counts that is proportional to the octets.
   for (auto& o : data) o.counts.push_back(o.counts[0] * o.group);
@@ -41,7 +41,7 @@ TEST_CASE("no cost is below zero, even where that would fit better") {
   for (const auto cost : fit_costs(data)) CHECK(cost >= 0);
 }
 
-TEST_CASE("what was never paid costs nothing; nothing observed gives nothing") {
+TEST_CASE("an event that never occurred costs nothing; without observations there is no fit") {
   auto data = made_of(350, 0.2);
   for (auto& o : data) o.counts.push_back(0);
   CHECK(fit_costs(data)[2] == 0);
@@ -49,14 +49,14 @@ TEST_CASE("what was never paid costs nothing; nothing observed gives nothing") {
   CHECK(leave_one_group_out({}).max == 0);
 }
 
-TEST_CASE("a size left out is foretold when the law holds, and not when it does not") {
+TEST_CASE("a size that was left out is predicted if the law holds, and not if it does not") {
   auto data = made_of(350, 0.2);
   CHECK(leave_one_group_out(data).max < 1e-6);
   data.back().cost *= 2;
   CHECK(leave_one_group_out(data).max > 0.3);
 }
 
-TEST_CASE("mean, 90th percentile and maximum of errors") {
+TEST_CASE("mean, 90th percentile and maximum of the errors") {
   const auto s = summarise({0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0});
   CHECK(s.mean == Approx(0.55));
   CHECK(s.p90 == Approx(0.9));
@@ -64,7 +64,7 @@ TEST_CASE("mean, 90th percentile and maximum of errors") {
   CHECK(summarise({}).mean == 0);
 }
 
-TEST_CASE("the ledger of a run: each count times its cost, each in its component") {
+TEST_CASE("the ledger of a run: each count times its cost, in the right component") {
   auto p = free_of_cost();
   Observed run;
   auto& c = run.counters;
@@ -103,7 +103,8 @@ TEST_CASE("the ledger of a run: each count times its cost, each in its component
   CHECK(ledger[Component::kPost] == 77);
 }
 
-TEST_CASE("pieces: one per call, more when a call hands over more than a piece, none for nothing") {
+TEST_CASE(
+    "pieces: one per call, more if a call transfers more than one piece, none for zero octets") {
   CHECK(segments_of(1000, 10, 65536) == 10);
   CHECK(segments_of(1 << 20, 4, 65536) == 16);
   CHECK(segments_of(0, 3, 65536) == 0);

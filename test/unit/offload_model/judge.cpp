@@ -59,7 +59,7 @@ Machine machine() {
 
 }  // namespace
 
-TEST_CASE("the costs of sockets are found again, and foretell a size that is left out") {
+TEST_CASE("the fit recovers the costs of sockets and predicts a size that was left out") {
   const auto sockets = std::vector<Record>{
       run("sockets", 64, 4096), run("sockets", 4096, 4096), run("sockets", 65536, 262144),
       run("sockets", 65536, 2048), run("sockets", 1048576, 8192)};
@@ -73,7 +73,7 @@ TEST_CASE("the costs of sockets are found again, and foretell a size that is lef
   CHECK(host.segment_tx == host.segment_rx);
 }
 
-TEST_CASE("iWARP that costs what it should is judged to hold, and what does not is not") {
+TEST_CASE("iWARP runs whose cost matches the prediction pass, and others fail") {
   const auto good = judge(runs(1), machine());
   REQUIRE(good.has_value());
   CHECK(good->points.size() == 5);
@@ -85,19 +85,19 @@ TEST_CASE("iWARP that costs what it should is judged to hold, and what does not 
   CHECK_FALSE(bad->holds());
 }
 
-TEST_CASE("identical runs that differ much are noise") {
+TEST_CASE("identical runs whose costs differ much are reported as noise") {
   const auto noisy = judge(runs(1, 0.3), machine());
   REQUIRE(noisy.has_value());
   CHECK(noisy->noise_limited());
 }
 
-TEST_CASE("without sockets of several sizes, or without iWARP, there is no judgement") {
+TEST_CASE("without sockets of several sizes, or without iWARP, no judgement is made") {
   CHECK_FALSE(judge({}, machine()).has_value());
   CHECK_FALSE(judge({run("iwarp", 64, 64)}, machine()).has_value());
   CHECK_FALSE(judge({run("sockets", 64, 64), run("sockets", 128, 64)}, machine()).has_value());
 }
 
-TEST_CASE("of runs of one kind the middle one stands for all, with its own counts") {
+TEST_CASE("the median of several equal runs represents them, with its own counts") {
   auto all = std::vector{run("sockets", 64, 64, 3), run("sockets", 64, 64, 1),
                          run("sockets", 64, 64, 2), run("sockets", 128, 64, 9)};
   all[2].seconds = 7;
@@ -106,7 +106,7 @@ TEST_CASE("of runs of one kind the middle one stands for all, with its own count
   CHECK(kinds[0].seconds == 7);
 }
 
-TEST_CASE("the share of copying is of the runs with the largest receive calls") {
+TEST_CASE("the share of copying is computed from the runs with the largest receive calls") {
   auto host = free_of_cost();
   host.copy_llc = 0.01;
   host.copy_tx = host.copy_rx = 0.1;

@@ -27,7 +27,7 @@ void for_grid(F f) {
 
 }  // namespace
 
-TEST_CASE("the closed form: max(sigma, 1 + gamma) / max(sigma, gamma, alpha beta) - 1") {
+TEST_CASE("the gain is max(sigma, 1 + gamma) / max(sigma, gamma, alpha beta) - 1") {
   for_grid([](const Laws& l) {
     CHECK(gain(l) ==
           Approx(std::max(l.sigma, 1 + l.gamma) / std::max({l.sigma, l.gamma, l.alpha * l.beta}) -
@@ -73,7 +73,7 @@ TEST_CASE("worked examples") {
   CHECK(gain({.alpha = 0.1, .gamma = 0.5, .sigma = 0.5, .beta = 1}) == Approx(2));
 }
 
-TEST_CASE("from a host's parameters: a TOE leaves more structure than an RNIC") {
+TEST_CASE("a TOE has a larger structural ratio than an RNIC on every preset host") {
   for (const auto& name : preset_names()) {
     const auto p = preset_parameters(name.c_str());
     const Workload w{.size = 65536, .hit_rate = 1};
@@ -87,7 +87,7 @@ TEST_CASE("from a host's parameters: a TOE leaves more structure than an RNIC") 
   }
 }
 
-TEST_CASE("the gain by the ratios is the one that throughput shows: one card, one link") {
+TEST_CASE("the gain from the ratios equals the gain from the throughput: one card, one link") {
   for (const auto& name : preset_names()) {
     for (const double size : {64.0, 4096.0, 65536.0, 1048576.0}) {
       for (const auto mode : {Mode::kToe, Mode::kRnic}) {

@@ -30,7 +30,7 @@ std::string file_with(std::string_view parameters) {
 
 }  // namespace
 
-TEST_CASE("every preset is complete, and every value has unit, mark and source") {
+TEST_CASE("every preset is complete, and every value has a unit, a mark and a source") {
   CHECK(preset_names() == std::vector<std::string>{"2003", "2007", "100g"});
   for (const auto& name : preset_names()) {
     CAPTURE(name);
@@ -48,7 +48,7 @@ TEST_CASE("every preset is complete, and every value has unit, mark and source")
   }
 }
 
-TEST_CASE("times are nanoseconds once resolved") {
+TEST_CASE("times are in nanoseconds after resolving") {
   const auto set = preset("2003").value();
   const auto p = set.resolve();
   CHECK(p.interrupt == doctest::Approx(set.at("interrupt") * 1000));
@@ -56,12 +56,12 @@ TEST_CASE("times are nanoseconds once resolved") {
   CHECK(p.link == set.at("link"));
 }
 
-TEST_CASE("a parameter that earlier versions wrote and this one does without is passed over") {
+TEST_CASE("a parameter that only earlier versions wrote is ignored") {
   const auto base = *preset("100g");
   CHECK(parse_parameters(file_with(R"("nic_lag": {"value": 1, "unit": "ns"})"), &base).has_value());
 }
 
-TEST_CASE("an unknown preset is refused with the names there are") {
+TEST_CASE("an unknown preset is refused with the list of names") {
   const auto none = preset("1999");
   REQUIRE_FALSE(none.has_value());
   CHECK(contains(none.error(), "1999"));
@@ -69,7 +69,7 @@ TEST_CASE("an unknown preset is refused with the names there are") {
   CHECK_FALSE(preset("published").has_value());
 }
 
-TEST_CASE("bad files are refused with key and unit") {
+TEST_CASE("invalid files are refused with the key and the unit") {
   CHECK(contains(error_of("not json"), "not JSON"));
   CHECK(contains(error_of("{}"), "parameters"));
   CHECK(contains(error_of(R"({"parameters": 7})"), "parameters"));
@@ -92,7 +92,8 @@ TEST_CASE("bad files are refused with key and unit") {
   CHECK(contains(error_of(file_with(R"("mss": {"value": 0, "unit": "octets"})")), "not be 0"));
 }
 
-TEST_CASE("what a measured host lacks comes from the preset, marked so, never as zero") {
+TEST_CASE(
+    "a value that a measured host lacks comes from the preset, marked as such, never as zero") {
   const auto base = preset("100g").value();
   const auto set = parse_parameters(
       file_with(
@@ -118,7 +119,7 @@ TEST_CASE("a host's description is kept as text") {
                                                                          {"virtualised", "true"}});
 }
 
-TEST_CASE("depth counts what is open, and not what a text only quotes") {
+TEST_CASE("the nesting depth counts open brackets, but not those inside a string") {
   CHECK_FALSE(nested_too_deep("[[]]", 2));
   CHECK(nested_too_deep("[[]]", 1));
   CHECK_FALSE(nested_too_deep("[{},{},[],[]]", 2));

@@ -30,14 +30,14 @@ double from(const Crossover& crossover) {
 
 }  // namespace
 
-TEST_CASE("the link bounds a host for which nothing costs anything") {
+TEST_CASE("the link limits a host on which nothing costs anything") {
   const auto p = free_of_cost();
   const auto t = throughput(Mode::kSockets, p, {.size = 1448}, 1);
   CHECK(t.limit == "link");
   CHECK(t.gbps == Approx(8 * 1448.0 / 1538));
 }
 
-TEST_CASE("each limit in turn") {
+TEST_CASE("each resource in turn is the limit") {
   auto p = free_of_cost();
   p.copy_rx = 8;  // Copies one bit per nanosecond.
   CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1).gbps == Approx(1));
@@ -57,7 +57,7 @@ TEST_CASE("each limit in turn") {
   CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1).limit == "link");
 }
 
-TEST_CASE("the program's own work takes part in the limit of the processors, not of the card") {
+TEST_CASE("the program's own work counts towards the limit of the processors, not of the card") {
   auto p = free_of_cost();
   p.copy_rx = 4;
   CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1, 4).gbps == Approx(1));
@@ -74,7 +74,7 @@ TEST_CASE("load is proportional to the rate") {
   CHECK(load.rx == Approx(1));
 }
 
-TEST_CASE("latency adds the slowest stage per octet, not all of them") {
+TEST_CASE("latency adds only the slowest stage for each octet, not all stages") {
   auto p = free_of_cost();
   p.copy_tx = p.copy_rx = 4;  // Copying is slower than the link.
   const auto one = latency_ns(Mode::kSockets, p, {.size = 1448});
@@ -82,7 +82,7 @@ TEST_CASE("latency adds the slowest stage per octet, not all of them") {
   CHECK(two - one == Approx(1448 * 4));
 }
 
-TEST_CASE("a small message pays for the card twice, once at either end") {
+TEST_CASE("a small message pays for the card twice, once at each end") {
   auto p = free_of_cost();
   p.nic_latency = 1000;
   const auto free = latency_ns(Mode::kRnic, free_of_cost(), {.size = 1});
@@ -90,7 +90,7 @@ TEST_CASE("a small message pays for the card twice, once at either end") {
   CHECK(latency_ns(Mode::kRnic, p, {.size = 1}, true) > 4000);
 }
 
-TEST_CASE("crossovers that do not exist are said to be none") {
+TEST_CASE("crossovers that do not exist are reported as kNever or kAlways") {
   auto p = free_of_cost();
   p.post = 1;
   CHECK(cpu_crossover(p, {}).kind == kNever);  // Sockets cost nothing.
@@ -101,7 +101,7 @@ TEST_CASE("crossovers that do not exist are said to be none") {
   CHECK(from(crossover_of([](const auto&, double n) { return n >= 12345; }, p)) == 12345);
 }
 
-TEST_CASE("with a slope above the sockets' own, registering never pays") {
+TEST_CASE("if registering costs more per octet than sockets do, it never pays") {
   auto p = free_of_cost();
   p.copy_tx = p.copy_rx = 0.01;
   p.register_fixed = 1000;
@@ -111,7 +111,7 @@ TEST_CASE("with a slope above the sockets' own, registering never pays") {
   CHECK_FALSE(reuse_needed(free_of_cost(), {}).has_value());
 }
 
-TEST_CASE("registering each time moved the crossover up from 2003 to 100G") {
+TEST_CASE("registering each time moved the crossover up from the preset 2003 to 100G") {
   const auto crossover = [](const char* name) {
     return from(cpu_crossover(preset_parameters(name), Workload{}));
   };
@@ -130,7 +130,7 @@ TEST_CASE("with a cached registration the RNIC is always cheaper") {
   }
 }
 
-TEST_CASE("the straight lines and the steps agree within a factor of two") {
+TEST_CASE("the linear model and the step model agree within a factor of two") {
   for (const auto& name : preset_names()) {
     CAPTURE(name);
     const auto p = preset_parameters(name.c_str());
@@ -141,7 +141,9 @@ TEST_CASE("the straight lines and the steps agree within a factor of two") {
   }
 }
 
-TEST_CASE("an RNIC is better for every size from its crossover on, and for none below the first") {
+TEST_CASE(
+    "an RNIC is better for every size above its crossover, and for none below the first "
+    "crossover") {
   for (const auto& name : preset_names()) {
     const auto p = preset_parameters(name.c_str());
     for (const auto& better :
@@ -163,7 +165,7 @@ TEST_CASE("an RNIC is better for every size from its crossover on, and for none 
   }
 }
 
-TEST_CASE("a step that undoes the advantage once more moves the crossover behind it") {
+TEST_CASE("a step that undoes the advantage again moves the crossover past it") {
   const auto p = free_of_cost();  // Pages have 4096 octets.
   const auto better = [](const Parameters&, double n) {
     return n >= 5000 && (n <= 8192 || n >= 8200) && n != 65537;
@@ -173,7 +175,7 @@ TEST_CASE("a step that undoes the advantage once more moves the crossover behind
   CHECK(from(crossover) == 65538);
 }
 
-TEST_CASE("u* reuses pay for one registration") {
+TEST_CASE("after u* reuses a registration has paid for itself") {
   for (const auto& name : preset_names()) {
     CAPTURE(name);
     const auto p = preset_parameters(name.c_str());
@@ -195,7 +197,7 @@ TEST_CASE("registration on the critical path moves the latency crossover up") {
   CHECK(from(latency_crossover(p, w, 2)) > from(latency_crossover(p, w, 1)));
 }
 
-TEST_CASE("an RNIC begins to beat a TOE later than it does sockets, or not at all later") {
+TEST_CASE("the crossover of an RNIC with a TOE is above the one with sockets, or does not exist") {
   for (const auto& name : preset_names()) {
     CAPTURE(name);
     const auto p = preset_parameters(name.c_str());

@@ -20,7 +20,7 @@ const std::vector<PublishedRow>& rows() {
 
 }  // namespace
 
-TEST_CASE("identities, calibrated and derived rows hold within their tolerance") {
+TEST_CASE("identities, calibrated rows and derived rows hold within their tolerance") {
   for (const auto& row : rows()) {
     CAPTURE(row.number);
     CHECK_FALSE(row.source.empty());
@@ -35,7 +35,7 @@ TEST_CASE("identities, calibrated and derived rows hold within their tolerance")
   }
 }
 
-TEST_CASE("at least twelve figures are predictions by a preset, each with a band around it") {
+TEST_CASE("at least twelve figures are predicted by a preset, each with an uncertainty band") {
   CHECK(tally(rows(), Use::kPrediction).figures >= 12);
   for (const auto& row : rows()) {
     if (row.use != Use::kPrediction) continue;
@@ -50,7 +50,7 @@ TEST_CASE("at least twelve figures are predictions by a preset, each with a band
   }
 }
 
-TEST_CASE("no prediction is by a value that was chosen for its figure") {
+TEST_CASE("no prediction uses a value that was chosen to match its figure") {
   for (const auto& row : rows()) {
     if (row.use != Use::kPrediction) continue;
     CAPTURE(row.number);
@@ -64,7 +64,7 @@ TEST_CASE("no prediction is by a value that was chosen for its figure") {
   }
 }
 
-TEST_CASE("figures are told apart by what they prove, and counted apart") {
+TEST_CASE("figures are classified by what they prove, and counted by class") {
   CHECK(tally(rows(), Use::kIdentity).figures == 7);
   CHECK(tally(rows(), Use::kCalibrated).figures == 9);
   CHECK(tally(rows(), Use::kDerived).figures == 4);
@@ -74,7 +74,8 @@ TEST_CASE("figures are told apart by what they prove, and counted apart") {
   CHECK(predictions.hold < predictions.figures);
 }
 
-TEST_CASE("near and narrow: a wide band is no agreement, however well its middle fits") {
+TEST_CASE(
+    "a match must be near and narrow: a wide band is no match, however well its middle fits") {
   Check check{.published = 100, .model = 125, .band = {90, 125, 170}};
   CHECK(check.miss() == Approx(0.25));
   CHECK(check.agrees());
@@ -89,7 +90,7 @@ TEST_CASE("near and narrow: a wide band is no agreement, however well its middle
   CHECK(check.agrees());
 }
 
-TEST_CASE("a limit is kept when the whole band keeps it") {
+TEST_CASE("a limit holds if the whole band is within it") {
   Check check{.published = 5, .model = 1, .at_most = true, .band = {0.5, 1, 4.9}};
   CHECK(check.agrees());
   check.band.high = 5.1;

@@ -13,7 +13,7 @@
 using namespace iwarp::offload_model;
 using doctest::Approx;
 
-TEST_CASE("the same seed draws the same; another does not") {
+TEST_CASE("the same seed draws the same values, and another seed does not") {
   const auto set = preset("2007").value();
   const auto one = draw(set, 3, 7);
   CHECK(one[2].copy_rx == draw(set, 3, 7)[2].copy_rx);
@@ -32,7 +32,7 @@ TEST_CASE("the band of one parameter is as wide as its uncertainty") {
   CHECK(b.low == Approx(value / std::pow(1.2, kNinetyPercent)).epsilon(0.02));
 }
 
-TEST_CASE("every band holds its prediction") {
+TEST_CASE("every band contains its prediction") {
   for (const auto& name : preset_names()) {
     const auto set = preset(name).value();
     const auto drawn = draw(set);
@@ -49,7 +49,8 @@ TEST_CASE("every band holds its prediction") {
   CHECK(band({}, [](const Parameters&) { return 1.0; }).high == 0);
 }
 
-TEST_CASE("the band of a crossover is as wide as the uncertainty of what decides it") {
+TEST_CASE(
+    "the band of a crossover is as wide as the uncertainty of the parameters that determine it") {
   auto set = preset("2007").value();
   for (auto& [key, value] : set.values) value.uncertainty = 0;
   const Better better = [](const Parameters& p, double n) { return n >= 1e6 * p.copy_rx; };
@@ -69,7 +70,8 @@ TEST_CASE("the band of a crossover is as wide as the uncertainty of what decides
   CHECK(standing(crossover, crossover.high) == Standing::kBetter);
 }
 
-TEST_CASE("where a size is decided, the host's own values say the same") {
+TEST_CASE(
+    "if a size is decided for the preset's band, the host's own values agree with the decision") {
   for (const auto& name : preset_names()) {
     const auto set = preset(name).value();
     const auto p = set.resolve();
@@ -88,7 +90,7 @@ TEST_CASE("where a size is decided, the host's own values say the same") {
   }
 }
 
-TEST_CASE("what only some hosts allow is neither always nor never") {
+TEST_CASE("a crossover that only some hosts have is neither kAlways nor kNever") {
   auto set = preset("2007").value();
   for (auto& [key, value] : set.values) value.uncertainty = 0;
   set.values.at("copy_rx").uncertainty = 0.5;
@@ -104,7 +106,7 @@ TEST_CASE("what only some hosts allow is neither always nor never") {
   CHECK(standing(mostly, 1e6) == Standing::kUndecided);
 }
 
-TEST_CASE("the most decisive parameter comes first, and definitions decide nothing") {
+TEST_CASE("the parameter with the most influence comes first, and definitions have none") {
   const auto set = preset("100g").value();
   const auto all = sensitivity(
       set, [](const Parameters& p) { return message_cost(Mode::kRnic, p, {.size = 64}).total(); });
