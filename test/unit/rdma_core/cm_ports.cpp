@@ -18,7 +18,7 @@ TEST_CASE("without an offset each port is its own TCP port") {
   }
 }
 
-TEST_CASE("an offset is added to the program's port, and any port stays any port") {
+TEST_CASE("an offset is added to the program's port, and port 0 stays 0") {
   CHECK(PortMap(1000).tcp(7471) == 8471);
   CHECK(PortMap(1000).program(8471) == 7471);
   CHECK(PortMap(1000).tcp(0) == 0);
@@ -33,7 +33,7 @@ TEST_CASE("the last port that an offset leaves in range has a TCP port, the next
   CHECK(PortMap(kMaxPortOffset).has_tcp(0));
 }
 
-TEST_CASE("each TCP port has a number of its own that leads back, whatever the offset") {
+TEST_CASE("each TCP port has a port number of its own that maps back to it, whatever the offset") {
   for (const unsigned number : {0U, 1U, 1000U, 32768U, unsigned{kMaxPortOffset}}) {
     CAPTURE(number);
     const auto offset = static_cast<std::uint16_t>(number);
@@ -50,7 +50,8 @@ TEST_CASE("each TCP port has a number of its own that leads back, whatever the o
   }
 }
 
-TEST_CASE("a port left to us has a number that needs no root, however large the offset") {
+TEST_CASE(
+    "a port that the library chooses has a number that needs no root, however large the offset") {
   for (const std::uint16_t offset : {std::uint16_t{1000}, std::uint16_t{60000}, kMaxPortOffset}) {
     CAPTURE(offset);
     const auto bound = PortMap(offset).bind({.host = "127.0.0.1"}, {});
@@ -59,7 +60,7 @@ TEST_CASE("a port left to us has a number that needs no root, however large the 
   }
 }
 
-TEST_CASE("a range is of TCP ports, and what is not above the offset is left out of it") {
+TEST_CASE("a range consists of TCP ports, and those not above the offset are excluded") {
   const iwarp::net::Address any{.host = "127.0.0.1"};
   const auto bound = PortMap(30000).bind(any, {.first = 29000, .last = 30200});
   REQUIRE(bound);

@@ -12,7 +12,7 @@
 using namespace iwarp;
 using namespace iwarp::rdma_core;
 
-TEST_CASE("errors of the verbs become errno values") {
+TEST_CASE("errors of the verbs layer become errno values") {
   CHECK(to_errno({}) == 0);
   CHECK(to_errno(make_error_code(verbs::Errc::kQueueFull)) == ENOMEM);
   CHECK(to_errno(make_error_code(verbs::Errc::kAddressInUse)) == EADDRINUSE);
@@ -27,12 +27,12 @@ TEST_CASE("errors of the verbs become errno values") {
   }
 }
 
-TEST_CASE("errors of the operating system stay what they are") {
+TEST_CASE("errors of the operating system keep their errno values") {
   CHECK(to_errno({ENOSPC, std::generic_category()}) == ENOSPC);
   CHECK(to_errno({EMFILE, std::system_category()}) == EMFILE);
 }
 
-TEST_CASE("what is thrown behind the C interface becomes an errno") {
+TEST_CASE("an exception below the C interface becomes an errno") {
   CHECK(guarded([] { return 5; }) == 5);
   CHECK(guarded([]() -> int { throw std::bad_alloc(); }) == ENOMEM);
   CHECK(guarded([]() -> int { throw std::runtime_error("no"); }) == EIO);

@@ -19,7 +19,7 @@ bool readable(int fd) {
 
 }  // namespace
 
-TEST_CASE("events come in order, and the descriptor tells while there are any") {
+TEST_CASE("events come in order, and the descriptor is readable while any are queued") {
   EventQueue<int> queue;
   CHECK_FALSE(readable(queue.fd()));
   queue.push(1);
@@ -39,7 +39,7 @@ TEST_CASE("a program that made the descriptor non-blocking gets EAGAIN") {
   CHECK(queue.get() == 7);
 }
 
-TEST_CASE("removed events take their counts with them") {
+TEST_CASE("removing events also removes their counts from the descriptor") {
   EventQueue<int> queue;
   for (int i = 0; i < 10; ++i) queue.push(i);
   CHECK(queue.remove([](int i) { return i % 2 == 0; }) == 5);
@@ -48,7 +48,7 @@ TEST_CASE("removed events take their counts with them") {
   CHECK(queue.remove([](int) { return true; }) == 0);
 }
 
-TEST_CASE("moved events arrive at the other queue, the rest stays") {
+TEST_CASE("moved events arrive at the other queue, and the others stay") {
   EventQueue<int> from;
   EventQueue<int> to;
   for (int i = 0; i < 4; ++i) from.push(i);
@@ -61,7 +61,8 @@ TEST_CASE("moved events arrive at the other queue, the rest stays") {
   CHECK_FALSE(readable(from.fd()));
 }
 
-TEST_CASE("an event that is withdrawn from a thread about to take it leaves no count behind") {
+TEST_CASE(
+    "an event that is withdrawn from a thread that is about to read it leaves no count behind") {
   bool is_moved = false;
   SUBCASE("removed") {}
   SUBCASE("moved to another queue") { is_moved = true; }
@@ -91,7 +92,7 @@ TEST_CASE("an event that is withdrawn from a thread about to take it leaves no c
   }
 }
 
-TEST_CASE("readers, writers and removers at the same time lose nothing and never block for good") {
+TEST_CASE("concurrent readers, writers and removers lose no event and never block for ever") {
   constexpr int kEach = 20000;
   EventQueue<int> queue;
   std::atomic<int> taken{0};

@@ -70,7 +70,7 @@ constexpr bool kLost = true;
 
 }  // namespace
 
-TEST_CASE("a datagram says which queue pair sends it, and other messages are nobody's") {
+TEST_CASE("a datagram names the queue pair that sends it, and other messages belong to none") {
   Message datagram(0x812345, "text");
   CHECK(sender_of(datagram.message) == 0x812345);
   datagram.header[0] = std::byte{0};
@@ -81,7 +81,7 @@ TEST_CASE("a datagram says which queue pair sends it, and other messages are nob
   CHECK(sender_of(cut.message) == 0);
 }
 
-TEST_CASE("what is kept leaves when it is due, in order of time and then of keeping") {
+TEST_CASE("delayed datagrams are sent when due, ordered by due time and then by arrival") {
   const Sockets sockets;
   HeldDatagrams held;
   CHECK(held.release(1h, kPasses) == std::nullopt);
@@ -100,7 +100,7 @@ TEST_CASE("what is kept leaves when it is due, in order of time and then of keep
   CHECK(sockets.next() == "-");
 }
 
-TEST_CASE("nothing of a queue pair leaves behind its end") {
+TEST_CASE("no datagram of a queue pair is sent after its destruction") {
   const Sockets sockets;
   HeldDatagrams held;
   REQUIRE(held.keep(sockets.from, Message(1, "gone").message, 10ms));
@@ -111,7 +111,7 @@ TEST_CASE("nothing of a queue pair leaves behind its end") {
   CHECK(sockets.next() == "-");
 }
 
-TEST_CASE("a descriptor that stands for another socket by now is not sent on") {
+TEST_CASE("nothing is sent on a descriptor that now belongs to another socket") {
   Sockets first;
   HeldDatagrams held;
   REQUIRE(held.keep(first.from, Message(1, "for the first").message, 10ms));
@@ -124,7 +124,7 @@ TEST_CASE("a descriptor that stands for another socket by now is not sent on") {
   if (was != second.from) ::close(was);
 }
 
-TEST_CASE("what is due while nothing passes is lost") {
+TEST_CASE("datagrams that fall due after the last send are lost") {
   const Sockets sockets;
   HeldDatagrams held;
   REQUIRE(held.keep(sockets.from, Message(1, "lost").message, 10ms));
@@ -135,7 +135,7 @@ TEST_CASE("what is due while nothing passes is lost") {
   CHECK(sockets.next() == "-");
 }
 
-TEST_CASE("there are no more than may be kept, and a kernel without room is asked again") {
+TEST_CASE("the number of delayed datagrams is limited, and a full socket buffer is retried") {
   const Sockets sockets;
   HeldDatagrams held;
   for (std::size_t i = 0; i < HeldDatagrams::kMax; ++i) {

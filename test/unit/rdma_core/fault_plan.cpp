@@ -44,7 +44,7 @@ std::vector<std::uint64_t> due_at(Book& of, std::uint32_t qp, int events) {
 
 }  // namespace
 
-TEST_CASE("a rule says when, about whom, and what") {
+TEST_CASE("a rule specifies when, for which queue pairs, and which fault") {
   const Rule status = rule("  after 100 completions\tqp any status IBV_WC_WR_FLUSH_ERR # why");
   CHECK(status.text == "after 100 completions qp any status IBV_WC_WR_FLUSH_ERR");
   CHECK(status.when == When::kAfter);
@@ -81,7 +81,7 @@ TEST_CASE("a rule says when, about whom, and what") {
   CHECK(rule("from 3 to 3 completions status FATAL_ERR").last == 3);
 }
 
-TEST_CASE("nonsense is refused, and named") {
+TEST_CASE("an invalid rule is refused, and the message names the error") {
   CHECK(why("sometimes error").starts_with("sometimes is not one of after,"));
   CHECK(why("after").starts_with("a number from 1 on, or a time"));
   CHECK(why("after 0 sends error").starts_with("0 is not a number from 1 on"));
@@ -136,7 +136,7 @@ TEST_CASE("nonsense is refused, and named") {
   CHECK(why(std::string(kMaxLine + 1, 'x')) == "a line has at most 512 octets");
 }
 
-TEST_CASE("a plan is rules and a seed; what is wrong has its line") {
+TEST_CASE("a plan contains rules and a seed, and an error message has the line number") {
   const auto plan = parse_plan("# faults\n\nseed 42\nnow port down\r\nafter 1s port up");
   REQUIRE(plan.has_value());
   CHECK(plan->seed == 42);
@@ -153,7 +153,7 @@ TEST_CASE("a plan is rules and a seed; what is wrong has its line") {
   CHECK_FALSE(parse_plan(std::string(kMaxPlan + 1, '#')).has_value());
 }
 
-TEST_CASE("every prefix of a plan, and every octet changed, is taken or refused") {
+TEST_CASE("every prefix of a plan, and every altered octet, is accepted or refused") {
   const std::string whole =
       "seed 7\nafter 100 completions qp any status WR_FLUSH_ERR\n"
       "chance 0.5% sends qp each fail ENOMEM\nafter 2s port down 500ms\n"
@@ -171,7 +171,7 @@ TEST_CASE("every prefix of a plan, and every octet changed, is taken or refused"
   }
 }
 
-TEST_CASE("counts are of all queue pairs together, of each, or of one") {
+TEST_CASE("events are counted for all queue pairs together, for each, or for one") {
   Book any = book("after 3 completions error");
   CHECK(due_at(any, 1, 2).empty());
   CHECK(due_at(any, 2, 5) == std::vector<std::uint64_t>{3});
@@ -188,7 +188,7 @@ TEST_CASE("counts are of all queue pairs together, of each, or of one") {
   CHECK(due_at(range, 1, 9) == std::vector<std::uint64_t>{5});
 }
 
-TEST_CASE("what is drawn depends on the seed and the count, not on what others do") {
+TEST_CASE("a random choice depends on the seed and the count, not on other queue pairs") {
   const std::string rules = "chance 10% completions qp each error\n";
   Book first = book("seed 7\n" + rules);
   Book second = book("seed 7\n" + rules);
@@ -205,7 +205,7 @@ TEST_CASE("what is drawn depends on the seed and the count, not on what others d
   CHECK(due_at(other, 1, 1000) != alone);
 }
 
-TEST_CASE("octets pass up to the one with which a rule is due") {
+TEST_CASE("octets pass up to the one at which a rule is due") {
   Book of = book("after 100 octets connection 2 reset\nevery 64 octets connection each reset");
   CHECK(of.room(1, 1000) == 64);
   CHECK(of.passed(1, 10).empty());
@@ -222,7 +222,7 @@ TEST_CASE("octets pass up to the one with which a rule is due") {
   CHECK(of.room(2, 1000) == 28);
 }
 
-TEST_CASE("rules that can never be due again leave, and make room") {
+TEST_CASE("rules that can never be due again are dropped, and make room") {
   Book of = book("after 1 completion qp 2 error\nevery 2 sends error\nchance 1% receives error");
   const auto stays = of.rules();
   for (std::uint64_t round = 0; round != 2 * kMaxRules; ++round) {
@@ -249,7 +249,7 @@ TEST_CASE("rules that can never be due again leave, and make room") {
   CHECK(of.rules().front() == "every 2 sends error");
 }
 
-TEST_CASE("what is drawn for a rule does not depend on those that have left") {
+TEST_CASE("the random choices of a rule do not depend on rules that were dropped") {
   const std::string chance = "chance 10% completions error\n";
   Book alone = book("now port up\n" + chance);
   Book behind = book("now port up\n" + chance);
@@ -262,7 +262,7 @@ TEST_CASE("what is drawn for a rule does not depend on those that have left") {
   }
 }
 
-TEST_CASE("times are due once, or again and again without making up for what was missed") {
+TEST_CASE("timed rules are due once, or periodically without catching up on missed times") {
   Book of = book("now port down\nafter 2s port up\nevery 3s tell GID_CHANGE");
   CHECK(of.next() == 0ns);
   CHECK(of.due(0ns).size() == 1);

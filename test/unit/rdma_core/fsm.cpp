@@ -11,17 +11,17 @@
 namespace iwarp::rdma_core {
 namespace {
 
-TEST_CASE("the life of an rdma_cm_id is the one in rfc-notes/fsm") {
+TEST_CASE("the states of an rdma_cm_id are those in rfc-notes/fsm") {
   const auto wrong = iwarp::test::fsm_snapshot("rdma_cm_id", kIdEdges, kIdStates, kIdEvents);
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
 }
 
-TEST_CASE("the life of a link is the one in rfc-notes/fsm") {
+TEST_CASE("the states of a link are those in rfc-notes/fsm") {
   const auto wrong = iwarp::test::fsm_snapshot("link", kLinkEdges, kLinkStates, kLinkEvents);
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
 }
 
-TEST_CASE("a call that an id is not ready for changes nothing") {
+TEST_CASE("a call in a state that does not allow it changes nothing") {
   IdLife life;
   CHECK_FALSE(life.step(IdEvent::kConnect));
   CHECK(life.is(IdState::kIdle));
@@ -34,7 +34,7 @@ TEST_CASE("a call that an id is not ready for changes nothing") {
   CHECK(life.allows(IdEvent::kConnect));
 }
 
-TEST_CASE("from every state a link can be over") {
+TEST_CASE("a link can end in every state") {
   for (const auto state : kLinkStates) {
     CHECK(bytes::step(kLinkEdges, state, LinkEvent::kOver) == LinkState::kNone);
   }

@@ -36,7 +36,7 @@ using Places = std::vector<int>;
 
 }  // namespace
 
-TEST_CASE("a GID keeps its place while others come in front of it, go, and come again") {
+TEST_CASE("a GID keeps its index while others are added in front of it, removed, and added again") {
   GidTable table;
   CHECK((arranged(table, {1, 2}) == Places{1, 2}));
   CHECK((arranged(table, {7, 1, 2}) == Places{1, 2, 7}));
@@ -47,7 +47,7 @@ TEST_CASE("a GID keeps its place while others come in front of it, go, and come 
   CHECK((arranged(table, {8}) == Places{8, 0, 0, 0}));
 }
 
-TEST_CASE("the table ends at its limit") {
+TEST_CASE("the table accepts no more GIDs than its limit") {
   GidTable table;
   Port port;
   for (int n = 0; n < 2 * kMaxGids; ++n) {

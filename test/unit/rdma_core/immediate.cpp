@@ -7,7 +7,7 @@
 namespace iwarp::rdma_core {
 namespace {
 
-TEST_CASE("an Immediate brings the length of its Write, up to the longest message") {
+TEST_CASE("an Immediate carries the length of its Write, up to the longest message") {
   for (const std::uint32_t length : {0U, 1U, (1U << 31) - 1, 1U << 31}) {
     const auto got = decode_immediate(encode({.imm_data = 0x01020304, .length = length}));
     CHECK(got.imm_data == 0x01020304);
@@ -16,13 +16,13 @@ TEST_CASE("an Immediate brings the length of its Write, up to the longest messag
   }
 }
 
-TEST_CASE("an Immediate that stands for a Send without payload is no Write") {
+TEST_CASE("an Immediate that represents a Send without payload does not describe a Write") {
   const auto octets = encode({.imm_data = 5, .with_send = true});
   CHECK(decode_immediate(octets).with_send);
   CHECK(decode_immediate(octets).length == 0);
 }
 
-TEST_CASE("no more of a Write counts than was written") {
+TEST_CASE("an Immediate cannot report a longer Write than was placed") {
   const auto octets = encode({.length = 1U << 31});
   CHECK(length_of_write(octets, 0) == 0);
   CHECK(length_of_write(octets, 77) == 77);

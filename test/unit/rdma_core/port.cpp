@@ -21,7 +21,7 @@ bool same(const ibv_gid& a, const ibv_gid& b) {
 
 }  // namespace
 
-TEST_CASE("the first GID looks like that of an RNIC and names the port's address") {
+TEST_CASE("the first GID looks like that of an RNIC and encodes the port's address") {
   const Port port = look_at_port(Persona::kIwarp);
   REQUIRE_FALSE(port.gids.empty());
   const ibv_gid& gid = port.gids.front();
@@ -36,7 +36,7 @@ TEST_CASE("the first GID looks like that of an RNIC and names the port's address
   CHECK(port.mtu > 0);
 }
 
-TEST_CASE("the other GIDs are the host's addresses and stand for themselves") {
+TEST_CASE("the other GIDs are the host's addresses and map back to themselves") {
   const Port port = look_at_port(Persona::kIwarp);
   CHECK(port.gids.size() <= kMaxGids);
   for (auto gid = port.gids.begin() + 1; gid != port.gids.end(); ++gid) {
@@ -63,7 +63,9 @@ TEST_CASE("as RoCE there is no LID, and each GID is an address of a known interf
   CHECK(port.interfaces.front() == ::if_nametoindex(port.interface.c_str()));
 }
 
-TEST_CASE("as RoCE loopback has GIDs if it is alone, or behind all others if it is asked for") {
+TEST_CASE(
+    "as RoCE, loopback addresses have GIDs if there are no others, or after all others on "
+    "request") {
   const Port port = look_at_port(Persona::kRoce);
   const Port with_loopback = look_at_port(Persona::kRoce, true);
   const unsigned loopback = ::if_nametoindex(kLoopback);
@@ -78,7 +80,7 @@ TEST_CASE("as RoCE loopback has GIDs if it is alone, or behind all others if it 
       std::equal(port.interfaces.begin(), port.interfaces.end(), with_loopback.interfaces.begin()));
 }
 
-TEST_CASE("as RoCE the GIDs of an interface are together, its IPv4 before its IPv6 addresses") {
+TEST_CASE("as RoCE, the GIDs of an interface are adjacent, IPv4 before IPv6") {
   const Port port = look_at_port(Persona::kRoce);
   const auto kind = [&](std::size_t i) {
     const auto* raw = port.gids[i].raw;
@@ -97,7 +99,9 @@ TEST_CASE("as RoCE the GIDs of an interface are together, its IPv4 before its IP
   }
 }
 
-TEST_CASE("a group is joined where an address of its family is and multicast can be done") {
+TEST_CASE(
+    "a group is joined on each interface that has an address of its family and supports "
+    "multicast") {
   const ibv_gid v4{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 192, 0, 2, 1}};
   const ibv_gid v6{.raw = {0x20, 0x01, 0x0D, 0xB8}};
   Port port;
@@ -111,7 +115,7 @@ TEST_CASE("a group is joined where an address of its family is and multicast can
   CHECK(interfaces_of_groups(port, true) == std::vector{2U});
 }
 
-TEST_CASE("the speed and the MTU of a link are told as the kernel tells them") {
+TEST_CASE("the speed and the MTU of a link are those that the kernel reports") {
   struct Case {
     unsigned speed, mtu;
     int width, active_speed;  // as verbs.h encodes them, for example width 2 for 4X

@@ -32,7 +32,7 @@ std::vector<std::byte> octets(std::initializer_list<int> values) {
   return out;
 }
 
-TEST_CASE("the header in the private data, octet by octet") {
+TEST_CASE("the header in the private data is checked octet by octet") {
   const auto expected = octets({1,    2,    0x01, 0x80, 0,    0,    0,    3,     //
                                 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,  //
                                 0x99, 0xaa, 0xbb, 0xcc, 0,    0,    0,    2,     //
@@ -45,7 +45,7 @@ TEST_CASE("the header in the private data, octet by octet") {
   CHECK(decode_greeting(longer) == kGreeting);
 }
 
-TEST_CASE("a header that makes no sense is refused") {
+TEST_CASE("an inconsistent header is refused") {
   const auto refused = [](auto change) {
     Greeting greeting = kGreeting;
     change(greeting);
@@ -68,7 +68,7 @@ TEST_CASE("a header that makes no sense is refused") {
   CHECK(decode_greeting({}).error() == EPROTO);
 }
 
-TEST_CASE("a number of mappings is one octet") {
+TEST_CASE("the number of mappings fits in one octet") {
   for (const std::uint32_t exact : {0U, 1U, 127U, 128U, 256U, 512U, 127U * 256}) {
     CHECK(rounded_mappings(exact) == exact);
   }
@@ -76,7 +76,7 @@ TEST_CASE("a number of mappings is one octet") {
   CHECK(rounded_mappings(65535) == 127 * 256);
 }
 
-TEST_CASE("tables and messages are in the order of who reads them") {
+TEST_CASE("tables and messages are in the byte order of their reader") {
   const Target target{0x1122334455667788, 0x99aabbcc, 0xddeeff00};
   const auto big = octets({0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc,
                            0xdd, 0xee, 0xff, 0x00});
@@ -98,7 +98,7 @@ TEST_CASE("tables and messages are in the order of who reads them") {
 constexpr Outbound::Options kSome{
     .ring = 8192, .requests = 8, .per_message = 2, .credits = 3, .first = {1000, 7, 5000}};
 
-TEST_CASE("what is sent goes round the ring, and into one target after the other") {
+TEST_CASE("sent data wraps around the ring, and fills one target after the other") {
   Outbound out(kSome);
   const auto first = out.take(4096);
   REQUIRE(first);
@@ -122,7 +122,7 @@ TEST_CASE("what is sent goes round the ring, and into one target after the other
   CHECK_FALSE(out.take(1));  // There is no credit.
 }
 
-TEST_CASE("requests, the ring, credits and targets each bound what is sent") {
+TEST_CASE("requests, the ring, credits and targets each limit what is sent") {
   SUBCASE("requests") {
     Outbound out(
         {.ring = 65536, .requests = 3, .per_message = 2, .credits = 9, .first = {0, 0, 99}});
@@ -150,14 +150,14 @@ TEST_CASE("requests, the ring, credits and targets each bound what is sent") {
     CHECK(out.add({0, 0, 10}));
     CHECK_FALSE(out.add({0, 0, 10}));
   }
-  SUBCASE("a target is no longer than a message can say") {
+  SUBCASE("a target is no longer than a message can describe") {
     Outbound out(kSome);
     CHECK(out.add({0, 0, kMaxValue}));
     CHECK_FALSE(out.add({0, 0, kMaxValue + 1}));
   }
 }
 
-TEST_CASE("credits only grow, and not beyond what the peer has") {
+TEST_CASE("credits only grow, and not beyond the number of the peer's receives") {
   Outbound out(kSome);
   REQUIRE(out.take(1));
   CHECK(out.allow(3));
@@ -177,7 +177,7 @@ TEST_CASE("credits are counted modulo 65536") {
   }
 }
 
-TEST_CASE("what was read is given back: halves of the ring, and credits") {
+TEST_CASE("read data is acknowledged: by halves of the ring, and by credits") {
   Inbound in(8192, 4);
   CHECK(in.grant_due());
   const auto second_half = in.grant();
@@ -200,7 +200,7 @@ TEST_CASE("what was read is given back: halves of the ring, and credits") {
   CHECK_FALSE(in.grant_due());
 }
 
-TEST_CASE("credits are given back before half of the ring is free") {
+TEST_CASE("credits are returned before half of the ring is free") {
   Inbound in(1 << 20, 4);
   (void)in.grant();
   for (int i = 0; i < 2; ++i) REQUIRE(in.arrived(1));
@@ -213,7 +213,7 @@ TEST_CASE("credits are given back before half of the ring is free") {
   CHECK(grant.limit == 6);
 }
 
-TEST_CASE("reading goes round the ring") {
+TEST_CASE("reading wraps around the ring") {
   Inbound in(8192, 8);
   (void)in.grant();
   REQUIRE(in.arrived(4096));
@@ -228,7 +228,7 @@ TEST_CASE("reading goes round the ring") {
   CHECK(in.next(10, 190).length == 2);
 }
 
-TEST_CASE("a peer that claims more than it was given is found out") {
+TEST_CASE("a peer that claims more space than it was granted is detected") {
   SUBCASE("nothing at all") {
     Inbound in(8192, 4);
     CHECK_FALSE(in.arrived(0));
@@ -258,7 +258,7 @@ TEST_CASE("a peer that claims more than it was given is found out") {
   }
 }
 
-TEST_CASE("a message about a mapping takes a credit until what came before it is read") {
+TEST_CASE("a message about a mapping holds a credit until all data before it has been read") {
   Inbound in(8192, 4);
   (void)in.grant();
   REQUIRE(in.counted());

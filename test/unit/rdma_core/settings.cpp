@@ -32,7 +32,7 @@ Read read(const std::map<std::string, std::string>& variables) {
 
 }  // namespace
 
-TEST_CASE("without variables the defaults are those for programs of rdma_cm") {
+TEST_CASE("without variables the defaults suit programs that use rdma_cm") {
   const auto [s, complaints] = read({});
   CHECK(complaints.empty());
   CHECK(s.connection.startup.revision == 2);
@@ -55,7 +55,7 @@ TEST_CASE("without variables the defaults are those for programs of rdma_cm") {
   CHECK(s.presence);
 }
 
-TEST_CASE("programs written for RoCE get completions that the peer acknowledged, unless told not") {
+TEST_CASE("by default, programs written for RoCE get completions that the peer has acknowledged") {
   using verbs::Completions;
   CHECK(read({{"IWARP_AS", "roce"}}).settings.connection.completions == Completions::kAcknowledged);
   CHECK(read({{"IWARP_AS", "iwarp"}}).settings.connection.completions == Completions::kSent);
@@ -64,14 +64,14 @@ TEST_CASE("programs written for RoCE get completions that the peer acknowledged,
       Completions::kSent);
 }
 
-TEST_CASE("an adapter for RoCE connects queue pairs of other hosts, unless told otherwise") {
+TEST_CASE("by default, a RoCE adapter also connects queue pairs of other hosts") {
   CHECK(read({}).settings.out_of_band == OutOfBandPeers::kLoopback);
   CHECK(read({{"IWARP_AS", "roce"}}).settings.out_of_band == OutOfBandPeers::kOn);
   CHECK(read({{"IWARP_AS", "roce"}, {"IWARP_OOB", "loopback"}}).settings.out_of_band ==
         OutOfBandPeers::kLoopback);
 }
 
-TEST_CASE("each variable sets what its name says") {
+TEST_CASE("each variable changes its setting") {
   const auto [s, complaints] = read({{"IWARP_CRC", "off"},
                                      {"IWARP_MARKERS", "on"},
                                      {"IWARP_MPA_REV", "2-only"},
@@ -120,7 +120,7 @@ TEST_CASE("each variable sets what its name says") {
   CHECK_FALSE(s.presence);
 }
 
-TEST_CASE("revision 1 has no RTR, whatever else is said") {
+TEST_CASE("revision 1 has no RTR, whatever IWARP_RTR is") {
   CHECK(read({{"IWARP_MPA_REV", "1"}}).settings.connection.startup.rtr == mpa::Rtr::kNone);
   CHECK(read({{"IWARP_MPA_REV", "1"}, {"IWARP_RTR", "send"}}).settings.connection.startup.rtr ==
         mpa::Rtr::kNone);
@@ -131,7 +131,7 @@ TEST_CASE("%p in the name of the trace is the process id") {
   CHECK(s.trace == "job-" + std::to_string(getpid()) + ".pcap");
 }
 
-TEST_CASE("nonsense is named with its variable and its value, and changes nothing") {
+TEST_CASE("an invalid value changes nothing, and the message names the variable and the value") {
   const std::vector<std::pair<std::string, std::string>> nonsense{
       {"IWARP_CRC", "maybe"},
       {"IWARP_MARKERS", "On"},
@@ -176,7 +176,7 @@ TEST_CASE("nonsense is named with its variable and its value, and changes nothin
   }
 }
 
-TEST_CASE("the smallest and the largest frame size are taken") {
+TEST_CASE("the smallest and the largest frame size are accepted") {
   CHECK(read({{"IWARP_FPDU", "128"}}).settings.connection.max_ulpdu == 128);
   CHECK(read({{"IWARP_FPDU", "64768"}}).settings.connection.max_ulpdu == 64768);
   CHECK(read({{"IWARP_FPDU", "emss"}}).settings.connection.max_ulpdu == 0);

@@ -18,14 +18,15 @@ unsigned polls_until_yield(YieldPolicy& yield_policy) {
 
 }  // namespace
 
-TEST_CASE("who finds something does not yield, however often it polls") {
+TEST_CASE("a thread whose polls find completions does not yield, however often it polls") {
   YieldPolicy yield_policy;
   for (unsigned i = 0; i < 4 * YieldPolicy::kMany; ++i) {
     CHECK_FALSE(yield_policy.polled(i % (YieldPolicy::kMany - 1) == 0));
   }
 }
 
-TEST_CASE("a yield to somebody who gives the processor back is repeated after a few polls") {
+TEST_CASE(
+    "after a yield to a thread that soon yields back, the next yield comes after a few polls") {
   YieldPolicy yield_policy;
   CHECK(polls_until_yield(yield_policy) == YieldPolicy::kMany);
   yield_policy.yielded(YieldPolicy::kNobody);
@@ -34,7 +35,7 @@ TEST_CASE("a yield to somebody who gives the processor back is repeated after a 
   CHECK(polls_until_yield(yield_policy) == YieldPolicy::kFew);
 }
 
-TEST_CASE("a yield that found nobody is repeated after many polls") {
+TEST_CASE("after a yield that no other thread used, the next yield comes after many polls") {
   YieldPolicy yield_policy;
   yield_policy.yielded(20us);
   yield_policy.yielded(YieldPolicy::kNobody - 1ns);
@@ -42,7 +43,8 @@ TEST_CASE("a yield that found nobody is repeated after many polls") {
 }
 
 TEST_CASE(
-    "a yield that cost a slice is repeated when the peer is away for longer than a round trip") {
+    "after a yield that cost a time slice, the next yield comes when the peer is silent for longer "
+    "than a round trip") {
   YieldPolicy yield_policy;
   yield_policy.yielded(YieldPolicy::kSlice);
   CHECK(polls_until_yield(yield_policy) == YieldPolicy::kRoundTrip);

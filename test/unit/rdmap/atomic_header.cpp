@@ -20,7 +20,7 @@ bytes::View rdmap_payload_of(const Octets& ulpdu) {
   return bytes::View(ulpdu).subspan(ddp::kUntaggedHeaderSize);
 }
 
-TEST_CASE("Atomic Requests are those of frames J and J2 [EXT-20, EXT-22, EXT-23]") {
+TEST_CASE("Atomic Requests are encoded as in frames J and J2 [EXT-20, EXT-22, EXT-23]") {
   const AtomicRequest add{.opcode = AtomicOpcode::kFetchAdd,
                           .id = 0xCAFE0001,
                           .stag = Stag{0x11223344},
@@ -48,7 +48,7 @@ TEST_CASE("Atomic Requests are those of frames J and J2 [EXT-20, EXT-22, EXT-23]
   }
 }
 
-TEST_CASE("Atomic Responses are those of frames K and K2 [EXT-37]") {
+TEST_CASE("Atomic Responses are encoded as in frames K and K2 [EXT-37]") {
   for (const auto& [name, response] :
        {std::pair{"K", AtomicResponse{.id = 0xCAFE0001, .original = 41}},
         std::pair{"K2", AtomicResponse{.id = 0xCAFE0002, .original = 42}}}) {
@@ -63,7 +63,7 @@ TEST_CASE("Atomic Responses are those of frames K and K2 [EXT-37]") {
 }
 
 TEST_CASE(
-    "28 bits in front of the AOpCode are ignored; 0 and 2 are all there is [EXT-22, EXT-27]") {
+    "the 28 bits before the AOpCode are ignored; only AOpCodes 0 and 2 exist [EXT-22, EXT-27]") {
   const auto frame = extension("J");
   for (unsigned opcode = 0; opcode < 16; ++opcode) {
     Octets octets(rdmap_payload_of(frame).begin(), rdmap_payload_of(frame).end());
@@ -79,7 +79,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a request cut at any octet is 0/2/FF, whatever its AOpCode") {
+TEST_CASE("a truncated request is 0/2/FF, whatever its AOpCode") {
   const auto frame = extension("J2");
   for (std::size_t n = 0; n < kAtomicRequestSize; ++n) {
     const auto decoded = decode_atomic_request(rdmap_payload_of(frame).first(n));
@@ -88,7 +88,7 @@ TEST_CASE("a request cut at any octet is 0/2/FF, whatever its AOpCode") {
   }
 }
 
-TEST_CASE("a FetchAdd leaves with Compare Data 0 and Compare Mask all ones [EXT-23]") {
+TEST_CASE("a FetchAdd is sent with Compare Data 0 and Compare Mask all ones [EXT-23]") {
   const AtomicRequest request{.compare = 5, .compare_mask = 6};
   Octets octets(kAtomicRequestSize);
   bytes::Writer writer{bytes::Span(octets)};
@@ -136,7 +136,7 @@ std::uint64_t draw(std::mt19937_64& random) {
   }
 }
 
-TEST_CASE("FetchAdd is what the model says for 100000 words, addends and masks [EXT-12]") {
+TEST_CASE("FetchAdd gives the model's result for 100000 words, addends and masks [EXT-12]") {
   std::mt19937_64 random(7306);
   for (int i = 0; i < 100'000; ++i) {
     const auto original = draw(random);
@@ -148,7 +148,7 @@ TEST_CASE("FetchAdd is what the model says for 100000 words, addends and masks [
   }
 }
 
-TEST_CASE("CmpSwap is what the model says for 100000 words, operands and masks [EXT-14]") {
+TEST_CASE("CmpSwap gives the model's result for 100000 words, operands and masks [EXT-14]") {
   std::mt19937_64 random(14);
   std::size_t swaps = 0;
   for (int i = 0; i < 100'000; ++i) {
@@ -169,7 +169,7 @@ TEST_CASE("CmpSwap is what the model says for 100000 words, operands and masks [
   CHECK(swaps < 90'000);
 }
 
-TEST_CASE("a few words by hand [EXT-12, EXT-14]") {
+TEST_CASE("a few results computed by hand [EXT-12, EXT-14]") {
   const auto add = [](std::uint64_t original, std::uint64_t value, std::uint64_t mask) {
     return apply({.add_or_swap = value, .mask = mask}, original);
   };

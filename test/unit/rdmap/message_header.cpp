@@ -12,9 +12,9 @@ namespace {
 using namespace test;
 
 TEST_CASE(
-    "the opcode table is that of RFC 5040 figure 4 and RFC 7306 figure 2 [EXT-3, EXT-8, EXT-18, "
-    "EXT-19, EXT-24, EXT-28, EXT-33, EXT-49, RDMAP-2, RDMAP-3, RDMAP-5, RDMAP-6, "
-    "RDMAP-7, RDMAP-8, RDMAP-11, RDMAP-33, RDMAP-54]") {
+    "the opcode table matches RFC 5040 figure 4 and RFC 7306 figure 2 [EXT-3, EXT-8, EXT-18, "
+    "EXT-19, EXT-24, EXT-28, EXT-33, EXT-49, RDMAP-2, RDMAP-3, RDMAP-5, RDMAP-6, RDMAP-7, RDMAP-8, "
+    "RDMAP-11, RDMAP-33, RDMAP-54]") {
   struct Row {
     Opcode opcode;
     unsigned control;
@@ -52,7 +52,7 @@ TEST_CASE(
   for (std::uint8_t nibble = 12; nibble < 16; ++nibble) CHECK(find_opcode(nibble) == nullptr);
 }
 
-TEST_CASE("the Read Request header is that of frame G [RDMAP-12, RDMAP-36]") {
+TEST_CASE("the Read Request header is encoded as in frame G [RDMAP-12, RDMAP-36]") {
   const auto octets = message("G");
   const auto payload = bytes::View(octets).subspan(ddp::kUntaggedHeaderSize);
   const auto request = decode_read_request(payload);
@@ -68,7 +68,7 @@ TEST_CASE("the Read Request header is that of frame G [RDMAP-12, RDMAP-36]") {
   CHECK(text(again) == text(payload));
 }
 
-TEST_CASE("a Read Request is nothing at 0 to 27 octets") {
+TEST_CASE("a Read Request of 0 to 27 octets is not decoded") {
   const auto whole = pattern(kReadRequestSize);
   for (std::size_t n = 0; n < kReadRequestSize; ++n) {
     const Octets cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
@@ -96,7 +96,7 @@ TEST_CASE("each message is described by its name and fields") {
   CHECK(describe_message(odd) == "RDMAP unknown opcode 0xe");
 }
 
-TEST_CASE("describing stops at whatever octet the input stops") {
+TEST_CASE("describing a truncated message stops at the end of the input") {
   for (const auto* file : {"messages.hex", "terminates.hex", "extensions.hex"}) {
     for (const auto& frame : iwarp::test::load_vectors(file)) {
       const auto whole = ulpdu_of(frame);

@@ -59,8 +59,8 @@ struct AtomicResponder : Bench {
 };
 
 TEST_CASE(
-    "the answers to frames J and J2 are frames K and K2, and the ULP sees only the memory "
-    "[EXT-8, EXT-14, EXT-19, EXT-25, EXT-26, EXT-31, EXT-33, EXT-37]") {
+    "frames J and J2 are answered with frames K and K2, and the ULP sees only the memory [EXT-8, "
+    "EXT-14, EXT-19, EXT-25, EXT-26, EXT-31, EXT-33, EXT-37]") {
   AtomicResponder bench;
   bench.set(41);
   bench.stream.receiver().set_expected_msn(kReadRequestQueue, Msn{2});
@@ -78,8 +78,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "Reads and Atomics are one queue: each sees what those before it left "
-    "[EXT-30, EXT-39, EXT-48, EXT-56, EXT-57]") {
+    "Reads and Atomics share a queue: each sees the result of those before it [EXT-30, EXT-39, "
+    "EXT-48, EXT-56, EXT-57]") {
   AtomicResponder bench;
   CHECK_FALSE(bench.feed(read_word(1)));
   CHECK_FALSE(bench.feed(add_one(2)));
@@ -92,7 +92,8 @@ TEST_CASE(
   CHECK(bench.word() == 3);
 }
 
-TEST_CASE("an Atomic finds the Writes in front of it, and Sends are complete [EXT-43, EXT-58]") {
+TEST_CASE(
+    "an Atomic sees the Writes before it, and the Sends before it are complete [EXT-43, EXT-58]") {
   AtomicResponder bench;
   bench.ulp.receives = {bench.ulp.memory(2000, 8), bench.ulp.memory(2000, 8)};
   const auto five = *bytes::from_hex("0000000000000005");
@@ -122,8 +123,8 @@ TEST_CASE("Read and Atomic Requests share MSNs, responses have their own [EXT-18
 }
 
 TEST_CASE(
-    "IRD counts Reads and Atomics together: so many are taken, one more is 1/2/02 "
-    "[EXT-25, EXT-34]") {
+    "IRD limits Reads and Atomics together: exactly IRD are accepted, one more is 1/2/02 [EXT-25, "
+    "EXT-34]") {
   for (unsigned kinds = 0; kinds < 16; ++kinds) {
     AtomicResponder bench(3);
     const auto feed = [&bench, kinds](std::uint32_t msn) {
@@ -138,8 +139,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a misaligned TO ends in 0/2/07 with the header of the request, frame N5, and nothing is "
-    "touched [EXT-9, EXT-10, EXT-11, EXT-15, EXT-16, EXT-17, EXT-21, EXT-61, EXT-65, EXT-66]") {
+    "a misaligned TO ends in 0/2/07 with the request's header, frame N5, and nothing is changed "
+    "[EXT-9, EXT-10, EXT-11, EXT-15, EXT-16, EXT-17, EXT-21, EXT-61, EXT-65, EXT-66]") {
   for (const auto opcode : {AtomicOpcode::kFetchAdd, AtomicOpcode::kCmpSwap}) {
     for (std::uint64_t off = 0; off < 8; ++off) {
       AtomicResponder bench;
@@ -166,8 +167,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "memory that may not be used ends the stream with RDMAP's codes, M and D but not R "
-    "[EXT-61, EXT-67]") {
+    "inaccessible memory ends the stream with RDMAP's codes, with M and D set but not R [EXT-61, "
+    "EXT-67]") {
   const std::pair<AccessError, Fault> rows[] = {{AccessError::kStagInvalid, kInvalidStag},
                                                 {AccessError::kOutOfBounds, kBounds},
                                                 {AccessError::kNoRight, kAccessRights},
@@ -195,7 +196,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("an AOpCode that is none is 0/2/06 at once, and not done [EXT-27]") {
+TEST_CASE("an undefined AOpCode is 0/2/06 at once, and nothing is executed [EXT-27]") {
   for (unsigned opcode = 0; opcode < 16; ++opcode) {
     AtomicResponder bench;
     auto octets = add_one(1);
@@ -211,7 +212,8 @@ TEST_CASE("an AOpCode that is none is 0/2/06 at once, and not done [EXT-27]") {
 }
 
 TEST_CASE(
-    "an Atomic Request may come in pieces; not shorter than its header, nor longer [EXT-62]") {
+    "an Atomic Request may come in several segments, but neither shorter than its header nor "
+    "longer [EXT-62]") {
   const auto whole = add_one(1);
   const bytes::View header(bytes::View(whole).subspan(18));
   for (std::size_t cut = 0; cut <= header.size(); ++cut) {
@@ -277,7 +279,7 @@ struct AtomicRequester : Bench {
 };
 
 TEST_CASE(
-    "frame J asks, and frame K completes it [EXT-18, EXT-24, EXT-28, EXT-32, EXT-36, EXT-47]") {
+    "frame J is sent, and frame K completes it [EXT-18, EXT-24, EXT-28, EXT-32, EXT-36, EXT-47]") {
   AtomicRequester bench;
   bench.stream.transmitter().set_next_msn(kReadRequestQueue, Msn{2});
   bench.add(0xCAFE0001, 5);
@@ -290,7 +292,9 @@ TEST_CASE(
   CHECK(bench.stream.outstanding_reads() == 0);
 }
 
-TEST_CASE("requests leave as submitted, each with the next MSN of queue 1 [EXT-18, EXT-29]") {
+TEST_CASE(
+    "requests are sent in the order submitted, each with the next MSN of queue 1 [EXT-18, "
+    "EXT-29]") {
   AtomicRequester bench;
   bench.read();
   bench.add(1);
@@ -307,7 +311,8 @@ TEST_CASE("requests leave as submitted, each with the next MSN of queue 1 [EXT-1
   }
 }
 
-TEST_CASE("ORD counts Reads and Atomics together, and a response of either gives credit [EXT-35]") {
+TEST_CASE(
+    "ORD limits Reads and Atomics together, and a response of either kind gives credit [EXT-35]") {
   AtomicRequester bench(2);
   bench.read();
   bench.add(11);
@@ -322,7 +327,7 @@ TEST_CASE("ORD counts Reads and Atomics together, and a response of either gives
   CHECK(bench.stream.outstanding_reads() == 1);
 }
 
-TEST_CASE("a response that is not the next one due is refused [EXT-38]") {
+TEST_CASE("a response that does not answer the oldest request is refused [EXT-38]") {
   AtomicRequester wrong_id;
   wrong_id.add(1);
   wrong_id.add(2);
@@ -353,7 +358,7 @@ TEST_CASE("a response that is not the next one due is refused [EXT-38]") {
   CHECK(again.feed(atomic_response(1, 1)) == ddp::kUntaggedMsnRange);
 }
 
-TEST_CASE("a response has 12 octets, no more and no less; in pieces too [EXT-32, EXT-38]") {
+TEST_CASE("a response has exactly 12 octets, also in several segments [EXT-32, EXT-38]") {
   for (std::size_t size = 0; size < 20; ++size) {
     AtomicRequester bench;
     bench.add(1);

@@ -12,13 +12,13 @@ namespace {
 
 using namespace test;
 
-TEST_CASE("the stream machine is the one in rfc-notes/fsm [RDMAP-63, RDMAP-85, RDMAP-89]") {
+TEST_CASE("the stream's state machine is the one in rfc-notes/fsm [RDMAP-63, RDMAP-85, RDMAP-89]") {
   const auto wrong =
       iwarp::test::fsm_snapshot("rdmap_stream", kStreamEdges, kStreamStates, kStreamEvents);
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
 }
 
-TEST_CASE("an error leads over our Terminate to the close [RDMAP-85, RDMAP-90]") {
+TEST_CASE("after an error the stream sends its Terminate and then closes [RDMAP-85, RDMAP-90]") {
   Bench bench;
   CHECK(bench.stream.state() == StreamState::kRdma);
   bench.stream.terminate(kLocalCatastrophic, false);

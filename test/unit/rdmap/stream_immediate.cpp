@@ -18,7 +18,7 @@ Octets immediate(std::uint32_t msn, std::size_t size, std::uint32_t invalidate =
   return segment(send_header(msn, Opcode::kImmediate, invalidate), pattern(size, 1));
 }
 
-TEST_CASE("frame I is what leaves for an Immediate [EXT-3, EXT-49, EXT-52]") {
+TEST_CASE("an Immediate is sent as frame I [EXT-3, EXT-49, EXT-52]") {
   Agreed bench;
   bench.stream.transmitter().set_next_msn(kSendQueue, Msn{3});
   bench.ulp.requests.push_back(
@@ -29,7 +29,7 @@ TEST_CASE("frame I is what leaves for an Immediate [EXT-3, EXT-49, EXT-52]") {
   CHECK(bench.next_text() == "41480000 00000000 00000000 00040000 00000000 00000000 0009");
 }
 
-TEST_CASE("an Immediate takes a receive and leaves its buffer alone [EXT-50, EXT-54]") {
+TEST_CASE("an Immediate consumes a receive and does not change its buffer [EXT-50, EXT-54]") {
   Agreed bench;
   bench.stream.receiver().set_expected_msn(kSendQueue, Msn{3});
   const auto before = bench.ulp.arena;
@@ -70,7 +70,7 @@ TEST_CASE("Immediates and Sends arrive in the order they were sent [EXT-51, EXT-
   CHECK(to.ulp.arena[32] == data[0]);
 }
 
-TEST_CASE("exactly eight octets: fewer are 0/2/FF, more do not fit [EXT-54]") {
+TEST_CASE("an Immediate has exactly eight octets: fewer are 0/2/FF, more do not fit [EXT-54]") {
   for (std::size_t size = 0; size < 20; ++size) {
     Agreed bench;
     const auto before = bench.ulp.arena;
@@ -87,7 +87,7 @@ TEST_CASE("exactly eight octets: fewer are 0/2/FF, more do not fit [EXT-54]") {
   }
 }
 
-TEST_CASE("InvSTag of an Immediate means nothing [EXT-3]") {
+TEST_CASE("the InvSTag field of an Immediate is ignored [EXT-3]") {
   Agreed bench;
   bench.ulp.refuse_invalidate = true;
   CHECK_FALSE(bench.feed(immediate(1, 8, 0xDEADBEEF)));
@@ -95,7 +95,7 @@ TEST_CASE("InvSTag of an Immediate means nothing [EXT-3]") {
   CHECK_FALSE(bench.ulp.received[0].invalidate);
 }
 
-TEST_CASE("without a receive an Immediate is 1/2/02, or waits where Sends wait [EXT-50]") {
+TEST_CASE("without a receive an Immediate is 1/2/02, or waits if Sends may wait [EXT-50]") {
   Bench none({.extensions = true});
   CHECK(none.feed(immediate(1, 8)) == ddp::kUntaggedNoBuffer);
 
@@ -125,7 +125,7 @@ TEST_CASE("a message that begins as a Send and ends as an Immediate, or the reve
 }
 
 TEST_CASE(
-    "who did not agree to RFC 7306 answers 0/2/06 with the DDP header, and does nothing "
+    "an end that did not agree to RFC 7306 answers 0/2/06 with the DDP header, and does nothing "
     "[EXT-2, EXT-61, EXT-63]") {
   for (const auto* name : {"I", "J", "K"}) {
     Bench bench;

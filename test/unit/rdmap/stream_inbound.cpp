@@ -8,7 +8,7 @@ namespace {
 
 using namespace test;
 
-TEST_CASE("frame F is placed and shown to nobody [RDMAP-23, RDMAP-24, RDMAP-25, DDP-40]") {
+TEST_CASE("frame F is placed and not reported to the ULP [RDMAP-23, RDMAP-24, RDMAP-25, DDP-40]") {
   Bench bench;
   bench.ulp.writable = {{.stag = 0x11223344, .to = 0x100000000, .at = 64, .length = 32}};
   CHECK_FALSE(bench.feed(message("F")));
@@ -18,8 +18,8 @@ TEST_CASE("frame F is placed and shown to nobody [RDMAP-23, RDMAP-24, RDMAP-25, 
 }
 
 TEST_CASE(
-    "frame D goes into one receive buffer, its length is told [RDMAP-48, RDMAP-49, RDMAP-50, "
-    "RDMAP-67, RDMAP-74, DDP-53]") {
+    "frame D is placed in one receive buffer, and its length is reported [RDMAP-48, RDMAP-49, "
+    "RDMAP-50, RDMAP-67, RDMAP-74, DDP-53]") {
   Bench bench;
   bench.ulp.receives = {bench.ulp.memory(0, 100), bench.ulp.memory(100, 100)};
   CHECK_FALSE(bench.feed(message("D")));
@@ -58,7 +58,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "frame E: a Send with Invalidate may be empty, it takes a buffer all the same [RDMAP-56, "
+    "frame E: a Send with Invalidate may be empty, and still consumes a buffer [RDMAP-56, "
     "RDMAP-57]") {
   Bench bench;
   bench.stream.receiver().set_expected_msn(0, Msn{2});
@@ -70,8 +70,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "an STag that cannot be invalidated ends the stream, the Send is not completed "
-    "[RDMAP-58, RDMAP-99, RDMAP-100]") {
+    "an STag that cannot be invalidated ends the stream, and the Send is not completed [RDMAP-58, "
+    "RDMAP-99, RDMAP-100]") {
   Bench bench;
   bench.ulp.refuse_invalidate = true;
   bench.ulp.receives = {bench.ulp.memory(0, 8), bench.ulp.memory(8, 8)};
@@ -86,7 +86,7 @@ TEST_CASE(
         "00020000 0000");
 }
 
-TEST_CASE("Sends are delivered in order, each with its last segment [RDMAP-52, RDMAP-67]") {
+TEST_CASE("Sends are delivered in order, each when its last segment arrives [RDMAP-52, RDMAP-67]") {
   Bench bench;
   bench.ulp.receives = {bench.ulp.memory(0, 100), bench.ulp.memory(100, 100)};
   auto first = send_header(1);
@@ -115,7 +115,7 @@ TEST_CASE(
   CHECK(large.ulp.received.empty());
 }
 
-TEST_CASE("a Send without a buffer may hold the stream until there is one [DDP-69]") {
+TEST_CASE("a Send without a buffer may hold the stream until a buffer is posted [DDP-69]") {
   Bench bench;
   bench.ulp.hold_sends = true;
   const auto octets = message("D");
@@ -175,7 +175,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("an empty Write is accepted whatever its STag and TO say [RDMAP-28, DDP-46]") {
+TEST_CASE("an empty Write is accepted whatever its STag and TO are [RDMAP-28, DDP-46]") {
   Bench bench;
   CHECK_FALSE(bench.feed(message("C")));
   CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kWrite, 0, 0xFFFFFFFFFFFFFFFF))));
@@ -183,7 +183,7 @@ TEST_CASE("an empty Write is accepted whatever its STag and TO say [RDMAP-28, DD
 }
 
 TEST_CASE(
-    "a refused Write says why in DDP's codes [DDP-24, DDP-73, DDP-74, DDP-75, DDP-76, DDP-77, "
+    "a refused Write is reported with DDP's codes [DDP-24, DDP-73, DDP-74, DDP-75, DDP-76, DDP-77, "
     "DDP-83, DDP-84, DDP-85]") {
   const std::pair<AccessError, Fault> rows[] = {
       {AccessError::kStagInvalid, ddp::kTaggedInvalidStag},
@@ -199,7 +199,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("an empty Send as RTR is taken from the stream when one is expected [EMPA-38]") {
+TEST_CASE("an empty Send as RTR is not delivered if one is expected [EMPA-38]") {
   Bench bench({.rtr_send_expected = true});
   CHECK_FALSE(bench.feed(message("C1")));
   CHECK(bench.ulp.log.empty());
@@ -218,7 +218,7 @@ TEST_CASE("reserved bits do not hide the RTR [RDMAP-9, EMPA-38]") {
   CHECK(bench.ulp.log.empty());
 }
 
-TEST_CASE("an empty Send is a message when no RTR is expected, or after another segment") {
+TEST_CASE("an empty Send is a message if no RTR is expected, or if it follows another segment") {
   Bench plain;
   plain.ulp.receives = {plain.ulp.memory(0, 8)};
   CHECK_FALSE(plain.feed(message("C1")));
@@ -248,7 +248,7 @@ TEST_CASE("an empty first segment without L is the start of a message, not an RT
   CHECK(bench.ulp.received[0].length == 5);
 }
 
-TEST_CASE("a payload that will not come whole is given up, its memory let go") {
+TEST_CASE("if a payload will not arrive complete, its memory is released") {
   Bench bench;
   bench.ulp.writable = {{.stag = 0x11223344, .to = 0x100000000, .at = 64, .length = 32}};
   const auto octets = message("F");

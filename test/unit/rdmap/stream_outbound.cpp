@@ -27,9 +27,9 @@ Request read(bytes::Span sink, std::uint64_t cookie = 0) {
 }
 
 TEST_CASE(
-    "a Send, a Write and a Read Request are frames D, F and G [RDMAP-1, RDMAP-2, RDMAP-3, RDMAP-8, "
-    "RDMAP-9, RDMAP-10, RDMAP-11, RDMAP-12, RDMAP-23, RDMAP-27, RDMAP-30, RDMAP-33, RDMAP-48, "
-    "RDMAP-54, DDP-32]") {
+    "a Send, a Write and a Read Request are encoded as frames D, F and G [RDMAP-1, RDMAP-2, "
+    "RDMAP-3, RDMAP-8, RDMAP-9, RDMAP-10, RDMAP-11, RDMAP-12, RDMAP-23, RDMAP-27, RDMAP-30, "
+    "RDMAP-33, RDMAP-48, RDMAP-54, DDP-32]") {
   Bench bench;
   const auto hello = hex("68656c6c6f");
   const auto letters = hex("4142434445464748");
@@ -64,8 +64,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "operations leave in submit order, each complete when its last octet has left [RDMAP-26, "
-    "RDMAP-34, RDMAP-55, RDMAP-71, RDMAP-72, DDP-47]") {
+    "operations are sent in the order submitted, and each completes when its last octet has been "
+    "sent [RDMAP-26, RDMAP-34, RDMAP-55, RDMAP-71, RDMAP-72, DDP-47]") {
   Bench bench;
   const auto payload = pattern(300);
   bench.ulp.requests = {send(Opcode::kSend, payload, 5), read(bench.ulp.memory(0, 8), 6),
@@ -83,7 +83,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a payload of several pieces is cut at MULPDU and put together unchanged [DDP-37, "
+    "a payload of several pieces is split at the MULPDU and reassembled unchanged [DDP-37, "
     "DDP-39]") {
   const auto payload = pattern(1000);
   const bytes::View view(payload);
@@ -102,7 +102,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("ORD Read Requests are outstanding and not one more [RDMAP-82, RDMAP-83]") {
+TEST_CASE("exactly ORD Read Requests may be outstanding [RDMAP-82, RDMAP-83]") {
   for (const std::size_t ord : {std::size_t{1}, std::size_t{3}}) {
     Bench bench({.ord = ord});
     for (std::size_t i = 0; i < ord + 2; ++i) {
@@ -118,7 +118,7 @@ TEST_CASE("ORD Read Requests are outstanding and not one more [RDMAP-82, RDMAP-8
   }
 }
 
-TEST_CASE("with ORD 0 no Read Request leaves, other operations wait behind it [RDMAP-83]") {
+TEST_CASE("with ORD 0 no Read Request is sent, and other operations wait behind it [RDMAP-83]") {
   Bench bench({.ord = 0});
   bench.ulp.requests = {send(Opcode::kSend, {}), read(bench.ulp.memory(0, 4)),
                         send(Opcode::kSend, {})};
@@ -140,7 +140,7 @@ TEST_CASE("the RTR is frame C, C\" or C' and leaves before everything else [EMPA
   }
 }
 
-TEST_CASE("the answer to a Read RTR is taken silently, with ORD 0 as well [EMPA-38]") {
+TEST_CASE("the answer to a Read RTR is not reported, with ORD 0 as well [EMPA-38]") {
   Bench bench({.ord = 0});
   bench.stream.send_rtr(RtrKind::kRead);
   CHECK(bench.drain() == "1");
@@ -158,7 +158,7 @@ TEST_CASE("empty operations are one segment each [RDMAP-28, RDMAP-38, RDMAP-56, 
   CHECK(bench.drain() == "301");
 }
 
-TEST_CASE("responses and requests take turns at message boundaries") {
+TEST_CASE("responses and requests alternate at message boundaries") {
   Bench bench;
   bench.ulp.readable = {{.stag = 1, .to = 0, .at = 0, .length = 300}};
   for (std::uint32_t msn = 1; msn <= 3; ++msn) {
@@ -172,7 +172,9 @@ TEST_CASE("responses and requests take turns at message boundaries") {
   CHECK((order == "222332223322233" || order == "332223322233222"));
 }
 
-TEST_CASE("an empty Read is answered before what the ULP has to say, whosever turn it is") {
+TEST_CASE(
+    "an empty Read is answered before the ULP's messages, whether a response or a request is due "
+    "next") {
   for (const bool after_one : {false, true}) {
     Bench bench;
     if (after_one) {
@@ -186,7 +188,7 @@ TEST_CASE("an empty Read is answered before what the ULP has to say, whosever tu
   }
 }
 
-TEST_CASE("between messages the stream says so") {
+TEST_CASE("the stream reports when it is between two messages") {
   Bench bench;
   const auto payload = pattern(200);
   bench.ulp.requests = {send(Opcode::kSend, payload)};

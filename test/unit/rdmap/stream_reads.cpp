@@ -18,7 +18,7 @@ struct Responder : Bench {
 };
 
 TEST_CASE(
-    "the answer to frame G is frame H, and the ULP is not told [RDMAP-13, RDMAP-29, RDMAP-32, "
+    "frame G is answered with frame H, and the ULP is not notified [RDMAP-13, RDMAP-29, RDMAP-32, "
     "RDMAP-37, RDMAP-42, RDMAP-47, RDMAP-69, RDMAP-75]") {
   Responder bench;
   CHECK_FALSE(bench.feed(message("G")));
@@ -32,7 +32,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "the answer to frame C\" is empty, and no source is looked up [RDMAP-38, RDMAP-40, "
+    "the answer to frame C\" is empty, and no source STag is looked up [RDMAP-38, RDMAP-40, "
     "RDMAP-41]") {
   Responder bench;
   CHECK_FALSE(bench.feed(message("C2")));
@@ -41,7 +41,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "source and sink may start anywhere; the response repeats the sink untouched [RDMAP-13, "
+    "source and sink may start anywhere, and the response repeats the sink unchanged [RDMAP-13, "
     "RDMAP-14]") {
   Responder bench;
   const ReadRequest request{.sink_stag = Stag{0xFFFFFFFF},
@@ -53,7 +53,7 @@ TEST_CASE(
   CHECK(bench.next_text() == "c142ffff ffffffff ffffffff fffd0708 09");
 }
 
-TEST_CASE("responses leave in the order of the requests [RDMAP-35, RDMAP-45, RDMAP-78]") {
+TEST_CASE("responses are sent in the order of the requests [RDMAP-35, RDMAP-45, RDMAP-78]") {
   Responder bench;
   for (std::uint32_t i = 1; i <= 5; ++i) {
     CHECK_FALSE(bench.feed(read_request(
@@ -68,8 +68,8 @@ TEST_CASE("responses leave in the order of the requests [RDMAP-35, RDMAP-45, RDM
 }
 
 TEST_CASE(
-    "IRD requests are taken, one more is 1/2/02; an answer makes room [RDMAP-31, RDMAP-43, "
-    "RDMAP-81, RDMAP-84, RDMAP-118, RDMAP-126]") {
+    "IRD requests are accepted, one more is 1/2/02; each answer makes room for one [RDMAP-31, "
+    "RDMAP-43, RDMAP-81, RDMAP-84, RDMAP-118, RDMAP-126]") {
   for (const std::size_t ird : {std::size_t{0}, std::size_t{1}, std::size_t{4}}) {
     Responder full(ird);
     std::uint32_t msn = 1;
@@ -86,7 +86,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a source that may not be read ends the stream with RDMAP's codes and all three headers "
+    "a source without read access ends the stream with RDMAP's codes and all three headers "
     "[RDMAP-39, RDMAP-94, RDMAP-101, RDMAP-102, RDMAP-103, RDMAP-104, RDMAP-105]") {
   const std::pair<AccessError, Fault> rows[] = {{AccessError::kStagInvalid, kInvalidStag},
                                                 {AccessError::kOutOfBounds, kBounds},
@@ -115,7 +115,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "the source is asked for octet by octet: the last inside, one more outside [RDMAP-103, "
+    "the source's bounds are exact: its last octet is inside, one more is outside [RDMAP-103, "
     "RDMAP-104]") {
   const auto answer = [](std::uint64_t to, std::uint32_t size) {
     Responder bench;
@@ -132,8 +132,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a right taken back in the middle: the echo says how far the read had come [RDMAP-22, "
-    "VRB-37]") {
+    "access is revoked in the middle: the repeated header shows how far the Read had come "
+    "[RDMAP-22, VRB-37]") {
   Responder bench;
   const ReadRequest request{.sink_stag = Stag{7},
                             .sink_to = TaggedOffset{0x2000},
@@ -162,8 +162,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a Read Request may come in pieces; shorter than its header it is refused, longer it does "
-    "not fit [RDMAP-11, DDP-71]") {
+    "a Read Request may come in several segments; a shorter one is refused, a longer one does not "
+    "fit [RDMAP-11, DDP-71]") {
   const auto whole = message("G");
   const bytes::View header(bytes::View(whole).subspan(18));
   for (std::size_t cut = 0; cut <= header.size(); ++cut) {
@@ -210,7 +210,8 @@ struct Requester : Bench {
   }
 };
 
-TEST_CASE("frame H completes the read of frame G [RDMAP-44, RDMAP-68, RDMAP-77, RDMAP-79]") {
+TEST_CASE(
+    "frame H completes the Read that frame G requests [RDMAP-44, RDMAP-68, RDMAP-77, RDMAP-79]") {
   Requester bench;
   CHECK_FALSE(bench.feed(message("H")));
   CHECK(bench.ulp.take_log() == Log{"read 42"});
@@ -220,7 +221,7 @@ TEST_CASE("frame H completes the read of frame G [RDMAP-44, RDMAP-68, RDMAP-77, 
   CHECK(bench.stream.outstanding_reads() == 0);
 }
 
-TEST_CASE("a response in segments completes with its last one [RDMAP-77]") {
+TEST_CASE("a response in several segments completes with its last one [RDMAP-77]") {
   Requester bench;
   CHECK_FALSE(bench.respond(0x55667788, 0x2000, 30, false));
   CHECK_FALSE(bench.respond(0x55667788, 0x201E, 33, false));
@@ -230,7 +231,8 @@ TEST_CASE("a response in segments completes with its last one [RDMAP-77]") {
   CHECK(std::ranges::equal(bench.ulp.memory(100, 64), pattern(64)));
 }
 
-TEST_CASE("a response that is not the one asked for is refused and places nothing [RDMAP-46]") {
+TEST_CASE(
+    "a response that does not match the oldest request is refused and places nothing [RDMAP-46]") {
   struct Row {
     const char* what;
     std::uint32_t stag;
@@ -253,7 +255,7 @@ TEST_CASE("a response that is not the one asked for is refused and places nothin
   }
 }
 
-TEST_CASE("a response shorter than asked for is refused at its last segment [RDMAP-46]") {
+TEST_CASE("a response shorter than requested is refused at its last segment [RDMAP-46]") {
   Requester one;
   CHECK(one.respond(0x55667788, 0x2000, 63) == ddp::kTaggedBounds);
   CHECK(one.ulp.log.empty());
@@ -262,13 +264,13 @@ TEST_CASE("a response shorter than asked for is refused at its last segment [RDM
   CHECK(empty.ulp.log.empty());
 }
 
-TEST_CASE("a second segment has to continue the first [RDMAP-46]") {
+TEST_CASE("a second segment must continue the first [RDMAP-46]") {
   Requester bench;
   CHECK_FALSE(bench.respond(0x55667788, 0x2000, 30, false));
   CHECK(bench.respond(0x55667788, 0x2000, 30) == ddp::kTaggedBounds);
 }
 
-TEST_CASE("a response to nothing is an unexpected opcode [RDMAP-46, RDMAP-97]") {
+TEST_CASE("a response without a request is an unexpected opcode [RDMAP-46, RDMAP-97]") {
   Bench bench;
   CHECK(bench.feed(message("H")) == kUnexpectedOpcode);
   Bench empty;
@@ -279,7 +281,7 @@ TEST_CASE("a response to nothing is an unexpected opcode [RDMAP-46, RDMAP-97]") 
 }
 
 TEST_CASE(
-    "an empty read is completed by an empty response, whatever its STag [RDMAP-38, RDMAP-41, "
+    "an empty Read is completed by an empty response, whatever its STag [RDMAP-38, RDMAP-41, "
     "DDP-46]") {
   Bench bench;
   bench.ulp.requests = {{.opcode = Opcode::kReadRequest, .cookie = 3}};
@@ -305,7 +307,7 @@ TEST_CASE("responses are matched with requests in order [RDMAP-68, RDMAP-78]") {
   CHECK(bench.ulp.take_log() == Log{"read 1", "read 2", "read 3"});
 }
 
-TEST_CASE("Sends are delivered while a response is still coming [RDMAP-70, RDMAP-76]") {
+TEST_CASE("Sends are delivered while a response is incomplete [RDMAP-70, RDMAP-76]") {
   Requester bench;
   bench.ulp.receives = {bench.ulp.memory(300, 10)};
   CHECK_FALSE(bench.respond(0x55667788, 0x2000, 30, false));

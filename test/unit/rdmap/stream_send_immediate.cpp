@@ -37,7 +37,7 @@ Octets immediate_frame(std::uint32_t msn, std::uint64_t value, Opcode opcode = O
 
 Octets announcement(std::uint32_t msn = 1) { return immediate_frame(msn, kAnnouncement); }
 
-TEST_CASE("a Send and the Immediate in front of it take one receive and are one message") {
+TEST_CASE("a Send and the Immediate before it consume one receive and are one message") {
   for (const auto opcode : {Opcode::kSend, Opcode::kSendSolicited}) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{16}}) {
       Together bench;
@@ -60,7 +60,8 @@ TEST_CASE("a Send and the Immediate in front of it take one receive and are one 
 }
 
 TEST_CASE(
-    "a Write of no octets may acknowledge what is in front of a Send, where that was agreed") {
+    "if the ends agreed on it, a Write of no octets may acknowledge requests that precede a "
+    "waiting Send") {
   const auto empty_write = [](std::uint32_t stag, std::uint64_t to) {
     return segment(tagged_header(Opcode::kWrite, stag, to));
   };
@@ -76,7 +77,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the Send may come in many segments, and the next one stands for itself") {
+TEST_CASE("the Send may come in many segments, and the Send after it is a message of its own") {
   Together bench;
   CHECK_FALSE(bench.feed(announcement()));
   const auto data = pattern(12, 9);
@@ -95,7 +96,7 @@ TEST_CASE("the Send may come in many segments, and the next one stands for itsel
   CHECK(bench.ulp.received[2].immediate == 77);
 }
 
-TEST_CASE("who did not agree to it takes all eight octets for the program's") {
+TEST_CASE("an end that did not agree to the extension gives all eight octets to the program") {
   Together bench(false);
   CHECK_FALSE(bench.feed(announcement()));
   CHECK_FALSE(bench.feed(segment(send_header(2), pattern(5))));
@@ -104,7 +105,8 @@ TEST_CASE("who did not agree to it takes all eight octets for the program's") {
   CHECK(bench.ulp.received[1].immediate == 0);
 }
 
-TEST_CASE("an Immediate that announces nothing is one alone, whatever its other octets are") {
+TEST_CASE(
+    "an Immediate that announces no Send is a message of its own, whatever its other octets are") {
   for (const std::uint64_t low : {0x00000000ULL, 0x80000000ULL, 0xC0000001ULL, 0x40000000ULL}) {
     Together bench;
     CHECK_FALSE(bench.feed(immediate_frame(1, kValue | low)));
@@ -113,7 +115,7 @@ TEST_CASE("an Immediate that announces nothing is one alone, whatever its other 
   }
 }
 
-TEST_CASE("answers to our requests, and a Terminate, may come between the two") {
+TEST_CASE("answers to requests, and a Terminate, may come between the Immediate and its Send") {
   Together bench;
   bench.ulp.requests.push_back(bench.read());
   REQUIRE(bench.next());
@@ -126,7 +128,7 @@ TEST_CASE("answers to our requests, and a Terminate, may come between the two") 
   CHECK(bench.stream.peer_terminate());
 }
 
-TEST_CASE("anything else between the two is 0/2/06, and does nothing") {
+TEST_CASE("any other message between the Immediate and its Send is 0/2/06, and is not executed") {
   const std::vector<std::pair<const char*, Octets>> kStrangers{
       {"another announcement", announcement(2)},
       {"an Immediate", immediate_frame(2, 5)},
@@ -155,7 +157,7 @@ TEST_CASE("anything else between the two is 0/2/06, and does nothing") {
   }
 }
 
-TEST_CASE("a stranger between the segments of an announced Send is 0/2/06 as well") {
+TEST_CASE("another message between the segments of an announced Send is 0/2/06 as well") {
   Together bench;
   CHECK_FALSE(bench.feed(announcement()));
   auto first = send_header(2);
@@ -166,7 +168,7 @@ TEST_CASE("a stranger between the segments of an announced Send is 0/2/06 as wel
   CHECK(bench.ulp.received.empty());
 }
 
-TEST_CASE("an announced Send is bounded by the receive like any other [RDMAP-51]") {
+TEST_CASE("the receive limits the length of an announced Send as of any other [RDMAP-51]") {
   Together bench;
   CHECK_FALSE(bench.feed(announcement()));
   CHECK(bench.feed(segment(send_header(2), pattern(17))) == ddp::kUntaggedTooLong);
@@ -174,7 +176,7 @@ TEST_CASE("an announced Send is bounded by the receive like any other [RDMAP-51]
   CHECK(bench.ulp.arena[16] == std::byte{0xEE});
 }
 
-TEST_CASE("an announcement without a receive is 1/2/02, or waits where Sends wait") {
+TEST_CASE("an announcing Immediate without a receive is 1/2/02, or waits if Sends may wait") {
   Together none(true, 0);
   CHECK(none.feed(announcement()) == ddp::kUntaggedNoBuffer);
   Together held(true, 0);
@@ -189,7 +191,9 @@ TEST_CASE("an announcement without a receive is 1/2/02, or waits where Sends wai
   CHECK(held.ulp.received.size() == 1);
 }
 
-TEST_CASE("its eight octets may come in two segments; fewer are 0/2/FF, more do not fit") {
+TEST_CASE(
+    "the eight octets of the Immediate may come in two segments; fewer are 0/2/FF, more do not "
+    "fit") {
   Together bench;
   auto first = send_header(1, Opcode::kImmediate);
   first.last = false;

@@ -24,7 +24,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a Read without the right to it is answered with frame M [RDMAP-15, RDMAP-19, RDMAP-20, "
+    "a Read without the access right is answered with frame M [RDMAP-15, RDMAP-19, RDMAP-20, "
     "RDMAP-21, RDMAP-94]") {
   Bench bench;
   bench.ulp.refusal = AccessError::kNoRight;
@@ -38,8 +38,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "errors of MPA and local ones are frames N, N6, N7 and N0, without headers [RDMAP-92, "
-    "MPA-109, DDP-66, EMPA-14, EMPA-24]") {
+    "MPA errors and local errors are frames N, N6, N7 and N0, without headers [RDMAP-92, MPA-109, "
+    "DDP-66, EMPA-14, EMPA-24]") {
   const std::pair<Fault, const char*> rows[] = {{kCrc, "N"},
                                                 {{Layer::kMpa, 0, 0x06}, "N6"},
                                                 {{Layer::kMpa, 0, 0x07}, "N7"},
@@ -54,7 +54,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("an error of a Send echoes 18 octets, of a Write 14 [RDMAP-20, RDMAP-93]") {
+TEST_CASE("the Terminate repeats 18 octets of a Send and 14 of a Write [RDMAP-20, RDMAP-93]") {
   Bench bench;
   CHECK(bench.feed(message("D")) == ddp::kUntaggedNoBuffer);
   const auto octets = bench.next();
@@ -63,7 +63,7 @@ TEST_CASE("an error of a Send echoes 18 octets, of a Write 14 [RDMAP-20, RDMAP-9
         "1202c000 00174143 00000000 00000000 00000001 00000000");
 }
 
-TEST_CASE("a ULPDU too short for a header goes back as its length [RDMAP-19]") {
+TEST_CASE("of a ULPDU too short for a header, the Terminate repeats only the length [RDMAP-19]") {
   Bench bench;
   CHECK(bench.feed(hex("c140")) == ddp::kDdpCatastrophic);
   const auto octets = bench.next();
@@ -71,7 +71,7 @@ TEST_CASE("a ULPDU too short for a header goes back as its length [RDMAP-19]") {
   CHECK(text(bytes::View(*octets).subspan(18)) == "10008000 0002");
 }
 
-TEST_CASE("the first error is the one reported [RDMAP-95]") {
+TEST_CASE("only the first error is reported [RDMAP-95]") {
   Bench bench;
   CHECK(bench.feed(message("D")) == ddp::kUntaggedNoBuffer);
   bench.stream.terminate(kCrc, false);
@@ -82,7 +82,7 @@ TEST_CASE("the first error is the one reported [RDMAP-95]") {
 }
 
 TEST_CASE(
-    "a Terminate interrupts the message under way and nothing follows it [RDMAP-63, RDMAP-80, "
+    "a Terminate interrupts the message in progress, and nothing follows it [RDMAP-63, RDMAP-80, "
     "VRB-20]") {
   Bench bench;
   const auto payload = pattern(1000);
@@ -100,7 +100,8 @@ TEST_CASE(
   CHECK(bench.ulp.requests.size() >= 1);
 }
 
-TEST_CASE("a segment whose stream ends before its payload came is dropped [RDMAP-89, DDP-8]") {
+TEST_CASE(
+    "a segment is dropped if its stream ends before the payload has arrived [RDMAP-89, DDP-8]") {
   Bench bench;
   bench.ulp.requests = {{.opcode = Opcode::kReadRequest,
                          .length = 8,
@@ -119,7 +120,7 @@ TEST_CASE("a segment whose stream ends before its payload came is dropped [RDMAP
 }
 
 TEST_CASE(
-    "the peer's Terminate is told, never answered, and stops all sending [RDMAP-60, RDMAP-61, "
+    "the peer's Terminate is reported, never answered, and stops all sending [RDMAP-60, RDMAP-61, "
     "RDMAP-62, RDMAP-64, VRB-10]") {
   for (const auto* name : {"L", "M", "N", "N0", "N5", "N6", "N7"}) {
     Bench bench;
@@ -136,7 +137,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a Terminate needs its control field and no more than the largest echo [RDMAP-61]") {
+TEST_CASE("a Terminate needs its control field, and may not exceed the largest size [RDMAP-61]") {
   const auto whole = terminate_frame("M");
   for (std::size_t n = 0; n < 4; ++n) {
     Bench bench;
@@ -150,7 +151,7 @@ TEST_CASE("a Terminate needs its control field and no more than the largest echo
   CHECK(larger.feed(more) == ddp::kUntaggedTooLong);
 }
 
-TEST_CASE("a Terminate in segments counts when it is whole [RDMAP-60, DDP-17]") {
+TEST_CASE("a Terminate in several segments takes effect when it is complete [RDMAP-60, DDP-17]") {
   const auto whole = terminate_frame("L");
   const auto payload = bytes::View(whole).subspan(18);
   Bench bench;
@@ -165,7 +166,7 @@ TEST_CASE("a Terminate in segments counts when it is whole [RDMAP-60, DDP-17]") 
   CHECK(bench.stream.peer_terminate()->fault == ddp::kTaggedInvalidStag);
 }
 
-TEST_CASE("reads under way are forgotten when the stream ends") {
+TEST_CASE("outstanding Reads are dropped when the stream ends") {
   Bench bench;
   bench.ulp.requests = {{.opcode = Opcode::kReadRequest, .length = 0}};
   CHECK(bench.drain() == "1");

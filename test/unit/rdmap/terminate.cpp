@@ -38,7 +38,7 @@ TerminatedSegment remembered(const std::string& name, bool with_read_request) {
 }
 
 TEST_CASE(
-    "the worked Terminates decode and encode to the same octets [RDMAP-15, RDMAP-16, "
+    "the worked Terminates are decoded, and encoded to the same octets [RDMAP-15, RDMAP-16, "
     "RDMAP-18, RDMAP-19, RDMAP-20, RDMAP-21]") {
   struct Row {
     const char* name;
@@ -70,7 +70,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "which headers go back with which error: RFC 5040 figure 10 [RDMAP-17, RDMAP-92, "
+    "which headers a Terminate repeats for which error: RFC 5040 figure 10 [RDMAP-17, RDMAP-92, "
     "RDMAP-93, RDMAP-94]") {
   const auto flags = [](Layer layer, unsigned type, bool of_read_request) {
     const auto segment = remembered(of_read_request ? "G" : "F", of_read_request);
@@ -98,7 +98,8 @@ TEST_CASE(
   CHECK(encoded(make_terminate(kInvalidStag, std::nullopt)).size() == 4);
 }
 
-TEST_CASE("a segment too short for its header goes back as a length alone [RDMAP-19, RDMAP-20]") {
+TEST_CASE(
+    "of a segment too short for its header, only the length is repeated [RDMAP-19, RDMAP-20]") {
   const TerminatedSegment s{.segment_length = 9};
   CHECK(text(encoded(make_terminate(ddp::kDdpCatastrophic, s))) == "10008000 0009");
   const auto back = decode_terminate(hex("10008000 0009"));
@@ -108,7 +109,7 @@ TEST_CASE("a segment too short for its header goes back as a length alone [RDMAP
   CHECK(back->segment->ddp_header_size == 0);
 }
 
-TEST_CASE("reserved bits behind M, D and R are ignored [RDMAP-18]") {
+TEST_CASE("reserved bits after M, D and R are ignored [RDMAP-18]") {
   auto payload = payload_of("L");
   const auto plain = decode_terminate(payload);
   payload[2] |= std::byte{0x1F};
@@ -137,7 +138,7 @@ TEST_CASE("siw's control word, in host bit order, is understood") {
   CHECK(stag->segment->rdma_header_size == 28);
 }
 
-TEST_CASE("a word that RFC 5040 knows is never read as siw's") {
+TEST_CASE("a control word that RFC 5040 defines is never read as siw's") {
   for (const auto* word : {"20020000", "00000000", "01020000", "11000000", "12030000"}) {
     const auto octets = hex(word);
     const auto t = decode_terminate(octets);
@@ -146,7 +147,9 @@ TEST_CASE("a word that RFC 5040 knows is never read as siw's") {
   }
 }
 
-TEST_CASE("an echo cut off anywhere gives what is there, less than a control word nothing") {
+TEST_CASE(
+    "a truncated Terminate gives the fields that are present, and nothing without a whole control "
+    "word") {
   for (const auto* name : {"L", "M", "N5"}) {
     const auto whole = payload_of(name);
     const auto complete = decode_terminate(whole);
@@ -188,7 +191,7 @@ ddp::SegmentHeader header_of(Opcode opcode) {
           .msn = Msn{7}};
 }
 
-TEST_CASE("the echo of a Terminate tells the message that it is about [EXT-61]") {
+TEST_CASE("the repeated header identifies the message that the Terminate is about [EXT-61]") {
   using Kind = Subject::Kind;
   struct Row {
     Opcode opcode;
@@ -222,7 +225,7 @@ TEST_CASE("the echo of a Terminate tells the message that it is about [EXT-61]")
   CHECK(read.segment);
 }
 
-TEST_CASE("without an echo DDP's error tells the kind, and one that is nobody's tells nothing") {
+TEST_CASE("without a usable repeated header, some DDP errors still identify the kind of message") {
   using Kind = Subject::Kind;
   CHECK(subject_of({.fault = ddp::kTaggedBounds, .segment = {}}).kind == Kind::kWrite);
   CHECK(subject_of({.fault = ddp::kUntaggedTooLong, .segment = {}}).kind == Kind::kSend);
@@ -240,7 +243,8 @@ TEST_CASE("without an echo DDP's error tells the kind, and one that is nobody's 
 }
 
 TEST_CASE(
-    "every assigned triplet has an explanation, others have none [RDMAP-16, REG-1, REG-2, REG-3]") {
+    "every assigned code has an explanation, and no other code has one [RDMAP-16, REG-1, REG-2, "
+    "REG-3]") {
   CHECK(std::string(explain(Layer::kRdma, 1, 0x09)) == "STag cannot be invalidated");
   CHECK(std::string(explain(Layer::kRdma, 2, 0x09)) == "STag cannot be invalidated");
   CHECK(std::string(explain(Layer::kRdma, 0, 0x77)) == "local catastrophic error");
@@ -279,7 +283,7 @@ TEST_CASE("the table of RDMAP's Terminate codes [RDMAP-16]") {
   CHECK(triplet(kOperationUnspecified) == "0/2/ff");
 }
 
-TEST_CASE("a Terminate in words names its segment") {
+TEST_CASE("the description of a Terminate names its segment") {
   CHECK(describe_terminate(payload_of("L")) ==
         "Terminate 1/1/00 invalid STag segment length=18 of [DDP tagged last STag=0xdeadbeef "
         "TO=0x0]");

@@ -61,7 +61,7 @@ std::vector<TcpPacket> captured(const WireScript& script, const CaptureEnds& end
   return read_capture(file.path());
 }
 
-TEST_CASE("a captured connection has a handshake, one frame in each segment, and an end") {
+TEST_CASE("a captured connection has a handshake, one frame in each segment, and a close") {
   for (const auto& ends : {kV4, kV6}) {
     const auto script = short_session({true, true, true});
     const auto packets = captured(script, ends);
@@ -82,7 +82,7 @@ TEST_CASE("a captured connection has a handshake, one frame in each segment, and
   }
 }
 
-TEST_CASE("sequence and acknowledgement numbers follow each other without a gap") {
+TEST_CASE("sequence and acknowledgement numbers are contiguous") {
   const auto packets = captured(short_session({}), kV4);
   std::map<std::uint16_t, std::uint32_t> next;
   for (const auto& p : packets) {
@@ -93,7 +93,7 @@ TEST_CASE("sequence and acknowledgement numbers follow each other without a gap"
   }
 }
 
-TEST_CASE("every checksum is right, and addresses are those of the ends") {
+TEST_CASE("every checksum is correct, and the addresses are those of the ends") {
   for (const auto& ends : {kV4, kV6}) {
     const auto packets = captured(short_session({}), ends);
     for (const auto& p : packets) {
@@ -108,7 +108,7 @@ TEST_CASE("every checksum is right, and addresses are those of the ends") {
   CHECK(bytes::to_hex(v6[0].source, 0) == "fd000000000000000000000000000002");
 }
 
-TEST_CASE("names get stand-in addresses, and mixed families become IPv6") {
+TEST_CASE("host names get substitute addresses, and mixed families become IPv6") {
   const auto names = captured(short_session({}), {{"localhost", 1}, {"", 2}});
   CHECK(bytes::to_hex(names[0].source) == "c0000201");
   CHECK(bytes::to_hex(names[0].destination) == "c0000202");
@@ -117,7 +117,7 @@ TEST_CASE("names get stand-in addresses, and mixed families become IPv6") {
   CHECK(bytes::to_hex(mixed[0].destination, 0) == "fe800000000000000000000000000001");
 }
 
-TEST_CASE("however the stream was cut, a segment holds one frame") {
+TEST_CASE("a segment holds one frame, however the stream was split") {
   const auto script = short_session({false, false, true});
   const TemporaryFile file;
   {
@@ -133,7 +133,7 @@ TEST_CASE("however the stream was cut, a segment holds one frame") {
   }
 }
 
-TEST_CASE("a frame that fits just goes into one segment, the next larger one into two") {
+TEST_CASE("the largest frame that fits goes into one segment, the next larger one into two") {
   // Uses octets that are not an MPA frame, because the decoder reports any number of such octets as
   // one frame.
   for (const std::size_t size : {CaptureTap::kMaxSegment, CaptureTap::kMaxSegment + 1}) {
@@ -155,14 +155,14 @@ TEST_CASE("a frame that fits just goes into one segment, the next larger one int
   }
 }
 
-TEST_CASE("the largest FPDU there can be stays whole") {
+TEST_CASE("the largest possible FPDU stays in one piece") {
   auto script = WireScript::started({false, true, true});
   script.tagged(true, rdmap::Opcode::kWrite, 1, 0, counting(mpa::kMaxMulpdu - 14));
   const auto packets = captured(script, kV4);
   CHECK(packets[5].payload == script.sent[2].octets);
 }
 
-TEST_CASE("a reset ends both directions, and nothing is written behind it") {
+TEST_CASE("a reset ends both directions, and nothing is written after it") {
   const TemporaryFile file;
   {
     CaptureTap tap(create(file), kV4);
@@ -176,7 +176,7 @@ TEST_CASE("a reset ends both directions, and nothing is written behind it") {
   CHECK(packets[4].source_port == 7174);
 }
 
-TEST_CASE("the file is whole after each frame, while it is still being written") {
+TEST_CASE("the file is complete after each frame, while it is still being written") {
   const TemporaryFile file;
   CaptureTap tap(create(file), kV4);
   CHECK(read_capture(file.path()).empty());
@@ -187,7 +187,7 @@ TEST_CASE("the file is whole after each frame, while it is still being written")
   }
 }
 
-TEST_CASE("what there was of a frame is written when the tap goes") {
+TEST_CASE("the received part of a frame is written when the tap is destroyed") {
   const TemporaryFile file;
   const auto script = short_session({});
   {
@@ -224,14 +224,15 @@ TEST_CASE("connections on several threads share one file") {
   }
 }
 
-TEST_CASE("a file that cannot be made is refused with one line that names it") {
+TEST_CASE("a file that cannot be created is refused with one line that names it") {
   const auto capture = CaptureFile::create("/nowhere/at/all.pcap", kClock);
   REQUIRE_FALSE(capture.has_value());
   CHECK(capture.error() ==
         "cannot write the capture file /nowhere/at/all.pcap: No such file or directory");
 }
 
-TEST_CASE("a file that cannot grow any more ends the capture with a message, and nothing else") {
+TEST_CASE(
+    "if the file cannot grow any more, the capture ends with a message and nothing else changes") {
   const TemporaryFile file;
   const auto capture = create(file);
   CaptureTap tap(capture, kV4);
@@ -251,7 +252,7 @@ TEST_CASE("a file that cannot grow any more ends the capture with a message, and
   CHECK(std::filesystem::file_size(file.path()) == 8192);
 }
 
-TEST_CASE("a disk that is full from the start refuses the file") {
+TEST_CASE("a disk that is full from the start makes the capture fail to open") {
   if (!std::filesystem::exists("/dev/full")) {
     MESSAGE("skipped: no /dev/full here");
     return;

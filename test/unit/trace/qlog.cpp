@@ -83,7 +83,7 @@ TEST_CASE("a log begins with qlog's header and has a record for each frame, with
   CHECK(found.back().find("iwarp:connection_ended") != std::string::npos);
 }
 
-TEST_CASE("what an end does is a record of its own, from any thread") {
+TEST_CASE("each action of an end is a record of its own, from any thread") {
   const TemporaryFile file;
   {
     QlogTap tap(create(file.path()), kEnds);
@@ -109,7 +109,7 @@ TEST_CASE("what an end does is a record of its own, from any thread") {
                     R"("flags":["signaled"],"stag":"11223344","to":"0000000000001000"}})");
 }
 
-TEST_CASE("every enumerator has a word, and the word means it") {
+TEST_CASE("every enumerator has a word that maps back to it") {
   const auto check = [](auto last) {
     using Enum = decltype(last);
     for (unsigned i = 0; i <= static_cast<unsigned>(last); ++i) {
@@ -131,7 +131,7 @@ TEST_CASE("every enumerator has a word, and the word means it") {
   CHECK(trace::state_of_word(verbs::Machine::kStartup, "RTS").empty());
 }
 
-TEST_CASE("a disk that is full ends the log with a message, and leaves whole records") {
+TEST_CASE("if the disk is full, the log ends with a message and contains whole records") {
   const TemporaryFile file;
   const auto log = create(file.path());
   QlogTap tap(log, kEnds);
@@ -150,7 +150,7 @@ TEST_CASE("a disk that is full ends the log with a message, and leaves whole rec
   CHECK(records(file.path()).size() > 3);
 }
 
-TEST_CASE("a log that cannot be made is refused with one line that names it") {
+TEST_CASE("a log that cannot be created is refused with one line that names it") {
   const auto now = [] { return later(0); };
   const auto nowhere = QlogFile::create("/nowhere/at/all.qlog", kClock, now);
   REQUIRE_FALSE(nowhere.has_value());
@@ -164,7 +164,7 @@ TEST_CASE("a log that cannot be made is refused with one line that names it") {
   CHECK(full.error() == "cannot write the log /dev/full: No space left on device");
 }
 
-TEST_CASE("the name of a trace says what it is") {
+TEST_CASE("the suffix of a trace's name selects its format") {
   CHECK(trace::TraceFile::names_log("a.qlog"));
   CHECK(trace::TraceFile::names_log("a.sqlog"));
   for (const auto* name : {"a.pcap", "a.pcapng", "qlog", "a.qlog.pcap"}) {

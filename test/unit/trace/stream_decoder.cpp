@@ -16,7 +16,8 @@ using trace::CrcVerdict;
 using trace::FrameKind;
 using trace::Side;
 
-TEST_CASE("every frame of a script is found as it was sent, with each choice of M and C [MPA-70]") {
+TEST_CASE(
+    "every frame of a script is decoded as it was sent, for each choice of M and C [MPA-70]") {
   for (const bool near_markers : {false, true}) {
     for (const bool far_markers : {false, true}) {
       for (const bool crc : {false, true}) {
@@ -42,7 +43,8 @@ TEST_CASE("every frame of a script is found as it was sent, with each choice of 
   }
 }
 
-TEST_CASE("offset counts the TCP stream, position full operation") {
+TEST_CASE(
+    "offset counts from the start of the TCP stream, position from the start of full operation") {
   Observer observer;
   observer.see(short_session({false, true, true}));
   CHECK(observer.found[0].frame.offset == 0);
@@ -54,7 +56,7 @@ TEST_CASE("offset counts the TCP stream, position full operation") {
   CHECK(second.position == observer.found[2].octets.size());
 }
 
-TEST_CASE("markers are taken out of the ULPDU and listed [MPA-27] [MPA-28]") {
+TEST_CASE("markers are removed from the ULPDU and listed [MPA-27] [MPA-28]") {
   Observer observer;
   observer.see(short_session({false, true, true}));
   CHECK(observer.found[2].frame.fpduptrs == std::vector<std::uint16_t>{0});
@@ -64,7 +66,7 @@ TEST_CASE("markers are taken out of the ULPDU and listed [MPA-27] [MPA-28]") {
   CHECK(Octets(write.ulpdu.begin() + 14, write.ulpdu.end()) == counting(700));
 }
 
-TEST_CASE("a flipped payload bit makes one bad CRC and nothing else") {
+TEST_CASE("a flipped payload bit causes one bad CRC and nothing else") {
   auto script = short_session({false, false, true});
   script.sent[5].octets[100] ^= std::byte{1};
   Observer observer;
@@ -75,7 +77,7 @@ TEST_CASE("a flipped payload bit makes one bad CRC and nothing else") {
   CHECK(observer.count(FrameKind::kUndecodable) == 0);
 }
 
-TEST_CASE("with CRC off a flipped bit goes unnoticed, as it does at a peer [MPA-41]") {
+TEST_CASE("with CRC off a flipped bit is not detected, just as at a peer [MPA-41]") {
   auto script = short_session({false, false, false});
   script.sent[5].octets[100] ^= std::byte{1};
   Observer observer;
@@ -83,7 +85,7 @@ TEST_CASE("with CRC off a flipped bit goes unnoticed, as it does at a peer [MPA-
   CHECK(observer.count(CrcVerdict::kNotUsed) == 10);
 }
 
-TEST_CASE("a wrong length ends decoding of that side only, where it can be told") {
+TEST_CASE("a wrong length ends the decoding of that direction only, if it can be detected") {
   auto script = short_session({false, false, true});
   script.sent[4].octets[1] ^= std::byte{0x40};  // Makes the length field too small by 64.
   Observer observer;
@@ -99,7 +101,8 @@ TEST_CASE("a wrong length ends decoding of that side only, where it can be told"
   }
 }
 
-TEST_CASE("with CRC off, markers that point elsewhere tell that boundaries are lost [MPA-58]") {
+TEST_CASE(
+    "with CRC off, markers that point elsewhere show that the FPDU boundaries are lost [MPA-58]") {
   auto script = short_session({false, true, false});
   // Changes the length from 714 to 1022, so that the FPDU covers one marker more.
   script.sent[4].octets[0] = std::byte{3};
@@ -112,7 +115,7 @@ TEST_CASE("with CRC off, markers that point elsewhere tell that boundaries are l
   CHECK(observer.stream(Side::kNear) == stream_of(script, true));
 }
 
-TEST_CASE("a marker that points elsewhere in an FPDU with a good CRC is shown, and no more") {
+TEST_CASE("a wrong marker in an FPDU with a good CRC is reported, and decoding continues") {
   auto script = WireScript::started({false, true, true});
   // Makes an FPDU with a leading marker of 8 and a valid CRC. The CRC also covers the marker.
   Octets fpdu = *bytes::from_hex("00000008 000ec140 00000001 00000000 00000000");
@@ -126,7 +129,7 @@ TEST_CASE("a marker that points elsewhere in an FPDU with a good CRC is shown, a
   CHECK_FALSE(observer.found[2].frame.markers_agree);
 }
 
-TEST_CASE("FPDUs seen before the Reply wait for it") {
+TEST_CASE("FPDUs that are captured before the Reply wait for it") {
   const auto script = short_session({false, true, true});
   Observer observer;
   observer.see(true, script.sent[0].octets);
@@ -139,7 +142,7 @@ TEST_CASE("FPDUs seen before the Reply wait for it") {
   CHECK(observer.decoder.held(Side::kNear) == 0);
 }
 
-TEST_CASE("waiting for a Reply is bounded: just inside waits, one more octet does not") {
+TEST_CASE("the wait for a Reply is limited: at the limit it continues, one more octet ends it") {
   const auto script = short_session({});
   Observer observer;
   observer.see(true, script.sent[0].octets);
@@ -151,7 +154,9 @@ TEST_CASE("waiting for a Reply is bounded: just inside waits, one more octet doe
   CHECK(observer.decoder.held(Side::kNear) == 0);
 }
 
-TEST_CASE("octets that are no MPA frame are told from the first one on, and so is their answer") {
+TEST_CASE(
+    "octets that are not an MPA frame are reported from the first one on, and so is the answer to "
+    "them") {
   Observer observer;
   const auto script = short_session({});
   observer.see(true, script.sent[0].octets);
@@ -164,7 +169,7 @@ TEST_CASE("octets that are no MPA frame are told from the first one on, and so i
   CHECK(observer.found[3].frame.offset == 4);
 }
 
-TEST_CASE("behind a rejection the stream is not iWARP any more") {
+TEST_CASE("after a rejection the stream is no longer iWARP") {
   WireScript script({});
   script.request();
   script.reply(true);
@@ -177,7 +182,7 @@ TEST_CASE("behind a rejection the stream is not iWARP any more") {
   CHECK(observer.found[3].why == "the connection was rejected");
 }
 
-TEST_CASE("two Requests make no connection") {
+TEST_CASE("two Requests do not make a connection") {
   WireScript script({});
   script.request();
   Observer observer;
@@ -189,7 +194,7 @@ TEST_CASE("two Requests make no connection") {
   CHECK(observer.found[2].why == "both ends sent the same kind of MPA frame");
 }
 
-TEST_CASE("a stream that ends inside a frame gives what there was of it") {
+TEST_CASE("if a stream ends inside a frame, the received part of the frame is reported") {
   const auto script = short_session({});
   Observer observer;
   for (std::size_t i = 0; i < 4; ++i) observer.see(script.sent[i].outbound, script.sent[i].octets);
@@ -203,7 +208,8 @@ TEST_CASE("a stream that ends inside a frame gives what there was of it") {
   CHECK(observer.found.size() == 5);
 }
 
-TEST_CASE("a side that ends without a startup frame frees what waits for it") {
+TEST_CASE(
+    "if one direction ends without a startup frame, the octets that wait for it are released") {
   const auto script = short_session({});
   Observer observer;
   observer.see(true, script.sent[0].octets);
@@ -213,7 +219,7 @@ TEST_CASE("a side that ends without a startup frame frees what waits for it") {
   CHECK(observer.found[1].why == "the other end did not start MPA");
 }
 
-TEST_CASE("the largest FPDU there can be, marked, is one frame [MPA-3]") {
+TEST_CASE("the largest possible FPDU, with markers, is one frame [MPA-3]") {
   for (const std::size_t payload : {mpa::kMaxMulpdu - 14, mpa::kMaxMulpdu - 15}) {
     auto script = WireScript::started({false, true, true});
     script.tagged(true, rdmap::Opcode::kWrite, 1, 0, counting(payload));

@@ -38,7 +38,7 @@ std::vector<WireScript> scripts() {
   return out;
 }
 
-TEST_CASE("every vector cut in two at every octet gives the same frame") {
+TEST_CASE("every vector that is split in two at any octet gives the same frame") {
   for (const auto& script : scripts()) {
     const auto& last = script.sent.back().octets;
     for (std::size_t cut = 0; cut <= last.size(); ++cut) {
@@ -55,7 +55,7 @@ TEST_CASE("every vector cut in two at every octet gives the same frame") {
   }
 }
 
-TEST_CASE("every vector truncated at every octet is reported as far as it came") {
+TEST_CASE("every vector that is truncated at any octet is reported up to that octet") {
   for (const auto& script : scripts()) {
     const auto& last = script.sent.back().octets;
     for (std::size_t size = 1; size < last.size(); ++size) {
@@ -71,7 +71,8 @@ TEST_CASE("every vector truncated at every octet is reported as far as it came")
   }
 }
 
-TEST_CASE("every bit of every vector flipped: never good, and no octet is lost [MPA-43]") {
+TEST_CASE(
+    "with any bit of any vector flipped, the FPDU is never good and no octet is lost [MPA-43]") {
   for (auto& script : scripts()) {
     const std::size_t good = script.sent.size() - 3;
     auto& last = script.sent.back().octets;
@@ -87,7 +88,7 @@ TEST_CASE("every bit of every vector flipped: never good, and no octet is lost [
   }
 }
 
-TEST_CASE("startup vectors cut, truncated and altered at every octet") {
+TEST_CASE("startup vectors are split, truncated and altered at every octet") {
   const auto request = load_vector("startup.hex", "A").octets;
   const auto reply = load_vector("startup.hex", "B").octets;
   for (std::size_t cut = 0; cut <= request.size(); ++cut) {
@@ -110,7 +111,7 @@ TEST_CASE("startup vectors cut, truncated and altered at every octet") {
   }
 }
 
-TEST_CASE("a whole connection octet by octet, and in every even cut up to 700") {
+TEST_CASE("a whole connection is fed octet by octet, and in equal pieces of up to 700 octets") {
   for (const bool markers : {false, true}) {
     const auto script = short_session({markers, markers, true});
     const Octets near = stream_of(script, true);

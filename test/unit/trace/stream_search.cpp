@@ -45,7 +45,8 @@ std::size_t skipped_octets(const Observer& seen) {
   return n;
 }
 
-TEST_CASE("a stream that begins anywhere is found within one FPDU, with markers and without") {
+TEST_CASE(
+    "in a stream that begins anywhere, FPDUs are found within one FPDU, with and without markers") {
   for (const bool markers : {false, true}) {
     const auto stream = without_startup(long_stream({.far_markers = markers}));
     for (std::size_t from = 0; from < 700; ++from) {
@@ -66,7 +67,8 @@ TEST_CASE("a stream that begins anywhere is found within one FPDU, with markers 
   }
 }
 
-TEST_CASE("a side whose peer was not captured is read once it is clear that no peer comes") {
+TEST_CASE(
+    "a direction whose peer was not captured is decoded once it is clear that no peer follows") {
   for (const bool markers : {false, true}) {
     const auto script = long_stream({.far_markers = markers});
     Observer seen{DecoderOptions{.search = true}};
@@ -81,7 +83,7 @@ TEST_CASE("a side whose peer was not captured is read once it is clear that no p
   }
 }
 
-TEST_CASE("a hole anywhere costs the FPDUs that it touches, and no other") {
+TEST_CASE("a hole anywhere loses the FPDUs that it touches, and no other") {
   for (const bool markers : {false, true}) {
     for (const bool crc : {true, false}) {
       const auto script = long_stream({.far_markers = markers, .crc = crc});
@@ -114,7 +116,7 @@ TEST_CASE("a hole anywhere costs the FPDUs that it touches, and no other") {
   }
 }
 
-TEST_CASE("an FPDU whose payload was not captured still says where the next one begins") {
+TEST_CASE("an FPDU whose payload was not captured still shows where the next one begins") {
   auto script = WireScript::started();
   script.tagged(true, rdmap::Opcode::kWrite, 7, 0, counting(1000));
   script.send(true, 1, counting(8));
@@ -135,7 +137,7 @@ TEST_CASE("an FPDU whose payload was not captured still says where the next one 
   CHECK(seen.found[3].frame.crc == CrcVerdict::kGood);
 }
 
-TEST_CASE("a length that was changed on the way costs one FPDU") {
+TEST_CASE("a length that was altered in transit loses one FPDU") {
   const auto script = long_stream({});
   auto stream = without_startup(script);
   stream[0] ^= std::byte{0x40};
@@ -156,7 +158,7 @@ void change_markers(Octets& stream, Change change) {
   }
 }
 
-TEST_CASE("without CRCs, markers that say anything cost no FPDU and no time [MPA-27]") {
+TEST_CASE("without CRCs, markers with any value lose no FPDU and cost no extra time [MPA-27]") {
   const auto script = long_stream({.far_markers = true, .crc = false});
   const std::array<std::uint32_t (*)(std::uint32_t), 4> changes{
       [](std::uint32_t m) { return m >> 8 | (m & 0xFF) << 8; },  // Swaps the two octets of FPDUPTR.
@@ -211,7 +213,9 @@ Octets with_late_markers(const WireScript& script, std::size_t first, bool littl
   return out;
 }
 
-TEST_CASE("markers of a sender that counts no CRC fields are found where they stand [MPA-25]") {
+TEST_CASE(
+    "markers of a sender that does not count the CRC fields are found at their actual positions "
+    "[MPA-25]") {
   for (std::size_t size = 0; size < 600; size += 4) {
     CAPTURE(size);
     auto script = WireScript::started({.near_markers = false, .far_markers = false, .crc = false});
@@ -243,7 +247,8 @@ TEST_CASE("markers of a sender that counts no CRC fields are found where they st
   }
 }
 
-TEST_CASE("markers that stand where they are due are not late, in any byte order [MPA-25]") {
+TEST_CASE(
+    "markers at their correct positions are not taken for late ones, in any byte order [MPA-25]") {
   auto script = WireScript::started({.near_markers = false, .far_markers = true, .crc = false});
   for (std::uint32_t i = 0; i < 300; ++i) {
     script.tagged(true, rdmap::Opcode::kWrite, 1, 0, counting(1380));
@@ -262,7 +267,7 @@ TEST_CASE("markers that stand where they are due are not late, in any byte order
   CHECK(std::ranges::all_of(seen.found, [](const Found& f) { return f.frame.markers_late == 0; }));
 }
 
-TEST_CASE("whatever stands where FPDUs may begin, each octet is told once") {
+TEST_CASE("whatever octets are where FPDUs may begin, each octet is reported once") {
   // Makes valid control octets, with lengths and markers that are seldom valid.
   std::mt19937 random(27);
   for (int round = 0; round < 400; ++round) {
@@ -296,7 +301,7 @@ TEST_CASE("whatever stands where FPDUs may begin, each octet is told once") {
   }
 }
 
-TEST_CASE("without CRCs, FPDUs of a stream that begins anywhere are unsure, and none is made up") {
+TEST_CASE("without CRCs, FPDUs of a stream that begins anywhere are unsure, and none is invented") {
   // Makes Read Requests, some with a marker inside. The markers contain only invalid values.
   auto script = WireScript::started({.far_markers = true, .crc = false});
   for (std::uint32_t i = 1; i <= 60; ++i)
@@ -321,7 +326,7 @@ TEST_CASE("without CRCs, FPDUs of a stream that begins anywhere are unsure, and 
   }
 }
 
-TEST_CASE("a stream of something else is given up after a bounded search") {
+TEST_CASE("the search in a stream of another protocol ends at a limit") {
   Observer seen{DecoderOptions{.search = true}};
   const auto other = counting(4096);
   std::size_t given = 0;
@@ -342,7 +347,7 @@ TEST_CASE("a hole of gigabytes costs nothing") {
   CHECK(skipped_octets(seen) == 100'000ULL << 31);
 }
 
-TEST_CASE("startup is found behind what a program said before it [MPA-63]") {
+TEST_CASE("startup is found after data that the programs exchanged before it [MPA-63]") {
   Observer seen{DecoderOptions{.search = true}};
   const auto script = long_stream({});
   const auto login = counting(333);

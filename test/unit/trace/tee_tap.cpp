@@ -32,7 +32,7 @@ class Writer final : public verbs::WireTap {
   std::string& log_;
 };
 
-TEST_CASE("a tee hands everything to each tap in turn and leaves out those that are null") {
+TEST_CASE("a tee passes everything to each tap in turn and skips null taps") {
   std::string log;
   std::vector<std::unique_ptr<verbs::WireTap>> taps;
   taps.push_back(std::make_unique<Writer>("a", log));
@@ -46,7 +46,7 @@ TEST_CASE("a tee hands everything to each tap in turn and leaves out those that 
   CHECK(log == "a>3@7 b>3@7 a<reset b<reset a>fin b>fin ");
 }
 
-TEST_CASE("a tee names an observer when one of its taps does, and tells each of them") {
+TEST_CASE("a tee has an observer if one of its taps has one, and notifies each of them") {
   struct Count final : verbs::LocalObserver {
     void see(const verbs::LocalEvent&) override { ++seen; }
     int seen = 0;

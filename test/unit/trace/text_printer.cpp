@@ -46,7 +46,7 @@ bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("a Send is printed as four layers, each indented below the one that carries it") {
+TEST_CASE("a Send is printed as four layers, each indented below the layer that carries it") {
   CHECK(printed_vector("messages.hex", "D") ==
         "+0.000002 client --> server  FPDU, 32 octets\n"
         "    MPA   FPDU with ULPDU_Length 23, PAD 3, CRC 0cb190b9 good\n"
@@ -56,7 +56,7 @@ TEST_CASE("a Send is printed as four layers, each indented below the one that ca
         "                68656c6c 6f  \"hello\"\n");
 }
 
-TEST_CASE("the tag of RFC 7306 is no private data, but for a rejection's") {
+TEST_CASE("the tag of RFC 7306 is not printed as private data, except in a rejection") {
   const auto meaning = [](mpa::FrameKind kind, bool rejected, std::string_view data) {
     WireScript script({});
     std::vector<std::byte> octets(mpa::startup_frame_size(data.size()));
@@ -77,7 +77,9 @@ TEST_CASE("the tag of RFC 7306 is no private data, but for a rejection's") {
                  "client rejects the connection, with 8 octets of private data\n"));
 }
 
-TEST_CASE("a startup frame has no DDP and no RDMAP, and the enhanced word is no private data") {
+TEST_CASE(
+    "a startup frame has no DDP and no RDMAP line, and the enhanced word is not printed as private "
+    "data") {
   WireScript script({});
   script.sent.push_back({true, load_vector("startup.hex", "A").octets});
   script.sent.push_back({false, load_vector("startup.hex", "B").octets});
@@ -93,7 +95,7 @@ TEST_CASE("a startup frame has no DDP and no RDMAP, and the enhanced word is no 
   CHECK_FALSE(contains(texts[0] + texts[1], "DDP"));
 }
 
-TEST_CASE("the verbs line says what each message does to programs") {
+TEST_CASE("the verbs line describes the effect of each message on the programs") {
   const std::vector<std::pair<const char*, const char*>> expected{
       {"C", "the ready-to-receive signal (RTR)"},
       {"E",
@@ -115,7 +117,7 @@ TEST_CASE("the verbs line says what each message does to programs") {
                  "Terminate: client ends the stream because of \"invalid STag\""));
 }
 
-TEST_CASE("the messages of RFC 7306 are said with all that is in them") {
+TEST_CASE("messages of RFC 7306 are printed with all their fields") {
   const std::vector<std::pair<const char*, const char*>> expected{
       {"I", "RDMAP Immediate Data with Solicited Event 0x0102030405060708\n"},
       {"I",
@@ -144,7 +146,7 @@ TEST_CASE("the messages of RFC 7306 are said with all that is in them") {
   }
 }
 
-TEST_CASE("messages of RFC 7306 that are wrong are said to be so") {
+TEST_CASE("malformed messages of RFC 7306 are printed as malformed") {
   const auto printed_altered = [](const char* name, std::size_t at, std::byte value) {
     auto script = WireScript::started({false, false, false});
     auto octets = load_vector("extensions.hex", name).octets;
@@ -159,7 +161,7 @@ TEST_CASE("messages of RFC 7306 that are wrong are said to be so") {
   CHECK_MESSAGE(contains(reserved, "nothing that server has an operation for"), reserved);
 }
 
-TEST_CASE("segments of one message say which part they are") {
+TEST_CASE("segments of one message are numbered") {
   const auto texts = printed(short_session({}));
   CHECK(contains(texts[4], "one part of an RDMA Write: 700 octets"));
   CHECK(contains(texts[6], "RDMA Write of 33 octets"));
@@ -175,7 +177,7 @@ TEST_CASE("segments of one message say which part they are") {
   CHECK(contains(parts[3], "last 10 octets of a Send of 710, its Receive is complete"));
 }
 
-TEST_CASE("a bad CRC is called so, and nothing below claims that the message was taken") {
+TEST_CASE("a bad CRC is reported, and no line below it claims that the message was accepted") {
   auto script = short_session({});
   script.sent[6].octets[30] ^= std::byte{1};
   const auto texts = printed(script);
@@ -183,12 +185,12 @@ TEST_CASE("a bad CRC is called so, and nothing below claims that the message was
   CHECK(contains(texts[6], "nothing: damaged; server places none of it and ends the stream"));
 }
 
-TEST_CASE("CRC off and markers are said in the MPA line") {
+TEST_CASE("the MPA line shows markers and that the CRC is off") {
   CHECK(contains(printed(short_session({false, false, false}))[3], "CRC not in use"));
   CHECK(contains(printed_vector("marked.hex", "S"), "PAD 2, markers 0000 01fc 03fc, CRC"));
 }
 
-TEST_CASE("payload is cut at the limit, and zero means none") {
+TEST_CASE("payload is truncated at the limit, and limit 0 prints none") {
   const auto cut = printed_vector("messages.hex", "H", {.max_payload = 4});
   CHECK(contains(cut, "00010203  \"....\" and 60 more\n"));
   const auto none = printed_vector("messages.hex", "D", {.max_payload = 0});
@@ -196,7 +198,7 @@ TEST_CASE("payload is cut at the limit, and zero means none") {
   CHECK(none.ends_with("consumes one Receive of server\n"));
 }
 
-TEST_CASE("header octets, when asked for, stand below their layer") {
+TEST_CASE("header octets, if requested, are printed below their layer") {
   CHECK(printed_vector("messages.hex", "G", {.header_octets = true}) ==
         "+0.000002 client --> server  FPDU, 52 octets\n"
         "    MPA   FPDU with ULPDU_Length 46, PAD 0, CRC 93478b1f good\n"
@@ -211,14 +213,14 @@ TEST_CASE("header octets, when asked for, stand below their layer") {
         "waking its program\n");
 }
 
-TEST_CASE("colour tells directions apart and is off unless asked for") {
+TEST_CASE("colour distinguishes the directions and is off by default") {
   CHECK_FALSE(contains(printed(short_session({}))[0], "\033["));
   const auto texts = printed(short_session({}), {.colour = true});
   CHECK(texts[0].starts_with("\033[36m"));
   CHECK(texts[1].starts_with("\033[33m"));
 }
 
-TEST_CASE("what is no iWARP is shown with the reason; the end of a direction too") {
+TEST_CASE("octets that are not iWARP, and the end of a direction, are printed with the reason") {
   std::ostringstream out;
   TextPrinter printer({.start = at(0)}, out);
   printer.octets(false, *bytes::from_hex("47455420"), at(1500000));
@@ -232,7 +234,7 @@ TEST_CASE("what is no iWARP is shown with the reason; the end of a direction too
         "+1.500002 local --> peer  TCP reset\n");
 }
 
-TEST_CASE("every vector, cut off or altered at every octet, is printed without harm") {
+TEST_CASE("every vector, truncated or altered at any octet, is printed safely") {
   for (const auto* file : {"messages.hex", "terminates.hex", "extensions.hex"}) {
     for (const auto& vector : load_vectors(file)) {
       for (std::size_t i = 0; i < vector.octets.size(); ++i) {

@@ -32,7 +32,7 @@ struct GateFixture {
 
 using Ids = std::vector<std::uint64_t>;
 
-TEST_CASE("completions pass until somebody holds them back, and then in order") {
+TEST_CASE("completions pass until they are held back, and are later announced in order") {
   GateFixture f;
   f.complete(1, WcStatus::kWrFlush);
   CHECK(f.announced == Ids{1});
@@ -48,7 +48,7 @@ TEST_CASE("completions pass until somebody holds them back, and then in order") 
   CHECK(f.announced == Ids{1, 2, 3, 4, 5});
 }
 
-TEST_CASE("while what was flushed waits, errors pass, but nothing overtakes it") {
+TEST_CASE("while flushed completions wait, errors pass, but nothing overtakes them") {
   GateFixture f;
   f.announce(Announce::kUnflushed);
   f.complete(1, WcStatus::kSuccess);
@@ -61,7 +61,7 @@ TEST_CASE("while what was flushed waits, errors pass, but nothing overtakes it")
 }
 
 TEST_CASE(
-    "of what waits for a peer that has gone the oldest request is unanswered, and goes first") {
+    "if the peer is gone, the oldest waiting request fails as unanswered and is announced first") {
   GateFixture f;
   f.announce(Announce::kAnswered);
   f.complete(1, WcStatus::kSuccess);
@@ -79,7 +79,8 @@ TEST_CASE(
                                   WcStatus::kWrFlush, WcStatus::kWrFlush});
 }
 
-TEST_CASE("receives alone stay flushed, and a request that failed keeps its status") {
+TEST_CASE(
+    "receives without a waiting request stay flushed, and a failed request keeps its status") {
   GateFixture f;
   f.announce(Announce::kNothing);
   f.complete(1, WcStatus::kWrFlush, WcOpcode::kRecv);
@@ -110,7 +111,7 @@ struct QpFixture {
   std::unique_ptr<QueuePair> qp;
 };
 
-TEST_CASE("a consumer is notified when a completion is announced") {
+TEST_CASE("a program is notified when a completion is announced") {
   QpFixture f;
   f.cq.arm(Notify::kNext);
   CHECK(f.poll() == 0);
@@ -120,7 +121,7 @@ TEST_CASE("a consumer is notified when a completion is announced") {
   CHECK(f.poll() == 1);
 }
 
-TEST_CASE("what was not announced goes with its queue pair, and with a reset") {
+TEST_CASE("completions that were not announced are dropped with their queue pair, and by a reset") {
   QpFixture f;
   SUBCASE("destroyed") {
     f.qp.reset();

@@ -9,7 +9,7 @@ namespace {
 
 constexpr IpAddress kSomebody{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 0, 2};
 
-TEST_CASE("of each sender a number is taken once, in any order, and not when it is too old") {
+TEST_CASE("each number of a sender is accepted once, in any order, unless it is too old") {
   Arrivals arrivals;
   const DatagramSender sender{.ip = kSomebody, .qp = 1, .instance = 1};
   const DatagramSender other{.ip = kSomebody, .qp = 1, .instance = 2};
@@ -29,7 +29,7 @@ TEST_CASE("of each sender a number is taken once, in any order, and not when it 
   }
 }
 
-TEST_CASE("256 senders are known at a time, and nothing of theirs is taken twice") {
+TEST_CASE("256 senders are remembered at a time, and none of their numbers is accepted twice") {
   constexpr std::uint32_t kSenders = 256;
   Arrivals arrivals;
   std::uint32_t msn = 1;
@@ -49,7 +49,7 @@ TEST_CASE("256 senders are known at a time, and nothing of theirs is taken twice
   CHECK(arrivals.take(of(1), msn));
 }
 
-TEST_CASE("more senders than are known push out those that were silent longest") {
+TEST_CASE("more senders than that evict those that were silent longest") {
   Arrivals arrivals;
   for (std::uint32_t i = 0; i != 20000; ++i) {
     CHECK(arrivals.take({.ip = kSomebody, .qp = i & 0xFFFFFF, .instance = i}, 1));

@@ -18,7 +18,7 @@ bool push(CompletionQueue& cq, std::uint64_t id, bool solicited = false) {
   return cq.push({.wr_id = id}, solicited, {});
 }
 
-TEST_CASE("completions come out once, oldest first, as many as asked for [VRB-51]") {
+TEST_CASE("completions are returned once, oldest first, up to the requested number [VRB-51]") {
   CompletionQueue cq(8, nullptr);
   std::array<WorkCompletion, 3> out;
   CHECK(cq.poll(out) == 0);
@@ -35,7 +35,7 @@ TEST_CASE("completions come out once, oldest first, as many as asked for [VRB-51
 }
 
 TEST_CASE(
-    "one more than the capacity overflows, for good; what was there can still be reaped "
+    "one more than the capacity overflows permanently; earlier completions can still be polled "
     "[RDMAP-117] [RDMAP-124] [SEC-23]") {
   CompletionQueue cq(3, nullptr);
   for (std::uint64_t id = 0; id < 3; ++id) CHECK(push(cq, id));
@@ -48,7 +48,7 @@ TEST_CASE(
   CHECK(cq.poll(out) == 0);
 }
 
-TEST_CASE("completions keep their order while the queue makes room for more [VRB-51]") {
+TEST_CASE("completions keep their order while the queue grows [VRB-51]") {
   CompletionQueue cq(1000, nullptr);
   std::vector<WorkCompletion> out(1000);
   std::uint64_t pushed = 0;
@@ -65,7 +65,7 @@ TEST_CASE("completions keep their order while the queue makes room for more [VRB
   CHECK(out[0].wr_id == polled);
 }
 
-TEST_CASE("a queue takes another size unless it holds more already") {
+TEST_CASE("a queue can be resized unless it holds more completions than the new size") {
   CompletionQueue cq(2, nullptr);
   CHECK(cq.resize(0) == Errc::kInvalidArgument);
   CHECK(push(cq, 0));
@@ -101,7 +101,9 @@ TEST_CASE("arming for the next completion notifies once per arming [VRB-52]") {
   CHECK(told == 2);
 }
 
-TEST_CASE("arming for solicited ones passes over the others; next wins over solicited [VRB-52]") {
+TEST_CASE(
+    "arming for solicited completions ignores others; arming for the next one overrides solicited "
+    "[VRB-52]") {
   int told = 0;
   CompletionQueue cq(8, [&told] { ++told; });
   cq.arm(Notify::kSolicited);
@@ -119,7 +121,7 @@ TEST_CASE("arming for solicited ones passes over the others; next wins over soli
   CHECK(told == 3);
 }
 
-TEST_CASE("poll, arm, poll again: what came in between is not lost [VRB-52]") {
+TEST_CASE("poll, arm, poll again: a completion that arrives in between is not lost [VRB-52]") {
   int told = 0;
   CompletionQueue cq(8, [&told] { ++told; });
   std::array<WorkCompletion, 1> out;
@@ -147,7 +149,7 @@ TEST_CASE("the notification is called without locks: it may poll and arm") {
 }
 
 TEST_CASE(
-    "a queue learns that its slot is free when the completion was reaped, not before "
+    "a queue is notified that its slot is free when the completion is polled, not before "
     "[VRB-42]") {
   CompletionQueue cq(8, nullptr);
   ReapCount reaped;
@@ -162,7 +164,9 @@ TEST_CASE(
   CHECK(gone.value() == 0);
 }
 
-TEST_CASE("flushed completions come apart from successful ones, and who sleeps is woken for them") {
+TEST_CASE(
+    "flushed completions are polled separately from successful ones, and a sleeper is woken for "
+    "them") {
   int told = 0;
   CompletionQueue cq(8, [&told] { ++told; });
   std::array<WorkCompletion, 8> out;
@@ -183,7 +187,7 @@ TEST_CASE("flushed completions come apart from successful ones, and who sleeps i
   CHECK(told == 1);
 }
 
-TEST_CASE("the failed completions of one queue pair can be taken out of the middle") {
+TEST_CASE("the failed completions of one queue pair can be removed from the middle") {
   CompletionQueue cq(5, nullptr);
   ReapCount reaped;
   std::array<WorkCompletion, 5> out;

@@ -120,7 +120,7 @@ std::size_t Host::check() {
   return count;
 }
 
-TEST_CASE("through a network that does what networks do, each is delivered whole, once, or lost") {
+TEST_CASE("over an imperfect network, each datagram is delivered whole and once, or lost") {
   const bool is_long = std::getenv("IWARP_LONG") != nullptr;
   const std::uint32_t total = is_long ? 1'000'000 : 50'000;
   std::mt19937 random(7);

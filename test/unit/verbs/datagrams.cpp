@@ -117,7 +117,7 @@ Octets leaves(End& end) {
   return out;
 }
 
-TEST_CASE("a datagram is read as it was written, with and without immediate data") {
+TEST_CASE("a datagram is decoded as it was encoded, with and without immediate data") {
   auto head = header(0xFFFFFFFF);
   head.solicited = true;
   for (const auto& immediate :
@@ -133,7 +133,7 @@ TEST_CASE("a datagram is read as it was written, with and without immediate data
   }
 }
 
-TEST_CASE("of a datagram cut at any octet, or with any bit turned, nothing is delivered") {
+TEST_CASE("a datagram that is truncated at any octet, or has any bit flipped, is not delivered") {
   const auto octets = whole(header(), text("payload"));
   End end;
   for (std::size_t size = 0; size != octets.size(); ++size) {
@@ -158,7 +158,7 @@ TEST_CASE("of a datagram cut at any octet, or with any bit turned, nothing is de
   CHECK(end.came().size() == 1);
 }
 
-TEST_CASE("what is delivered has a GRH in front and says whom it is from") {
+TEST_CASE("a delivered datagram has a GRH before it, which names the sender") {
   End end;
   REQUIRE(!end.receive());
   auto head = header();
@@ -181,7 +181,7 @@ TEST_CASE("what is delivered has a GRH in front and says whom it is from") {
   CHECK(end.memory[39] == std::byte{1});
 }
 
-TEST_CASE("a GRH over IPv6 is the header itself") {
+TEST_CASE("over IPv6 the GRH is the IPv6 header itself") {
   End end;
   REQUIRE(!end.receive());
   const DatagramPath path{
@@ -199,7 +199,7 @@ TEST_CASE("a GRH over IPv6 is the header itself") {
   CHECK(end.memory[27] == std::byte{7});
 }
 
-TEST_CASE("each wrong address has its count, and costs no receive") {
+TEST_CASE("each kind of wrong address has a counter, and consumes no receive") {
   End end;
   REQUIRE(!end.receive());
   const auto arrives = [&](auto change) {
@@ -231,7 +231,9 @@ TEST_CASE("each wrong address has its count, and costs no receive") {
   CHECK(end.dropped(DatagramDrop::kNotReceiving) == 1);
 }
 
-TEST_CASE("for whom another took the receive of a shared queue waits for the next, in order") {
+TEST_CASE(
+    "a datagram whose shared receive another queue pair consumed waits for the next receive, in "
+    "order") {
   SharedReceiveQueue queue(kDomain, {}, {});
   End end(kOwn, 1024, &queue);
   const auto post = [&](std::uint64_t wr_id) {
@@ -267,7 +269,7 @@ TEST_CASE("for whom another took the receive of a shared queue waits for the nex
   CHECK(end.qp.deliver_waiting());
 }
 
-TEST_CASE("a group is heard by who has joined it, until it leaves") {
+TEST_CASE("a queue pair receives a group's datagrams from attaching until detaching") {
   End end;
   auto head = header();
   head.destination = kMulticastQp;
@@ -303,7 +305,7 @@ TEST_CASE("a datagram that is longer than the next receive is dropped, and the r
   }
 }
 
-TEST_CASE("of datagrams that wait for a receive of a shared queue, those that are too long go") {
+TEST_CASE("datagrams that wait for a shared receive are dropped if they are too long for it") {
   SharedReceiveQueue queue(kDomain, {}, {});
   End end(kOwn, 1024, &queue);
   end.qp.arrived(whole(header(1), text("hello")), kFromThere);
@@ -319,7 +321,7 @@ TEST_CASE("of datagrams that wait for a receive of a shared queue, those that ar
   CHECK(end.qp.deliver_waiting());
 }
 
-TEST_CASE("a receive whose memory is not ours completes with the error") {
+TEST_CASE("a receive into memory that is not registered completes with the error") {
   End end;
   const Sge foreign{.address = end.memory.data(), .length = 100, .lkey = Stag{0xABCDEF00}};
   REQUIRE(!end.qp.post_recv({.wr_id = 1, .sgl = {&foreign, 1}}));
@@ -330,7 +332,7 @@ TEST_CASE("a receive whose memory is not ours completes with the error") {
   CHECK(end.qp.state() == DatagramState::kReady);
 }
 
-TEST_CASE("what one queue pair sends, the other gets, from a list of pieces or inline") {
+TEST_CASE("a datagram arrives as it was sent, from a list of buffers or inline") {
   End from(kPeer);
   End to(kOwn);
   std::ranges::copy(text("over there"), from.memory.begin());
@@ -351,7 +353,9 @@ TEST_CASE("what one queue pair sends, the other gets, from a list of pieces or i
   CHECK(decode_datagram(leaves(from))->header.q_key == kKey);
 }
 
-TEST_CASE("the pieces that a datagram is made of need not be those that it is put into") {
+TEST_CASE(
+    "the buffers from which a datagram is sent may be split differently from those that receive "
+    "it") {
   constexpr std::size_t kFrom = 8192;
   const Octets sent = text("abcdefghij");
   // Receive lists that split the datagram within the GRH, after the GRH, before the payload's last
@@ -406,7 +410,7 @@ TEST_CASE("the pieces that a datagram is made of need not be those that it is pu
   }
 }
 
-TEST_CASE("a request that cannot be sent fails, and those behind it are flushed until RTS") {
+TEST_CASE("a request that cannot be sent fails, and later ones are flushed until RTS") {
   for (const bool too_long : {true, false}) {
     End end(kPeer, 64);
     Sge bad = end.piece(0, too_long ? 65 : 8);
@@ -431,7 +435,7 @@ TEST_CASE("a request that cannot be sent fails, and those behind it are flushed 
   }
 }
 
-TEST_CASE("what the program does to its memory after a datagram is prepared does not count") {
+TEST_CASE("changing the memory after a datagram is prepared does not affect the datagram") {
   for (const std::size_t size :
        {std::size_t{0}, std::size_t{1}, std::size_t{257}, kMaxDatagramPayload}) {
     End end(kPeer, kMaxDatagramPayload);
@@ -447,7 +451,7 @@ TEST_CASE("what the program does to its memory after a datagram is prepared does
   }
 }
 
-TEST_CASE("what the system does not take now is prepared again, in order") {
+TEST_CASE("datagrams that the socket does not accept now are prepared again, in order") {
   End end(kPeer);
   for (std::uint32_t i = 1; i <= 4; ++i) REQUIRE(!end.send(end.piece(0, i)));
   std::array<OutgoingDatagram, 4> batch;
@@ -462,7 +466,7 @@ TEST_CASE("what the system does not take now is prepared again, in order") {
   CHECK(end.qp.counters().sent == 4);
 }
 
-TEST_CASE("in error everything is flushed, and a reset forgets it") {
+TEST_CASE("in Error everything is flushed, and a reset drops the datagrams that wait") {
   End end;
   REQUIRE(!end.receive());
   REQUIRE(!end.send(end.piece(0, 1)));

@@ -9,7 +9,7 @@
 
 using namespace iwarp;  // NOLINT
 
-TEST_CASE("every Terminate that an RFC assigns has a meaning and an advice") {
+TEST_CASE("every Terminate that an RFC assigns has an explanation and advice") {
   const std::string unknown = verbs::guidance({bytes::Layer::kMpa, 9, 0x99, ""}).meaning;
   for (const auto& fault : rdmap::known_faults()) {
     CAPTURE(bytes::to_string(fault));
@@ -20,7 +20,7 @@ TEST_CASE("every Terminate that an RFC assigns has a meaning and an advice") {
   }
 }
 
-TEST_CASE("a vendor_err stands for one Terminate") {
+TEST_CASE("a vendor_err identifies one Terminate") {
   CHECK(verbs::vendor_error({bytes::Layer::kDdp, 2, 0x02, ""}) == 0x11202);
   for (const auto& fault : rdmap::known_faults()) {
     CHECK(verbs::fault_of_vendor_error(verbs::vendor_error(fault)) == fault);

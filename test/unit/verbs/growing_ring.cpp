@@ -10,7 +10,7 @@
 namespace iwarp::verbs {
 namespace {
 
-TEST_CASE("a ring keeps its order while it grows, goes round and is thinned out") {
+TEST_CASE("a ring keeps its order while it grows, wraps around and loses elements") {
   std::mt19937 random(7);
   GrowingRing<int> ring;
   std::deque<int> expected;

@@ -22,24 +22,24 @@ LogRecord record() {
 
 }  // namespace
 
-TEST_CASE("the text format is the message") {
+TEST_CASE("the text format is only the message") {
   CHECK(log_line(record(), LogFormat::kText, kTime, 7) == "192.0.2.7 says \"no\"");
 }
 
-TEST_CASE("logfmt has keys and values, quoted where they have to be") {
+TEST_CASE("logfmt has keys and values, quoted where necessary") {
   CHECK(log_line(record(), LogFormat::kLogfmt, kTime, 7) ==
         "time=2026-11-22T01:02:03.004Z level=warning pid=7 event=setup_failed peer=192.0.2.7:1 "
         "why=\"\" msg=\"192.0.2.7 says \\\"no\\\"\"");
 }
 
-TEST_CASE("JSON has the same as one object") {
+TEST_CASE("JSON has the same keys and values as one object") {
   CHECK(log_line(record(), LogFormat::kJson, kTime, 7) ==
         "{\"time\": \"2026-11-22T01:02:03.004Z\", \"level\": \"warning\", \"pid\": \"7\", "
         "\"event\": \"setup_failed\", \"peer\": \"192.0.2.7:1\", \"why\": \"\", "
         "\"msg\": \"192.0.2.7 says \\\"no\\\"\"}");
 }
 
-TEST_CASE("whatever a peer says, it is one line of printable ASCII") {
+TEST_CASE("whatever text a peer sends, the log has one line of printable ASCII") {
   std::string all;
   for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
   for (const auto format : {LogFormat::kText, LogFormat::kLogfmt, LogFormat::kJson}) {
@@ -49,7 +49,7 @@ TEST_CASE("whatever a peer says, it is one line of printable ASCII") {
   }
 }
 
-TEST_CASE("levels and formats by name, those of before included") {
+TEST_CASE("levels and formats are selected by name, including the old names") {
   CHECK(log_level("off") == LogLevel::kOff);
   CHECK(log_level("refusals") == LogLevel::kWarning);
   CHECK(log_level("warning") == LogLevel::kWarning);

@@ -39,8 +39,8 @@ QpInit limits(const QpLimits& l) {
 }
 
 TEST_CASE(
-    "requests that break a rule are refused at once and leave nothing behind "
-    "[VRB-53] [DDP-38] [RDMAP-47]") {
+    "requests that break a rule are refused at once and change nothing [VRB-53] [DDP-38] "
+    "[RDMAP-47]") {
   Fixture f(limits({.max_send_wr = 4, .max_send_sge = 2, .max_inline = 16}));
   std::array<std::byte, 64> memory{};
   const std::array<Sge, 3> three{};
@@ -65,7 +65,7 @@ TEST_CASE(
   CHECK(f.qp->query().send_outstanding == 1);
 }
 
-TEST_CASE("a queue for nothing takes nothing [VRB-42]") {
+TEST_CASE("a queue of depth 0 accepts no requests [VRB-42]") {
   Fixture f(limits({.max_send_wr = 0, .max_recv_wr = 0, .max_inline = 0}));
   CHECK(f.qp->post_send(SendWr{}) == Errc::kQueueFull);
   CHECK(f.qp->post_recv({}) == Errc::kQueueFull);
@@ -74,7 +74,7 @@ TEST_CASE("a queue for nothing takes nothing [VRB-42]") {
 }
 
 TEST_CASE(
-    "an atomic takes one word, an Immediate no buffer; while connected, both take an agreement "
+    "an atomic takes one word and an Immediate no buffer; on a connection both require agreement "
     "[EXT-1] [EXT-6] [EXT-52]") {
   Fixture f;
   std::array<std::byte, 64> memory{};
@@ -113,7 +113,9 @@ TEST_CASE(
   CHECK(f.poll().size() == 1);
 }
 
-TEST_CASE("a connection that is closed before its driver comes to abort() leaves Error [VRB-11]") {
+TEST_CASE(
+    "if the connection closes before its driver calls abort(), the queue pair still leaves Error "
+    "[VRB-11]") {
   for (const bool departs : {false, true}) {
     Fixture f;
     const auto busy = std::make_shared<CountingDriver>();
@@ -135,8 +137,7 @@ TEST_CASE("a connection that is closed before its driver comes to abort() leaves
 }
 
 TEST_CASE(
-    "a list stops at the first bad request; those before stay posted and are counted "
-    "[VRB-41]") {
+    "a list stops at the first bad request; earlier ones stay posted and are counted [VRB-41]") {
   Fixture f(limits({.max_send_wr = 8, .max_send_sge = 1}));
   const std::array<Sge, 2> two{};
   std::array<SendWr, 4> list{};
@@ -149,7 +150,8 @@ TEST_CASE(
   CHECK(posted == 0);
 }
 
-TEST_CASE("a queue takes as many as its depth until completions are reaped [VRB-42]") {
+TEST_CASE(
+    "a queue accepts requests up to its depth, and more after completions are polled [VRB-42]") {
   Fixture f(limits({.max_send_wr = 3, .max_recv_wr = 2}));
   std::array<SendWr, 4> list{};
   std::size_t posted = 0;
@@ -170,7 +172,7 @@ TEST_CASE("a queue takes as many as its depth until completions are reaped [VRB-
 }
 
 TEST_CASE(
-    "nothing posted in Idle completes; in Error everything is flushed at once, in order "
+    "a request posted in Idle does not complete; in Error all are flushed at once, in order "
     "[VRB-6] [VRB-14] [VRB-16]") {
   Fixture f;
   for (std::uint64_t id = 1; id <= 3; ++id) CHECK(!f.qp->post_send({.wr_id = id}));
@@ -197,7 +199,7 @@ TEST_CASE(
   CHECK(!f.qp->reset());  // An Idle queue pair stays Idle.
 }
 
-TEST_CASE("ORD may be lowered, not raised above what was agreed on [VRB-25] [VRB-2]") {
+TEST_CASE("ORD may be lowered, but not raised above the negotiated value [VRB-25] [VRB-2]") {
   Fixture f;
   const auto nobody = std::make_shared<CountingDriver>();
   CHECK(!f.qp->set_ord(8));  // In Idle, this sets the ORD of a later connection.
@@ -252,7 +254,7 @@ TEST_CASE("completions outlive their queue pair [VRB-4]") {
   CHECK(done[0].wr_id == 3);
 }
 
-TEST_CASE("a list is posted whole or not at all") {
+TEST_CASE("a list is posted completely or not at all") {
   Fixture f(limits({.max_send_wr = 3, .max_inline = 0}));
   std::array<std::byte, 8> memory{};
   const std::array sge{Sge{.address = memory.data(), .length = 8}};
@@ -275,7 +277,7 @@ TEST_CASE("a list is posted whole or not at all") {
   CHECK(wcs[1].wr_id == 1);
 }
 
-TEST_CASE("failed completions leave with their queue pair, or by a reset, if it was made so") {
+TEST_CASE("on request, failed completions are removed with their queue pair or by a reset") {
   for (const bool drop : {false, true}) {
     QpInit init;
     init.drop_failed = drop;

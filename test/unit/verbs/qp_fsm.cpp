@@ -36,24 +36,24 @@ void check_names(E last) {
   CHECK(to_string(static_cast<E>(static_cast<int>(last) + 1)) == "unknown");
 }
 
-TEST_CASE("the queue pair machine is the one in rfc-notes/fsm [VRB-5]") {
+TEST_CASE("the queue pair's state machine is the one in rfc-notes/fsm [VRB-5]") {
   const auto wrong = iwarp::test::fsm_snapshot("qp", kQpEdges, kStates, kEvents);
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
 }
 
-TEST_CASE("the connection machine is the one in rfc-notes/fsm") {
+TEST_CASE("the connection's state machine is the one in rfc-notes/fsm") {
   const auto wrong = iwarp::test::fsm_snapshot("connection", kConnectionEdges, kConnectionStates,
                                                kConnectionCauses);
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
 }
 
-TEST_CASE("the machine of a queue pair of datagrams is the one in rfc-notes/fsm") {
+TEST_CASE("the state machine of a datagram queue pair is the one in rfc-notes/fsm") {
   const auto wrong =
       iwarp::test::fsm_snapshot("datagram_qp", kDatagramEdges, kDatagramStates, kDatagramCauses);
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
 }
 
-TEST_CASE("from every state datagrams can be reset, end in error, and survive a full queue") {
+TEST_CASE("in every state a datagram queue pair can be reset, fail, and survive a full queue") {
   using enum DatagramCause;
   for (const auto state : kDatagramStates) {
     CHECK(bytes::step(kDatagramEdges, state, kResetAsked) == DatagramState::kReset);
@@ -62,7 +62,7 @@ TEST_CASE("from every state datagrams can be reset, end in error, and survive a 
   }
 }
 
-TEST_CASE("a connection can be lost in every state but the last, which nothing leaves") {
+TEST_CASE("a connection can be lost in every state but the last, and no edge leaves that one") {
   for (const auto state : kConnectionStates) {
     const auto next = bytes::step(kConnectionEdges, state, ConnectionCause::kLost);
     if (state == ConnectionState::kOver) {
@@ -83,7 +83,7 @@ TEST_CASE(
   CHECK(bytes::step(kQpEdges, QpState::kClosing, QpEvent::kLowerLayerClosed) == QpState::kIdle);
 }
 
-TEST_CASE("every enumerator has a name of its own") {
+TEST_CASE("every enumerator has a distinct name") {
   check_names(WcStatus::kFatal);
   check_names(WcOpcode::kRecvDatagramImmediate);
   check_names(QpState::kError);
@@ -91,7 +91,7 @@ TEST_CASE("every enumerator has a name of its own") {
   check_names(QpEvent::kReset);
 }
 
-TEST_CASE("every error has a text of its own, and the category a name") {
+TEST_CASE("every error has a distinct text, and the category has a name") {
   std::set<std::string> seen;
   for (int i = 0; i <= static_cast<int>(Errc::kCarrierFailed); ++i) {
     const auto text = std::error_code(i, verbs_category()).message();
@@ -107,7 +107,7 @@ TEST_CASE("every error has a text of its own, and the category a name") {
   CHECK(Errc{} != Errc::kInvalidArgument);
 }
 
-TEST_CASE("rights combine and are asked for as a whole") {
+TEST_CASE("access rights can be combined and tested together") {
   const auto both = Access::kRemoteRead | Access::kRemoteWrite;
   CHECK(has(both, Access::kRemoteRead));
   CHECK(has(both, both));

@@ -10,7 +10,7 @@
 namespace iwarp::verbs {
 namespace {
 
-TEST_CASE("receives come out in the order posted, with their lists [VRB-38]") {
+TEST_CASE("receives are returned in the order posted, with their lists [VRB-38]") {
   ReceiveQueue queue(3, 2);
   std::array<std::byte, 8> memory{};
   for (std::uint64_t id = 0; id < 3; ++id) {
@@ -29,7 +29,7 @@ TEST_CASE("receives come out in the order posted, with their lists [VRB-38]") {
   CHECK_FALSE(queue.take(none));
 }
 
-TEST_CASE("receives that are withdrawn leave room, and can be posted again") {
+TEST_CASE("withdrawn receives free their slots, and can be posted again") {
   ReceiveQueue queue(3, 1);
   const std::array one{Sge{.length = 4, .lkey = Stag{9}}};
   for (std::uint64_t id = 0; id < 3; ++id) CHECK(!queue.post({.wr_id = id, .sgl = one}));
@@ -50,7 +50,7 @@ TEST_CASE("receives that are withdrawn leave room, and can be posted again") {
   CHECK(first.wr_id == 1);
 }
 
-TEST_CASE("what is too much is refused and changes nothing [VRB-53] [DDP-38]") {
+TEST_CASE("a request above a limit is refused and changes nothing [VRB-53] [DDP-38]") {
   ReceiveQueue queue(2, 2);
   const std::array<Sge, 3> three{};
   CHECK(queue.post({.wr_id = 1, .sgl = three}) == Errc::kTooManySge);
@@ -63,8 +63,8 @@ TEST_CASE("what is too much is refused and changes nothing [VRB-53] [DDP-38]") {
 }
 
 TEST_CASE(
-    "a slot is free again when its completion was reaped; in a shared queue when taken "
-    "[VRB-42]") {
+    "a slot is free again when its completion is polled; in a shared queue when the receive is "
+    "consumed [VRB-42]") {
   for (const bool shared : {false, true}) {
     ReceiveQueue queue(1, 1);
     if (shared) queue.reuse_at_once();
@@ -78,8 +78,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "the limit event comes once when fewer are left than asked for; 0 disarms "
-    "[VRB-19] [SEC-22]") {
+    "the limit event comes once when fewer receives remain than the limit; 0 disarms [VRB-19] "
+    "[SEC-22]") {
   int events = 0;
   SharedReceiveQueue srq(1, {.max_wr = 8, .max_sge = 1}, [&](SharedReceiveQueue& s) {
     ++events;

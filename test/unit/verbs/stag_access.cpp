@@ -8,7 +8,7 @@ namespace iwarp::verbs {
 namespace {
 
 TEST_CASE(
-    "each right opens exactly its own kind of access [VRB-30] [RDMAP-111] [SEC-18] [EXT-67]") {
+    "each right grants exactly its own kind of access [VRB-30] [RDMAP-111] [SEC-18] [EXT-67]") {
   struct Row {
     Access needed;
     bool remote;
@@ -34,8 +34,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a protection domain never reaches into another, locally or remotely "
-    "[VRB-1] [RDMAP-107] [SEC-3] [SEC-8] [DDP-86] [DDP-93] [DDP-102] [RDMAP-122]") {
+    "an STag of one protection domain gives no access from another, locally or remotely [VRB-1] "
+    "[RDMAP-107] [SEC-3] [SEC-8] [DDP-86] [DDP-93] [DDP-102] [RDMAP-122]") {
   Table table;
   const Region* region = table.add();
   const auto at = address_of(region->address);
@@ -45,8 +45,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "an STag tied to a queue pair is for its peer only; locally its PD may use it "
-    "[RDMAP-108] [SEC-7] [SEC-9] [DDP-86] [DDP-87] [DDP-90] [DDP-94]") {
+    "an STag of a queue pair is for its peer only; locally its PD may use it [RDMAP-108] [SEC-7] "
+    "[SEC-9] [DDP-86] [DDP-87] [DDP-90] [DDP-94]") {
   Table table;
   const Region* region = table.add(kAllRights, kQp);
   const auto at = address_of(region->address);
@@ -78,7 +78,7 @@ TEST_CASE("bounds are exact to the octet, at both ends [VRB-32] [SEC-12] [RDMAP-
   }
 }
 
-TEST_CASE("a region registered with a number of its own is named by it, remotely and locally") {
+TEST_CASE("a region with a virtual address of its own is addressed by it, remotely and locally") {
   for (const std::uint64_t iova : {std::uint64_t{0}, std::uint64_t{0x1000}, UINT64_MAX - 199}) {
     CAPTURE(iova);
     Table table;
@@ -103,7 +103,7 @@ TEST_CASE("a region registered with a number of its own is named by it, remotely
         "granted");
 }
 
-TEST_CASE("a number for a region's first octet leaves room for the others, or is refused") {
+TEST_CASE("the chosen virtual address must leave room for the whole region") {
   Table table;
   const auto refused = [&table](std::uint64_t iova, Access access) {
     const auto region = table.create(
@@ -118,8 +118,8 @@ TEST_CASE("a number for a region's first octet leaves room for the others, or is
 }
 
 TEST_CASE(
-    "an offset that passes 2^64 wraps; one that ends there is out of bounds "
-    "[RDMAP-105] [DDP-77]") {
+    "an offset range that passes 2^64 wraps; one that ends there is out of bounds [RDMAP-105] "
+    "[DDP-77]") {
   Table table;
   const Region* region = table.add();
   CHECK(table.ask(remote_write(), stag_of(region), UINT64_MAX, 2) == "wraps");
@@ -144,7 +144,7 @@ TEST_CASE(
   CHECK(grant->memory().size() == 3);
 }
 
-TEST_CASE("reasons are judged in the order valid, PD or QP, right, wrap, bounds [VRB-32]") {
+TEST_CASE("refusals are checked in the order valid, PD or QP, right, wrap, bounds [VRB-32]") {
   Table table;
   const Region* region = table.add(Access::kLocalWrite, kQp);
   Stag wrong = stag_of(region);
@@ -156,7 +156,7 @@ TEST_CASE("reasons are judged in the order valid, PD or QP, right, wrap, bounds 
   CHECK(table.ask(remote_write(), stag_of(open), UINT64_MAX, 9) == "wraps");
 }
 
-TEST_CASE("STag 0, another key, and an index that nobody has are invalid [VRB-26] [VRB-27]") {
+TEST_CASE("STag 0, another key, and an unused index are invalid [VRB-26] [VRB-27]") {
   Table table;
   const Region* region = table.add();
   const auto at = address_of(region->address);
@@ -169,7 +169,7 @@ TEST_CASE("STag 0, another key, and an index that nobody has are invalid [VRB-26
   CHECK(table.ask(remote_write(), Stag{stag_of(region).value + 0x100}, at, 1) == "invalid");
 }
 
-TEST_CASE("a grant pins until it ends, wherever it was moved meanwhile") {
+TEST_CASE("a grant pins until it ends, also if it was moved") {
   Table table;
   Region* region = table.add();
   {

@@ -35,8 +35,8 @@ WindowBind binding(const Region* opened, const Region* region) {
 }
 
 TEST_CASE(
-    "a fast region is invalid until it is registered, then has the consumer's key "
-    "[VRB-26] [VRB-49]") {
+    "a fast region is invalid until it is registered, then has the program's key [VRB-26] "
+    "[VRB-49]") {
   Table table;
   Region* region = fast(table);
   const auto what = registration(table, region);
@@ -56,7 +56,8 @@ TEST_CASE(
   CHECK(table.ask(remote_write(), stag_of(region), 0, 20) == "granted");
 }
 
-TEST_CASE("a window is bound by the numbers of its region's octets, and shows them [VRB-36]") {
+TEST_CASE(
+    "a window is bound by the addresses of its region, and uses the same addresses [VRB-36]") {
   for (const std::uint64_t iova : {std::uint64_t{0}, std::uint64_t{0x5000}, UINT64_MAX - 199}) {
     CAPTURE(iova);
     Table table;
@@ -80,7 +81,7 @@ TEST_CASE("a window is bound by the numbers of its region's octets, and shows th
   }
 }
 
-TEST_CASE("other rights, or another domain, count from the next request under the same STag") {
+TEST_CASE("other rights, or another domain, apply from the next request with the same STag") {
   Table table;
   Region* region = table.add(Access::kRemoteWrite | Access::kLocalWrite | Access::kBindWindow);
   const Stag stag = stag_of(region);
@@ -101,7 +102,8 @@ TEST_CASE("other rights, or another domain, count from the next request under th
   CHECK(table.ask(remote_write(kPd + 1), stag, at, 1) == "granted");
 }
 
-TEST_CASE("fast registration refuses what is not a fast region of this domain [VRB-1] [VRB-28]") {
+TEST_CASE(
+    "fast registration refuses an STag that is not a fast region of this domain [VRB-1] [VRB-28]") {
   Table table;
   Region* region = fast(table);
   const auto good = registration(table, region);
@@ -129,7 +131,7 @@ TEST_CASE("fast registration refuses what is not a fast region of this domain [V
   CHECK(!table.fast_register(kPd, good));
 }
 
-TEST_CASE("a registration or binding waits for whoever still looks at the entry") {
+TEST_CASE("a registration or binding waits until no reader pins the entry") {
   Table table;
   Region* region = fast(table);
   // Holds a pin like a reader that has not yet checked whether the entry is valid.
@@ -146,7 +148,7 @@ TEST_CASE("a registration or binding waits for whoever still looks at the entry"
 }
 
 TEST_CASE(
-    "a bound window opens its part to its stream, with its rights only [VRB-35] [VRB-36] "
+    "a bound window grants its part to its stream, with its rights only [VRB-35] [VRB-36] "
     "[DDP-87]") {
   Table table;
   Region* region = table.add();
@@ -169,7 +171,7 @@ TEST_CASE(
   CHECK(table.ask(local(Access::kNone), stag, at, 1) == "right");
 }
 
-TEST_CASE("every rule of binding has its refusal, which changes nothing [VRB-35] [VRB-27]") {
+TEST_CASE("every rule of binding causes its own refusal, which changes nothing [VRB-35] [VRB-27]") {
   struct Row {
     const char* name;
     std::function<Errc(Table&, Region*, Region*, WindowBind&)> spoil;
@@ -270,7 +272,7 @@ TEST_CASE("every rule of binding has its refusal, which changes nothing [VRB-35]
   CHECK(table.bind(kPd, kQp, what) == Errc::kNotBindable);
 }
 
-TEST_CASE("who may invalidate what [VRB-34] [RDMAP-58] [RDMAP-113] [SEC-28]") {
+TEST_CASE("which end may invalidate which STag [VRB-34] [RDMAP-58] [RDMAP-113] [SEC-28]") {
   struct Row {
     const char* name;
     Access access;
@@ -310,7 +312,7 @@ TEST_CASE("who may invalidate what [VRB-34] [RDMAP-58] [RDMAP-113] [SEC-28]") {
   }
 }
 
-TEST_CASE("a valid window is invalidated by its stream, an invalid one by its domain [VRB-34]") {
+TEST_CASE("the stream invalidates a valid window, the domain an invalid one [VRB-34]") {
   Table table;
   Region* region = table.add();
   Region* opened = window(table);
@@ -324,7 +326,7 @@ TEST_CASE("a valid window is invalidated by its stream, an invalid one by its do
   CHECK(table.invalidate(2, kQp, stag_of(opened), false) == Invalidated::kRefused);
 }
 
-TEST_CASE("a region with bound windows is neither invalidated nor destroyed [VRB-34]") {
+TEST_CASE("a region with bound windows can be neither invalidated nor destroyed [VRB-34]") {
   Table table;
   Region* region = table.add(kAllRights | Access::kRemoteInvalidate);
   Region* one = window(table);
@@ -346,7 +348,9 @@ TEST_CASE("a region with bound windows is neither invalidated nor destroyed [VRB
   table.drop(region);
 }
 
-TEST_CASE("what is in use is invalid at once, but done only when it is let go [VRB-34] [SEC-14]") {
+TEST_CASE(
+    "an STag in use is invalid at once, but the invalidation completes when the last pin ends "
+    "[VRB-34] [SEC-14]") {
   Table table;
   Region* region = table.add(kAllRights, kQp);
   auto grant = table.acquire(remote_write(), stag_of(region), address_of(region->address), 8);
@@ -358,7 +362,9 @@ TEST_CASE("what is in use is invalid at once, but done only when it is let go [V
   CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kDone);
 }
 
-TEST_CASE("a window of type 1 is its domain's, is bound anew as it is, and unbound by length 0") {
+TEST_CASE(
+    "a window of type 1 belongs to its domain, can be bound again while bound, and length 0 "
+    "unbinds it") {
   Table table;
   Region* region = table.add();
   Region* opened = window(table);

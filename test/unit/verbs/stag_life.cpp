@@ -32,7 +32,7 @@ TEST_CASE(
   CHECK((rising > 850 && rising < 1150));  // The STags are in random order.
 }
 
-TEST_CASE("a random source that repeats itself and says 0 still gives distinct indices") {
+TEST_CASE("a random source that repeats itself and returns 0 still gives distinct indices") {
   int call = 0;
   StagTable table(8, [&call] { return static_cast<std::uint32_t>(call++ / 3); });
   std::set<std::uint32_t> seen;
@@ -45,7 +45,7 @@ TEST_CASE("a random source that repeats itself and says 0 still gives distinct i
 }
 
 TEST_CASE(
-    "the table takes as many as its capacity, no more, and room comes back [RDMAP-121] "
+    "the table accepts as many STags as its capacity, and freed room can be used again [RDMAP-121] "
     "[SEC-2] [VRB-28]") {
   Table table(3);
   Region* first = table.add();
@@ -62,7 +62,7 @@ TEST_CASE(
   table.add();
 }
 
-TEST_CASE("a freed entry is not used again soon, and its STag stays dead [SEC-11]") {
+TEST_CASE("a freed entry is not reused soon, and its STag stays invalid [SEC-11]") {
   Table table(100);
   Region* region = table.add();
   const Stag old = stag_of(region);
@@ -78,7 +78,7 @@ TEST_CASE("a freed entry is not used again soon, and its STag stays dead [SEC-11
   }
 }
 
-TEST_CASE("registrations that come and go use the same entries again [SEC-11]") {
+TEST_CASE("repeated registration and deregistration reuses the same entries [SEC-11]") {
   Table table(1 << 20);
   std::set<const Region*> entries;
   for (int i = 0; i < 20'000; ++i) {
@@ -89,7 +89,7 @@ TEST_CASE("registrations that come and go use the same entries again [SEC-11]") 
   CHECK(entries.size() < 2000);
 }
 
-TEST_CASE("an STag that was freed is dead to every call, and not drawn again soon [SEC-11]") {
+TEST_CASE("a freed STag is invalid in every call, and not drawn again soon [SEC-11]") {
   // Every second random number is 7.
   std::uint32_t draws = 0;
   StagTable table(1 << 20, [&draws] { return ++draws % 2 == 0 ? 1000 + draws : 7; });
@@ -116,7 +116,7 @@ TEST_CASE("an STag that was freed is dead to every call, and not drawn again soo
   }
 }
 
-TEST_CASE("after 100 000 registrations look-ups find what is there and nothing else") {
+TEST_CASE("after 100 000 registrations look-ups find existing STags and no others") {
   Table table(200, 9);
   std::vector<Region*> live;
   std::vector<Stag> dead;
@@ -146,8 +146,8 @@ TEST_CASE("after 100 000 registrations look-ups find what is there and nothing e
 }
 
 TEST_CASE(
-    "destroy makes the entry invalid first, then has the pins broken, then returns "
-    "[SEC-14] [DDP-98] [RDMAP-112]") {
+    "destroy() makes the entry invalid first, then has the pins released, then returns [SEC-14] "
+    "[DDP-98] [RDMAP-112]") {
   Table table;
   Region* region = table.add();
   const Stag stag = stag_of(region);
@@ -166,7 +166,7 @@ TEST_CASE(
   CHECK(table.size() == 0);
 }
 
-TEST_CASE("nothing brings a region back to life while it is being destroyed") {
+TEST_CASE("no operation makes a region valid again while it is being destroyed") {
   Table table;
   Region* region = table.add(Access::kNone, 0, kPd, Region::Kind::kFastRegion);
   const Registration again{.stag = stag_of(region),

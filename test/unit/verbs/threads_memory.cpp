@@ -13,7 +13,7 @@ namespace {
 constexpr int kRounds = 3000;
 
 TEST_CASE(
-    "after destroy has returned nobody writes any more, whoever was in the middle of it "
+    "after destroy() has returned no thread writes any more, not even one that was writing "
     "[SEC-14] [DDP-98] [RDMAP-112] [VRB-34]") {
   Table table;
   std::atomic<std::uint32_t> stag{0};
@@ -54,8 +54,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "fast registration and invalidation race with a peer that tries the STag all the time "
-    "[VRB-34] [VRB-49]") {
+    "fast registration and invalidation race with a peer that uses the STag all the time [VRB-34] "
+    "[VRB-49]") {
   Table table;
   Region* region = table.add(Access::kNone, 0, kPd, Region::Kind::kFastRegion);
   std::atomic<std::uint32_t> stag{region->stag.load()};
@@ -95,7 +95,8 @@ TEST_CASE(
   peer.join();
 }
 
-TEST_CASE("what is held because it is invalid stays invalid, and as it was, while it is held") {
+TEST_CASE(
+    "an entry that is pinned while invalid stays invalid and unchanged until it is unpinned") {
   Table table;
   Region* region = table.add(Access::kNone, 0, kPd, Region::Kind::kFastRegion);
   std::array<std::byte, 64> small{};

@@ -48,7 +48,8 @@ TEST_CASE("a consumer that arms, polls and sleeps misses no completion [VRB-52]"
   CHECK_FALSE(cq.overflowed());
 }
 
-TEST_CASE("receives that two threads post to datagrams in error are each flushed once") {
+TEST_CASE(
+    "receives that two threads post to a datagram queue pair in Error are each flushed once") {
   constexpr std::uint64_t kEach = 5'000;
   StagTable stags(4, [] { return 1U; });
   CompletionQueue sends(4, [] {});
@@ -80,7 +81,7 @@ TEST_CASE("receives that two threads post to datagrams in error are each flushed
   CHECK_FALSE(receives.overflowed());
 }
 
-TEST_CASE("two streams that eat from one shared queue get every receive once [VRB-19]") {
+TEST_CASE("two streams that consume from one shared queue get every receive once [VRB-19]") {
   constexpr std::uint64_t kTotal = 20'000;
   SharedReceiveQueue srq(1, {.max_wr = 32, .max_sge = 1}, nullptr);
   std::atomic<std::uint64_t> taken{0};

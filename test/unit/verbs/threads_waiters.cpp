@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kWaits = 20'000;
 
-TEST_CASE("whoever changes an entry is told when a peer that tries it all the time lets go") {
+TEST_CASE(
+    "a thread that changes an entry is notified when a peer that uses it all the time unpins it") {
   Table table;
   const auto driver = std::make_shared<CountingDriver>();
   Region* region = table.add(Access::kNone, 0, kPd, Region::Kind::kFastRegion);
@@ -46,7 +47,7 @@ TEST_CASE("whoever changes an entry is told when a peer that tries it all the ti
   peer.join();
 }
 
-TEST_CASE("whoever finds no shared receive is told of the next") {
+TEST_CASE("a stream that finds no shared receive is notified of the next one") {
   SharedReceiveQueue srq(kPd, {.max_wr = 4, .max_sge = 1}, nullptr);
   const auto driver = std::make_shared<CountingDriver>();
   std::thread consumer([&] {

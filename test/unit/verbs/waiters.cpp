@@ -12,7 +12,9 @@ namespace {
 
 using Invalidated = StagTable::Invalidated;
 
-TEST_CASE("each stream is told once, however often it has looked, and those that are gone not") {
+TEST_CASE(
+    "each registered stream is notified once, however often it registered, and departed streams "
+    "are not") {
   Waiters waiters;
   const auto one = std::make_shared<CountingDriver>();
   const auto two = std::make_shared<CountingDriver>();
@@ -29,7 +31,8 @@ TEST_CASE("each stream is told once, however often it has looked, and those that
   CHECK(one->resumed == 2);
 }
 
-TEST_CASE("who wants to invalidate is told when the last grant ends, not before [SEC-14]") {
+TEST_CASE(
+    "a stream that waits to invalidate is notified when the last grant ends, not before [SEC-14]") {
   Table table;
   const auto driver = std::make_shared<CountingDriver>();
   Region* region = table.add();
@@ -45,7 +48,7 @@ TEST_CASE("who wants to invalidate is told when the last grant ends, not before 
   CHECK(driver->resumed == 1);
 }
 
-TEST_CASE("who waits for a shared receive is told when one is posted [VRB-19]") {
+TEST_CASE("a stream that waits for a shared receive is notified when one is posted [VRB-19]") {
   SharedReceiveQueue srq(kPd, {.max_wr = 4, .max_sge = 1}, nullptr);
   const auto driver = std::make_shared<CountingDriver>();
   PostedReceive receive;
@@ -58,7 +61,7 @@ TEST_CASE("who waits for a shared receive is told when one is posted [VRB-19]") 
   CHECK(receive.wr_id == 1);
 }
 
-TEST_CASE("who waits for completions to be polled is told when they are [SEC-22]") {
+TEST_CASE("a stream that waits for completions to be polled is notified when they are [SEC-22]") {
   ReapCount reaped;
   const auto driver = std::make_shared<CountingDriver>();
   reaped.store(1);
