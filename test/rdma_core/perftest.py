@@ -12,8 +12,8 @@ TOOLS = tuple(f"ib_{kind}_{what}" for kind in ("write", "read", "send", "atomic"
 PARTS = 1 if LONG else 2
 part = itertools.count()
 ITERATIONS = 100 if SANITIZER else 1000
-# Runs fewer iterations of ib_write_lat. It polls memory and never a queue, so it occupies the processor that would
-# receive the next bytes.
+# Runs fewer iterations of ib_write_lat. The tool polls memory instead of a queue, so it occupies the processor that
+# would receive the next bytes.
 FEWER = {"ib_write_lat": 100}
 ALL_SIZES = tuple(1 << n for n in range(1, 24))
 
@@ -42,7 +42,7 @@ class PerftestCase(Case):
         if "-D" not in words:
             call += ["-n", min(iterations, FEWER.get(tool, iterations))]
         # On iWARP without -R, ib_send_bw does not deregister the memory of its credits. Its PD is therefore still
-        # busy at the end, and the tool reports this after all figures.
+        # in use at the end, and the tool prints an error about the PD after all figures.
         leaks = tool == "ib_send_bw" and "-R" not in words
         server, client = self.pair(call, [*call, host], port, statuses=(0, 1) if leaks else (0,),
                                    **how)
@@ -59,8 +59,9 @@ class PerftestCase(Case):
         """Runs all tools that have the option. Without IWARP_LONG=1, runs only every second one of these."""
         fitting = [tool for tool in tools if takes(tool, option)]
         for tool in fitting[next(part) % PARTS::PARTS] or fitting:
-            # On iWARP the client of ib_send_bw stops when it has used up the server's receives, until the server
-            # writes a new count into its memory. With -e the client then sleeps, and no event wakes it.
+            # On iWARP, the client of ib_send_bw stops when it has consumed the server's receives. It continues when
+            # the server writes a new count into the client's memory. With -e the client then sleeps, and no event
+            # wakes it.
             more = ("-r", 2 * ITERATIONS) if (tool, option) == ("ib_send_bw", "-e") else ()
             with self.subTest(tool=tool, words=words):
                 self.measure(tool, *words, *more, **how)

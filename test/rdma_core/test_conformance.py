@@ -6,7 +6,8 @@ import json
 from support import IWARP, TIMEOUT, Case, Program, free_port, main
 
 ROCE = ("--as", "roce")
-# This case makes a connection setup fail, on which rping exits. The case therefore says nothing about this stack.
+# This case makes a connection setup fail, and rping then exits. A failure of the case therefore says nothing about
+# this stack.
 ENDS_RPING = {"mpa/rtr/damaged"}
 
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the structures behind the handles. They must be as the inline functions of verbs.h expect,
-// and as libraries expect that were compiled with these functions. Also checks the small functions.
-// The program is linked to the distribution's libraries and runs with this project's libraries.
+// Checks the structures behind the handles. They must match what the inline functions of verbs.h
+// expect, both in this program and in libraries that were compiled with these functions. Also
+// checks the small functions. The program is linked to the distribution's libraries and runs with
+// this project's libraries.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -63,7 +64,7 @@ bool is_refused(const T* object) {
 
 }  // namespace
 
-TEST_CASE("behind the device there are zeros, where libmlx5 looks for a provider") {
+TEST_CASE("the memory where libmlx5 looks for a provider contains zeros") {
   const Device device;
   constexpr std::size_t kLooked = 64;
   std::array<char, kLooked> behind{};
@@ -72,7 +73,7 @@ TEST_CASE("behind the device there are zeros, where libmlx5 looks for a provider
   CHECK(std::ranges::count(behind, '\0') == kLooked);
 }
 
-TEST_CASE("the context is of the extended kind and says how long it is") {
+TEST_CASE("the context is of the extended kind and contains its size") {
   const Device device;
   const verbs_context* const extended = verbs_get_ctx(device.context);
   REQUIRE(extended != nullptr);
@@ -81,7 +82,7 @@ TEST_CASE("the context is of the extended kind and says how long it is") {
   CHECK(device.context->num_comp_vectors >= 1);
 }
 
-TEST_CASE("functions that programs call without looking are there") {
+TEST_CASE("functions that programs call without checking for them exist") {
   const Device device;
   const ibv_context_ops& ops = device.context->ops;
   CHECK(is_there(ops.poll_cq));
@@ -94,7 +95,7 @@ TEST_CASE("functions that programs call without looking are there") {
   CHECK(is_there(ops.dealloc_mw));
 }
 
-TEST_CASE("what the device lacks is refused where the headers look for it") {
+TEST_CASE("features that the device lacks are refused where the headers look for them") {
   const Device device;
   const std::unique_ptr<ibv_pd, int (*)(ibv_pd*)> pd(ibv_alloc_pd(device.context), ibv_dealloc_pd);
   REQUIRE(pd != nullptr);
@@ -111,14 +112,14 @@ TEST_CASE("what the device lacks is refused where the headers look for it") {
   CHECK(ibv_query_rt_values_ex(device.context, &values) == EOPNOTSUPP);
 }
 
-TEST_CASE("there is one P_Key, the default one") {
+TEST_CASE("there is only the default P_Key") {
   const Device device;
   CHECK(ibv_get_pkey_index(device.context, 1, htons(0xFFFF)) == 0);
   CHECK(ibv_get_pkey_index(device.context, 1, htons(0x7FFF)) == -1);
   CHECK(ibv_get_pkey_index(device.context, 2, htons(0xFFFF)) == -1);
 }
 
-TEST_CASE("the type of a GID is told under the private node of every release") {
+TEST_CASE("the function for the type of a GID has a private version node for every release") {
   const Device device;
   for (const int number : {25, 33, 34, 57, 59, 64, 65}) {
     const std::string node = "IBVERBS_PRIVATE_" + std::to_string(number);
@@ -135,7 +136,7 @@ TEST_CASE("the type of a GID is told under the private node of every release") {
   }
 }
 
-TEST_CASE("there are no vendor options, and no order in which data is written") {
+TEST_CASE("there are no vendor options, and the order in which data is written is not guaranteed") {
   ibv_ece ece{.vendor_id = 1, .options = 2, .comp_mask = 0};
   CHECK(ibv_query_ece(nullptr, &ece) == 0);
   CHECK(ece.vendor_id == 0);

@@ -15,8 +15,8 @@
 // either receives its size, or zeroes the members that it does not know.
 #define SIZE_AT_LEAST(type, size) static_assert(sizeof(type) >= (size))
 #define OFFSET(type, member, offset) static_assert(offsetof(type, member) == (offset))
-// verbs_context grows at its beginning, and `sz` holds its size, so distances are measured from its
-// end.
+// verbs_context grows at its beginning, and its member `sz` holds its size. The macro therefore
+// measures the distance from the structure's end.
 #define BEFORE_CONTEXT(member, distance) \
   static_assert(offsetof(verbs_context, context) - offsetof(verbs_context, member) == (distance))
 

@@ -38,17 +38,17 @@ int write(End& end, const End& peer, std::uint64_t id, std::uint32_t rkey) {
   return end.post(wr, 0, 8);
 }
 
-// Each of these functions returns the number of a queue pair that does not exist. The TCP port of
-// refusing() has no listener. The TCP port of silent() belongs to this process, which has no such
-// queue pair, so a connection request waits there. The peer with the number of absent() would have
-// to connect to this end.
+// Each of these functions returns the number of a queue pair that does not exist. refusing(): the
+// TCP port that belongs to the number has no listener. silent(): the TCP port belongs to this
+// process, which has no such queue pair, so a connection request waits there. absent(): the queue
+// pair with this number would have to connect to this end.
 std::uint32_t refusing(const ibv_qp*) { return 0xFF0001; }
 std::uint32_t silent(const ibv_qp* qp) { return 0xFE0000 | (qp->qp_num & 0xFFFF); }
 std::uint32_t absent(const ibv_qp*) { return 1; }
 
 }  // namespace
 
-TEST_CASE("when a Write has completed, the peer's memory has it") {
+TEST_CASE("when a Write has completed, the data is in the peer's memory") {
   Pair pair;
   for (std::uint64_t i = 1; i <= 2000; ++i) {
     pair.a.word(0) = i;
@@ -58,7 +58,7 @@ TEST_CASE("when a Write has completed, the peer's memory has it") {
   }
 }
 
-TEST_CASE("a Write with a wrong rkey fails itself, the one before it has succeeded") {
+TEST_CASE("a Write with a wrong rkey fails, and the Write before it succeeds") {
   Pair pair;
   const std::uint32_t right = pair.b.mr->rkey;
   REQUIRE_EQ(write(pair.a, pair.b, 1, right), 0);
@@ -68,7 +68,7 @@ TEST_CASE("a Write with a wrong rkey fails itself, the one before it has succeed
            "1 success; 2 remote access error; 3 Work Request Flushed Error; ");
 }
 
-TEST_CASE("a Write behind the end of its region is an access error") {
+TEST_CASE("a Write beyond the end of its region is an access error") {
   Pair pair;
   const std::size_t size = pair.b.buffer.size();
   REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 0, 64, size - 64), 0);
@@ -84,7 +84,7 @@ TEST_CASE("a Send that is too long is an invalid request") {
   CHECK_EQ(next(pair.b.cq).status, IBV_WC_LOC_LEN_ERR);
 }
 
-TEST_CASE("a Send without a receive holds back no completion of the Sends in front of it") {
+TEST_CASE("a Send without a receive does not delay the completions of the Sends before it") {
   constexpr std::uint64_t kReceives = 16;
   End a;
   End b;
@@ -114,7 +114,7 @@ TEST_CASE("an atomic whose target is not aligned is an invalid request") {
   CHECK_EQ(statuses(pair.a.cq, 2), "1 success; 2 remote invalid request error; ");
 }
 
-TEST_CASE("of two atomics posted at once the one whose target is not aligned fails") {
+TEST_CASE("if two atomics are posted at once, the one whose target is not aligned fails") {
   SettledPair pair;
   std::array<ibv_sge, 2> sges{};
   std::array<ibv_send_wr, 2> wrs{};
@@ -136,7 +136,7 @@ TEST_CASE("of two atomics posted at once the one whose target is not aligned fai
   CHECK_EQ(statuses(pair.a.cq, 1), "2 remote invalid request error; ");
 }
 
-TEST_CASE("a peer that is destroyed with the last Send in its hand has acknowledged it") {
+TEST_CASE("a peer that is destroyed right after the last Send has still acknowledged it") {
   constexpr std::uint64_t kSends = 16;
   for (int round = 0; round < 50; ++round) {
     CAPTURE(round);
@@ -151,7 +151,8 @@ TEST_CASE("a peer that is destroyed with the last Send in its hand has acknowled
   }
 }
 
-TEST_CASE("what succeeds with one peer is seen before another that has left counts as silent") {
+TEST_CASE(
+    "the program sees what succeeded with one peer before another departed peer counts as silent") {
   constexpr Timeouts kLong{.timeout = 24, .retry_cnt = 7};
   End a;
   End b;
@@ -170,7 +171,9 @@ TEST_CASE("what succeeds with one peer is seen before another that has left coun
   CHECK_GE(std::chrono::steady_clock::now() - left, 2s);
 }
 
-TEST_CASE("a peer that leaves says nothing: receives stay posted, and a request finds out") {
+TEST_CASE(
+    "after a peer disconnects no event is raised: receives stay posted, and the next request "
+    "fails") {
   constexpr Timeouts kShort{.timeout = 10, .retry_cnt = 1};
   End a;
   End b;
@@ -184,18 +187,18 @@ TEST_CASE("a peer that leaves says nothing: receives stay posted, and a request 
   ibv_wc wc{};
   CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
   CHECK_EQ(a.state(), IBV_QPS_RTS);
-  SUBCASE("a request") {
+  SUBCASE("a request discovers it") {
     for (const std::uint64_t id : {2U, 3U}) REQUIRE_EQ(write(a, b, id, b.mr->rkey), 0);
     CHECK_EQ(statuses(a.cq, 3),
              "2 transport retry counter exceeded; 3 Work Request Flushed Error; "
              "9 Work Request Flushed Error; ");
     CHECK_EQ(a.state(), IBV_QPS_ERR);
   }
-  SUBCASE("ERR") {
+  SUBCASE("the queue pair moves to ERR") {
     REQUIRE_EQ(a.modify(IBV_QPS_ERR), 0);
     CHECK_EQ(statuses(a.cq, 1), "9 Work Request Flushed Error; ");
   }
-  SUBCASE("RESET, and another peer") {
+  SUBCASE("the queue pair is reset and gets another peer") {
     REQUIRE_EQ(a.modify(IBV_QPS_RESET), 0);
     CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
     a.bring_up(b.qp, End::kAllRights, kForEver, kShort);
@@ -205,7 +208,7 @@ TEST_CASE("a peer that leaves says nothing: receives stay posted, and a request 
   }
 }
 
-TEST_CASE("a peer that has left before RTS is found out in RTS") {
+TEST_CASE("a disconnect before RTS is discovered in RTS") {
   End a;
   End b;
   make_ready_to_receive(a, b.qp);
@@ -223,7 +226,7 @@ TEST_CASE("a peer that has left before RTS is found out in RTS") {
   CHECK_EQ(statuses(a.cq, 1), "2 transport retry counter exceeded; ");
 }
 
-TEST_CASE("a peer that leaves between its Request and its RTR says nothing either") {
+TEST_CASE("a peer that disconnects between its Request and its RTR causes no event either") {
   End a;
   ibv_qp claimed{};
   claimed.qp_num = silent(a.qp);
@@ -266,7 +269,7 @@ TEST_CASE("rnr_retry of the receiver: none, and for ever") {
   }
 }
 
-TEST_CASE("the program's own depth of Reads is what it asked for") {
+TEST_CASE("the depth of Reads that the program queries is the one that it asked for") {
   SettledPair pair;
   ibv_qp_attr attr{};
   ibv_qp_init_attr init{};
@@ -286,7 +289,8 @@ constexpr const char* kUnanswered =
 
 }  // namespace
 
-TEST_CASE("a peer that never comes: the oldest request fails in time, the rest is flushed") {
+TEST_CASE(
+    "if the peer never connects, the oldest request fails at the timeout and the rest is flushed") {
   constexpr Timeouts kShort{.timeout = 10, .retry_cnt = 1};
   for (const auto number : {refusing, silent, absent}) {
     End end;
@@ -307,7 +311,9 @@ TEST_CASE("a peer that never comes: the oldest request fails in time, the rest i
   }
 }
 
-TEST_CASE("requests that come late fail as well, also without a limit where nobody can be there") {
+TEST_CASE(
+    "requests that are posted later fail as well, also without a retry limit if the peer cannot "
+    "exist") {
   End end;
   const ibv_qp nobody{.qp_num = refusing(end.qp)};
   end.bring_up(&nobody);
@@ -316,7 +322,7 @@ TEST_CASE("requests that come late fail as well, also without a limit where nobo
   CHECK_EQ(statuses(end.cq, 3), kUnanswered);
 }
 
-TEST_CASE("a peer that comes in time is waited for") {
+TEST_CASE("a peer that connects in time is waited for") {
   End a;
   End b;
   a.bring_up(b.qp, End::kAllRights, 0, {.timeout = 24, .retry_cnt = 7});
@@ -325,7 +331,7 @@ TEST_CASE("a peer that comes in time is waited for") {
   CHECK_EQ(statuses(a.cq, 1), "1 success; ");
 }
 
-TEST_CASE("a peer that was killed: the oldest that it had not acknowledged gets no answer") {
+TEST_CASE("if the peer is killed, its oldest unacknowledged request fails as unanswered") {
   struct Known {
     std::uint32_t qp_num = 0;
     std::uint32_t rkey = 0;

@@ -24,7 +24,7 @@ ibv_event_type event_about(End& end) {
 
 }  // namespace
 
-TEST_CASE("a Read of memory that is not the peer's to read ends the stream at both ends") {
+TEST_CASE("a Read of memory without read access ends the stream at both ends") {
   const iwarp::test::CapturedStderr said;
   SettledPair pair;
   ibv_send_wr wr{.wr_id = 6, .opcode = IBV_WR_RDMA_READ};
@@ -53,7 +53,7 @@ TEST_CASE("a Send that is too long for its receive is that receive's error") {
   CHECK(said.comes_to_have("receive wr_id 3 (4 bytes) (post receives as long as"));
 }
 
-TEST_CASE("an overflow of the completion queue is told") {
+TEST_CASE("an overflow of the completion queue is reported") {
   const iwarp::test::CapturedStderr said;
   Options small;
   small.cqe = 1;
@@ -83,7 +83,7 @@ TEST_CASE("the descriptor of asynchronous events may be non-blocking") {
   CHECK_EQ(errno, EAGAIN);
 }
 
-TEST_CASE("an event may be acknowledged when its object has not waited so long") {
+TEST_CASE("an event may be acknowledged after its object has stopped waiting for that") {
   SettledPair pair;
   ibv_send_wr wr{.opcode = IBV_WR_RDMA_READ};
   wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey ^ 0x100};
@@ -95,7 +95,7 @@ TEST_CASE("an event may be acknowledged when its object has not waited so long")
   ibv_ack_async_event(&event);
 }
 
-TEST_CASE("a device may be closed with objects alive, about which events still come") {
+TEST_CASE("a device may be closed while objects exist, about which events still arrive") {
   auto* pair = new Pair;  // never destroyed, as in programs that return from main()
   pair->settle();
   REQUIRE_EQ(pair->b.post_recv(1, 0, 4), 0);
@@ -104,7 +104,7 @@ TEST_CASE("a device may be closed with objects alive, about which events still c
   CHECK_EQ(event_about(pair->a), IBV_EVENT_QP_REQ_ERR);
 }
 
-TEST_CASE("events of a destroyed queue pair are gone, taken or not") {
+TEST_CASE("events of a destroyed queue pair are dropped, whether read or not") {
   SettledPair pair;
   ibv_send_wr wr{.opcode = IBV_WR_RDMA_READ};
   wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey ^ 0x100};

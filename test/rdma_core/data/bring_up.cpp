@@ -16,7 +16,7 @@ ibv_qp_attr query(End& end) {
   return attr;
 }
 
-TEST_CASE("a queue pair that is ready to receive says so, however long it is connected") {
+TEST_CASE("a queue pair in RTR reports RTR, even if it has been connected for a while") {
   End a;
   End b;
   make_ready_to_receive(a, b.qp);
@@ -47,7 +47,9 @@ void check_required(End& end, const ibv_qp* peer, ibv_qp_state to, int mask, int
   REQUIRE_EQ(modify(end, peer, to, mask), 0);
 }
 
-TEST_CASE("no state without the attributes that ibv_modify_qp(3) lists, and none is half taken") {
+TEST_CASE(
+    "each state requires the attributes that ibv_modify_qp(3) lists, and a failed transition "
+    "changes nothing") {
   End a;
   End b;
   // IBV_QP_PKEY_INDEX is optional, because rdma_cm omits it.
@@ -57,7 +59,7 @@ TEST_CASE("no state without the attributes that ibv_modify_qp(3) lists, and none
   CHECK_EQ(query(a).sq_psn, 77);
 }
 
-TEST_CASE("a refused change leaves rights and attributes as they were") {
+TEST_CASE("a refused transition leaves access rights and attributes unchanged") {
   End a;
   End b;
   make_ready_to_receive(a, b.qp);
@@ -71,7 +73,9 @@ TEST_CASE("a refused change leaves rights and attributes as they were") {
   read_from(b, a);
 }
 
-TEST_CASE("a request posted in RTS at once is sent before its memory is deregistered") {
+TEST_CASE(
+    "a request posted as soon as the queue pair is in RTS is sent before its memory is "
+    "deregistered") {
   End a;
   End b;
   a.bring_up(b.qp);
@@ -86,7 +90,7 @@ TEST_CASE("a request posted in RTS at once is sent before its memory is deregist
   success(a.cq);
 }
 
-TEST_CASE("without descriptors the bring-up says so") {
+TEST_CASE("if no descriptor is free, bring-up fails with the reason") {
   End a;
   End b;
   REQUIRE_EQ(modify(a, b.qp, IBV_QPS_INIT, kToInit), 0);
@@ -102,7 +106,7 @@ TEST_CASE("without descriptors the bring-up says so") {
   REQUIRE_EQ(modify(a, b.qp, IBV_QPS_RTR, kToRtr), 0);
 }
 
-TEST_CASE("numbers come again as late as possible") {
+TEST_CASE("queue pair numbers are reused as late as possible") {
   End end;
   for (int i = 0; i < 100; ++i) {
     const auto before = end.qp->qp_num;

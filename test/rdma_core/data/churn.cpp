@@ -79,7 +79,7 @@ constexpr std::array<Beginning, 3> kOrders{[](End& one, End& other) {
                                            }};
 
 // A Read in each direction shows that each queue pair is connected to its own peer.
-TEST_CASE("pairs made and destroyed one after the other each find their own peer") {
+TEST_CASE("pairs created and destroyed one after the other each find their own peer") {
   End a;
   End b;
   const int pairs = std::getenv("IWARP_LONG") != nullptr ? 100'000 : 2'000;

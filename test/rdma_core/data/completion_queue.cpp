@@ -8,7 +8,7 @@
 
 using namespace data;
 
-TEST_CASE("a completion queue is at least as large as asked for, and not of any size") {
+TEST_CASE("a completion queue has at least the requested size, and impossible sizes are refused") {
   ibv_context* context = open_device();
   ibv_device_attr device{};
   REQUIRE_EQ(ibv_query_device(context, &device), 0);
@@ -29,7 +29,7 @@ TEST_CASE("a completion queue is at least as large as asked for, and not of any 
   CHECK_EQ(ibv_close_device(context), 0);
 }
 
-TEST_CASE("a completion queue is made larger, but not smaller than what lies in it") {
+TEST_CASE("a completion queue can be enlarged, and shrunk to the completions that it holds") {
   Options options;
   options.cqe = 2;
   End end(options);
@@ -46,7 +46,7 @@ TEST_CASE("a completion queue is made larger, but not smaller than what lies in 
   CHECK_EQ(end.cq->cqe, 2);
 }
 
-TEST_CASE("what is in use is not destroyed") {
+TEST_CASE("objects in use cannot be destroyed") {
   End end;
   CHECK_EQ(ibv_destroy_cq(end.cq), EBUSY);
   CHECK_EQ(ibv_destroy_comp_channel(end.channel), EBUSY);
@@ -73,7 +73,7 @@ TEST_CASE("many completions are polled at a time, in order") {
   }
 }
 
-TEST_CASE("an armed queue tells once, of the next completion") {
+TEST_CASE("an armed queue notifies once, about the next completion") {
   Pair pair;
   REQUIRE_EQ(ibv_req_notify_cq(pair.a.cq, 0), 0);
   for (int i = 0; i < 3; ++i) {
@@ -84,7 +84,7 @@ TEST_CASE("an armed queue tells once, of the next completion") {
   CHECK_FALSE(readable(pair.a.channel->fd));
 }
 
-TEST_CASE("completions that were there before arming tell nothing") {
+TEST_CASE("completions that were queued before arming cause no event") {
   Pair pair;
   REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
   pair.settle();  // settle() polls one completion and leaves the other one in the queue.
@@ -96,7 +96,7 @@ TEST_CASE("completions that were there before arming tell nothing") {
   success(pair.a.cq);
 }
 
-TEST_CASE("armed for solicited completions it tells of these and of errors") {
+TEST_CASE("a queue armed for solicited completions notifies about these and about errors") {
   Pair pair;
   REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
   REQUIRE_EQ(pair.b.post_recv(2, 0, 8), 0);
@@ -124,7 +124,7 @@ TEST_CASE("a channel may be non-blocking") {
   CHECK_EQ(errno, EAGAIN);
 }
 
-TEST_CASE("one channel serves several queues, and forgets one that is destroyed") {
+TEST_CASE("one channel serves several queues, and drops one that is destroyed") {
   Pair pair;
   End& a = pair.a;
   ibv_cq* other = must(ibv_create_cq(a.context, 10, nullptr, a.channel, 0));
@@ -150,7 +150,7 @@ TEST_CASE("one channel serves several queues, and forgets one that is destroyed"
   a.take_event();
 }
 
-TEST_CASE("destroying a queue bears with events that were not, or too often, acknowledged") {
+TEST_CASE("destroying a queue tolerates events that were not acknowledged, or too often") {
   Pair pair;
   End& a = pair.a;
   REQUIRE_EQ(ibv_req_notify_cq(a.cq, 0), 0);
@@ -172,7 +172,7 @@ TEST_CASE("destroying a queue bears with events that were not, or too often, ack
   a.cq = nullptr;
 }
 
-TEST_CASE("moderation of events is refused") {
+TEST_CASE("event moderation is refused") {
   End end;
   ibv_modify_cq_attr attr{.attr_mask = IBV_CQ_ATTR_MODERATE, .moderate = {1, 1}};
   CHECK_EQ(ibv_modify_cq(end.cq, &attr), EOPNOTSUPP);

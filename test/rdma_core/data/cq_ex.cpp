@@ -66,7 +66,7 @@ struct Loop {
 
 }  // namespace
 
-TEST_CASE("each completion is read by calls") {
+TEST_CASE("each field of a completion is read with a call") {
   Loop loop;
   CHECK_EQ(start(loop.cq), ENOENT);
   ibv_recv_wr receive{.wr_id = 8};
@@ -104,7 +104,7 @@ TEST_CASE("each completion is read by calls") {
   }
 }
 
-TEST_CASE("several are read between start and end, and plain polling works too") {
+TEST_CASE("several completions are read between start and end, and ibv_poll_cq() works too") {
   Loop loop;
   for (std::uint64_t i = 0; i < 4; ++i) loop.write(i);
   until_started(loop.cq);
@@ -119,7 +119,7 @@ TEST_CASE("several are read between start and end, and plain polling works too")
   CHECK_EQ(success(ibv_cq_ex_to_cq(loop.cq)).wr_id, 3);
 }
 
-TEST_CASE("who never ends a poll does not keep others from polling") {
+TEST_CASE("a thread that never ends a poll does not keep other threads from polling") {
   Loop loop;
   loop.write(1);
   loop.write(2);
@@ -136,7 +136,7 @@ TEST_CASE("who never ends a poll does not keep others from polling") {
   CHECK_EQ(got, 3);
 }
 
-TEST_CASE("threads that poll the same queue read whole completions") {
+TEST_CASE("threads that poll the same queue read complete completions") {
   Loop loop;
   constexpr std::uint64_t kCount = 400;
   std::atomic<std::uint64_t> seen{0};
@@ -164,7 +164,7 @@ TEST_CASE("threads that poll the same queue read whole completions") {
   CHECK_EQ(sum.load(), kCount * (kCount - 1) / 2);
 }
 
-TEST_CASE("fields and flags that there are not are refused") {
+TEST_CASE("unsupported fields and flags are refused") {
   ibv_context* context = open_device();
   for (const std::uint64_t flag :
        {IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,

@@ -84,7 +84,7 @@ int as_child(Pair& pair) {
 
 }  // namespace
 
-TEST_CASE("a child cannot use what it inherited, and destroys it without harm to the parent" *
+TEST_CASE("a child cannot use inherited objects, and destroying them does not affect the parent" *
           doctest::skip(kThreadSanitizer)) {
   SettledPair pair;
   const pid_t child = fork();

@@ -160,7 +160,7 @@ bool is_silent(End& end) {
 
 }  // namespace
 
-TEST_CASE("immediate data with a Send and behind a Write, in every form, brings its payload") {
+TEST_CASE("immediate data arrives with its payload, with a Send and after a Write, in every form") {
   for (const bool by_calls : {false, true}) {
     for (const bool shared : {false, true}) {
       for (const bool extended_cq : {false, true}) {
@@ -191,7 +191,7 @@ TEST_CASE("immediate data with a Send and behind a Write, in every form, brings 
   }
 }
 
-TEST_CASE("only a solicited one wakes who waits for solicited events") {
+TEST_CASE("only a solicited message wakes a program that waits for solicited events") {
   for (const auto opcode : {IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM}) {
     Pair pair;
     REQUIRE_EQ(pair.b.post_recv(1, kAt, kSize), 0);
@@ -241,7 +241,7 @@ TEST_CASE("a list of requests of all kinds arrives in order, each in its own rec
   }
 }
 
-TEST_CASE("a Send with immediate data that is longer than its receive is that receive's error") {
+TEST_CASE("a Send with immediate data that is longer than its receive fails that receive") {
   Pair pair;
   REQUIRE_EQ(pair.b.post_recv(1, kAt, 9), 0);
   REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND_WITH_IMM, .imm_data = 5}, 0, 10), 0);
@@ -263,7 +263,7 @@ TEST_CASE("a Send with immediate data waits for a receive that is posted later")
   CHECK_EQ(pair.b.text(kAt, 4), "late");
 }
 
-TEST_CASE("a buffer that is not the program's fails a Send with immediate data, and is not sent") {
+TEST_CASE("an invalid buffer fails a Send with immediate data, which is not sent") {
   Pair pair;
   REQUIRE_EQ(pair.b.post_recv(1, kAt, 9), 0);
   ibv_sge nobodys{.addr = pair.a.remote(0), .length = 4, .lkey = pair.a.mr->lkey ^ 1U};
@@ -275,7 +275,7 @@ TEST_CASE("a buffer that is not the program's fails a Send with immediate data, 
   CHECK_EQ(next(pair.b.cq).status, IBV_WC_WR_FLUSH_ERR);
 }
 
-TEST_CASE("more inline payload than the queue pair takes is refused with immediate data too") {
+TEST_CASE("more inline payload than the queue pair accepts is refused with immediate data too") {
   Pair pair;
   const Form too_long{"too long", true, {{0, 129}}};
   for (const bool write : {false, true}) {

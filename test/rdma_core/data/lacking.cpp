@@ -15,7 +15,7 @@ void check_makes_nothing(Call call) {
   CHECK_EQ(errno, EOPNOTSUPP);
 }
 
-TEST_CASE("what cannot be made is null, and errno says that it is not supported") {
+TEST_CASE("objects that cannot be created are null, and errno says that they are not supported") {
   const End end;
   ibv_context* const context = end.context;
   ibv_flow_attr flow{};
@@ -35,7 +35,7 @@ TEST_CASE("what cannot be made is null, and errno says that it is not supported"
   check_makes_nothing([&] { return ibv_create_rwq_ind_table(context, &table); });
 }
 
-TEST_CASE("what cannot be changed or ended is an errno, and nothing is touched") {
+TEST_CASE("operations that are not supported return an errno and change nothing") {
   const End end({.shared_receives = true});
   ibv_context* const context = end.context;
   ibv_flow flow{.context = context};

@@ -77,7 +77,7 @@ int receive(End& end, const Lengths& lengths) {
 
 }  // namespace
 
-TEST_CASE("a message of max_msg_sz is taken, a longer one refused, whatever the request") {
+TEST_CASE("a message of max_msg_sz is accepted, a longer one refused, for each kind of request") {
   Options options;
   options.extended = true;
   End end(options);
@@ -100,7 +100,7 @@ TEST_CASE("a message of max_msg_sz is taken, a longer one refused, whatever the 
   CHECK_EQ(ibv_poll_cq(end.cq, 1, &wc), 0);
 }
 
-TEST_CASE("a receive has room for less than 2^32 octets") {
+TEST_CASE("a receive is shorter than 2^32 octets") {
   End end;
   REQUIRE_EQ(end.modify(IBV_QPS_INIT), 0);
   CHECK_EQ(receive(end, {UINT32_MAX}), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns off the messages about the refusals that the tests cause on purpose.
+// Suppresses the library's messages about refusals, which the tests cause on purpose.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

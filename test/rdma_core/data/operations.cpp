@@ -4,7 +4,7 @@
 
 using namespace data;
 
-TEST_CASE("a Send goes into the receive that was posted first") {
+TEST_CASE("a Send is placed in the receive that was posted first") {
   Pair pair;
   REQUIRE_EQ(pair.b.post_recv(7, 100, 64), 0);
   pair.a.write(0, "hello, world");
@@ -22,7 +22,7 @@ TEST_CASE("a Send goes into the receive that was posted first") {
   CHECK_EQ(pair.b.text(100, 12), "hello, world");
 }
 
-TEST_CASE("RDMA Write and Read move octets and say so") {
+TEST_CASE("RDMA Write and Read move octets and complete with their opcodes") {
   Pair pair;
   pair.a.write(0, "written");
   REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 0, 7, 500), 0);
@@ -34,7 +34,7 @@ TEST_CASE("RDMA Write and Read move octets and say so") {
   CHECK_EQ(pair.a.text(1000, 7), "written");
 }
 
-TEST_CASE("an RDMA Write with immediate data tells its length and the data") {
+TEST_CASE("an RDMA Write with immediate data reports its length and the data") {
   Pair pair;
   REQUIRE_EQ(pair.b.post_recv(9), 0);
   pair.a.write(0, "12345");
@@ -51,7 +51,7 @@ TEST_CASE("an RDMA Write with immediate data tells its length and the data") {
   CHECK_EQ(pair.b.text(50, 5), "12345");
 }
 
-TEST_CASE("an empty Write with immediate data is no Send") {
+TEST_CASE("an empty Write with immediate data is not reported as a Send") {
   Pair pair;
   REQUIRE_EQ(pair.b.post_recv(1), 0);
   REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm_data = 5}), 0);
@@ -75,7 +75,7 @@ TEST_CASE("a Send with immediate data needs no payload") {
   CHECK_EQ(success(pair.a.cq).opcode, IBV_WC_SEND);
 }
 
-TEST_CASE("atomics add and swap, and bring the old value as a number of this host") {
+TEST_CASE("atomics add and swap, and return the old value in host byte order") {
   Pair pair;
   pair.b.word(64) = 1000;
   ibv_send_wr wr{.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD};
@@ -103,7 +103,7 @@ TEST_CASE("atomics add and swap, and bring the old value as a number of this hos
   CHECK_EQ(pair.a.post(wr), EINVAL);
 }
 
-TEST_CASE("a window of type 2 opens memory until it is invalidated") {
+TEST_CASE("a window of type 2 grants access to memory until it is invalidated") {
   Pair pair;
   ibv_mw* mw = must(ibv_alloc_mw(pair.b.pd, IBV_MW_TYPE_2));
   const std::uint32_t rkey = ibv_inc_rkey(mw->rkey);
@@ -148,7 +148,7 @@ TEST_CASE("a window of type 2 opens memory until it is invalidated") {
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
-TEST_CASE("a window of type 1 is bound, bound anew, and unbound") {
+TEST_CASE("a window of type 1 is bound, bound again, and unbound") {
   Pair pair;
   ibv_mw* mw = must(ibv_alloc_mw(pair.b.pd, IBV_MW_TYPE_1));
   ibv_mw_bind bind{.wr_id = 4,
@@ -184,7 +184,7 @@ TEST_CASE("a window of type 1 is bound, bound anew, and unbound") {
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
-TEST_CASE("what iWARP has no message for is refused") {
+TEST_CASE("operations that iWARP has no message for are refused") {
   End end;
   CHECK_EQ(end.post({.opcode = IBV_WR_TSO}), EOPNOTSUPP);
   CHECK_EQ(end.post({.opcode = IBV_WR_ATOMIC_WRITE}), EOPNOTSUPP);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace data;
 
-TEST_CASE("only who knows both numbers and both PSNs, at the peer's address, is the peer") {
+TEST_CASE("only a connection from the peer's address with both numbers and both PSNs is accepted") {
   End a;
   End b;
   make_ready_to_receive(a, b.qp);
@@ -37,7 +37,7 @@ TEST_CASE("only who knows both numbers and both PSNs, at the peer's address, is 
   read_from(b, a);
 }
 
-TEST_CASE("from RTS on the other PSN counts, too") {
+TEST_CASE("from RTS on, the other PSN is checked too") {
   End a;
   const Claim peer{.from = a.qp->qp_num + (1 << 16), .to = a.qp->qp_num, .rq_psn = 5};
   ibv_qp absent{};
@@ -51,7 +51,7 @@ TEST_CASE("from RTS on the other PSN counts, too") {
   CHECK_FALSE(Stranger(a.qp->qp_num).say(peer).is_answered());
 }
 
-TEST_CASE("a peer with other PSNs stays alone, and with the right ones it is heard") {
+TEST_CASE("a peer with wrong PSNs is not accepted, and with the right ones it is") {
   End a;
   End b;
   for (int i = 0; i < 20; ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("PSNs have 24 bits") {
   read_from(a, b);
 }
 
-TEST_CASE("requests for queue pairs that nobody has are sent away, however many come") {
+TEST_CASE("requests for queue pairs that do not exist are closed, however many arrive") {
   End a;
   End b;
   make_ready_to_receive(a, b.qp);
@@ -98,7 +98,7 @@ TEST_CASE("requests for queue pairs that nobody has are sent away, however many 
   read_from(a, b);
 }
 
-TEST_CASE("of requests for a queue pair that is not ready the latest 256 wait") {
+TEST_CASE("of the requests for a queue pair that is not ready, the latest 256 wait") {
   constexpr std::size_t kWaiting = 256;
   constexpr std::size_t kMore = 100;
   End a;

@@ -7,7 +7,7 @@
 
 using namespace data;
 
-TEST_CASE("a list is posted up to the one that cannot be") {
+TEST_CASE("a list is posted up to the first request that is refused") {
   Pair pair;
   pair.a.write(0, "abc");
   std::array<ibv_sge, 3> sges{pair.a.sge(0, 1), pair.a.sge(1, 1), pair.a.sge(2, 1)};
@@ -20,7 +20,7 @@ TEST_CASE("a list is posted up to the one that cannot be") {
               .opcode = IBV_WR_RDMA_WRITE};
     wrs[i].wr.rdma = {.remote_addr = pair.b.remote(i), .rkey = pair.b.mr->rkey};
   }
-  SUBCASE("because it is wrong") { wrs[2].num_sge = 17; }
+  SUBCASE("because it has too many buffers") { wrs[2].num_sge = 17; }
   SUBCASE("because its opcode is unknown") { wrs[2].opcode = IBV_WR_DRIVER1; }
   SUBCASE("because the core says so") { wrs[2].send_flags = IBV_SEND_INLINE, sges[2].length = 129; }
   ibv_send_wr* bad = nullptr;
@@ -32,7 +32,7 @@ TEST_CASE("a list is posted up to the one that cannot be") {
   CHECK_EQ(pair.b.text(0, 2), "ab");
 }
 
-TEST_CASE("what stands in front of a bind that is refused is posted") {
+TEST_CASE("requests before a refused bind are posted") {
   Pair pair;
   pair.a.write(0, "before");
   ibv_mw* const mw = must(ibv_alloc_mw(pair.a.pd, IBV_MW_TYPE_2));
@@ -56,7 +56,7 @@ TEST_CASE("what stands in front of a bind that is refused is posted") {
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
-TEST_CASE("a list longer than a batch is posted whole") {
+TEST_CASE("a list longer than a batch is posted completely") {
   const Options options{.cap = {.max_send_wr = 100, .max_recv_wr = 1, .max_send_sge = 16}};
   Pair pair(options);
   std::array<ibv_sge, 16> sges{};
@@ -79,7 +79,7 @@ TEST_CASE("a list longer than a batch is posted whole") {
     CHECK_EQ(pair.b.text(16 * i, 16), "0123456789abcdef");
 }
 
-TEST_CASE("a full send queue answers ENOMEM until completions were polled") {
+TEST_CASE("a full send queue returns ENOMEM until completions have been polled") {
   Options options;
   options.cap.max_send_wr = 4;
   Pair pair(options);
@@ -92,7 +92,7 @@ TEST_CASE("a full send queue answers ENOMEM until completions were polled") {
   CHECK_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 0, 8, 0), ENOMEM);
 }
 
-TEST_CASE("a full receive queue answers ENOMEM") {
+TEST_CASE("a full receive queue returns ENOMEM") {
   Options options;
   options.cap.max_recv_wr = 2;
   End end(options);
@@ -102,7 +102,7 @@ TEST_CASE("a full receive queue answers ENOMEM") {
 }
 
 TEST_CASE(
-    "unsignalled requests complete unseen, and free their slots with the next signalled one") {
+    "unsignalled requests cause no completion, and the next signalled one frees their slots") {
   Options options;
   options.cap.max_send_wr = 4;
   options.signal_all = 0;
@@ -118,7 +118,7 @@ TEST_CASE(
   CHECK_EQ(ibv_poll_cq(pair.a.cq, 1, &wc), 0);
 }
 
-TEST_CASE("inline payload is the program's again at once, and needs no lkey") {
+TEST_CASE("the program may reuse an inline buffer at once, and it needs no lkey") {
   Pair pair;
   REQUIRE_EQ(pair.b.post_recv(1, 0, 200), 0);
   std::string payload(128, 'x');
@@ -136,7 +136,7 @@ TEST_CASE("inline payload is the program's again at once, and needs no lkey") {
   CHECK_EQ(bad, &wr);
 }
 
-TEST_CASE("a Read has as many buffers as max_sge_rd says, none included, and one completion") {
+TEST_CASE("a Read has up to max_sge_rd buffers, or none, and one completion") {
   ibv_device_attr device{};
   Options options;
   {
@@ -173,7 +173,7 @@ TEST_CASE("a Read has as many buffers as max_sge_rd says, none included, and one
   CHECK_EQ(bad, &wr);
 }
 
-TEST_CASE("an entry of no length needs no key, neither in sends nor in receives") {
+TEST_CASE("an empty buffer needs no key, neither in sends nor in receives") {
   for (const bool shared : {false, true}) {
     CAPTURE(shared);
     Pair pair({}, {.shared_receives = shared});
@@ -200,7 +200,7 @@ TEST_CASE("an entry of no length needs no key, neither in sends nor in receives"
   }
 }
 
-TEST_CASE("a fence holds back what is behind a Read") {
+TEST_CASE("a fence delays the requests behind a Read") {
   Pair pair;
   pair.b.write(0, "old");
   pair.a.write(100, "new");

@@ -35,7 +35,7 @@ TEST_CASE("only reliable connections exist") {
   }
 }
 
-TEST_CASE("sizes are checked, and what is given is at least what was asked for") {
+TEST_CASE("sizes are checked, and the actual sizes are at least the requested ones") {
   End end;
   ibv_device_attr device{};
   REQUIRE_EQ(ibv_query_device(end.context, &device), 0);
@@ -76,7 +76,7 @@ TEST_CASE("sizes are checked, and what is given is at least what was asked for")
   CHECK_EQ(ibv_destroy_qp(qp), 0);
 }
 
-TEST_CASE("the handle has what programs read from it") {
+TEST_CASE("the handle has the values that programs read from it") {
   End end;
   CHECK_EQ(end.qp->context, end.context);
   CHECK_EQ(end.qp->qp_context, &end);
@@ -90,7 +90,7 @@ TEST_CASE("the handle has what programs read from it") {
   CHECK_EQ(end.qp->qp_num >> 24, 0);
 }
 
-TEST_CASE("objects of two contexts may be combined") {
+TEST_CASE("objects of two contexts of a device may be combined") {
   End one;
   End other;
   auto attr = basic(one);
@@ -102,7 +102,7 @@ TEST_CASE("objects of two contexts may be combined") {
 /// pair reports INIT, because it accepts receives.
 ibv_qp_state as_told(ibv_qp_state state) { return state == IBV_QPS_RESET ? IBV_QPS_INIT : state; }
 
-TEST_CASE("a new queue pair is in RESET, and is taken through the states") {
+TEST_CASE("a new queue pair is in RESET, and passes through the states") {
   End end;
   CHECK_EQ(end.qp->state, IBV_QPS_RESET);
   CHECK_EQ(end.state(), IBV_QPS_INIT);
@@ -120,7 +120,7 @@ TEST_CASE("a new queue pair is in RESET, and is taken through the states") {
   CHECK_EQ(end.modify(IBV_QPS_SQE), EINVAL);
 }
 
-TEST_CASE("a send queue cannot be drained: nobody is left to wait for IBV_EVENT_SQ_DRAINED") {
+TEST_CASE("a send queue cannot be drained, because no caller would wait for IBV_EVENT_SQ_DRAINED") {
   End end;
   for (const auto state : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS}) {
     REQUIRE_EQ(end.modify(state), 0);
@@ -162,7 +162,7 @@ TEST_CASE("attributes are checked and can be read back") {
   CHECK_EQ(now.port_num, 1);
 }
 
-TEST_CASE("once connected it tells what the connection allows") {
+TEST_CASE("once connected, a query returns the limits of the connection") {
   SettledPair pair;
   ibv_qp_attr now{};
   ibv_qp_init_attr init{};
@@ -174,7 +174,7 @@ TEST_CASE("once connected it tells what the connection allows") {
   CHECK_GE(now.max_rd_atomic, 1);
 }
 
-TEST_CASE("in ERR everything posted is flushed, and what is posted then too") {
+TEST_CASE("in ERR all posted requests are flushed, and so are later ones") {
   End end;
   REQUIRE_EQ(end.modify(IBV_QPS_INIT), 0);
   REQUIRE_EQ(end.post_recv(1, 0, 8), 0);
@@ -190,7 +190,7 @@ TEST_CASE("in ERR everything posted is flushed, and what is posted then too") {
   CHECK_EQ(next(end.cq).wr_id, 3);
 }
 
-TEST_CASE("the peer of a queue pair in ERR is in ERR as well") {
+TEST_CASE("the peer of a queue pair in ERR moves to ERR as well") {
   SettledPair pair;
   REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
   REQUIRE_EQ(pair.a.modify(IBV_QPS_ERR), 0);
@@ -201,7 +201,7 @@ TEST_CASE("the peer of a queue pair in ERR is in ERR as well") {
   CHECK_EQ(next(pair.b.cq).wr_id, 2);
 }
 
-TEST_CASE("after RESET a queue pair is connected again") {
+TEST_CASE("after RESET a queue pair can be connected again") {
   Pair pair;
   for (int round = 0; round < 3; ++round) {
     pair.settle();
@@ -215,7 +215,7 @@ TEST_CASE("after RESET a queue pair is connected again") {
   pair.settle();
 }
 
-TEST_CASE("flushed completions of a queue pair are gone after RESET, and with it") {
+TEST_CASE("flushed completions of a queue pair are dropped at RESET and at destruction") {
   End end;
   REQUIRE_EQ(end.modify(IBV_QPS_INIT), 0);
   REQUIRE_EQ(end.post_recv(1, 0, 8), 0);
@@ -229,7 +229,7 @@ TEST_CASE("flushed completions of a queue pair are gone after RESET, and with it
   CHECK_EQ(ibv_poll_cq(end.cq, 1, &wc), 0);
 }
 
-TEST_CASE("what arrived can be polled when the queue pair is gone") {
+TEST_CASE("completions can be polled after the queue pair is destroyed") {
   Pair pair;
   REQUIRE_EQ(ibv_req_notify_cq(pair.b.cq, 0), 0);
   REQUIRE_EQ(pair.b.post_recv(7, 0, 8), 0);
@@ -243,7 +243,7 @@ TEST_CASE("what arrived can be polled when the queue pair is gone") {
   CHECK_EQ(ibv_poll_cq(pair.b.cq, 1, &wc), 0);
 }
 
-TEST_CASE("a peer may do what the queue pair and the region both allow") {
+TEST_CASE("a peer may do what both the queue pair and the region allow") {
   SettledPair pair;
   ibv_qp_attr attr{};
   attr.qp_access_flags = IBV_ACCESS_REMOTE_READ;
@@ -272,7 +272,8 @@ TEST_CASE("a peer may do what the queue pair and the region both allow") {
   }
 }
 
-TEST_CASE("Sends need no rights, and neither has the connection to begin with a Write") {
+TEST_CASE(
+    "Sends need no access rights, and neither does the Write with which a connection begins") {
   End a;
   End b;
   a.bring_up(b.qp, 0);
@@ -284,7 +285,7 @@ TEST_CASE("Sends need no rights, and neither has the connection to begin with a 
   }
 }
 
-TEST_CASE("a destroyed queue pair ends its peer's connection") {
+TEST_CASE("destroying a queue pair ends its peer's connection") {
   SettledPair pair;
   REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
   REQUIRE_EQ(ibv_destroy_qp(pair.a.qp), 0);
@@ -292,7 +293,7 @@ TEST_CASE("a destroyed queue pair ends its peer's connection") {
   CHECK_EQ(next(pair.b.cq).status, IBV_WC_WR_FLUSH_ERR);
 }
 
-TEST_CASE("extended attributes that iWARP has not are refused") {
+TEST_CASE("extended attributes that iWARP does not have are refused") {
   End end;
   ibv_qp_init_attr_ex attr{};
   attr.send_cq = attr.recv_cq = end.cq;

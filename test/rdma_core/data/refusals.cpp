@@ -10,7 +10,7 @@ namespace {
 
 using namespace data;
 
-TEST_CASE("every object has a number of its own") {
+TEST_CASE("every object has a unique handle") {
   const End end({.shared_receives = true});
   ibv_mw* const mw = must(ibv_alloc_mw(end.pd, IBV_MW_TYPE_1));
   const std::set<std::uint32_t> numbers{end.pd->handle,  end.mr->handle, mw->handle,
@@ -36,7 +36,7 @@ void check_makes_nothing(Call call) {
   CHECK_EQ(errno, ENOENT);
 }
 
-/// While this object exists, `object` has a handle that belongs to no object.
+/// While a `Disguised` exists, `object` has a handle that belongs to no object.
 template <typename T>
 struct Disguised {
   explicit Disguised(T* object) : of(object), handle(object->handle) { of->handle += 1000; }
@@ -47,7 +47,7 @@ struct Disguised {
   std::uint32_t handle;
 };
 
-TEST_CASE("a wrong handle is ENOENT, and changes nothing") {
+TEST_CASE("an invalid handle is ENOENT, and the call changes nothing") {
   End end({.shared_receives = true});
   ibv_mw* const mw = must(ibv_alloc_mw(end.pd, IBV_MW_TYPE_1));
   {
@@ -99,7 +99,7 @@ TEST_CASE("a wrong handle is ENOENT, and changes nothing") {
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
-TEST_CASE("an object is not known by another context than that which made it") {
+TEST_CASE("an object is unknown to any context other than the one that created it") {
   End end;
   ibv_context* const other = open_device();
   ibv_pd* const pd = must(ibv_alloc_pd(end.context));
@@ -117,7 +117,7 @@ TEST_CASE("an object is not known by another context than that which made it") {
   CHECK_EQ(ibv_close_device(other), 0);
 }
 
-TEST_CASE("a window is bound by what the structures say, be they copies") {
+TEST_CASE("a bind uses the values in the caller's structures, which may be copies") {
   Pair pair;
   ibv_mw* const mw = must(ibv_alloc_mw(pair.a.pd, IBV_MW_TYPE_2));
   ibv_mw window = *mw;
@@ -168,7 +168,7 @@ TEST_CASE("a local invalidate that is refused is a memory management error") {
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
-TEST_CASE("a copy of a handle whose object is gone is ENOENT") {
+TEST_CASE("a copy of a handle whose object has been destroyed is ENOENT") {
   const End end;
   ibv_pd* const pd = must(ibv_alloc_pd(end.context));
   ibv_pd copy = *pd;
@@ -177,14 +177,14 @@ TEST_CASE("a copy of a handle whose object is gone is ENOENT") {
   check_makes_nothing([&] { return ibv_alloc_mw(&copy, IBV_MW_TYPE_2); });
 }
 
-TEST_CASE("a domain in use says so, in errno as well") {
+TEST_CASE("destroying a domain in use returns the error, and sets errno as well") {
   const End end;
   errno = 0;
   CHECK_EQ(ibv_dealloc_pd(end.pd), EBUSY);
   CHECK_EQ(errno, EBUSY);
 }
 
-TEST_CASE("a region that is to become nothing stays as it is") {
+TEST_CASE("a region that would be re-registered with no memory stays unchanged") {
   const End end;
   const auto rereg = [&](int flags, void* at, std::size_t length, int access) {
     errno = 0;
@@ -201,7 +201,7 @@ TEST_CASE("a region that is to become nothing stays as it is") {
   CHECK_EQ(end.mr->length, end.buffer.size());
 }
 
-TEST_CASE("a window has its new key when it was posted to be bound, however that was said") {
+TEST_CASE("a window has its new key once its bind is posted, by any of the calls") {
   Pair pair({.extended = true});
   ibv_mw* const mw = must(ibv_alloc_mw(pair.a.pd, IBV_MW_TYPE_2));
   const ibv_mw_bind_info where{.mr = pair.a.mr,
@@ -231,7 +231,7 @@ TEST_CASE("a window has its new key when it was posted to be bound, however that
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
-TEST_CASE("the device has a vendor, a speed, and atomics as programs look for them") {
+TEST_CASE("the device has a vendor, a speed, and the atomics that programs look for") {
   const End end;
   ibv_device_attr device{};
   REQUIRE_EQ(ibv_query_device(end.context, &device), 0);

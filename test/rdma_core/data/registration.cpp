@@ -14,7 +14,7 @@ using namespace data;
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
-TEST_CASE("a peer addresses a region by what the program says its address is") {
+TEST_CASE("a peer addresses a region with the address that the program specified") {
   Pair pair;
   constexpr std::uint64_t kIova = 0x1000;
   using Register = ibv_mr* (*)(ibv_pd*, void*, std::size_t);
@@ -39,7 +39,7 @@ TEST_CASE("a peer addresses a region by what the program says its address is") {
   }
 }
 
-TEST_CASE("a region keeps the address that the program gave it when only its rights change") {
+TEST_CASE("a region keeps its specified address when only its rights change") {
   Pair pair;
   constexpr std::uint64_t kIova = 0x1000;
   const int some = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
@@ -58,7 +58,7 @@ TEST_CASE("a region keeps the address that the program gave it when only its rig
   CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
-TEST_CASE("a right that is taken away is gone when the call returns, and the key stays") {
+TEST_CASE("a revoked access right is gone when the call returns, and the key does not change") {
   Pair pair;
   ibv_mr* const mr = must(ibv_reg_mr(pair.b.pd, pair.b.buffer.data(), 64, End::kAllRights));
   const auto key = mr->rkey;
@@ -72,7 +72,7 @@ TEST_CASE("a right that is taken away is gone when the call returns, and the key
   CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
-TEST_CASE("a region that moves to another domain keeps its key") {
+TEST_CASE("a region that moves to another protection domain keeps its key") {
   Pair pair;
   ibv_pd* const other = must(ibv_alloc_pd(pair.b.context));
   ibv_mr* const mr = must(ibv_reg_mr(other, pair.b.buffer.data(), 64, End::kAllRights));
@@ -136,7 +136,7 @@ TEST_CASE("every operation reaches the last octets of a region that ends at 2^64
   CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
-TEST_CASE("memory that the program does not have, or may not write, is EFAULT") {
+TEST_CASE("memory that the program does not have, or may not write, causes EFAULT") {
   const End end;
   const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   void* const page = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -156,7 +156,7 @@ TEST_CASE("memory that the program does not have, or may not write, is EFAULT") 
   CHECK_EQ(error_of(size, 0), EFAULT);
 }
 
-TEST_CASE("an offset of zero-based regions counts from 0, whatever address is given") {
+TEST_CASE("the offset of a zero-based region counts from 0, whatever address was specified") {
   Pair pair;
   ibv_mr* const mr = must(ibv_reg_mr_iova2(pair.b.pd, pair.b.buffer.data(), 64, 0x77,
                                            End::kAllRights | IBV_ACCESS_ZERO_BASED));
@@ -169,7 +169,7 @@ TEST_CASE("an offset of zero-based regions counts from 0, whatever address is gi
   CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
-TEST_CASE("rights that make no sense are EINVAL by each call") {
+TEST_CASE("each call returns EINVAL for rights that contradict each other") {
   const End end;
   void* const at = const_cast<std::byte*>(end.buffer.data());
   const auto refused = [](const ibv_mr* mr) { return mr == nullptr && errno == EINVAL; };
@@ -178,7 +178,7 @@ TEST_CASE("rights that make no sense are EINVAL by each call") {
   CHECK(refused(ibv_reg_mr_iova2(end.pd, at, 8, 0, IBV_ACCESS_REMOTE_ATOMIC)));
 }
 
-TEST_CASE("a Send with Invalidate names the key that it made invalid") {
+TEST_CASE("the completion of a Send with Invalidate contains the key that it invalidated") {
   Options options{.extended = true, .extended_cq = true};
   Pair pair(options);
   ibv_mw* const mw = must(ibv_alloc_mw(pair.b.pd, IBV_MW_TYPE_2));
@@ -211,7 +211,7 @@ TEST_CASE("a Send with Invalidate names the key that it made invalid") {
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
-TEST_CASE("builders of other transports fail when the list is posted") {
+TEST_CASE("builders of other transports' operations fail when the list is posted") {
   End end({.extended = true});
   ibv_qp_ex* const qp = must(ibv_qp_to_qp_ex(end.qp));
   const auto built = [&](auto add) {

@@ -19,7 +19,7 @@ ibv_srq* make(End& end, std::uint32_t max_wr, std::uint32_t max_sge = 1) {
 
 }  // namespace
 
-TEST_CASE("two queue pairs take from one shared receive queue") {
+TEST_CASE("two queue pairs consume from one shared receive queue") {
   Options options = shared();
   End server(options);
   ibv_qp* second = server.make_qp(options);
@@ -57,7 +57,7 @@ TEST_CASE("a Send waits for a receive that is posted to the shared queue later")
   if (is_acknowledged()) REQUIRE_EQ(success(pair.a.cq).opcode, IBV_WC_SEND);
 }
 
-TEST_CASE("one event tells that fewer receives than the limit are left") {
+TEST_CASE("one event reports that fewer receives than the limit remain") {
   Pair pair({}, shared());
   for (std::uint64_t i = 0; i < 4; ++i) REQUIRE_EQ(pair.b.post_recv(i, 0, 16), 0);
   ibv_srq_attr attr{.srq_limit = 3};
@@ -82,11 +82,11 @@ TEST_CASE("one event tells that fewer receives than the limit are left") {
   CHECK_EQ(attr.srq_limit, 0);
 }
 
-TEST_CASE("a queue pair in error takes no more from the shared queue, and says so once") {
+TEST_CASE("a queue pair in error consumes no more from the shared queue, and reports that once") {
   SettledPair pair({}, shared());
   REQUIRE_EQ(pair.b.post_recv(1, 0, 16), 0);
-  SUBCASE("its own doing") { REQUIRE_EQ(pair.b.modify(IBV_QPS_ERR), 0); }
-  SUBCASE("the peer's") { REQUIRE_EQ(pair.a.modify(IBV_QPS_ERR), 0); }
+  SUBCASE("by its own transition") { REQUIRE_EQ(pair.b.modify(IBV_QPS_ERR), 0); }
+  SUBCASE("by the peer's transition") { REQUIRE_EQ(pair.a.modify(IBV_QPS_ERR), 0); }
   ibv_async_event event = pair.b.async_event();
   CHECK_EQ(event.event_type, IBV_EVENT_QP_LAST_WQE_REACHED);
   CHECK_EQ(event.element.qp, pair.b.qp);
@@ -117,7 +117,7 @@ TEST_CASE("sizes of shared receive queues are checked") {
   CHECK_EQ(ibv_destroy_srq(srq), 0);
 }
 
-TEST_CASE("a full shared queue answers ENOMEM") {
+TEST_CASE("a full shared queue returns ENOMEM") {
   End end(shared());
   for (std::uint64_t i = 0; i < 32; ++i) REQUIRE_EQ(end.post_recv(i, 0, 8), 0);
   CHECK_EQ(end.post_recv(33, 0, 8), ENOMEM);

@@ -43,7 +43,7 @@ void check_send(End& end) {
   CHECK_EQ(end.text(300, 9), "a message");
 }
 
-TEST_CASE("a queue pair connected to itself receives what it sends, again after a reset") {
+TEST_CASE("a queue pair connected to itself receives what it sends, also after a reset") {
   for (const bool shared : {false, true}) {
     CAPTURE(shared);
     Options options;
@@ -63,7 +63,7 @@ TEST_CASE("a queue pair connected to itself receives what it sends, again after 
   }
 }
 
-TEST_CASE("a queue pair connected to itself that breaks a rule is in error, and only it") {
+TEST_CASE("if a queue pair connected to itself breaks a rule, only it moves to ERR") {
   End end;
   Pair others;
   end.bring_up(end.qp);
@@ -85,7 +85,9 @@ TEST_CASE("a queue pair connected to itself that breaks a rule is in error, and 
   check_all_operations(end);
 }
 
-TEST_CASE("what a queue pair connected to itself has not sent is flushed when it is given up") {
+TEST_CASE(
+    "requests that a queue pair connected to itself has not sent are flushed when it is "
+    "destroyed") {
   End end;
   end.bring_up(end.qp);
   REQUIRE_EQ(end.post({.wr_id = 5, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, 0, 9),

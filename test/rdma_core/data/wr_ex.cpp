@@ -29,7 +29,7 @@ void set_sge(ibv_qp_ex* qp, const ibv_sge& sge) {
 
 }  // namespace
 
-TEST_CASE("a queue pair has builders only if they were asked for") {
+TEST_CASE("a queue pair has builders only if the program requested them") {
   End plain;
   CHECK_EQ(ibv_qp_to_qp_ex(plain.qp), nullptr);
   End with(extended());
@@ -128,13 +128,13 @@ TEST_CASE("a window is bound and invalidated") {
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
-TEST_CASE("a call for an operation that no queue pair can be asked to have is not there") {
+TEST_CASE("the builder of an unsupported operation is null") {
   Pair pair(extended());
   // Because this pointer is null, librpma uses another operation.
   CHECK((builder(pair.a)->wr_atomic_write == nullptr));
 }
 
-TEST_CASE("all or nothing is posted") {
+TEST_CASE("either all built requests are posted, or none") {
   Pair pair(extended());
   ibv_qp_ex* qp = builder(pair.a);
   int expected = EINVAL;
@@ -154,11 +154,11 @@ TEST_CASE("all or nothing is posted") {
     const std::array<ibv_sge, 17> sges{};
     ibv_wr_set_sge_list(qp, sges.size(), sges.data());
   }
-  SUBCASE("an operation that iWARP has not") {
+  SUBCASE("an operation that iWARP does not have") {
     expected = EOPNOTSUPP;
     ibv_wr_send_tso(qp, &expected, sizeof expected, 1024);
   }
-  SUBCASE("more than the queue takes") {
+  SUBCASE("more than the queue has room for") {
     expected = ENOMEM;
     for (int i = 0; i < 8; ++i) ibv_wr_send(qp);
   }
@@ -172,7 +172,7 @@ TEST_CASE("all or nothing is posted") {
   CHECK_EQ(success(pair.a.cq).wr_id, 2);
 }
 
-TEST_CASE("what was begun is given up, or forgotten, without harm") {
+TEST_CASE("a list that was begun is aborted or abandoned without harm") {
   Pair pair(extended());
   ibv_qp_ex* qp = builder(pair.a);
   ibv_wr_start(qp);

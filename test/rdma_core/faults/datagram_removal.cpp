@@ -6,7 +6,9 @@ using namespace faults;
 
 [[maybe_unused]] static const int kSet = setenv("IWARP_AS", "roce", 1);
 
-TEST_CASE("a device that is removed flushes what datagrams have posted, and refuses more") {
+TEST_CASE(
+    "removing the device flushes the posted requests of datagram queue pairs, and new ones are "
+    "refused") {
   const Ud ud;
   ud.post_receives();
   rule("now remove device");

@@ -69,7 +69,7 @@ Numbers sorted(Numbers numbers) {
 
 }  // namespace
 
-TEST_CASE("datagrams that are lost never arrive, and others do, each once") {
+TEST_CASE("lost datagrams never arrive, and each of the others arrives once") {
   const Ud from;
   const Ud to;
   to.post_receives();
@@ -101,7 +101,7 @@ TEST_CASE("datagrams that are lost never arrive, and others do, each once") {
   CHECK_EQ(sorted(to.take(expected.size())), expected);
 }
 
-TEST_CASE("datagrams that are delayed arrive, whole and once, behind others that left later") {
+TEST_CASE("delayed datagrams arrive complete and once, after others that were sent later") {
   const Ud from;
   const Ud to;
   to.post_receives();
@@ -112,7 +112,7 @@ TEST_CASE("datagrams that are delayed arrive, whole and once, behind others that
   CHECK_EQ(sorted(order), up_to(60));
 }
 
-TEST_CASE("what is delayed when its queue pair is destroyed never arrives") {
+TEST_CASE("a datagram that is delayed when its queue pair is destroyed never arrives") {
   Ud gone;
   const Ud from;
   const Ud to;
@@ -143,7 +143,7 @@ TEST_CASE("while the port is down, datagrams are lost") {
   CHECK_EQ(to.take(1), Numbers{4});
 }
 
-TEST_CASE("what comes while the port is down is lost, too") {
+TEST_CASE("datagrams that arrive while the port is down are lost, too") {
   const Ud from;
   const Ud to;
   from.send_all(to, {1, 2, 3});  // No receive is posted, so the datagrams wait in the socket.
@@ -159,7 +159,7 @@ TEST_CASE("what comes while the port is down is lost, too") {
   CHECK_EQ(to.take(1), Numbers{4});
 }
 
-TEST_CASE("a request that is no datagram is not counted") {
+TEST_CASE("an invalid request is not counted") {
   const Ud from;
   const Ud to;
   to.post_receives();
@@ -171,7 +171,7 @@ TEST_CASE("a request that is no datagram is not counted") {
   CHECK_EQ(sorted(to.take(2)), Numbers{1, 4});
 }
 
-TEST_CASE("a datagram for which the kernel has no room at first is counted once") {
+TEST_CASE("a datagram that does not fit into the socket buffer at first is counted once") {
   const Ud from;
   const Ud to;
   to.post_receives();
@@ -186,7 +186,7 @@ TEST_CASE("a datagram for which the kernel has no room at first is counted once"
   CHECK_EQ(sorted(to.take(3)), Numbers{1, 3, 5});
 }
 
-TEST_CASE("of datagrams that are built call by call all fail, or none") {
+TEST_CASE("if one datagram of a list built with ibv_wr_*() fails, the whole list fails") {
   const Ud from;
   const Ud to;
   to.post_receives();
@@ -199,7 +199,8 @@ TEST_CASE("of datagrams that are built call by call all fail, or none") {
   CHECK_EQ(sorted(to.take(2)), Numbers{1, 5});
 }
 
-TEST_CASE("a completion with a status takes its queue pair to error, and a reset forgives") {
+TEST_CASE(
+    "a completion with an injected status moves its queue pair to error, and a reset recovers it") {
   const Ud from;
   const Ud to;
   from.post_receives();
@@ -220,7 +221,7 @@ TEST_CASE("a completion with a status takes its queue pair to error, and a reset
   CHECK_EQ(sorted(to.take(3)), Numbers{1, 2, 4});
 }
 
-TEST_CASE("a queue pair of datagrams goes to error when it is asked to, which is told") {
+TEST_CASE("an injected error moves a datagram queue pair to error, and an event reports it") {
   Ud ud;
   ud.post_receives();
   rule("now " + ud.named() + " error");

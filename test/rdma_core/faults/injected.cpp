@@ -29,7 +29,7 @@ void write(End& from, const End& to) {
 
 }  // namespace
 
-TEST_CASE("a completion has the status that was asked for, and its queue pair fails") {
+TEST_CASE("a completion has the status that the rule specifies, and its queue pair fails") {
   Options options;
   SUBCASE("polled as ever") {}
   SUBCASE("polled by calls") { options.extended_cq = true; }
@@ -48,7 +48,9 @@ TEST_CASE("a completion has the status that was asked for, and its queue pair fa
   CHECK_EQ(next(pair.b.cq).status, IBV_WC_WR_FLUSH_ERR);
 }
 
-TEST_CASE("behind a completion that failed nothing of its kind succeeds, and a reset forgives") {
+TEST_CASE(
+    "after a failed completion no request of its queue succeeds, and a reset recovers the queue "
+    "pair") {
   SettledPair pair;
   for (int i = 0; i < 3; ++i) write(pair.a, pair.b);
   rule("after 1 completion status REM_ACCESS_ERR");
@@ -63,7 +65,7 @@ TEST_CASE("behind a completion that failed nothing of its kind succeeds, and a r
   pair.settle();
 }
 
-TEST_CASE("the nth request of a list is not taken, and those in front of it are") {
+TEST_CASE("the nth request of a list is refused, and those before it are posted") {
   SettledPair pair;
   rule("after 2 sends fail ENOMEM");
   std::array<ibv_sge, 3> sges{};
@@ -88,7 +90,7 @@ TEST_CASE("the nth request of a list is not taken, and those in front of it are"
   success(pair.a.cq);
 }
 
-TEST_CASE("requests built call by call, receives and shared receives can fail, too") {
+TEST_CASE("built requests, receives and shared receives can fail, too") {
   Options options;
   options.extended = true;
   SUBCASE("built") {
@@ -118,7 +120,9 @@ TEST_CASE("requests built call by call, receives and shared receives can fail, t
   }
 }
 
-TEST_CASE("a queue pair goes to error with its event, and its peer loses the connection") {
+TEST_CASE(
+    "an injected error moves a queue pair to error with an event, and its peer loses the "
+    "connection") {
   SettledPair pair;
   REQUIRE_EQ(pair.a.post_recv(1, 0, 8), 0);
   REQUIRE_EQ(pair.b.post_recv(2, 0, 8), 0);
@@ -131,7 +135,7 @@ TEST_CASE("a queue pair goes to error with its event, and its peer loses the con
   CHECK_EQ(pair.a.state(), IBV_QPS_ERR);
 }
 
-TEST_CASE("a queue pair without receives is as if none were posted") {
+TEST_CASE("a queue pair without receives behaves as if none were posted") {
   Options options;
   SUBCASE("its own") {}
   SUBCASE("shared") { options.shared_receives = true; }
@@ -169,7 +173,9 @@ TEST_CASE("a queue pair without receives is as if none were posted") {
   CHECK_EQ(pair.b.text(16, 8), "held off");
 }
 
-TEST_CASE("a port that is down says so, nothing passes, and all goes on when it is up again") {
+TEST_CASE(
+    "while a port is down its state says so and nothing passes, and when it is up again all data "
+    "passes") {
   SettledPair pair;
   CHECK_EQ(port_state(pair.a), IBV_PORT_ACTIVE);
   rule("now port down");
@@ -189,7 +195,7 @@ TEST_CASE("a port that is down says so, nothing passes, and all goes on when it 
   CHECK_EQ(port_state(pair.a), IBV_PORT_ACTIVE);
 }
 
-TEST_CASE("a port that is down for a while comes up by itself") {
+TEST_CASE("a port that is down for a specified time comes up by itself") {
   SettledPair pair;
   rule("after 1 send port down 1ms");
   write(pair.a, pair.b);
@@ -198,7 +204,7 @@ TEST_CASE("a port that is down for a while comes up by itself") {
   success(pair.a.cq);
 }
 
-TEST_CASE("registrations and creations fail as asked") {
+TEST_CASE("registrations and creations fail as the rule specifies") {
   End end;
   rule("after 2 registrations fail ENOMEM");
   ibv_mr* mr = must(ibv_reg_mr(end.pd, end.buffer.data(), 8, IBV_ACCESS_LOCAL_WRITE));

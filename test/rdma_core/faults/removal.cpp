@@ -39,7 +39,7 @@ TEST_CASE("a connection that is reset is lost at both ends") {
   CHECK_EQ(next(pair.b.cq).status, IBV_WC_WR_FLUSH_ERR);
 }
 
-TEST_CASE("the socket answers nonsense and goes on") {
+TEST_CASE("the socket answers an invalid rule and continues") {
   const End end;
   {
     const faults::Socket socket;
@@ -57,7 +57,7 @@ TEST_CASE("the socket answers nonsense and goes on") {
   CHECK(faults::Socket().say("list\n") != "");
 }
 
-TEST_CASE("a process without descriptors looks for one now and then, and then listens") {
+TEST_CASE("a process without free descriptors retries periodically, and then listens") {
   const End end;
   constexpr int kTimes = 5;
   refused = kTimes;
@@ -67,7 +67,9 @@ TEST_CASE("a process without descriptors looks for one now and then, and then li
   CHECK_GE(std::chrono::steady_clock::now() - from, kTimes * 10ms);
 }
 
-TEST_CASE("a device that is removed tells everybody, refuses what is new, and can be let go of") {
+TEST_CASE(
+    "a device removal is reported to all objects, new calls are refused, and objects can be "
+    "destroyed") {
   SettledPair pair;
   rdma_event_channel* channel = must(rdma_create_event_channel());
   rdma_cm_id* listener = nullptr;

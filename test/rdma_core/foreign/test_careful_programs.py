@@ -59,7 +59,7 @@ class Table(Case):
         log.write_text("")
         environment = dict(os.environ, IWARP=str(HERE / "careful_iwarp.sh"), CAREFUL_SAID=str(log),
                            CAREFUL_IWARP=str(pathlib.Path(IWARP).resolve()))
-        # With these variables set, the tests would record results or take longer.
+        # IWARP_RESULTS would make the tests record results, and IWARP_LONG would make them take longer.
         for name_of_other in ("IWARP_RESULTS", "IWARP_LONG"):
             environment.pop(name_of_other, None)
         ran = subprocess.run([sys.executable, TESTS[name]], env=environment, capture_output=True,

@@ -22,8 +22,8 @@ COMPONENTS = {"pml": "cm", "mtl": "ofi", "mtl_ofi_provider_include": "verbs;ofi_
 # UCX uses datagrams to find its peers.
 UCX = {"pml": "ucx", "osc": "ucx"}
 UCX_ENV = ucx.environment()
-# Makes one-sided communication use messages. If the ranks are on two hosts, Open MPI does not select any component
-# by itself.
+# Makes one-sided communication use messages. Without this setting Open MPI selects no component if the ranks are on
+# two hosts.
 WINDOWS = {"osc": "pt2pt"}
 ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 ENTER = """#!/bin/sh

@@ -12,8 +12,8 @@ class OverRdmaCm(PerftestCase):
         self.each("-R", "-R")
 
     def test_all_sizes(self):
-        # With -a the tools spend most of their time filling buffers, and ib_send_* has hundreds of them. The short
-        # run therefore tries only two tools.
+        # With -a the tools spend most of their time filling buffers, and an ib_send_* tool has hundreds of buffers.
+        # The short run therefore tries only two tools.
         self.each("-a", "-R", "-a", tools=TOOLS if LONG else ("ib_write_bw", "ib_read_lat"),
                   iterations=5, timeout=3 * TIMEOUT)
 

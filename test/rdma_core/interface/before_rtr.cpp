@@ -55,7 +55,9 @@ class Stranger {
 
 enum class Ending { kClose, kReset, kBrokenRtr };
 
-TEST_CASE("a server sees a peer that ends before its RTR come and go, and serves the next") {
+TEST_CASE(
+    "a server sees a peer that disconnects before its RTR connect and disconnect, and serves the "
+    "next") {
   Ending how{};
   SUBCASE("it closes") { how = Ending::kClose; }
   SUBCASE("it resets") { how = Ending::kReset; }

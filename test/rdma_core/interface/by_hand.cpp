@@ -81,7 +81,8 @@ void connect(const ByHand& own, const ByHand& peer) {
   own.connect(peer.qp->qp_num);
 }
 
-TEST_CASE("an error that can be polled says ERR of its queue pair, and of the peer that found it") {
+TEST_CASE(
+    "when an error can be polled, its queue pair and that of the peer that caused it are in ERR") {
   const Device device;
   const Buffer memory(device.pd.get(), 64);  // no remote write access
   for (int round = 0; round < 30; ++round) {
@@ -98,7 +99,7 @@ TEST_CASE("an error that can be polled says ERR of its queue pair, and of the pe
   }
 }
 
-TEST_CASE("a receive that cannot take its message says ERR as soon as it can be polled") {
+TEST_CASE("when a receive that is too small can be polled, its queue pair is in ERR") {
   const Device device;
   const Buffer memory(device.pd.get(), 64);
   for (int round = 0; round < 30; ++round) {
@@ -115,7 +116,7 @@ TEST_CASE("a receive that cannot take its message says ERR as soon as it can be 
   }
 }
 
-TEST_CASE("a request with a wrong L_Key fails alone: its peer keeps its state and its receives") {
+TEST_CASE("a request with a wrong L_Key fails, but its peer keeps its state and its receives") {
   const Device device;
   const Buffer memory(device.pd.get(), 64);
   const ByHand own(device);
@@ -160,7 +161,7 @@ void check_refused(const ByHand& of, std::uint32_t peer, std::initializer_list<R
   }
 }
 
-TEST_CASE("a step with a value that cannot be is refused, and changes nothing") {
+TEST_CASE("a transition with an invalid value is refused and changes nothing") {
   const Device device;
   const ByHand own(device);
   const ByHand peer(device);
@@ -196,7 +197,7 @@ TEST_CASE("a step with a value that cannot be is refused, and changes nothing") 
   CHECK(own.state() == IBV_QPS_RTS);
 }
 
-TEST_CASE("a step takes the attributes that its type needs, those that it allows, and no other") {
+TEST_CASE("a transition accepts its required and optional attributes, and no others") {
   const Device device;
   const ByHand rc(device);
   const ByHand uc(device, IBV_QPT_UC);

@@ -80,8 +80,7 @@ TEST_CASE("requests that the program does not take are as many as the backlog, a
   CHECK_FALSE(is_readable(channel->fd));
 }
 
-TEST_CASE(
-    "an id has no device while it is bound to every address, or to none that others can use") {
+TEST_CASE("an id has no device while it is bound to a wildcard or loopback address") {
   const Channel channel = make_channel();
   for (const char* host : {"0.0.0.0", "::", "127.0.0.1", "127.0.0.9", "::1"}) {
     const Id id = make_id(channel);
@@ -98,7 +97,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("addresses that are not ours, or of another kind, cannot be bound") {
+TEST_CASE("addresses of other hosts or of another kind cannot be bound") {
   const Channel channel = make_channel();
   const Id id = make_id(channel);
   errno = 0;
@@ -111,7 +110,7 @@ TEST_CASE("addresses that are not ours, or of another kind, cannot be bound") {
   CHECK(errno != 0);
 }
 
-TEST_CASE("a port that somebody has cannot be bound, and the call itself says so") {
+TEST_CASE("a port in use cannot be bound, and the call itself fails") {
   const Channel channel = make_channel();
   std::uint16_t port = 0;
   const Id listener = listening(channel, &port);
@@ -134,7 +133,7 @@ TEST_CASE("a port that somebody has cannot be bound, and the call itself says so
   CHECK(error_at(taken) == 0);
 }
 
-TEST_CASE("an id that cannot listen yet can when whoever was quicker has gone") {
+TEST_CASE("an id that could not listen can listen after the other listener is gone") {
   const int other = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   constexpr int kOn = 1;
   for (const int option : {SO_REUSEADDR, SO_REUSEPORT}) {
@@ -156,7 +155,7 @@ TEST_CASE("an id that cannot listen yet can when whoever was quicker has gone") 
   CHECK(rdma_listen(id.get(), 1) == 0);
 }
 
-TEST_CASE("a port can be bound again when its listener has gone") {
+TEST_CASE("a port can be bound again after its listener is destroyed") {
   std::uint16_t port = 0;
   const Channel channel = make_channel();
   listening(channel, &port).reset();
@@ -171,7 +170,7 @@ TEST_CASE("private data goes both ways") {
   CHECK(pair.accept_data.substr(0, 15) == "from the server");
 }
 
-TEST_CASE("an id has the context that its listener has when the program reads of the request") {
+TEST_CASE("an id has the context that its listener has when the program reads the request event") {
   const Channel channel = make_channel();
   const Channel server_channel = make_channel();
   std::uint16_t port = 0;
@@ -192,7 +191,7 @@ TEST_CASE("an id has the context that its listener has when the program reads of
   CHECK(server->context == &context);
 }
 
-TEST_CASE("both ends know their addresses") {
+TEST_CASE("both ends can query their addresses") {
   const Pair pair;
   const auto port = [](sockaddr* address) {
     return ntohs(reinterpret_cast<sockaddr_in*>(address)->sin_port);
@@ -224,7 +223,7 @@ TEST_CASE("a reject reaches the client with its private data") {
   CHECK(event->status != 0);
 }
 
-TEST_CASE("where nobody listens a connection is rejected") {
+TEST_CASE("without a listener a connection is rejected") {
   const Channel channel = make_channel();
   std::uint16_t port = 0;
   listening(channel, &port).reset();
@@ -236,7 +235,7 @@ TEST_CASE("where nobody listens a connection is rejected") {
   expect(channel, RDMA_CM_EVENT_REJECTED);
 }
 
-TEST_CASE("a server that opens its listener a moment late is found") {
+TEST_CASE("a client finds a server that begins to listen a moment later") {
   const Channel theirs = make_channel();
   const Id late = make_id(theirs);
   REQUIRE(rdma_bind_addr(late.get(), Address("127.0.0.1").get()) == 0);
@@ -260,7 +259,7 @@ TEST_CASE("a server that opens its listener a moment late is found") {
   const Id server(request->id);
 }
 
-TEST_CASE("an id that migrates gives its next events to the other channel") {
+TEST_CASE("after an id migrates, its next events go to the other channel") {
   Pair pair;
   const Channel other = make_channel();
   REQUIRE(rdma_migrate_id(pair.server.id.get(), other.get()) == 0);
@@ -271,7 +270,7 @@ TEST_CASE("an id that migrates gives its next events to the other channel") {
   expect(pair.channel, RDMA_CM_EVENT_DISCONNECTED);
 }
 
-TEST_CASE("events that wait go along with an id that migrates") {
+TEST_CASE("queued events move with an id that migrates") {
   Pair pair;
   REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
   REQUIRE(is_readable(pair.server_channel->fd, kTimeoutMs));
@@ -297,7 +296,7 @@ TEST_CASE("a queue pair that closes is in SQD or in ERR") {
   CHECK(state() == IBV_QPS_ERR);
 }
 
-TEST_CASE("work that is posted after the end of a connection is flushed") {
+TEST_CASE("requests that are posted after the end of a connection are flushed") {
   Pair pair;
   REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
   expect(pair.server_channel, RDMA_CM_EVENT_DISCONNECTED);
@@ -311,7 +310,7 @@ TEST_CASE("work that is posted after the end of a connection is flushed") {
   CHECK(End::next(pair.server.send_cq).status == IBV_WC_WR_FLUSH_ERR);
 }
 
-TEST_CASE("the last message of an end that goes at once arrives") {
+TEST_CASE("the last message of an end that disconnects at once arrives") {
   Pair pair;
   const Buffer in(pair.server.pd.get(), 64);
   REQUIRE(pair.server.receive(in.sge()) == 0);
@@ -333,7 +332,7 @@ std::unique_ptr<rdma_addrinfo, Destroyer> addresses(const char* node, const char
   return std::unique_ptr<rdma_addrinfo, Destroyer>(out);
 }
 
-TEST_CASE("rdma_getaddrinfo gives what the hints have when nothing else is said") {
+TEST_CASE("without a name rdma_getaddrinfo returns the hints' values") {
   Address source("127.0.0.1", 7777);
   rdma_addrinfo hints{};
   hints.ai_flags = RAI_PASSIVE;
@@ -360,7 +359,7 @@ TEST_CASE("rdma_getaddrinfo gives what the hints have when nothing else is said"
   REQUIRE(out->ai_dst_addr != nullptr);
 }
 
-TEST_CASE("rdma_getaddrinfo resolves names, for either side") {
+TEST_CASE("rdma_getaddrinfo resolves names for active and passive sides") {
   rdma_addrinfo hints{};
   hints.ai_port_space = RDMA_PS_TCP;
   auto out = addresses("127.0.0.1", "7471", hints);
@@ -376,7 +375,8 @@ TEST_CASE("rdma_getaddrinfo resolves names, for either side") {
   CHECK(rdma_getaddrinfo("no-such-host.invalid", "1", &hints, &none) != 0);
 }
 
-TEST_CASE("the end of a connection comes before a later request to its listener, polled or not") {
+TEST_CASE(
+    "a disconnect event comes before a later request to the listener, whether polled or not") {
   Pair pair;
   const Buffer out(pair.client.pd.get(), "x");
   const Buffer in(pair.server.pd.get(), 8);

@@ -13,7 +13,7 @@ using namespace rdma_core_test;
 
 constexpr int kRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
-TEST_CASE("the device says what it can do, in the short and in the extended form") {
+TEST_CASE("both queries of the device return its capabilities") {
   const Context context = open_device();
   ibv_device_attr attr{};
   REQUIRE(ibv_query_device(context.get(), &attr) == 0);
@@ -42,7 +42,7 @@ TEST_CASE("the connection manager lists the same device") {
   CHECK(list.get()[1] == nullptr);
 }
 
-TEST_CASE("what a device opened twice gives can be used together") {
+TEST_CASE("objects of a device that was opened twice can be used together") {
   const Context one = open_device();
   const Context two = open_device();
   CHECK(one != two);
@@ -76,7 +76,7 @@ TEST_CASE("a completion queue of impossible size or vector is refused") {
   CHECK(cq->cqe >= 100);
 }
 
-TEST_CASE("rights that are unknown, or make no sense, are refused; optional ones are not") {
+TEST_CASE("unknown or contradictory access rights are refused, but unknown optional ones are not") {
   const Context context = open_device();
   const Pd pd(ibv_alloc_pd(context.get()));
   std::vector<char> memory(4096);
@@ -101,7 +101,7 @@ TEST_CASE("rights that are unknown, or make no sense, are refused; optional ones
   CHECK(error_of(kRights | IBV_ACCESS_ON_DEMAND) == EOPNOTSUPP);
 }
 
-TEST_CASE("keys of regions are not reused at once, and are hard to guess") {
+TEST_CASE("keys of regions are not reused soon, and are hard to guess") {
   const Context context = open_device();
   const Pd pd(ibv_alloc_pd(context.get()));
   std::vector<std::uint32_t> keys;
@@ -117,7 +117,7 @@ TEST_CASE("keys of regions are not reused at once, and are hard to guess") {
   CHECK_FALSE(in_steps);
 }
 
-TEST_CASE("what is in use cannot be destroyed") {
+TEST_CASE("objects in use cannot be destroyed") {
   const Context context = open_device();
   Pd pd(ibv_alloc_pd(context.get()));
   {
@@ -132,7 +132,7 @@ TEST_CASE("what is in use cannot be destroyed") {
   CHECK(ibv_destroy_comp_channel(channel.release()) == 0);
 }
 
-TEST_CASE("an asynchronous event that is not there is not waited for when the program says so") {
+TEST_CASE("with a non-blocking descriptor the program does not wait for an asynchronous event") {
   const Context context = open_device();
   REQUIRE(::fcntl(context->async_fd, F_SETFL, O_NONBLOCK) == 0);
   ibv_async_event event{};

@@ -214,7 +214,9 @@ class Client final : public Loop {
   const std::uint16_t port_;
 };
 
-TEST_CASE("an event-driven client and server connect, work and part, again and again") {
+TEST_CASE(
+    "an event-driven client and server connect, exchange messages and disconnect, again and "
+    "again") {
   const char* const text = std::getenv("IWARP_LONG");
   const int connections = text != nullptr && *text == '1' ? 1000 : 100;
   Server server;

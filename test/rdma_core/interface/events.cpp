@@ -39,7 +39,7 @@ void take_event(const CompChannel& channel, const Cq& cq) {
   CHECK(from == cq.get());
 }
 
-TEST_CASE("an armed queue gives one event, which poll and epoll see until it is taken") {
+TEST_CASE("an armed queue gives one event, and the descriptor is readable until it is read") {
   Pair pair;
   const Buffer out(pair.client.pd.get(), "x");
   const Buffer in(pair.server.pd.get(), 8);
@@ -63,7 +63,7 @@ TEST_CASE("an armed queue gives one event, which poll and epoll see until it is 
   ::close(set);
 }
 
-TEST_CASE("a channel that must not block gives EAGAIN") {
+TEST_CASE("a non-blocking channel gives EAGAIN") {
   Pair pair;
   REQUIRE(::fcntl(pair.server.receive_channel->fd, F_SETFL, O_NONBLOCK) == 0);
   ibv_cq* cq = nullptr;
@@ -91,7 +91,7 @@ TEST_CASE("a queue can be destroyed however many of its events were acknowledged
   }
 }
 
-TEST_CASE("a queue takes its events along") {
+TEST_CASE("destroying a queue removes its events") {
   Pair pair;
   const Buffer out(pair.client.pd.get(), "x");
   const Buffer in(pair.server.pd.get(), 8);
@@ -104,7 +104,7 @@ TEST_CASE("a queue takes its events along") {
   CHECK_FALSE(is_readable(fd));
 }
 
-TEST_CASE("armed for solicited ones, a queue tells of these and of errors") {
+TEST_CASE("a queue armed for solicited completions notifies about these and about errors") {
   Pair pair;
   const Buffer out(pair.client.pd.get(), "x");
   const Buffer in(pair.server.pd.get(), 8);
@@ -127,7 +127,7 @@ TEST_CASE("armed for solicited ones, a queue tells of these and of errors") {
   ibv_ack_cq_events(cq, 2);
 }
 
-TEST_CASE("an id takes its events along") {
+TEST_CASE("destroying an id removes its events") {
   const Channel channel = make_channel();
   {
     const Id id = make_id(channel);
@@ -145,7 +145,7 @@ void count_signal(int /*number*/) {
   ++(::syscall(SYS_gettid) == program_thread ? signals_here : signals_elsewhere);
 }
 
-TEST_CASE("a storm of signals hits the program's thread alone, and no transfer suffers") {
+TEST_CASE("frequent signals interrupt only the program's thread, and no transfer fails") {
   Pair pair;
   const Buffer out(pair.client.pd.get(), "stormy");
   const Buffer in(pair.server.pd.get(), 8);
@@ -224,7 +224,7 @@ constexpr std::array kCancelled{true, false};
 
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
 
-TEST_CASE("what a thread waits in stays until it is cancelled or comes back") {
+TEST_CASE("an object in which a thread waits exists until the thread is cancelled or returns") {
   struct sigaction action{};
   struct sigaction before{};
   action.sa_handler = [](int) {};

@@ -53,7 +53,7 @@ TEST_CASE("an id has one shared receive queue, in its own domain or in the progr
   id->pd = own;
 }
 
-TEST_CASE("the extended call makes the same, and no kind that iWARP does not have") {
+TEST_CASE("the extended call creates the same queue, and refuses kinds that iWARP does not have") {
   const Channel channel = make_channel();
   const Id id = resolved_here(channel);
   ibv_srq_init_attr_ex attr{.attr = {.max_wr = 4, .max_sge = 1}};
@@ -65,7 +65,7 @@ TEST_CASE("the extended call makes the same, and no kind that iWARP does not hav
   CHECK(id->srq == nullptr);
 }
 
-TEST_CASE("an extended queue pair of an id takes its queues, its domain and its receives") {
+TEST_CASE("an extended queue pair of an id uses its queues, its domain and its receives") {
   const Channel channel = make_channel();
   const Id id = resolved_here(channel);
   ibv_srq_init_attr shared{.attr = {.max_wr = 8, .max_sge = 1}};
@@ -87,7 +87,9 @@ TEST_CASE("an extended queue pair of an id takes its queues, its domain and its 
   CHECK(id->qp == nullptr);
 }
 
-TEST_CASE("who names no domain in an extended call, though its mask says so, gets the id's") {
+TEST_CASE(
+    "if an extended call has a null domain although its mask includes one, the id's domain is "
+    "used") {
   const Channel channel = make_channel();
   const Id id = resolved_here(channel);
   ibv_qp_init_attr_ex attr{
@@ -102,7 +104,7 @@ TEST_CASE("who names no domain in an extended call, though its mask says so, get
   rdma_destroy_srq(id.get());
 }
 
-TEST_CASE("requests by rdma_verbs.h: gathered, scattered, written and read") {
+TEST_CASE("the calls of rdma_verbs.h gather, scatter, write and read") {
   Pair pair({.all_signaled = true});
   rdma_cm_id* const client = pair.client.id.get();
   rdma_cm_id* const server = pair.server.id.get();
@@ -148,7 +150,7 @@ TEST_CASE("requests by rdma_verbs.h: gathered, scattered, written and read") {
   for (ibv_mr* const mr : {local, remote, source}) CHECK(rdma_dereg_mr(mr) == 0);
 }
 
-TEST_CASE("what rdma_verbs.h posts in vain is -1, and errno says why") {
+TEST_CASE("a call of rdma_verbs.h that fails returns -1 and sets errno") {
   Pair pair;
   std::array<ibv_sge, 3> too_many{};
   rdma_cm_id* const id = pair.client.id.get();
@@ -160,7 +162,7 @@ TEST_CASE("what rdma_verbs.h posts in vain is -1, and errno says why") {
   });
 }
 
-TEST_CASE("an errno becomes -1 and errno, success stays 0") {
+TEST_CASE("an errno result becomes -1 with errno set, and success stays 0") {
   check_fails(ENOMEM, [] { return rdma_seterrno(ENOMEM); });
   CHECK(rdma_seterrno(0) == 0);
 }
@@ -176,7 +178,7 @@ TEST_CASE("a datagram call on a connection is a Send to its peer") {
   CHECK(in.text(3) == "udp");
 }
 
-TEST_CASE("options of an id: known ones by size and state, others are not there") {
+TEST_CASE("id options: known ones are checked for size and state, others do not exist") {
   const Channel channel = make_channel();
   const Id id = make_id(channel);
   std::uint8_t octet = 14;
@@ -209,7 +211,7 @@ TEST_CASE("rdma_notify() has nothing to do over TCP, but needs a device") {
   CHECK(rdma_notify(pair.server.id.get(), IBV_EVENT_COMM_EST) == 0);
 }
 
-TEST_CASE("a request rejected with vendor options is rejected all the same") {
+TEST_CASE("a rejection that carries vendor options is reported like any other") {
   const Channel channel = make_channel();
   const Channel server = make_channel();
   std::uint16_t port = 0;

@@ -8,7 +8,7 @@
 
 using namespace rdma_core_test;  // NOLINT
 
-TEST_CASE("a Write to a buffer that is no longer there ends the connection, not the program") {
+TEST_CASE("a Write to a freed buffer ends the connection, not the program") {
   constexpr std::size_t kSize = 65536;
   constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
   Pair pair;

@@ -13,7 +13,7 @@ using namespace rdma_core_test;
 
 constexpr std::string_view kMapped = "::ffff:127.0.0.1";
 
-TEST_CASE("an id binds to a mapped address, and is found by either form of it") {
+TEST_CASE("an id binds to a mapped address, and clients reach it through either form") {
   const Channel server = make_channel();
   const Channel channel = make_channel();
   const Id listener = make_id(server);
@@ -34,7 +34,7 @@ TEST_CASE("an id binds to a mapped address, and is found by either form of it") 
   }
 }
 
-TEST_CASE("a mapped source leads to a plain destination") {
+TEST_CASE("an id with a mapped source address resolves an IPv4 destination") {
   const Channel channel = make_channel();
   const Id id = make_id(channel);
   REQUIRE(rdma_resolve_addr(id.get(), Address(kMapped).get(), Address("127.0.0.1", 7).get(),
@@ -42,7 +42,7 @@ TEST_CASE("a mapped source leads to a plain destination") {
   expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
 }
 
-TEST_CASE("who wants IPv6 alone gets no IPv4") {
+TEST_CASE("an id that is limited to IPv6 does not accept IPv4") {
   const Channel channel = make_channel();
   const Id id = make_id(channel);
   int on = 1;
@@ -52,7 +52,7 @@ TEST_CASE("who wants IPv6 alone gets no IPv4") {
   CHECK(errno == EADDRNOTAVAIL);
 }
 
-TEST_CASE("a mapped address that this host does not have is not to be had") {
+TEST_CASE("a mapped address that this host does not have cannot be bound") {
   const Channel channel = make_channel();
   const Id id = make_id(channel);
   errno = 0;

@@ -62,7 +62,7 @@ constexpr std::array<Notice, 2> kNotices{
     [](const End& end) { REQUIRE(is_readable(end.receive_channel->fd, kTimeoutMs)); },
     [](const End& end) { End::next(end.receive_cq); }};
 
-TEST_CASE("a receive of the client completes behind ESTABLISHED") {
+TEST_CASE("a receive of the client completes after ESTABLISHED") {
   for (int i = 0; i < kRaces; ++i) {
     for (const Notice notice : kNotices) {
       Meeting meeting;
@@ -75,7 +75,7 @@ TEST_CASE("a receive of the client completes behind ESTABLISHED") {
   }
 }
 
-TEST_CASE("a receive of the server completes behind ESTABLISHED") {
+TEST_CASE("a receive of the server completes after ESTABLISHED") {
   for (int i = 0; i < kRaces; ++i) {
     for (const Notice notice : kNotices) {
       Meeting meeting;
@@ -87,7 +87,7 @@ TEST_CASE("a receive of the server completes behind ESTABLISHED") {
   }
 }
 
-TEST_CASE("what was posted for a connection that is rejected is flushed behind REJECTED") {
+TEST_CASE("requests posted for a connection that is rejected are flushed after REJECTED") {
   for (int i = 0; i < kRaces; ++i) {
     for (const Notice notice : kNotices) {
       Meeting meeting;
@@ -100,7 +100,7 @@ TEST_CASE("what was posted for a connection that is rejected is flushed behind R
   }
 }
 
-TEST_CASE("what was posted is flushed behind DISCONNECTED when the peer has left") {
+TEST_CASE("when the peer disconnects, posted requests are flushed after DISCONNECTED") {
   for (int i = 0; i < kRaces; ++i) {
     for (const Notice notice : kNotices) {
       Meeting meeting;
@@ -114,7 +114,8 @@ TEST_CASE("what was posted is flushed behind DISCONNECTED when the peer has left
   }
 }
 
-TEST_CASE("what came before the peer left is seen before DISCONNECTED, what is flushed behind it") {
+TEST_CASE(
+    "messages that arrived before the disconnect complete before DISCONNECTED, flushes after it") {
   Meeting meeting;
   REQUIRE(meeting.server.receive(meeting.server_octets->sge()) == 0);
   meeting.establish();
@@ -126,7 +127,7 @@ TEST_CASE("what came before the peer left is seen before DISCONNECTED, what is f
   CHECK(is_readable(meeting.server_channel->fd));
 }
 
-TEST_CASE("the state in ibv_qp changes while the program reads of the connection") {
+TEST_CASE("the state in ibv_qp changes when the program reads the connection event") {
   Meeting meeting;
   const ibv_qp* const qp = meeting.server.id->qp;
   const ibv_qp_state before = qp->state;
@@ -141,7 +142,7 @@ TEST_CASE("the state in ibv_qp changes while the program reads of the connection
   CHECK_EQ(qp->state, IBV_QPS_RTS);
 }
 
-TEST_CASE("the state in ibv_qp is what the program made it, until it asks") {
+TEST_CASE("the state in ibv_qp is the one that the program set, until it queries the state") {
   Meeting meeting;
   meeting.establish();
   ibv_qp* const qp = meeting.server.id->qp;
@@ -157,7 +158,7 @@ TEST_CASE("the state in ibv_qp is what the program made it, until it asks") {
   CHECK_EQ(qp->state, IBV_QPS_ERR);
 }
 
-TEST_CASE("who gives a queue pair up need not read events to see its requests flushed") {
+TEST_CASE("a program that gives up a queue pair sees its requests flushed without reading events") {
   Meeting meeting;
   meeting.accept();
   REQUIRE(is_readable(meeting.channel->fd, kTimeoutMs));

@@ -134,7 +134,7 @@ struct Server {
   std::string seen, reply;
 };
 
-TEST_CASE("a foreign peer gets plain requests, and immediate data is refused") {
+TEST_CASE("a peer without RFC 7306 gets plain requests, and immediate data is refused") {
   Server server("");
   CHECK(server.seen == "hi");
   CHECK(server.reply == "ho");
@@ -146,7 +146,9 @@ TEST_CASE("a foreign peer gets plain requests, and immediate data is refused") {
   CHECK(hex(server.peer->ulpdu()) == untagged("3", '1', "616263"));
 }
 
-TEST_CASE("a peer with RFC 7306 gets its messages, and a Send with both is refused") {
+TEST_CASE(
+    "a peer with RFC 7306 gets its messages, and a Send with payload and immediate data is "
+    "refused") {
   Server server("RFC 7306");
   CHECK(server.seen == "hi");
   CHECK(server.reply == "ho7306 too");
@@ -159,7 +161,8 @@ TEST_CASE("a peer with RFC 7306 gets its messages, and a Send with both is refus
   CHECK(hex(server.peer->ulpdu()) == untagged("8", '2', "0102030400000003"));
 }
 
-TEST_CASE("a peer of ours gets a Send behind its immediate data, in ordinary messages") {
+TEST_CASE(
+    "a peer with this stack gets the immediate data and then the Send, as ordinary messages") {
   Server server("7306 imm");
   CHECK(server.seen == "hi");
   CHECK(server.reply == "hoimm. too");
@@ -173,7 +176,7 @@ TEST_CASE("a peer of ours gets a Send behind its immediate data, in ordinary mes
   CHECK(ibv_poll_cq(server.cq.get(), 1, &wc) == 0);
 }
 
-TEST_CASE("a peer that announces a Send and sends another announcement is refused by Terminate") {
+TEST_CASE("a peer that announces a Send and then announces another gets a Terminate") {
   Server server("7306 imm");
   Buffer inbox(server.pd.get(), 16);
   ibv_sge sge = inbox.sge();

@@ -67,7 +67,7 @@ struct Own {
   Qp qp;
 };
 
-TEST_CASE("the device is a channel adapter of InfiniBand, its link Ethernet") {
+TEST_CASE("the device is an InfiniBand channel adapter with an Ethernet link") {
   REQUIRE(kSet == 0);
   const Context context = open_device();
   CHECK(context->device->node_type == IBV_NODE_CA);
@@ -80,7 +80,7 @@ TEST_CASE("the device is a channel adapter of InfiniBand, its link Ethernet") {
   CHECK(port.active_mtu <= port.max_mtu);
 }
 
-TEST_CASE("GIDs are of RoCE v2, whoever is asked, and name their interface") {
+TEST_CASE("all queries return GIDs of RoCE v2 with the name of their interface") {
   const Context context = open_device();
   ibv_port_attr port{};
   REQUIRE(ibv_query_port(context.get(), 1, &port) == 0);
@@ -131,7 +131,8 @@ TEST_CASE("a new queue pair is in RESET, and needs a global route to leave INIT"
   CHECK(state_of(qp) == IBV_QPS_INIT);
 }
 
-TEST_CASE("each state asks for what ibv_modify_qp(3) lists, whoever connects the queue pair") {
+TEST_CASE(
+    "each state requires the attributes that ibv_modify_qp(3) lists, with or without the CM") {
   const Context context = open_device();
   const Pd pd(ibv_alloc_pd(context.get()));
   const Cq cq(ibv_create_cq(context.get(), 16, nullptr, nullptr, 0));
@@ -157,7 +158,7 @@ TEST_CASE("each state asks for what ibv_modify_qp(3) lists, whoever connects the
   }
 }
 
-TEST_CASE("address handles are kept, if they name an address of this port and of a peer") {
+TEST_CASE("an address handle must name a GID of this port and an address of a peer") {
   const Context context = open_device();
   const Pd pd(ibv_alloc_pd(context.get()));
   ibv_ah_attr attr{.is_global = 1, .port_num = 1};
@@ -179,7 +180,7 @@ TEST_CASE("address handles are kept, if they name an address of this port and of
   CHECK(refused([](auto& a) { a.grh.dgid = {}; }));
 }
 
-TEST_CASE("ids with queue pairs of their own work as with any device") {
+TEST_CASE("ids work with queue pairs that the program creates itself") {
   Pair pair;
   const Buffer out(pair.client.pd.get(), "as RoCE");
   const Buffer in(pair.server.pd.get(), 64);
@@ -188,7 +189,8 @@ TEST_CASE("ids with queue pairs of their own work as with any device") {
   CHECK(in.text(End::done(pair.server.receive_cq).byte_len) == "as RoCE");
 }
 
-TEST_CASE("a refused request is told by its completion, and by an event where the memory is") {
+TEST_CASE(
+    "a refused request is reported by its completion, and by an event at the end that refused it") {
   Pair pair;
   Pair later;  // The event about `later` arrives after all events that `pair` has caused.
   for (Pair* refused : {&pair, &later}) {
@@ -206,8 +208,7 @@ TEST_CASE("a refused request is told by its completion, and by an event where th
   CHECK_FALSE(is_readable(pair.client.id->verbs->async_fd));
 }
 
-TEST_CASE(
-    "an id carries no vendor options: its peer has said nothing, and nothing is all it says") {
+TEST_CASE("an id has no vendor options: its peer reports none, and setting any is refused") {
   const Channel theirs = make_channel();
   std::uint16_t port = 0;
   const Id listener = listening(theirs, &port);
@@ -237,7 +238,7 @@ TEST_CASE(
   fails(EINVAL, [&] { return rdma_get_remote_ece(connected.client.id.get(), &ece); });
 }
 
-TEST_CASE("who connects a queue pair of the program's gets a response to establish") {
+TEST_CASE("connecting a program's own queue pair produces the event CONNECT_RESPONSE") {
   const Channel theirs = make_channel();
   std::uint16_t port = 0;
   const Id listener = listening(theirs, &port);
@@ -271,7 +272,7 @@ TEST_CASE("who connects a queue pair of the program's gets a response to establi
   expect(mine, RDMA_CM_EVENT_DISCONNECTED);
 }
 
-TEST_CASE("rdma_disconnect() returns with its queue pair in ERR and everything flushed") {
+TEST_CASE("when rdma_disconnect() returns, its queue pair is in ERR and everything is flushed") {
   const auto flushed = [](const Cq& cq, std::uint64_t wr_id) {
     ibv_wc wc{};
     // The completion is already queued when rdma_disconnect() returns.
@@ -300,7 +301,7 @@ TEST_CASE("rdma_disconnect() returns with its queue pair in ERR and everything f
   }
 }
 
-TEST_CASE("a message that has come is acknowledged, though its receiver disconnects at once") {
+TEST_CASE("a message that arrived is acknowledged, even if its receiver disconnects at once") {
   for (int round = 0; round < 10; ++round) {
     CAPTURE(round);
     Pair pair;
@@ -314,7 +315,7 @@ TEST_CASE("a message that has come is acknowledged, though its receiver disconne
   }
 }
 
-TEST_CASE("a rejection gives InfiniBand's reason: the consumer's own, or that nobody listens") {
+TEST_CASE("a rejection has InfiniBand's reason: rejected by the consumer, or no listener") {
   constexpr int kInvalidServiceId = 8;  // The values are those of IB_CM_REJ_*.
   constexpr int kConsumerDefined = 28;
   const Channel theirs = make_channel();
@@ -373,7 +374,7 @@ void check_route(rdma_cm_id* id) {
   CHECK(path.mtu == port.active_mtu);
 }
 
-TEST_CASE("ids of either side carry GIDs, P_Key and the path to the peer") {
+TEST_CASE("ids at both ends have GIDs, a P_Key and the path to the peer") {
   const Channel theirs = make_channel();
   std::uint16_t port = 0;
   const Id listener = listening(theirs, &port);
@@ -387,7 +388,7 @@ TEST_CASE("ids of either side carry GIDs, P_Key and the path to the peer") {
   check_route(server.get());
 }
 
-TEST_CASE("events offer no more Reads than the device has, and the retries of who names none") {
+TEST_CASE("events offer no more Reads than the device has, and default retry counts") {
   const Channel theirs = make_channel();
   std::uint16_t port = 0;
   const Id listener = listening(theirs, &port);

@@ -93,7 +93,7 @@ Ends connect(const Channel& channel, Id client, const Channel& theirs) {
   return {std::move(client), std::move(server)};
 }
 
-TEST_CASE("TCP and RDMA listen on one port number, whichever comes first, and both are reached") {
+TEST_CASE("TCP and RDMA listen on one port number, in either order, and both are reachable") {
   for (const auto& [family, address] : kHosts) {
     for (const bool tcp_first : {true, false}) {
       CAPTURE(address);
@@ -131,7 +131,7 @@ TEST_CASE("TCP and RDMA listen on one port number, whichever comes first, and bo
   }
 }
 
-TEST_CASE("what listens below is the TCP port that the offset leads to, on every address too") {
+TEST_CASE("an RDMA listener occupies the TCP port at the offset, also on the wildcard address") {
   const Channel channel = make_channel();
   for (const char* any : {"0.0.0.0", "::"}) {
     CAPTURE(any);
@@ -143,7 +143,7 @@ TEST_CASE("what listens below is the TCP port that the offset leads to, on every
   }
 }
 
-TEST_CASE("a source port of the program's is the one that both sides see") {
+TEST_CASE("both sides see the source port that the program chose") {
   for (const auto& [family, address] : kHosts) {
     CAPTURE(address);
     const Channel theirs = make_channel();
@@ -158,7 +158,8 @@ TEST_CASE("a source port of the program's is the one that both sides see") {
   }
 }
 
-TEST_CASE("a port that the offset takes out of range is no address, and the call itself says so") {
+TEST_CASE(
+    "a port that the offset moves out of range is an invalid address, and the call itself fails") {
   constexpr std::uint16_t kLast = 65535 - kOffset;
   const Channel channel = make_channel();
   for (const auto& [family, address] : kHosts) {
@@ -178,7 +179,7 @@ TEST_CASE("a port that the offset takes out of range is no address, and the call
   }
 }
 
-TEST_CASE("a taken TCP port is in use, whatever the program's number for it is") {
+TEST_CASE("a TCP port in use is reported as in use, whatever the program's number for it is") {
   Tcp tcp(AF_INET);
   REQUIRE(tcp.listen(Address("127.0.0.1")));
   const Channel channel = make_channel();
@@ -189,7 +190,7 @@ TEST_CASE("a taken TCP port is in use, whatever the program's number for it is")
   CHECK(errno == EADDRINUSE);
 }
 
-TEST_CASE("rdma_getaddrinfo leaves numbers as they are") {
+TEST_CASE("rdma_getaddrinfo does not change port numbers") {
   rdma_addrinfo hints{.ai_port_space = RDMA_PS_TCP};
   rdma_addrinfo* raw = nullptr;
   REQUIRE(rdma_getaddrinfo("127.0.0.1", "7471", &hints, &raw) == 0);
@@ -197,7 +198,7 @@ TEST_CASE("rdma_getaddrinfo leaves numbers as they are") {
   CHECK(port_of(info->ai_dst_addr) == 7471);
 }
 
-TEST_CASE("queue pairs brought up without rdma_cm know no offset") {
+TEST_CASE("queue pairs without rdma_cm do not use the offset") {
   const Context context = open_device();
   const Pd pd(ibv_alloc_pd(context.get()));
   const Cq cq(ibv_create_cq(context.get(), 4, nullptr, nullptr, 0));

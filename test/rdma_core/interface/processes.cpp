@@ -55,7 +55,7 @@ void ping(Pair& pair) {
   require_in_child(End::next(pair.client.send_cq).status == IBV_WC_SUCCESS);
 }
 
-TEST_CASE("a child makes objects of its own, and the parent's go on working") {
+TEST_CASE("a child creates objects of its own, and those of the parent still work") {
   CHECK(ibv_fork_init() == 0);
   Pair pair;
   CHECK(in_child([] {
@@ -75,7 +75,9 @@ TEST_CASE("a child that only exits does not disturb the parent's connection") {
   ping(pair);
 }
 
-TEST_CASE("a child that is made while a request waits behind an end does not reject it") {
+TEST_CASE(
+    "a child that is forked while a request waits behind a disconnect does not reject the "
+    "request") {
   Pair pair;
   const Buffer out(pair.client.pd.get(), "last");
   const Buffer in(pair.server.pd.get(), 8);
@@ -105,7 +107,7 @@ TEST_CASE("a child that is made while a request waits behind an end does not rej
   expect(pair.server_channel, RDMA_CM_EVENT_ESTABLISHED);
 }
 
-TEST_CASE("ids of the parent are of no use to a child, which can let go of them") {
+TEST_CASE("a child cannot use the parent's ids, but can destroy them") {
   const Channel channel = make_channel();
   const Id unconnected = resolved(channel, Address("127.0.0.1", 7));
   Pair pair;
@@ -126,7 +128,7 @@ TEST_CASE("ids of the parent are of no use to a child, which can let go of them"
   ping(pair);
 }
 
-TEST_CASE("the peer sees the end of a connection though a child of its owner lives on") {
+TEST_CASE("the peer sees the end of a connection although a child of its owner is still running") {
   Pair pair;
   int hold[2];
   REQUIRE(::pipe(hold) == 0);
@@ -147,7 +149,7 @@ TEST_CASE("the peer sees the end of a connection though a child of its owner liv
   CHECK(status == 0);
 }
 
-TEST_CASE("a process exits with everything alive") {
+TEST_CASE("a process exits while all its objects exist") {
   CHECK(in_child([] {
           auto* const pair = new Pair;
           const auto* const buffer = new Buffer(pair->server.pd.get(), 64);
@@ -182,7 +184,7 @@ TEST_CASE("a process exits while its threads wait for events") {
         }) == 0);
 }
 
-TEST_CASE("a program that closes all descriptors before it begins is served") {
+TEST_CASE("a program that closes all descriptors before it starts still works") {
   CHECK(in_child([] {
           for (int fd = 3; fd < 1024; ++fd) ::close(fd);
           Pair pair;
@@ -190,7 +192,7 @@ TEST_CASE("a program that closes all descriptors before it begins is served") {
         }) == 0);
 }
 
-TEST_CASE("a program with the rights of another group opens no file that its caller names") {
+TEST_CASE("a setgid program opens no file that its caller names") {
   constexpr ::gid_t kOther = 65534;
   std::string folder = "/tmp/iwarp-set-id.XXXXXX";
   REQUIRE(::mkdtemp(folder.data()) != nullptr);
@@ -222,7 +224,7 @@ TEST_CASE("a program with the rights of another group opens no file that its cal
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("when the last octet of a Write can be seen, so can all others") {
+TEST_CASE("when the last octet of a Write is visible, so are all others") {
   constexpr std::size_t kSize = 1000;
   constexpr int kRounds = 200;
   Pair pair;

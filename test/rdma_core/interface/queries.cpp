@@ -25,7 +25,7 @@ bool equal(const ibv_gid& a, const ibv_gid& b) {
   return std::equal(std::begin(a.raw), std::end(a.raw), std::begin(b.raw));
 }
 
-TEST_CASE("the GUID of the device is that of its attributes, and an index counts from 0") {
+TEST_CASE("the GUID of the device equals its attribute, and the index counts from 0") {
   const Context context = open_device();
   ibv_device_attr attr{};
   REQUIRE(ibv_query_device(context.get(), &attr) == 0);
@@ -34,7 +34,7 @@ TEST_CASE("the GUID of the device is that of its attributes, and an index counts
   CHECK(ibv_get_device_index(context->device) >= 0);
 }
 
-TEST_CASE("one P_Key; another index or port is -1 and errno") {
+TEST_CASE("there is one P_Key; another index or port returns -1 and sets errno") {
   const Context context = open_device();
   CHECK(port_of(context.get()).pkey_tbl_len == 1);
   __be16 pkey = 0;
@@ -49,7 +49,7 @@ TEST_CASE("one P_Key; another index or port is -1 and errno") {
   }
 }
 
-TEST_CASE("a GID is the same by index, with its properties, and in the table") {
+TEST_CASE("a GID is the same when queried by index, with its properties, and in the table") {
   const Context context = open_device();
   const auto length = static_cast<std::size_t>(port_of(context.get()).gid_tbl_len);
   REQUIRE(length > 0);
@@ -71,7 +71,7 @@ TEST_CASE("a GID is the same by index, with its properties, and in the table") {
   }
 }
 
-TEST_CASE("a GID that is not there: -1, an errno, or the negative of one, as each call has it") {
+TEST_CASE("a missing GID returns -1, an errno, or a negative errno, depending on the call") {
   const Context context = open_device();
   const int length = port_of(context.get()).gid_tbl_len;
   ibv_gid gid{};
@@ -93,7 +93,7 @@ TEST_CASE("a GID that is not there: -1, an errno, or the negative of one, as eac
   CHECK(ibv_query_gid_table(context.get(), &entry, 1, 1) == -EOPNOTSUPP);
 }
 
-TEST_CASE("a program with a shorter entry, or a longer one, gets what it has room for") {
+TEST_CASE("a program with shorter or longer table entries gets the members that fit") {
   const Context context = open_device();
   ibv_gid_entry whole{};
   REQUIRE(ibv_query_gid_ex(context.get(), 1, 0, &whole, 0) == 0);
@@ -113,7 +113,7 @@ TEST_CASE("a program with a shorter entry, or a longer one, gets what it has roo
   CHECK(equal(gids[0], whole.gid));
 }
 
-TEST_CASE("what a value of an enumeration means is said, also of none of them") {
+TEST_CASE("the text functions describe every enumerator, and also values outside the enumeration") {
   CHECK(std::string(ibv_node_type_str(IBV_NODE_RNIC)) == "iWARP NIC");
   CHECK(std::string(ibv_port_state_str(IBV_PORT_ACTIVE)) == "active");
   CHECK(std::string(ibv_event_type_str(IBV_EVENT_QP_LAST_WQE_REACHED)) == "last WQE reached");
@@ -124,7 +124,7 @@ TEST_CASE("what a value of an enumeration means is said, also of none of them") 
   }
 }
 
-TEST_CASE("which transports and ports the headers' helpers derive") {
+TEST_CASE("the transports and ports that the headers' helpers derive are correct") {
   CHECK(ibv_is_qpt_supported(1U << IBV_QPT_RC, IBV_QPT_RC) == 1);
   CHECK(ibv_is_qpt_supported(1U << IBV_QPT_RC, IBV_QPT_UD) == 0);
   CHECK(ibv_flow_label_to_udp_sport(0) == IB_ROCE_UDP_ENCAP_VALID_PORT_MIN);

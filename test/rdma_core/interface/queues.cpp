@@ -13,7 +13,7 @@ namespace {
 
 using namespace rdma_core_test;
 
-TEST_CASE("a new queue pair is in RESET, and has at least what was asked for") {
+TEST_CASE("a new queue pair is in RESET, and has at least the requested capabilities") {
   const Context context = open_device();
   const Pd pd(ibv_alloc_pd(context.get()));
   const Cq cq(ibv_create_cq(context.get(), 64, nullptr, nullptr, 0));
@@ -41,7 +41,7 @@ TEST_CASE("a new queue pair is in RESET, and has at least what was asked for") {
   CHECK(queried.send_cq == cq.get());
 }
 
-TEST_CASE("more than the device has is refused") {
+TEST_CASE("requests above the limits of the device are refused") {
   const Context context = open_device();
   const Pd pd(ibv_alloc_pd(context.get()));
   const Cq cq(ibv_create_cq(context.get(), 64, nullptr, nullptr, 0));
@@ -66,7 +66,7 @@ TEST_CASE("more than the device has is refused") {
   CHECK(refused([](auto& init) { init.qp_type = IBV_QPT_UD; }) == EOPNOTSUPP);
 }
 
-TEST_CASE("a full receive queue says so, and which request did not fit") {
+TEST_CASE("a full receive queue returns an error, and identifies the request that did not fit") {
   Pair pair;
   ibv_qp_attr attr{};
   ibv_qp_init_attr init{};
@@ -78,7 +78,7 @@ TEST_CASE("a full receive queue says so, and which request did not fit") {
   CHECK(pair.server.receive(in.sge()) == ENOMEM);
 }
 
-TEST_CASE("a full send queue says so; what was taken arrives when the peer is ready") {
+TEST_CASE("a full send queue returns an error; accepted requests arrive when the peer is ready") {
   constexpr std::size_t kSize = 4 << 20;  // The kernel cannot buffer all of this.
   constexpr std::uint32_t kQueue = 8;
   constexpr std::uint64_t kMost = 64;
@@ -103,7 +103,7 @@ TEST_CASE("a full send queue says so; what was taken arrives when the peer is re
   End::done(pair.server.receive_cq);
 }
 
-TEST_CASE("requests without completions give their places back") {
+TEST_CASE("unsignaled requests free their slots") {
   Pair pair;
   constexpr std::uint64_t kRounds = 50;
   constexpr std::uint64_t kBatch = 8;
@@ -123,7 +123,7 @@ TEST_CASE("requests without completions give their places back") {
   CHECK(ibv_poll_cq(pair.client.send_cq.get(), 1, &wc) == 0);
 }
 
-TEST_CASE("all requests complete when the queue pair was made so") {
+TEST_CASE("all requests complete if the queue pair was created with sq_sig_all") {
   Pair pair({.all_signaled = true});
   const Buffer out(pair.client.pd.get(), "x");
   const Buffer in(pair.server.pd.get(), 64);
@@ -132,7 +132,7 @@ TEST_CASE("all requests complete when the queue pair was made so") {
   CHECK(End::done(pair.client.send_cq).wr_id == 7);
 }
 
-TEST_CASE("inline data is taken at once, from memory that need not be registered") {
+TEST_CASE("inline data is copied at once, from memory that need not be registered") {
   Pair pair;
   char text[] = "inline";
   const ibv_sge sge{reinterpret_cast<std::uint64_t>(text), 6, 0xdeadbeef};
@@ -165,7 +165,7 @@ TEST_CASE("a message waits for its receive") {
   CHECK(in.text(wc.byte_len) == "early");
 }
 
-TEST_CASE("a wrong local key fails the request, not the program") {
+TEST_CASE("a wrong local key fails the request and does not crash the program") {
   Pair pair;
   const Buffer out(pair.client.pd.get(), "x");
   ibv_sge sge = out.sge();
@@ -178,7 +178,7 @@ TEST_CASE("a wrong local key fails the request, not the program") {
   }
 }
 
-TEST_CASE("requests staged and then forgotten hold nobody up") {
+TEST_CASE("requests that are staged and abandoned block no thread") {
   const Context context = open_device();
   const Pd pd(ibv_alloc_pd(context.get()));
   const Cq cq(ibv_create_cq(context.get(), 64, nullptr, nullptr, 0));
@@ -212,7 +212,7 @@ TEST_CASE("requests staged and then forgotten hold nobody up") {
   ibv_wr_abort(staged);
 }
 
-TEST_CASE("send operations that are not known are refused") {
+TEST_CASE("unknown send operations are refused") {
   const Context context = open_device();
   const Pd pd(ibv_alloc_pd(context.get()));
   const Cq cq(ibv_create_cq(context.get(), 64, nullptr, nullptr, 0));
@@ -229,7 +229,7 @@ TEST_CASE("send operations that are not known are refused") {
   CHECK((errno == EOPNOTSUPP || errno == EINVAL));
 }
 
-TEST_CASE("numbers that no enumerator has are refused") {
+TEST_CASE("numbers without an enumerator are refused") {
   constexpr int kNone = 28836;
   rdma_cm_id* id = nullptr;
   CHECK(rdma_create_id(nullptr, &id, nullptr, std::bit_cast<rdma_port_space>(kNone)) == -1);

@@ -65,7 +65,7 @@ void serve_one(rdma_cm_id* listener) {
   CHECK(rdma_dereg_mr(out_mr) == 0);
 }
 
-TEST_CASE("two endpoints connect, exchange a message and part by calls that wait") {
+TEST_CASE("two endpoints connect, exchange a message and disconnect with blocking calls") {
   auto init = usual();
   const Endpoint listener = make_endpoint("0", RAI_PASSIVE, &init);
   REQUIRE(rdma_listen(listener.get(), 4) == 0);
@@ -89,7 +89,7 @@ TEST_CASE("two endpoints connect, exchange a message and part by calls that wait
   }
 }
 
-TEST_CASE("a call that waits says why it failed") {
+TEST_CASE("a blocking call returns why it failed") {
   std::uint16_t port = 0;
   const Channel channel = make_channel();
   listening(channel, &port).reset();
@@ -100,7 +100,7 @@ TEST_CASE("a call that waits says why it failed") {
   CHECK(errno == ECONNREFUSED);
 }
 
-TEST_CASE("an id without a channel resolves by calls that wait") {
+TEST_CASE("an id without a channel resolves addresses with blocking calls") {
   rdma_cm_id* raw = nullptr;
   REQUIRE(rdma_create_id(nullptr, &raw, nullptr, RDMA_PS_TCP) == 0);
   const Id id(raw);
@@ -110,7 +110,7 @@ TEST_CASE("an id without a channel resolves by calls that wait") {
   CHECK(rdma_resolve_route(id.get(), 1000) == 0);
 }
 
-TEST_CASE("queues that rdma_cm made go with the queue pair") {
+TEST_CASE("queues that rdma_cm created are destroyed with the queue pair") {
   const Channel channel = make_channel();
   const Id id = resolved(channel, Address("127.0.0.1", 7));
   auto init = usual();
@@ -124,7 +124,7 @@ TEST_CASE("queues that rdma_cm made go with the queue pair") {
   CHECK(id->send_cq == nullptr);
 }
 
-TEST_CASE("one queue in both places of an id is destroyed once") {
+TEST_CASE("a queue that is used in both places of an id is destroyed once") {
   const Channel channel = make_channel();
   const Id id = resolved(channel, Address("127.0.0.1", 7));
   const CompChannel completions(ibv_create_comp_channel(id->verbs));

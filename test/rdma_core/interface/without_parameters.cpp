@@ -32,7 +32,7 @@ struct Connected {
   End client, server;
 };
 
-// Checks that a Send which finds no receive ends the connection if the retry count is below 7.
+// Checks that a Send that finds no receive ends the connection if the retry count is below 7.
 void check_few_retries_end() {
   rdma_conn_param few{.rnr_retry_count = 6};
   Connected pair(&few);
@@ -90,6 +90,6 @@ TEST_CASE("RDMA_OPTION_ID_ACK_TIMEOUT is the timeout of the queue pair that an i
   check(server.id, 19, 7);  // The client determines the number of retries.
 }
 
-TEST_CASE("with fewer retries than are without end, that is the end") { check_few_retries_end(); }
+TEST_CASE("a retry count below 7 ends the connection") { check_few_retries_end(); }
 
 }  // namespace

@@ -85,7 +85,7 @@ struct Return {
 
 using Names = std::vector<std::string>;
 
-TEST_CASE("a text is opened by each function that opens") {
+TEST_CASE("each function that opens files opens a text") {
   REQUIRE(kSet == 0);
   CHECK(contents(Fd(::open(kText, O_RDONLY)).value) == "1: CA\n");
   CHECK(contents(Fd(::open64(kText, O_RDONLY | O_CLOEXEC)).value) == "1: CA\n");
@@ -103,7 +103,7 @@ TEST_CASE("a text is opened by each function that opens") {
   CHECK(line == "1: CA");
 }
 
-TEST_CASE("the node of the device is a character device for everybody, opened or not") {
+TEST_CASE("the device node is a character device for every user, by name and by descriptor") {
   struct stat about{};
   REQUIRE(::stat(kNode, &about) == 0);
   CHECK(S_ISCHR(about.st_mode));
@@ -134,7 +134,7 @@ TEST_CASE("the node of the device is a character device for everybody, opened or
   CHECK(error_of([] { return ::open(kNode, O_RDONLY | O_DIRECTORY); }) == ENOTDIR);
 }
 
-TEST_CASE("folders are listed, and a card's parts are where cards have them") {
+TEST_CASE("directories are listed, and the device's parts are where other adapters have them") {
   CHECK(names_in("/sys/class/infiniband") == Names{"iwarp0"});
   CHECK(names_in("/sys/class/infiniband_verbs") == Names{"abi_version", "uverbs0"});
   CHECK(names_in("/dev/infiniband/") == Names{"rdma_cm", "uverbs0"});
@@ -158,7 +158,7 @@ TEST_CASE("folders are listed, and a card's parts are where cards have them") {
   }
 }
 
-TEST_CASE("the kinds of entries are told by readdir, and scandir and glob find them") {
+TEST_CASE("readdir reports the kinds of entries, and scandir and glob find them") {
   DIR* const folder = ::opendir("/dev/infiniband");
   REQUIRE(folder != nullptr);
   while (const dirent* entry = ::readdir(folder)) {
@@ -183,7 +183,7 @@ TEST_CASE("the kinds of entries are told by readdir, and scandir and glob find t
   CHECK(walked > 20);
 }
 
-TEST_CASE("links and true names are those of a card on a bus") {
+TEST_CASE("links and canonical names are those of a card on a bus") {
   CHECK(link_of(kDevice) == "../../devices/platform/iwarp/infiniband/iwarp0");
   CHECK(real_name(kDevice) == kTrueName);
   CHECK(real_name("/sys/class/infiniband/iwarp0/../..") == "/sys/devices/platform/iwarp");
@@ -204,7 +204,9 @@ TEST_CASE("links and true names are those of a card on a bus") {
   CHECK(S_ISDIR(about.st_mode));
 }
 
-TEST_CASE("paths may wander: dots, doubled and trailing slashes, out and back") {
+TEST_CASE(
+    "paths may contain dots, repeated and trailing slashes, and may leave the directory and "
+    "return") {
   for (const char* path :
        {"/sys/class/infiniband/./iwarp0/node_type", "/sys//class/infiniband//iwarp0/node_type",
         "/sys/class/net/../infiniband/iwarp0/node_type",
@@ -228,7 +230,7 @@ TEST_CASE("paths may wander: dots, doubled and trailing slashes, out and back") 
   CHECK(error_of([] { return ::open("/sys/class/infinibands", O_RDONLY); }) == ENOENT);
 }
 
-TEST_CASE("what is open is the same as what is looked at by its name") {
+TEST_CASE("an open file has the same properties as its name") {
   const auto is_same = [](const char* path, int flags) {
     CAPTURE(path);
     const Fd fd(::open(path, flags));
@@ -267,7 +269,7 @@ TEST_CASE("what is open is the same as what is looked at by its name") {
   CHECK(error_of([&] { return ::fstat(-1, &about); }) == EBADF);
 }
 
-TEST_CASE("paths may start from a folder's descriptor") {
+TEST_CASE("paths may be relative to a directory's descriptor") {
   const Fd real(::open("/sys/class", O_RDONLY | O_DIRECTORY));
   CHECK(contents(Fd(::openat(real.value, "infiniband/iwarp0/node_type", O_RDONLY)).value) ==
         "1: CA\n");
@@ -285,7 +287,7 @@ TEST_CASE("paths may start from a folder's descriptor") {
   CHECK(std::string(text.data()) == "../../../iwarp");
 }
 
-TEST_CASE("a program may go there, is told where it is, and finds back") {
+TEST_CASE("a program may change its directory into the device's, query it, and return") {
   const Return back;
   REQUIRE(::chdir("/sys/class/infiniband/iwarp0/ports") == 0);
   std::array<char, PATH_MAX> cwd{};
@@ -302,7 +304,7 @@ TEST_CASE("a program may go there, is told where it is, and finds back") {
   CHECK(contents(Fd(::open("class/infiniband/iwarp0/node_type", O_RDONLY)).value) == "1: CA\n");
 }
 
-TEST_CASE("nothing can be made, changed or removed there") {
+TEST_CASE("no call can create, change or remove anything there") {
   const auto opening = [](const char* path, int flags) {
     return error_of([=] { return ::open(path, flags, 0644); });
   };
@@ -333,7 +335,7 @@ TEST_CASE("nothing can be made, changed or removed there") {
   CHECK(contents(Fd(::open(kText, O_RDONLY)).value) == "1: CA\n");
 }
 
-TEST_CASE("what is a text of sysfs is as large as those are, and root's") {
+TEST_CASE("a text has the size and the owner of texts in sysfs") {
   struct stat about{};
   REQUIRE(::stat(kText, &about) == 0);
   CHECK(S_ISREG(about.st_mode));
@@ -343,7 +345,7 @@ TEST_CASE("what is a text of sysfs is as large as those are, and root's") {
   CHECK(about.st_gid == 0);
 }
 
-TEST_CASE("everything else is as it is") {
+TEST_CASE("all other paths are unaffected") {
   const std::filesystem::path scratch =
       std::filesystem::temp_directory_path() / ("infiniband-" + std::to_string(::getpid()));
   REQUIRE(::mkdir(scratch.c_str(), 0755) == 0);
@@ -366,7 +368,7 @@ TEST_CASE("everything else is as it is") {
   CHECK(errno == ENOTTY);
 }
 
-TEST_CASE("in the child of a fork it is the same, and the child's end takes nothing away") {
+TEST_CASE("the child of a fork sees the same files, and its exit removes none") {
   REQUIRE(::access(kNode, F_OK) == 0);
   const pid_t child = ::fork();
   REQUIRE(child >= 0);

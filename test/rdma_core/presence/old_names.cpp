@@ -25,7 +25,7 @@ Function* named(const char* name) {
   return out;
 }
 
-TEST_CASE("the versioned stat of glibc 2.32 and older") {
+TEST_CASE("the versioned stat functions of glibc 2.32 and older") {
   struct stat about{};
   for (const char* name : {"__xstat", "__lxstat"}) {
     auto* const function = named<int(int, const char*, struct stat*)>(name);
@@ -51,7 +51,7 @@ TEST_CASE("the versioned stat of glibc 2.32 and older") {
             kVersion, AT_FDCWD, kOldNode, &about64, 0) == 0);
 }
 
-TEST_CASE("the checked forms of open, readlink, realpath and getcwd") {
+TEST_CASE("the fortified forms of open, readlink, realpath and getcwd") {
   for (const char* name : {"__open_2", "__open64_2"}) {
     const int fd = named<int(const char*, int)>(name)(kOldText, O_RDONLY);
     CHECK(fd >= 0);

@@ -25,7 +25,7 @@ bool same_place(const sockaddr_in& a, const sockaddr_in& b) {
   return a.sin_addr.s_addr == b.sin_addr.s_addr && a.sin_port == b.sin_port;
 }
 
-TEST_CASE("messages keep their bounds and say who sent them") {
+TEST_CASE("messages keep their boundaries, and the receiver gets the sender's address") {
   const DatagramPair pair;
   const auto client_place = place_of(pair.client);
   for (const std::size_t size : {0, 1, 64, 1000, 1016, 1017, 1500, 2032}) {
@@ -44,7 +44,7 @@ TEST_CASE("messages keep their bounds and say who sent them") {
   }
 }
 
-TEST_CASE("many in a row, by lists of memory") {
+TEST_CASE("many messages in a row are sent from lists of buffers") {
   const DatagramPair pair;
   for (unsigned i = 0; i < 40; ++i) {
     auto text = text_of(100 + i, i);
@@ -62,7 +62,7 @@ TEST_CASE("many in a row, by lists of memory") {
   }
 }
 
-TEST_CASE("what does not fit into the buffer is cut off, and a look leaves it there") {
+TEST_CASE("data beyond the end of the buffer is dropped, and MSG_PEEK leaves the message queued") {
   const DatagramPair pair;
   for (int i = 0; i < 3; ++i) REQUIRE(rsend(pair.client.get(), "abcdef", 6, 0) == 6);
   REQUIRE(rsend(pair.client.get(), "next", 4, 0) == 4);
@@ -85,7 +85,7 @@ TEST_CASE("what does not fit into the buffer is cut off, and a look leaves it th
   CHECK(receive_text(pair.server) == "next");
 }
 
-TEST_CASE("two send to one, and a connected one hears its peer only") {
+TEST_CASE("two sockets send to one, and a connected socket receives only from its peer") {
   const DatagramPair pair;
   const Socket other = bound_socket();
   send_to(other, place_of(pair.server), "other");
@@ -100,7 +100,7 @@ TEST_CASE("two send to one, and a connected one hears its peer only") {
   CHECK_FALSE(receive_from(pair.client, 20));
 }
 
-TEST_CASE("a message that is too long, and one to nobody") {
+TEST_CASE("a message that is too long, has no destination, or has one of another family fails") {
   const DatagramPair pair;
   const std::string text(2033, 'x');
   CHECK(rsend(pair.client.get(), text.data(), text.size(), 0) == -1);
@@ -114,7 +114,7 @@ TEST_CASE("a message that is too long, and one to nobody") {
   CHECK(errno == EAFNOSUPPORT);
 }
 
-TEST_CASE("who does not wait gets EAGAIN, and rpoll() says when there is something") {
+TEST_CASE("a non-blocking socket gets EAGAIN, and rpoll() reports a message") {
   const DatagramPair pair;
   REQUIRE(rfcntl(pair.server.get(), F_SETFL, O_NONBLOCK) == 0);
   std::array<char, 10> in{};
@@ -133,7 +133,7 @@ TEST_CASE("who does not wait gets EAGAIN, and rpoll() says when there is somethi
   CHECK(receive_text(pair.server) == "late");
 }
 
-TEST_CASE("a thread that waits is woken by a message, first by UDP and then by the queue pair") {
+TEST_CASE("a message wakes a waiting thread, first by UDP and then by the queue pair") {
   const Socket server = bound_socket();
   const Socket client = datagram_socket();
   std::jthread echo([&] {
@@ -155,7 +155,7 @@ TEST_CASE("a thread that waits is woken by a message, first by UDP and then by t
   }
 }
 
-TEST_CASE("a loopback address, which has no device, is reached by UDP alone") {
+TEST_CASE("a loopback address that no device has is reached by UDP alone") {
   const Socket server = datagram_socket();
   const auto any_port = loopback(0);
   REQUIRE(rbind(server.get(), reinterpret_cast<const sockaddr*>(&any_port), sizeof any_port) == 0);
@@ -170,7 +170,7 @@ TEST_CASE("a loopback address, which has no device, is reached by UDP alone") {
   }
 }
 
-TEST_CASE("IPv6, or IPv4 by a socket of IPv6, has the address in the family of the socket") {
+TEST_CASE("an IPv6 socket reports the address of an IPv4 peer as IPv4-mapped") {
   const Socket server(rsocket(AF_INET6, SOCK_DGRAM, 0));
   sockaddr_in6 any{};
   any.sin6_family = AF_INET6;
@@ -193,7 +193,7 @@ TEST_CASE("IPv6, or IPv4 by a socket of IPv6, has the address in the family of t
   }
 }
 
-TEST_CASE("IPv4 answers a socket of IPv6 with messages as long as any") {
+TEST_CASE("an IPv4 socket answers an IPv6 socket with messages up to the usual maximum") {
   const Socket server = bound_socket();
   const Socket client(rsocket(AF_INET6, SOCK_DGRAM, 0));
   const auto at = place_of(server);
@@ -217,7 +217,7 @@ TEST_CASE("IPv4 answers a socket of IPv6 with messages as long as any") {
   CHECK(errno == EMSGSIZE);
 }
 
-TEST_CASE("options, and what datagrams do not have") {
+TEST_CASE("options, and calls that datagram sockets do not support") {
   const Socket socket = datagram_socket();
   CHECK(get_number(socket, SOL_SOCKET, SO_TYPE) == SOCK_DGRAM);
   set_number(socket, SOL_SOCKET, SO_RCVBUF, 10'000);
@@ -240,7 +240,7 @@ TEST_CASE("options, and what datagrams do not have") {
   CHECK(errno == ENOTSUP);
 }
 
-TEST_CASE("a receiver that takes nothing loses messages, and goes on") {
+TEST_CASE("a receiver that reads nothing loses messages, and continues") {
   const DatagramPair pair;
   for (int i = 0; i < 3000; ++i) REQUIRE(rsend(pair.client.get(), "flood", 5, 0) == 5);
   while (const auto got = receive_from(pair.server, 50)) CHECK(got->text == "flood");
@@ -248,7 +248,7 @@ TEST_CASE("a receiver that takes nothing loses messages, and goes on") {
   CHECK(receive_from(pair.server)->text == "last");
 }
 
-TEST_CASE("nobody there is no error, and somebody may come") {
+TEST_CASE("sending to a port without a socket is no error, and a socket may be bound later") {
   auto at = place_of(bound_socket());
   const Socket client = datagram_socket();
   connect(client, at);
@@ -262,7 +262,7 @@ TEST_CASE("nobody there is no error, and somebody may come") {
   CHECK(receive_from(server)->text == "found");
 }
 
-TEST_CASE("the child of a fork closes the parent's, and the parent goes on") {
+TEST_CASE("the child of a fork closes the parent's socket, and the parent's still works") {
   const DatagramPair pair;
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
@@ -277,7 +277,7 @@ TEST_CASE("the child of a fork closes the parent's, and the parent goes on") {
   CHECK(receive_from(pair.server)->text == "parent");
 }
 
-TEST_CASE("rclose() ends a wait") {
+TEST_CASE("rclose() ends a blocked call") {
   Socket socket = bound_socket();
   std::jthread waiter([number = socket.get()] {
     std::array<char, 1> in{};

@@ -130,7 +130,7 @@ class Victim {
   Socket socket;
 };
 
-TEST_CASE("an honest peer made by hand is understood") {
+TEST_CASE("a peer that follows the protocol is understood") {
   Victim victim;
   victim.peer.write(victim.peer.their().buffer.address, victim.peer.their().buffer.key,
                     octets(std::string("hello")));
@@ -142,7 +142,7 @@ TEST_CASE("an honest peer made by hand is understood") {
   CHECK(rsockets_test::receive_text(victim.socket).empty());
 }
 
-TEST_CASE("a request without a sensible header is rejected") {
+TEST_CASE("a request with an invalid header is rejected") {
   const Socket listener = rsockets_test::listening();
   Peer peer(rsockets_test::port_of(listener));
   auto header = wire::encode(peer.greeting());
@@ -167,7 +167,7 @@ TEST_CASE("a request with half a header, or none, is rejected") {
   CHECK(peer.is_rejected());
 }
 
-TEST_CASE("data that there is no room for") {
+TEST_CASE("data that does not fit into the receive buffer ends the connection") {
   Victim victim;
   const std::uint32_t room = victim.peer.their().buffer.length;
   SUBCASE("more than was given") { victim.peer.say(wire::Kind::kData, room + 1); }
@@ -180,13 +180,13 @@ TEST_CASE("data that there is no room for") {
   victim.ends_with(EPROTO);
 }
 
-TEST_CASE("a mapping that there is no room for") {
+TEST_CASE("a mapping that does not fit into the table ends the connection") {
   Victim victim;
   victim.peer.say(wire::Kind::kMapping, 0);
   victim.ends_with(EPROTO);
 }
 
-TEST_CASE("more messages than there were credits for") {
+TEST_CASE("more messages than credits end the connection") {
   Victim victim;
   const unsigned credits = victim.peer.their().credits;
   for (unsigned i = 0; i <= credits; ++i) {
@@ -198,7 +198,7 @@ TEST_CASE("more messages than there were credits for") {
   victim.ends_with(EPROTO);
 }
 
-TEST_CASE("credits that were not had, or are taken back") {
+TEST_CASE("too many credits, or fewer than before, end the connection") {
   Victim victim;
   SUBCASE("more than its receives") { victim.peer.say(wire::Kind::kCredits, 5); }
   SUBCASE("fewer than before") { victim.peer.say(wire::Kind::kCredits, 3); }
@@ -206,7 +206,7 @@ TEST_CASE("credits that were not had, or are taken back") {
   victim.ends_with(EPROTO);
 }
 
-TEST_CASE("room that is longer than a message can say") {
+TEST_CASE("a target that is longer than a message can describe ends the connection") {
   Victim victim;
   const auto& table = victim.peer.their().table;
   const wire::Target target{0, 0, wire::kMaxValue + 1};
@@ -216,7 +216,7 @@ TEST_CASE("room that is longer than a message can say") {
   victim.ends_with(EPROTO);
 }
 
-TEST_CASE("messages that there are not") {
+TEST_CASE("unknown messages end the connection") {
   Victim victim;
   SUBCASE("a kind") { victim.peer.say(static_cast<wire::Kind>(1), 7); }
   SUBCASE("another") { victim.peer.say(static_cast<wire::Kind>(5), 0); }
@@ -248,7 +248,7 @@ TEST_CASE("a message that is too long, or a Write beside the ring, ends the conn
   victim.peer.is_disconnected();
 }
 
-TEST_CASE("room that the peer does not have is its own misfortune") {
+TEST_CASE("a peer that advertises memory that it does not have harms only itself") {
   Victim victim;
   const auto& table = victim.peer.their().table;
   const wire::Target nowhere{0x1000, 0x1234, 4096};
@@ -261,7 +261,7 @@ TEST_CASE("room that the peer does not have is its own misfortune") {
   CHECK((errno == ECONNRESET || errno == EIO));
 }
 
-TEST_CASE("a server whose reply is nonsense is not connected to") {
+TEST_CASE("a client does not connect to a server whose reply is invalid") {
   const auto channel = rdma_core_test::make_channel();
   std::uint16_t port = 0;
   const auto listener = rdma_core_test::listening(channel, &port);

@@ -74,7 +74,7 @@ class Stranger {
   int fd_;
 };
 
-TEST_CASE("headers are what rdma-core's are") {
+TEST_CASE("headers have the format of rdma-core's") {
   const wire::Place sender{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 1, 2, 3}, 0x1234};
   CHECK(message(wire::UdpHeader{wire::Version::kIpv4, wire::UdpKind::kControl, 0x0A0B0C, sender}) ==
         octets_of(std::string("UUUU\4\7\20\0\0\12\13\14\12\1\2\3", 16)));
@@ -91,7 +91,9 @@ TEST_CASE("headers are what rdma-core's are") {
   }
 }
 
-TEST_CASE("an honest stranger is told the queue pair, once, in no more octets than it sent") {
+TEST_CASE(
+    "a peer that follows the protocol is told the queue pair, once, in no more octets than it "
+    "sent") {
   const Socket socket = bound_socket();
   const Stranger stranger;
   const auto hello = message(stranger.header(wire::UdpKind::kData));
@@ -106,7 +108,7 @@ TEST_CASE("an honest stranger is told the queue pair, once, in no more octets th
   CHECK(stranger.receive().empty());
 }
 
-TEST_CASE("malformed messages by UDP are dropped, and nobody is answered") {
+TEST_CASE("malformed messages by UDP are dropped and not answered") {
   const Socket socket = bound_socket();
   const Stranger stranger;
   const auto good = message(stranger.header(wire::UdpKind::kData), "good");
@@ -126,7 +128,9 @@ TEST_CASE("malformed messages by UDP are dropped, and nobody is answered") {
   CHECK(receive_from(socket)->text == "good");
 }
 
-TEST_CASE("who claims IPv6 in a header over IPv4 is spoken to as IPv4, in no more than there is") {
+TEST_CASE(
+    "a peer that claims IPv6 in a header over IPv4 is answered as IPv4, in no more octets than it "
+    "sent") {
   const Socket socket = bound_socket();
   const Stranger stranger;
   const std::string longest(wire::kMaxDatagram - 16, 'x');
@@ -150,7 +154,7 @@ TEST_CASE("who claims IPv6 in a header over IPv4 is spoken to as IPv4, in no mor
   CHECK(decoded->payload.size() == longest.size());
 }
 
-TEST_CASE("a queue pair that was not asked for changes nothing") {
+TEST_CASE("an unsolicited announcement of a queue pair changes nothing") {
   const DatagramPair pair;
   const Stranger stranger;
   stranger.send(pair.server, message(stranger.header(wire::UdpKind::kControl)));
@@ -174,7 +178,8 @@ TEST_CASE("a queue pair that was not asked for changes nothing") {
 }
 
 TEST_CASE(
-    "data that names another queue pair of a known peer has the peer asked, and changes nothing") {
+    "if data names another queue pair of a known peer, the peer is asked, and nothing else "
+    "changes") {
   const Socket socket = bound_socket();
   const Stranger peer;
   // The queue pair numbers contain the ports of these two sockets.
@@ -205,7 +210,7 @@ TEST_CASE(
   CHECK_FALSE(own.receive().empty());
 }
 
-TEST_CASE("a flood of strangers leaves peers that the program sends to as they are") {
+TEST_CASE("a flood from unknown senders does not affect the peers to which the program sends") {
   wire::Peers peers;
   const auto at = [](unsigned n) {
     return wire::Place{{10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, static_cast<std::uint8_t>(n >> 16)},
@@ -292,7 +297,7 @@ class RawQueuePair {
   ibv_ah* ah_ = nullptr;
 };
 
-TEST_CASE("what comes by the queue pair has to be from where it says") {
+TEST_CASE("a message to the queue pair must come from the address in its header") {
   const Socket socket = bound_socket();
   const Stranger stranger;
   stranger.send(socket, message(stranger.header(wire::UdpKind::kData)));

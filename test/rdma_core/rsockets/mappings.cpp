@@ -12,7 +12,7 @@ using namespace rsockets_test;
 
 void allow_mappings(const Socket& socket) { set_number(socket, SOL_RDMA, RDMA_IOMAPSIZE, 2); }
 
-TEST_CASE("what is mapped is written by the peer, up to its end") {
+TEST_CASE("the peer can write to mapped memory, up to its end") {
   const Pair pair(allow_mappings);
   std::vector<std::uint8_t> memory(200'000);
   CHECK(riomap(pair.server.get(), memory.data(), memory.size(), PROT_WRITE, 0, 1000) == 1000);
@@ -36,7 +36,7 @@ TEST_CASE("what is mapped is written by the peer, up to its end") {
   CHECK(errno == EINVAL);
 }
 
-TEST_CASE("there is room for so many mappings as the peer has said") {
+TEST_CASE("the peer's table limits the number of mappings") {
   const Pair pair(allow_mappings);
   std::vector<std::uint8_t> memory(300);
   const auto map = [&](std::size_t at, int protection) {
@@ -53,7 +53,7 @@ TEST_CASE("there is room for so many mappings as the peer has said") {
   CHECK(map(0, PROT_WRITE) != -1);
 }
 
-TEST_CASE("nothing is mapped where there is no connection, or no room") {
+TEST_CASE("mapping fails without a connection or without room") {
   std::uint8_t octet = 0;
   CHECK(riomap(make_socket().get(), &octet, 1, PROT_WRITE, 0, 0) == -1);
   CHECK(errno == EINVAL);

@@ -25,7 +25,7 @@ TEST_CASE("defaults are those of rsockets") {
   CHECK(get_number(socket, SOL_SOCKET, SO_DOMAIN) == AF_INET);
 }
 
-TEST_CASE("what is set is read again") {
+TEST_CASE("options can be read back as they were set") {
   const Socket socket = make_socket(AF_INET6);
   for (const auto& [level, name, value] : {std::tuple{SOL_SOCKET, SO_KEEPALIVE, 1},
                                            {SOL_SOCKET, SO_OOBINLINE, 1},
@@ -56,10 +56,10 @@ TEST_CASE("what is set is read again") {
   CHECK(errno == ENOTSUP);
 }
 
-TEST_CASE("sizes cannot change once there is a connection, and are inherited from the listener") {
+TEST_CASE("sizes cannot change once the socket is connected, and are inherited from the listener") {
   const Pair pair([](const Socket& socket) {
     set_number(socket, SOL_RDMA, RDMA_SQSIZE, 50);
-    // 1 is too small, so the socket uses its minimum.
+    // The size 1 is too small, so the socket uses its minimum.
     set_number(socket, SOL_RDMA, RDMA_RQSIZE, 1);
   });
   CHECK(get_number(pair.server, SOL_RDMA, RDMA_SQSIZE) == 50);
@@ -73,7 +73,7 @@ TEST_CASE("sizes cannot change once there is a connection, and are inherited fro
   CHECK(info.tcpi_state == TCP_ESTABLISHED);
 }
 
-TEST_CASE("what there is not is refused, and so are values that are too short") {
+TEST_CASE("unknown options are refused, and so are values that are too short") {
   const Socket socket = make_socket();
   int value = 1;
   socklen_t size = sizeof value;
@@ -88,7 +88,7 @@ TEST_CASE("what there is not is refused, and so are values that are too short") 
   CHECK(errno == EINVAL);
 }
 
-TEST_CASE("an RNIC has no datagrams") {
+TEST_CASE("an RNIC has no datagram sockets") {
   CHECK(rsocket(AF_INET, SOCK_DGRAM, 0) == -1);
   CHECK(errno == ENOTSUP);
 }

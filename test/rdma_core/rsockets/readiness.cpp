@@ -31,7 +31,7 @@ struct Event {
   }
 };
 
-TEST_CASE("a connection comes about without anybody waiting in a call") {
+TEST_CASE("a connection is established without a blocking call") {
   const Socket listener = listening();
   make_nonblocking(listener);
   CHECK(raccept(listener.get(), nullptr, nullptr) == -1);
@@ -52,7 +52,7 @@ TEST_CASE("a connection comes about without anybody waiting in a call") {
   CHECK(await(client, POLLIN) == POLLIN);
 }
 
-TEST_CASE("a connection has its number from raccept() on, behind those that were in use before") {
+TEST_CASE("raccept() allocates the descriptor of a connection, above those already in use") {
   const Socket listener = listening();
   const Socket client = connect_to(port_of(listener));
   REQUIRE(await(listener, POLLIN) == POLLIN);
@@ -65,7 +65,7 @@ TEST_CASE("a connection has its number from raccept() on, behind those that were
   for (const int fd : in_use) ::close(fd);
 }
 
-TEST_CASE("the name of a socket can be asked for while it connects") {
+TEST_CASE("the name of a socket can be queried while it connects") {
   const Socket listener = listening();
   const Socket client = make_socket();
   REQUIRE(rfcntl(client.get(), F_SETFL, O_NONBLOCK) == 0);
@@ -83,7 +83,7 @@ TEST_CASE("the name of a socket can be asked for while it connects") {
   CHECK(name.sin_port != 0);
 }
 
-TEST_CASE("a connection that is refused is said by rpoll() and SO_ERROR") {
+TEST_CASE("a refused connection is reported by rpoll() and SO_ERROR") {
   const Socket client = make_socket();
   make_nonblocking(client);
   const auto nobody = loopback(1);
@@ -94,7 +94,7 @@ TEST_CASE("a connection that is refused is said by rpoll() and SO_ERROR") {
   CHECK(errno == ENOTCONN);
 }
 
-TEST_CASE("who does not wait sends until there is no room, and again when there is") {
+TEST_CASE("a non-blocking sender sends until the buffer is full, and again when there is room") {
   const Pair pair([](const Socket& socket) { set_number(socket, SOL_SOCKET, SO_RCVBUF, 10'000); });
   make_nonblocking(pair.client);
   std::array<char, 1> in{};
@@ -160,7 +160,7 @@ TEST_CASE("rpoll() waits for rsockets and other descriptors at once") {
   CHECK(waiting[2].revents == 0);
 }
 
-TEST_CASE("rselect() says the same") {
+TEST_CASE("rselect() reports the same events") {
   const Pair pair;
   const Event event;
   const int limit = std::max({pair.server.get(), pair.client.get(), event.fd}) + 1;
@@ -187,7 +187,7 @@ TEST_CASE("rselect() says the same") {
   CHECK(FD_ISSET(pair.server.get(), &read));
 }
 
-TEST_CASE("several threads wait for one rsocket, and each gets its part") {
+TEST_CASE("several threads wait for one rsocket, and each gets its part of the data") {
   const Pair pair;
   std::vector<std::jthread> readers;
   for (int i = 0; i < 4; ++i) {
@@ -199,7 +199,7 @@ TEST_CASE("several threads wait for one rsocket, and each gets its part") {
   for (int i = 0; i < 4; ++i) CHECK(rsend(pair.client.get(), "x", 1, 0) == 1);
 }
 
-TEST_CASE("the end of the peer is seen in rpoll()") {
+TEST_CASE("rpoll() reports the peer's shutdown") {
   Pair pair;
   SUBCASE("of one direction") {
     CHECK(rshutdown(pair.client.get(), SHUT_WR) == 0);
@@ -211,7 +211,7 @@ TEST_CASE("the end of the peer is seen in rpoll()") {
   }
 }
 
-TEST_CASE("waiting has a limit where the program sets one") {
+TEST_CASE("blocking calls time out if the program sets a limit") {
   const Pair pair;
   const timeval limit{.tv_sec = 0, .tv_usec = 5000};
   REQUIRE(rsetsockopt(pair.server.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0);

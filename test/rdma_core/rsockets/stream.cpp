@@ -18,7 +18,7 @@ using namespace rsockets_test;
 
 constexpr std::string_view kHello = "hello";
 
-TEST_CASE("both ends speak, and the server may be the first") {
+TEST_CASE("both ends send, and the server may send first") {
   const Pair pair;
   CHECK(rsend(pair.server.get(), kHello.data(), kHello.size(), 0) == 5);
   CHECK(receive_text(pair.client) == kHello);
@@ -50,7 +50,7 @@ TEST_CASE("a long stream in both directions at once, by four threads") {
   CHECK(got_back == back);
 }
 
-TEST_CASE("more small messages than there are credits, in a size of its own each") {
+TEST_CASE("more small messages than credits are sent, each with a different size") {
   const Pair pair([](const Socket& socket) { set_number(socket, SOL_RDMA, RDMA_RQSIZE, 16); });
   std::size_t total = 0;
   for (std::size_t size = 1; size <= 400; ++size) total += size;
@@ -65,7 +65,7 @@ TEST_CASE("more small messages than there are credits, in a size of its own each
   CHECK(receive_all(pair.server, total) == all);
 }
 
-TEST_CASE("lists of buffers are one stream") {
+TEST_CASE("buffers of a list form one stream") {
   const Pair pair;
   const auto sent = pattern(10'000);
   std::vector<iovec> from;
@@ -92,7 +92,7 @@ TEST_CASE("lists of buffers are one stream") {
   CHECK(errno == ENOTSUP);
 }
 
-TEST_CASE("what is peeked at is still there") {
+TEST_CASE("peeked data stays in the stream") {
   const Pair pair;
   REQUIRE(rsend(pair.client.get(), kHello.data(), kHello.size(), 0) == 5);
   std::array<char, 5> in{};
@@ -101,7 +101,7 @@ TEST_CASE("what is peeked at is still there") {
   CHECK(receive_text(pair.server) == kHello);
 }
 
-TEST_CASE("who the peer is") {
+TEST_CASE("rgetpeername() and rrecvfrom() return the peer's address") {
   const Pair pair;
   sockaddr_storage at_client{};
   sockaddr_storage at_server{};
@@ -123,7 +123,7 @@ TEST_CASE("who the peer is") {
   CHECK(errno == EISCONN);
 }
 
-TEST_CASE("after a shutdown of one direction the other goes on") {
+TEST_CASE("after a shutdown of one direction the other still works") {
   const Pair pair;
   REQUIRE(rsend(pair.client.get(), kHello.data(), kHello.size(), 0) == 5);
   CHECK(rshutdown(pair.client.get(), SHUT_WR) == 0);
@@ -137,7 +137,7 @@ TEST_CASE("after a shutdown of one direction the other goes on") {
   CHECK(receive_text(pair.client).empty());
 }
 
-TEST_CASE("what was sent before the end is read after it") {
+TEST_CASE("data sent before the shutdown is read after it") {
   Pair pair;
   const auto sent = pattern(100'000);
   send_all(pair.client, sent);
@@ -148,7 +148,7 @@ TEST_CASE("what was sent before the end is read after it") {
   CHECK(errno == ECONNRESET);
 }
 
-TEST_CASE("a peer that closes without a word is an error, not an end") {
+TEST_CASE("a peer that closes without a shutdown is an error, not an end of file") {
   Pair pair;
   const linger at_once{.l_onoff = 1, .l_linger = 0};
   REQUIRE(rsetsockopt(pair.client.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
@@ -160,7 +160,7 @@ TEST_CASE("a peer that closes without a word is an error, not an end") {
   CHECK(get_number(pair.server, SOL_SOCKET, SO_ERROR) == 0);
 }
 
-TEST_CASE("closing and shutting down wake who waits") {
+TEST_CASE("closing and shutting down wake blocked threads") {
   Pair pair;
   SUBCASE("a shutdown of the own end") {
     std::jthread reader([&] { CHECK(receive_text(pair.server).empty()); });
@@ -183,7 +183,7 @@ TEST_CASE("closing and shutting down wake who waits") {
   }
 }
 
-TEST_CASE("what is not connected says so") {
+TEST_CASE("calls on a socket that is not connected fail with the right error") {
   const Socket socket = make_socket();
   std::array<char, 1> in{};
   CHECK(rrecv(socket.get(), in.data(), 1, 0) == -1);
@@ -197,7 +197,7 @@ TEST_CASE("what is not connected says so") {
   CHECK(errno == ECONNREFUSED);
 }
 
-TEST_CASE("what is no rsocket says so") {
+TEST_CASE("calls on a descriptor that is not an rsocket fail with the right error") {
   CHECK(rclose(123456) == -1);
   CHECK(errno == EBADF);
   CHECK(rsend(0, "x", 1, 0) == -1);

@@ -21,7 +21,7 @@ struct Way {
   ibv_ah_attr attr{};
 };
 
-TEST_CASE("an address handle has a number, and is ended once") {
+TEST_CASE("an address handle has a number, and can be destroyed once") {
   Way way;
   ibv_ah* const first = ibv_create_ah(way.pd.get(), &way.attr);
   ibv_ah* const second = ibv_create_ah(way.pd.get(), &way.attr);
@@ -36,7 +36,7 @@ TEST_CASE("an address handle has a number, and is ended once") {
   CHECK(ibv_destroy_ah(second) == 0);
 }
 
-TEST_CASE("an address handle is made in a domain that there is") {
+TEST_CASE("an address handle needs an existing protection domain") {
   Way way;
   ibv_pd copy = *way.pd;
   CHECK(ibv_create_ah(&copy, &way.attr) == nullptr);
@@ -48,7 +48,7 @@ TEST_CASE("an address handle is made in a domain that there is") {
   CHECK(errno == ENOENT);
 }
 
-TEST_CASE("there are as many address handles as the device says, and one that ends makes room") {
+TEST_CASE("a device has max_ah address handles, and destroying one makes room") {
   Way way;
   ibv_device_attr device{};
   REQUIRE(ibv_query_device(way.context.get(), &device) == 0);

@@ -11,7 +11,7 @@ using namespace rdma_core_test;
 
 const int kSet = ::setenv("IWARP_AS", "roce", 1);
 
-TEST_CASE("a datagram arrives behind its GRH, and the way back is in it") {
+TEST_CASE("a datagram arrives after its GRH, which contains the reverse path") {
   const Datagrams a;
   const Datagrams b;
   const Buffer out(a.pd, "a datagram");
@@ -82,7 +82,7 @@ TEST_CASE("hop limit and traffic class are those of the handle, and the GRH says
   }
 }
 
-TEST_CASE("two queue pairs take their receives from one queue, which can run dry") {
+TEST_CASE("two queue pairs consume receives from one queue, which can become empty") {
   const Datagrams a({.shared_receives = true});
   ibv_qp_init_attr init{.send_cq = a.cq,
                         .recv_cq = a.cq,
@@ -117,7 +117,7 @@ TEST_CASE("two queue pairs take their receives from one queue, which can run dry
   CHECK(ibv_post_recv(a.qp, &own, &bad) == EINVAL);
 }
 
-TEST_CASE("a request that is no datagram, or too long for the port, is refused") {
+TEST_CASE("a request of another kind, or too long for the port, is refused") {
   const Datagrams a;
   const Buffer large(a.pd, 8192);
   ibv_ah_attr home = way_home(a.context);
@@ -135,7 +135,7 @@ TEST_CASE("a request that is no datagram, or too long for the port, is refused")
   CHECK(next(a.cq).status == IBV_WC_SUCCESS);
 }
 
-TEST_CASE("requests that are built call by call, to the queue pair itself") {
+TEST_CASE("a queue pair sends requests that are built with ibv_wr_*() to itself") {
   const Datagrams a({.extended = true});
   const Buffer in(a.pd, 256);
   ibv_ah_attr home = way_home(a.context);
@@ -154,7 +154,7 @@ TEST_CASE("requests that are built call by call, to the queue pair itself") {
   CHECK(in.text(kGrh + 6).substr(kGrh) == "inline");
 }
 
-TEST_CASE("several requests that are built in one go, with immediate data and of several pieces") {
+TEST_CASE("several requests are built in one list, with immediate data and with several buffers") {
   const Datagrams a({.extended = true});
   const Buffer out(a.pd, "one two");
   const Buffer in(a.pd, 256);
@@ -191,7 +191,7 @@ TEST_CASE("several requests that are built in one go, with immediate data and of
   CHECK(in.text(104).substr(100) == "oone");
 }
 
-TEST_CASE("UC is told less than RC, and has no request that is answered") {
+TEST_CASE("UC requires fewer attributes than RC, and has no requests that need a response") {
   const Context context = open_device();
   const Pd pd(ibv_alloc_pd(context.get()));
   const Cq cq(ibv_create_cq(context.get(), 16, nullptr, nullptr, 0));
@@ -243,7 +243,7 @@ TEST_CASE("UC is told less than RC, and has no request that is answered") {
   CHECK(in.text(9) == "to myself");
 }
 
-TEST_CASE("an id asks a port for its queue pair, and is told or refused") {
+TEST_CASE("an id asks a port for its queue pair, and is answered or refused") {
   const Channel channel = make_channel();
   const Id listener = datagram_id(channel);
   Address any("127.0.0.1");

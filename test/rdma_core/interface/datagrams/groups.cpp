@@ -47,7 +47,7 @@ std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> numbers) {
   return numbers;
 }
 
-TEST_CASE("a group is heard from joining it to leaving it") {
+TEST_CASE("a queue pair receives a group's datagrams from attaching until detaching") {
   const Datagrams a;
   const Buffer out(a.pd, "everybody");
   const Buffer in(a.pd, 256);
@@ -67,7 +67,7 @@ TEST_CASE("a group is heard from joining it to leaving it") {
   CHECK(ibv_detach_mcast(a.qp, &to, 0) == EINVAL);
 }
 
-TEST_CASE("members on one host get each datagram once, the sender only if it is one") {
+TEST_CASE("members on one host get each datagram once, the sender only if it is a member") {
   constexpr std::uint32_t kCount = 3;
   constexpr std::uint32_t kLast = 99;
   for (const char* const address : {kGroup, kGroup6, kGroupOfLink}) {
@@ -126,7 +126,7 @@ TEST_CASE("members on one host get each datagram once, the sender only if it is 
   }
 }
 
-TEST_CASE("what is no group, or was not joined, cannot be left, and the queue pair goes on") {
+TEST_CASE("an invalid or unattached group cannot be detached, and the queue pair still works") {
   const Datagrams a;
   ibv_ah_attr home = way_home(a.context);
   const ibv_gid none{};
@@ -143,7 +143,7 @@ TEST_CASE("what is no group, or was not joined, cannot be left, and the queue pa
   CHECK(End::done(a.cq).byte_len == kGrh + 10);
 }
 
-TEST_CASE("an id joins a group, and its event says how to send there") {
+TEST_CASE("an id joins a group, and its event contains the address for sending") {
   const Channel channel = make_channel();
   const Context context = open_device();
   const ibv_ah_attr home = way_home(context.get());

@@ -21,7 +21,7 @@ void next_poll(ibv_cq_ex* cq) {
   REQUIRE(code == 0);
 }
 
-TEST_CASE("calls say of a datagram that came whom it is from and what it brought") {
+TEST_CASE("the ibv_wc_read_*() calls return the sender and the data of a received datagram") {
   for (const Family family : {Family::kIpv4, Family::kIpv6}) {
     const Datagrams from;
     const Datagrams to({.extended_cq = true});
@@ -62,7 +62,8 @@ TEST_CASE("calls say of a datagram that came whom it is from and what it brought
   }
 }
 
-TEST_CASE("calls say of a datagram that was sent no more than its queue pair and what it was") {
+TEST_CASE(
+    "for a sent datagram the ibv_wc_read_*() calls return only the queue pair and the opcode") {
   const Datagrams end({.extended_cq = true});
   ibv_cq_ex* const cq = end.cq_ex;
   ibv_ah_attr home = way_home(end.context);

@@ -89,7 +89,7 @@ void accept_as(const Id& id, std::uint32_t qp_num) {
   REQUIRE(rdma_accept(id.get(), &param) == 0);
 }
 
-TEST_CASE("a request is told once, and its answer, which is no larger, is repeated") {
+TEST_CASE("a request is reported once, and its answer, which is no longer, is repeated") {
   const Channel channel = make_channel();
   const Id listener = datagram_id(channel);
   const auto port = listen(listener, 4);
@@ -111,7 +111,7 @@ TEST_CASE("a request is told once, and its answer, which is no larger, is repeat
   CHECK_FALSE(is_readable(channel->fd));
 }
 
-TEST_CASE("no more requests wait than the backlog has, and those that are dropped are counted") {
+TEST_CASE("at most as many requests wait as the backlog, and dropped ones are counted") {
   const iwarp::test::CapturedStderr said;
   const Channel channel = make_channel();
   Id listener = datagram_id(channel);
@@ -141,7 +141,9 @@ TEST_CASE("no more requests wait than the backlog has, and those that are droppe
                "had not answered, 1 behind a full backlog"));
 }
 
-TEST_CASE("a reply from another address, port or request is none, and an asker answers nobody") {
+TEST_CASE(
+    "a reply from a wrong address, port or request is ignored, and a client answers no one's "
+    "requests") {
   const iwarp::test::CapturedStderr said;
   const Channel channel = make_channel();
   const Stranger asked;
@@ -175,7 +177,7 @@ TEST_CASE("a reply from another address, port or request is none, and an asker a
                "had not answered, 0 behind a full backlog"));
 }
 
-TEST_CASE("1024 answers are kept, and who asks behind them again is told to the program again") {
+TEST_CASE("1024 answers are stored, and a request whose answer was evicted is reported again") {
   constexpr std::uint32_t kKept = 1024;
   const Channel channel = make_channel();
   const Id listener = datagram_id(channel);
@@ -210,7 +212,7 @@ TEST_CASE("1024 answers are kept, and who asks behind them again is told to the 
   CHECK(decode_sidr(stranger.receive())->qp_num == 0x820002);
 }
 
-TEST_CASE("a request that is lost comes again, the same, until it is answered") {
+TEST_CASE("a request that is lost is sent again unchanged until it is answered") {
   const Channel channel = make_channel();
   const Stranger asked;
   const Id asker = datagram_id(channel);
