@@ -8,7 +8,8 @@ namespace {
 
 bool agreed(const End& end) { return end.connection->startup().negotiated().extensions; }
 
-TEST_CASE("two connections with default options agree on RFC 7306, each may refuse [EXT-1]") {
+TEST_CASE(
+    "two connections with default options agree on RFC 7306, and each can refuse it [EXT-1]") {
   for (const bool a_wants : {false, true}) {
     for (const bool b_wants : {false, true}) {
       ConnectionOptions a;
@@ -22,7 +23,8 @@ TEST_CASE("two connections with default options agree on RFC 7306, each may refu
   }
 }
 
-TEST_CASE("programs see their own private data only, in both directions and in a rejection") {
+TEST_CASE(
+    "each program sees only the other's private data, in both directions and in a rejection") {
   const std::array<std::byte, 3> data{std::byte{1}, std::byte{2}, std::byte{3}};
   for (const bool accept : {true, false}) {
     Pair pair;
@@ -39,7 +41,7 @@ TEST_CASE("programs see their own private data only, in both directions and in a
   }
 }
 
-TEST_CASE("the number of Reads that is offered is a power of two at both ends") {
+TEST_CASE("both ends offer a power of two as the number of Reads") {
   ConnectionOptions options;
   options.startup.ird = 7;
   options.startup.ord = 7;

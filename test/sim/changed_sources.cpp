@@ -65,7 +65,7 @@ void send_while_it_changes(const Case& how) {
 
 }  // namespace
 
-TEST_CASE("a source that changes between the plan and the octets breaks no CRC [MPA-44]") {
+TEST_CASE("a source that changes between planning and sending breaks no CRC [MPA-44]") {
   for (const WrOpcode opcode : {WrOpcode::kWrite, WrOpcode::kSend, WrOpcode::kRead}) {
     for (const std::size_t size : {std::size_t{600}, std::size_t{5000}, kLargest}) {
       for (const bool crc : {true, false}) {

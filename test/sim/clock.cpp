@@ -41,7 +41,7 @@ void send_one(Pair& pair) {
 
 }  // namespace
 
-TEST_CASE("a time that nobody asks for is not looked up, and one that is, once") {
+TEST_CASE("a connection reads the clock only if it needs the time, and then once") {
   looks = 0;
   const verbs::Now never(look);
   CHECK(looks == 0);
@@ -51,7 +51,7 @@ TEST_CASE("a time that nobody asks for is not looked up, and one that is, once")
   CHECK(looks == 1);
 }
 
-TEST_CASE("a message of an open stream needs no time") {
+TEST_CASE("a message on an open stream needs no time") {
   Connected pair;
   send_one(pair);
   send_one(pair);

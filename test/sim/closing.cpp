@@ -32,8 +32,8 @@ void half_close(Pair& pair) {
 }  // namespace
 
 TEST_CASE(
-    "either side may close; both end in Idle with their receives flushed "
-    "[VRB-18] [DDP-59] [DDP-60] [RDMAP-88] [RDMAP-90]") {
+    "either end may close; both end in Idle with their receives flushed [VRB-18] [DDP-59] [DDP-60] "
+    "[RDMAP-88] [RDMAP-90]") {
   for (const int who : {0, 1, 2}) {
     CAPTURE(who);
     Connected pair;
@@ -59,7 +59,7 @@ TEST_CASE("a responder may close before it has heard anything") {
   check_clean_close(pair);
 }
 
-TEST_CASE("a close gives up when what was posted before can never be sent") {
+TEST_CASE("a close gives up if requests posted before it can never be sent") {
   Connected pair;
   Region* mine = pair.b->memory(100, kEverything);
   // This responder has never received an FPDU, so it may not send. [MPA-93]
@@ -75,7 +75,7 @@ TEST_CASE("a close gives up when what was posted before can never be sent") {
   CHECK(pair.was_reset());
 }
 
-TEST_CASE("what was posted before the close is sent first [DDP-56] [RDMAP-88]") {
+TEST_CASE("requests posted before the close are sent first [DDP-56] [RDMAP-88]") {
   for (const std::uint32_t seed : {1U, 2U, 3U}) {
     Connected pair({}, {}, {.seed = seed, .max_segment = 3000});
     const auto [mine, theirs] = regions(pair, 100'000);
@@ -93,8 +93,8 @@ TEST_CASE("what was posted before the close is sent first [DDP-56] [RDMAP-88]") 
 }
 
 TEST_CASE(
-    "a close by the peer while work is under way ends in Terminate 2/0/01 and Error "
-    "[VRB-8] [MPA-108]") {
+    "a close by the peer while requests are outstanding ends in Terminate 2/0/01 and Error [VRB-8] "
+    "[MPA-108]") {
   Connected pair({}, {}, {.seed = 1, .max_segment = 500});
   const auto [mine, theirs] = regions(pair, 50'000);
   post_read(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
@@ -109,7 +109,8 @@ TEST_CASE(
   CHECK(received_code(*pair.b) == "2/0/01");
 }
 
-TEST_CASE("a FIN inside a Send is no close in order, between two of its segments either [VRB-8]") {
+TEST_CASE(
+    "a FIN inside a Send is not an orderly close, not even between two of its segments [VRB-8]") {
   int cuts = 0;
   for (int steps = 1;; ++steps) {
     CAPTURE(steps);
@@ -132,7 +133,7 @@ TEST_CASE("a FIN inside a Send is no close in order, between two of its segments
   CHECK(cuts > 200);
 }
 
-TEST_CASE("a Send that arrives after our FIN is still delivered [DDP-61]") {
+TEST_CASE("a Send that arrives after this end's FIN is still delivered [DDP-61]") {
   Connected pair;
   Region* mine = pair.b->memory(64, kEverything);
   Region* inbox = pair.a->memory(64, Access::kLocalWrite);
@@ -149,7 +150,7 @@ TEST_CASE("a Send that arrives after our FIN is still delivered [DDP-61]") {
 }
 
 TEST_CASE(
-    "what cannot be answered after our FIN is a bad close: reset, Error, free for reuse "
+    "a message that cannot be answered after this end's FIN is a bad close: reset, Error, reusable "
     "[VRB-17] [VRB-16]") {
   for (const int kind : {0, 1, 2, 3}) {
     CAPTURE(kind);
@@ -187,8 +188,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a Terminate that arrives after our FIN leaves the queue pair free for reuse "
-    "[VRB-16] [VRB-17]") {
+    "a Terminate that arrives after this end's FIN leaves the queue pair reusable [VRB-16] "
+    "[VRB-17]") {
   Connected pair;
   Region* memory = pair.a->memory(64, kEverything);
   post_write(*pair.a, 1, sge(memory, 0, 0), {}, SendFlags::kNone);
@@ -219,8 +220,8 @@ TEST_CASE("Sends posted while closing are flushed, not sent [VRB-13] [VRB-17] [D
 }
 
 TEST_CASE(
-    "a peer that never closes its half is reset at the close timeout, not before "
-    "[VRB-12] [VRB-17]") {
+    "a peer that never closes its direction is reset at the close timeout, not before [VRB-12] "
+    "[VRB-17]") {
   for (const bool terminate : {false, true}) {
     CAPTURE(terminate);
     ConnectionOptions options;
@@ -271,7 +272,7 @@ TEST_CASE("abort resets the connection and flushes everything at both ends [VRB-
 }
 
 TEST_CASE(
-    "the same queue pairs connect again after a clean close, and count from 1 again "
+    "the same queue pairs connect again after a clean close, and number messages from 1 again "
     "[VRB-7]") {
   Pair pair;
   for (int round = 0; round < 3; ++round) {
@@ -315,8 +316,8 @@ TEST_CASE("after an error the queue pairs connect again once they are reset [VRB
 }
 
 TEST_CASE(
-    "a send queue full of requests that nobody waits for is empty again after a reset of the queue "
-    "pair [VRB-16] [VRB-42]") {
+    "a send queue full of unsignalled requests is empty again after a reset of the queue pair "
+    "[VRB-16] [VRB-42]") {
   for (const bool in_order : {true, false}) {
     CAPTURE(in_order);
     verbs::QpInit init;

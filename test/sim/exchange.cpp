@@ -97,7 +97,8 @@ void exchange(Pair& pair, std::size_t size) {
 
 }  // namespace
 
-TEST_CASE("each inline payload of a full queue is its own, lap after lap [VRB-42]") {
+TEST_CASE(
+    "each inline payload of a full queue is its own copy, each time the queue wraps [VRB-42]") {
   constexpr std::uint32_t kDepth = 100;
   verbs::QpInit init;
   init.limits = {.max_send_wr = kDepth, .max_recv_wr = kDepth, .max_inline = 8};
@@ -125,8 +126,8 @@ TEST_CASE("each inline payload of a full queue is its own, lap after lap [VRB-42
 }
 
 TEST_CASE(
-    "Write, Read and Send arrive whole in every variant of the set-up "
-    "[RDMAP-37] [DDP-40] [MPA-24] [MPA-39]") {
+    "Write, Read and Send arrive complete with every combination of startup options [RDMAP-37] "
+    "[DDP-40] [MPA-24] [MPA-39]") {
   for (const Variant& v : variants()) {
     for (const std::size_t size : {std::size_t{1}, std::size_t{5000}}) {
       CAPTURE(static_cast<int>(v.revision));
@@ -140,7 +141,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("large messages cross in FPDUs of every size [MPA-50] [DDP-37]") {
+TEST_CASE("large messages are transferred in FPDUs of every size [MPA-50] [DDP-37]") {
   for (const std::size_t ulpdu : {std::size_t{0}, std::size_t{128}, std::size_t{64768}}) {
     for (const auto placement : {verbs::Placement::kVerified, verbs::Placement::kDirect}) {
       for (const bool crc : {true, false}) {
@@ -156,7 +157,7 @@ TEST_CASE("large messages cross in FPDUs of every size [MPA-50] [DDP-37]") {
   }
 }
 
-TEST_CASE("octets one at a time make no difference [MPA-56] [MPA-117]") {
+TEST_CASE("receiving octets one at a time makes no difference [MPA-56] [MPA-117]") {
   verbs::ConnectionOptions o;
   o.startup.markers = true;
   Connected pair(o, o, {.seed = 1, .max_segment = 1});

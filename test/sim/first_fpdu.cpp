@@ -14,7 +14,7 @@ ConnectionOptions with_time(mpa::Rtr rtr = mpa::Rtr::kNone) {
   return options;
 }
 
-TEST_CASE("an initiator told to wait sends nothing behind the Reply until its time has come") {
+TEST_CASE("an initiator with the option sends nothing after the Reply until the delay has passed") {
   Connected pair(with_time());
   // The program may post requests now.
   CHECK(pair.a->event() == ConnectionEventType::kEstablished);
@@ -33,7 +33,7 @@ TEST_CASE("an initiator told to wait sends nothing behind the Reply until its ti
   CHECK_FALSE(pair.a->connection->timeout());
 }
 
-TEST_CASE("without a delay there is no timer, and a responder has none in any case") {
+TEST_CASE("without a delay there is no timer, and a responder never has one") {
   Connected pair({}, with_time());
   CHECK_FALSE(pair.a->connection->timeout());
   CHECK_FALSE(pair.b->connection->timeout());
@@ -44,7 +44,7 @@ TEST_CASE("without a delay there is no timer, and a responder has none in any ca
   CHECK(text(pair.b->completions()) == "2 success");
 }
 
-TEST_CASE("an RTR waits too, and is still the first [EMPA-38]") {
+TEST_CASE("an RTR waits too, and is still the first FPDU [EMPA-38]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
     Connected pair(with_time(rtr));
     CHECK_FALSE(saw(*pair.b, ConnectionEventType::kEstablished));
@@ -56,7 +56,7 @@ TEST_CASE("an RTR waits too, and is still the first [EMPA-38]") {
   }
 }
 
-TEST_CASE("a close that is asked for meanwhile follows the RTR") {
+TEST_CASE("a close that is requested during the delay follows the RTR") {
   Connected pair(with_time(mpa::Rtr::kWrite));
   pair.a->connection->disconnect(pair.a->now);
   pair.run();
@@ -70,7 +70,7 @@ TEST_CASE("a close that is asked for meanwhile follows the RTR") {
   CHECK_FALSE(pair.was_reset());
 }
 
-TEST_CASE("a Terminate that is asked for meanwhile leaves when the time has come [VRB-9]") {
+TEST_CASE("a Terminate that is requested during the delay is sent after it [VRB-9]") {
   Connected pair(with_time());
   pair.a->connection->terminate(rdmap::kLocalCatastrophic, pair.a->now);
   pair.run();
@@ -82,7 +82,8 @@ TEST_CASE("a Terminate that is asked for meanwhile leaves when the time has come
   CHECK_FALSE(pair.was_reset());
 }
 
-TEST_CASE("so does the Terminate of an initiator that cannot live with the Reply [EMPA-24]") {
+TEST_CASE(
+    "if the initiator refuses the Reply, its Terminate is also sent after the delay [EMPA-24]") {
   auto options = with_time();
   options.startup.ird = options.startup.max_ird = 1;
   Pair pair(options);
@@ -110,7 +111,7 @@ TEST_CASE("so does the Terminate of an initiator that cannot live with the Reply
   CHECK_FALSE(pair.a->connection->transmit_plan(1, pair.a->now).empty());
 }
 
-TEST_CASE("a connection that is lost meanwhile is over, and no timer is left") {
+TEST_CASE("a connection that is lost during the delay is closed, and no timer remains") {
   Connected pair(with_time());
   Region* source = pair.a->memory(8, kEverything);
   post_send(*pair.a, 1, sge(source, 0, 8));
@@ -121,7 +122,7 @@ TEST_CASE("a connection that is lost meanwhile is over, and no timer is left") {
   CHECK(pair.a->qp->state() == QpState::kError);
 }
 
-TEST_CASE("a peer that closes meanwhile is answered when the time has come") {
+TEST_CASE("a peer that closes during the delay is answered after it") {
   Connected pair(with_time());
   pair.b->connection->disconnect(pair.b->now);
   pair.run();

@@ -21,7 +21,7 @@ bytes::View view(std::string_view s) {
 }  // namespace
 
 TEST_CASE(
-    "a responder sends nothing before its first valid FPDU, however early it posts "
+    "a responder sends nothing before its first valid FPDU arrives, however early it posts "
     "[MPA-93] [MPA-88]") {
   ConnectionOptions markers;
   markers.startup.markers = true;
@@ -43,7 +43,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a first FPDU that is corrupt opens nothing [MPA-93] [MPA-46]") {
+TEST_CASE("a corrupt first FPDU does not let the responder send [MPA-93] [MPA-46]") {
   Pair pair;
   Region* mine = pair.b->memory(64, kEverything);
   post_send(*pair.b, 1, sge(mine, 0, 64));
@@ -92,7 +92,7 @@ TEST_CASE("the RTR is the first FPDU, whatever was posted before [EMPA-1] [EMPA-
   }
 }
 
-TEST_CASE("with an RTR agreed on, the responder is established when it came, not before") {
+TEST_CASE("if an RTR was agreed on, the responder is established when it arrives, not before") {
   Pair pair(asking_for(mpa::Rtr::kWrite), {});
   REQUIRE(pair.a->connection->connect({}, pair.a->now));
   pair.run();
@@ -104,8 +104,8 @@ TEST_CASE("with an RTR agreed on, the responder is established when it came, not
 }
 
 TEST_CASE(
-    "an RTR that was agreed on and does not come is given up at the set-up timeout, counted from "
-    "the Reply [MPA-102]") {
+    "an agreed RTR that does not arrive ends the set-up at the timeout, counted from the Reply "
+    "[MPA-102]") {
   ConnectionOptions options = asking_for(mpa::Rtr::kWrite);
   options.startup.timeout = 2s;
   Pair pair(options, options);
@@ -135,7 +135,7 @@ TEST_CASE(
   CHECK(end.qp->state() == QpState::kError);
 }
 
-TEST_CASE("an RTR that comes ends the set-up timeout [MPA-102]") {
+TEST_CASE("the arrival of an RTR stops the set-up timeout [MPA-102]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
     Connected pair(asking_for(rtr), {});
     CHECK_FALSE(pair.b->connection->timeout());
@@ -143,8 +143,8 @@ TEST_CASE("an RTR that comes ends the set-up timeout [MPA-102]") {
 }
 
 TEST_CASE(
-    "a rejection carries private data, leaves TCP open, and is told once "
-    "[MPA-85] [MPA-86] [MPA-91] [MPA-96]") {
+    "a rejection carries private data, leaves TCP open, and is reported once [MPA-85] [MPA-86] "
+    "[MPA-91] [MPA-96]") {
   Pair pair;
   REQUIRE(pair.a->connection->connect(view("hello"), pair.a->now));
   pair.run();
@@ -169,7 +169,7 @@ TEST_CASE(
   CHECK(pair.a->connection->socket_action() == verbs::SocketAction::kClose);
 }
 
-TEST_CASE("the request is told once, also when a timer fires early") {
+TEST_CASE("the request is reported once, also if a timer fires early") {
   Pair pair;
   REQUIRE(pair.a->connection->connect({}, pair.a->now));
   pair.run();
@@ -178,7 +178,7 @@ TEST_CASE("the request is told once, also when a timer fires early") {
   CHECK_FALSE(pair.b->event().has_value());
 }
 
-TEST_CASE("a silent peer is given up at the set-up timeout, not before [MPA-99] [MPA-102]") {
+TEST_CASE("the set-up with a silent peer ends at the timeout, not before [MPA-99] [MPA-102]") {
   for (const bool initiator : {true, false}) {
     ConnectionOptions options;
     options.startup.timeout = 2s;
@@ -198,7 +198,7 @@ TEST_CASE("a silent peer is given up at the set-up timeout, not before [MPA-99] 
   }
 }
 
-TEST_CASE("a peer that is gone in the middle of set-up is told once [MPA-108]") {
+TEST_CASE("a peer that disconnects during set-up is reported once [MPA-108]") {
   for (const bool reset : {true, false}) {
     Pair pair;
     REQUIRE(pair.a->connection->connect({}, pair.a->now));
@@ -211,7 +211,9 @@ TEST_CASE("a peer that is gone in the middle of set-up is told once [MPA-108]") 
   }
 }
 
-TEST_CASE("a responder cuts its ORD to what the initiator can answer [EMPA-17] [EMPA-18]") {
+TEST_CASE(
+    "a responder reduces its ORD to the number of Reads that the initiator can answer [EMPA-17] "
+    "[EMPA-18]") {
   ConnectionOptions small;
   small.startup.ird = 4;
   Pair pair(small, {});
@@ -220,7 +222,7 @@ TEST_CASE("a responder cuts its ORD to what the initiator can answer [EMPA-17] [
   CHECK(pair.a->qp->query().ird == 4);
 }
 
-TEST_CASE("a queue pair that is not Idle cannot be connected: the peer hears 2/0/05 [EMPA-44]") {
+TEST_CASE("a queue pair that is not Idle cannot be connected: the peer receives 2/0/05 [EMPA-44]") {
   Pair pair;
   CHECK(!pair.a->qp->abort());  // Moves the queue pair from Idle to Error.
   CHECK_FALSE(pair.establish());

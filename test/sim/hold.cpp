@@ -16,7 +16,7 @@ ConnectionOptions holding(mpa::Duration hold) {
 
 }  // namespace
 
-TEST_CASE("a held stream reads nothing, and goes on with the receive that is posted [DDP-69]") {
+TEST_CASE("a held stream reads nothing, and continues when a receive is posted [DDP-69]") {
   for (const std::size_t size : {std::size_t{10}, std::size_t{60'000}}) {
     for (const bool crc : {true, false}) {
       ConnectionOptions options = holding(5s);
@@ -48,7 +48,8 @@ TEST_CASE("a held stream reads nothing, and goes on with the receive that is pos
   }
 }
 
-TEST_CASE("a stream held for too long ends in 1/2/02, exactly then [DDP-68] [DDP-69]") {
+TEST_CASE(
+    "a stream that is held for too long ends in 1/2/02, exactly at the limit [DDP-68] [DDP-69]") {
   Connected pair({}, holding(5s));
   Region* mine = pair.a->memory(64, kEverything);
   post_send(*pair.a, 1, sge(mine, 0, 10));
@@ -74,7 +75,7 @@ TEST_CASE("posting a receive to an SRQ-less queue pair that holds nothing change
   CHECK(pair.b->completions().empty());
 }
 
-TEST_CASE("a FIN, a reset, or an end of ours releases a held stream") {
+TEST_CASE("a FIN, a reset, or a Terminate by the program releases a held stream") {
   for (const int kind : {0, 1, 2}) {
     CAPTURE(kind);
     Connected pair({}, holding(5s));

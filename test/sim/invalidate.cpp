@@ -49,7 +49,8 @@ void post_bind(End& end, std::uint64_t id, const Region* what, std::uint8_t key,
 
 }  // namespace
 
-TEST_CASE("a Write and the Send that invalidates its STag, at once: nothing waits for a pin") {
+TEST_CASE(
+    "a Write, and the Send that invalidates its STag, arrive together: nothing waits for a pin") {
   Connected pair;
   Region* mine = pair.a->memory(100, kEverything);
   Region* theirs = pair.b->memory(100, kEverything, true);
@@ -58,13 +59,13 @@ TEST_CASE("a Write and the Send that invalidates its STag, at once: nothing wait
   post_recv(*pair.b, 10, sge(inbox, 0, 100));
   for (std::uint64_t i = 0; i < 4; ++i) post_write(*pair.a, i, sge(mine, 0, 100), remote(theirs));
   post_send_invalidate(*pair.a, 4, sge(mine, 0, 4), stag_of(theirs));
-  SUBCASE("and that is all") {
+  SUBCASE("and nothing follows") {
     pair.run();
     CHECK(text(pair.b->completions()) == "10 success");
     CHECK(same(mine, theirs, 100));
     CHECK(theirs->pins.load() == 0);
   }
-  SUBCASE("a Write behind them is refused") {
+  SUBCASE("and a Write after them is refused") {
     post_write(*pair.a, 5, sge(mine, 0, 100), remote(theirs));
     pair.run();
     CHECK(text(pair.b->completions()).starts_with("10 success"));
@@ -73,8 +74,8 @@ TEST_CASE("a Write and the Send that invalidates its STag, at once: nothing wait
 }
 
 TEST_CASE(
-    "Write, Read back, Send with Invalidate, and a Write to the dead STag: 1/1/00 "
-    "[RDMAP-57] [RDMAP-58] [RDMAP-110] [RDMAP-112] [DDP-89] [DDP-96] [DDP-91] [VRB-47] [SEC-13]") {
+    "Write, Read back, Send with Invalidate, and a Write to the invalid STag: 1/1/00 [RDMAP-57] "
+    "[RDMAP-58] [RDMAP-110] [RDMAP-112] [DDP-89] [DDP-96] [DDP-91] [VRB-47] [SEC-13]") {
   for (const bool tied_to_qp : {true, false}) {
     Connected pair;
     Region* mine = pair.a->memory(100, kEverything);
@@ -105,8 +106,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a Send with Invalidate of memory in use completes when the last use has ended "
-    "[SEC-14] [VRB-47] [DDP-98]") {
+    "a Send with Invalidate of memory in use completes when the last pin has ended [SEC-14] "
+    "[VRB-47] [DDP-98]") {
   Connected pair;
   Region* mine = pair.a->memory(100, kEverything);
   Region* theirs = pair.b->memory(100, kEverything, true);
@@ -159,7 +160,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a local invalidate takes effect before the next request, and for the peer at once "
+    "a local invalidate takes effect before the next request, and immediately for the peer "
     "[VRB-34] [VRB-49] [DDP-88]") {
   Connected pair;
   const auto [mine, theirs] = regions(pair, 64);
@@ -173,8 +174,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a Read with Invalidate completes with data, and its sink is dead before that "
-    "[VRB-48]") {
+    "a Read with Invalidate completes with data, after its sink has become invalid [VRB-48]") {
   Connected pair({}, {}, {.seed = 3, .max_segment = 900});
   const auto [mine, theirs] = regions(pair, 5000);
   fill_pattern(theirs);
@@ -198,8 +198,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a fast region is registered, used, invalidated, and registered again with another key; "
-    "the old STag stays dead [VRB-26] [VRB-49] [RDMAP-111] [DDP-97]") {
+    "a fast region is registered, used, invalidated, and registered again with another key; the "
+    "old STag stays invalid [VRB-26] [VRB-49] [RDMAP-111] [DDP-97]") {
   Connected pair;
   const auto [mine, theirs] = regions(pair, 64);
   Region* fast = fast_region(*pair.b);
@@ -226,8 +226,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a registration posted in front of the Send that advertises it is in force when the "
-    "Send arrives [VRB-49]") {
+    "a registration posted before the Send that advertises it is in effect when the Send arrives "
+    "[VRB-49]") {
   Connected pair;
   const auto [mine, theirs] = regions(pair, 64);
   Region* inbox = pair.b->memory(64, kEverything);
@@ -244,7 +244,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a window opens just its part of a region to just this stream, until it is invalidated "
+    "a window grants access to its part of a region to its stream only, until it is invalidated "
     "[VRB-35] [VRB-36] [DDP-87] [SEC-7] [SEC-12]") {
   struct Row {
     std::size_t offset;
@@ -274,7 +274,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "the peer's Send with Invalidate ends a window of its stream; the region lives on "
+    "the peer's Send with Invalidate invalidates a window of its stream; the region stays valid "
     "[VRB-34] [VRB-36] [RDMAP-58]") {
   Connected pair;
   Region* mine = pair.a->memory(64, kEverything);
@@ -369,7 +369,7 @@ TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invali
   }
 }
 
-TEST_CASE("an invalidate waits for what this end itself does with the memory [VRB-43] [VRB-49]") {
+TEST_CASE("an invalidate waits until this end itself no longer uses the memory [VRB-43] [VRB-49]") {
   Connected pair({}, {}, {.seed = 3, .max_segment = 2000});
   const auto [mine, theirs] = regions(pair, 50'000);
   fill_pattern(theirs);

@@ -53,8 +53,8 @@ const std::array kBadSources{
 }  // namespace
 
 TEST_CASE(
-    "a Send from memory that is not registered for it is a local protection error "
-    "[VRB-28] [VRB-54] [RDMAP-91] [RDMAP-92]") {
+    "a Send from memory without the right registration is a local protection error [VRB-28] "
+    "[VRB-54] [RDMAP-91] [RDMAP-92]") {
   for (const BadSource& bad : kBadSources) {
     for (const WrOpcode opcode : {WrOpcode::kSend, WrOpcode::kWrite}) {
       CAPTURE(bad.name);
@@ -70,7 +70,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a local error that departs sends a FIN and nothing else") {
+TEST_CASE("with LocalErrors::kDepart a local error sends a FIN and nothing else") {
   ConnectionOptions departs;
   departs.local_errors = verbs::LocalErrors::kDepart;
   for (const BadSource& bad : kBadSources) {
@@ -95,7 +95,7 @@ TEST_CASE("a local error that departs sends a FIN and nothing else") {
   }
 }
 
-TEST_CASE("the second element of a list is judged like the first [VRB-28] [VRB-40]") {
+TEST_CASE("the second element of a list is checked like the first [VRB-28] [VRB-40]") {
   Connected pair;
   const auto [mine, theirs] = regions(pair, 64);
   const std::array list{sge(mine, 0, 8), sge(mine, 60, 8)};
@@ -106,8 +106,8 @@ TEST_CASE("the second element of a list is judged like the first [VRB-28] [VRB-4
 }
 
 TEST_CASE(
-    "nothing is begun behind a request that failed, also while the peer's Reads are answered "
-    "[VRB-14] [VRB-43] [VRB-54]") {
+    "no request starts after one that failed, also while the peer's Reads are answered [VRB-14] "
+    "[VRB-43] [VRB-54]") {
   for (const bool second_is_bad : {false, true}) {
     Connected pair;
     const auto [mine, theirs] = regions(pair, 4096);
@@ -145,7 +145,7 @@ TEST_CASE("the sink of a Read must be locally writable [VRB-30] [VRB-54]") {
   check_local_failure(pair, WcStatus::kLocalProtection);
 }
 
-TEST_CASE("with ORD 0 a Read completes in error instead of stalling for ever [VRB-46]") {
+TEST_CASE("with ORD 0 a Read completes in error instead of waiting for ever [VRB-46]") {
   ConnectionOptions none;
   none.startup.ord = 0;
   Connected pair(none, {});
@@ -157,8 +157,8 @@ TEST_CASE("with ORD 0 a Read completes in error instead of stalling for ever [VR
 }
 
 TEST_CASE(
-    "a receive into memory that may not be written is a local protection error, and the "
-    "peer hears 1/0/00 [VRB-28] [VRB-54]") {
+    "a receive into memory that may not be written is a local protection error, and the peer "
+    "receives 1/0/00 [VRB-28] [VRB-54]") {
   for (const bool writable : {true, false}) {
     Connected pair;
     Region* mine = pair.a->memory(64, Access::kNone);
@@ -194,8 +194,8 @@ TEST_CASE("a window that cannot be bound is a bind error [VRB-35] [VRB-54]") {
 }
 
 TEST_CASE(
-    "fast registration of an STag that is in use, and a local invalidate of a stranger's, "
-    "are errors of the request [VRB-34] [VRB-54]") {
+    "fast registration of an STag in use, and a local invalidate of a foreign STag, fail their "
+    "requests [VRB-34] [VRB-54]") {
   for (const bool registration : {true, false}) {
     Connected pair;
     Region* region = pair.a->memory(64, kEverything);
@@ -221,7 +221,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the consumer may end the stream: 0/0/00, Error at both ends [VRB-9] [VRB-55]") {
+TEST_CASE("the program may end the stream: 0/0/00, Error at both ends [VRB-9] [VRB-55]") {
   Connected pair;
   Region* inbox = pair.a->memory(64, Access::kLocalWrite);
   post_recv(*pair.a, 10, sge(inbox, 0, 64));
@@ -234,8 +234,8 @@ TEST_CASE("the consumer may end the stream: 0/0/00, Error at both ends [VRB-9] [
 }
 
 TEST_CASE(
-    "a completion queue that overflows takes its queue pairs with it, told once; a stream of the "
-    "same end on another queue goes on [RDMAP-117] [SEC-29]") {
+    "a completion queue that overflows ends its queue pairs and is reported once; a stream of the "
+    "same end on another queue continues [RDMAP-117] [SEC-29]") {
   verbs::CompletionQueue tiny(2, nullptr);
   verbs::QpInit init;
   init.send_cq = &tiny;

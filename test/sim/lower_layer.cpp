@@ -49,7 +49,7 @@ void open_responder(Pair& pair) {
 }  // namespace
 
 TEST_CASE(
-    "segments are as large as the EMSS allows, and follow it from the next one on "
+    "segments are as large as the EMSS allows, and follow its changes with the next segment "
     "[DDP-1] [DDP-2] [MPA-4] [MPA-5] [MPA-49]") {
   constexpr std::size_t kSize = 40'000;
   ConnectionOptions options;
@@ -75,7 +75,9 @@ TEST_CASE(
   CHECK(lengths.back() <= 530);
 }
 
-TEST_CASE("who asks for markers gets the first right behind the startup frame [MPA-24] [MPA-26]") {
+TEST_CASE(
+    "an end that asks for markers gets the first one directly after the startup frame [MPA-24] "
+    "[MPA-26]") {
   ConnectionOptions markers;
   markers.startup.markers = true;
   for (const bool initiator_asks : {true, false}) {
@@ -92,8 +94,8 @@ TEST_CASE("who asks for markers gets the first right behind the startup frame [M
 }
 
 TEST_CASE(
-    "an FPDU that is not valid is reported and answered with 2/0/02 or 2/0/03; MPA closes "
-    "nothing itself [MPA-108] [MPA-114]") {
+    "an invalid FPDU is reported and answered with 2/0/02 or 2/0/03; MPA itself closes nothing "
+    "[MPA-108] [MPA-114]") {
   for (const bool crc : {true, false}) {
     CAPTURE(crc);
     ConnectionOptions options;
@@ -116,8 +118,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a Reply that cannot be lived with is answered with 2/0/06 or 2/0/07, then TCP is closed "
-    "[EMPA-14] [EMPA-24] [EMPA-39]") {
+    "an unacceptable Reply is answered with 2/0/06 or 2/0/07, then TCP is closed [EMPA-14] "
+    "[EMPA-24] [EMPA-39]") {
   struct Row {
     mpa::EnhancedWord word;
     const char* terminate;
@@ -159,7 +161,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a Terminate waits for the segment half out, not for those queued behind it [VRB-20]") {
+TEST_CASE("a Terminate waits for the partly sent segment, not for those queued after it [VRB-20]") {
   constexpr std::size_t kSize = 200'000;  // The connection frames all of this at once.
   ConnectionOptions options;
   options.max_ulpdu = 1000;

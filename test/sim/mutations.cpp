@@ -192,7 +192,8 @@ std::vector<std::size_t> send_ends(const std::vector<std::byte>& stream) {
 
 }  // namespace
 
-TEST_CASE("cut in two at any octet, the conversation is the same [MPA-56] [MPA-61] [MPA-117]") {
+TEST_CASE(
+    "split in two at any octet, the session has the same result [MPA-56] [MPA-61] [MPA-117]") {
   for (const Way& way : ways()) {
     const auto stream = record(way);
     const View all(stream);
@@ -213,8 +214,8 @@ TEST_CASE("cut in two at any octet, the conversation is the same [MPA-56] [MPA-6
 }
 
 TEST_CASE(
-    "truncated at any octet, nothing but whole messages is delivered [MPA-59] [MPA-61] "
-    "[DDP-52] [VRB-8]") {
+    "truncated at any octet, it delivers only complete messages [MPA-59] [MPA-61] [DDP-52] "
+    "[VRB-8]") {
   for (const Way& way : ways()) {
     const auto stream = record(way);
     const auto ends = way.plain ? send_ends(stream) : std::vector<std::size_t>{};
@@ -234,8 +235,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "with CRC no flipped bit delivers anything wrong, or anything behind it "
-    "[MPA-46] [MPA-59] [MPA-113] [DDP-81]") {
+    "with CRC no flipped bit causes wrong data, or any data after it, to be delivered [MPA-46] "
+    "[MPA-59] [MPA-113] [DDP-81]") {
   for (const Way& way : ways()) {
     if (!way.options.startup.crc || way.options.placement == verbs::Placement::kDirect) continue;
     const auto stream = record(way);
@@ -258,8 +259,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "without CRC, or placed at once, a flipped bit stays inside what was granted "
-    "[DDP-78] [SEC-12] [RDMAP-109]") {
+    "without CRC, or with direct placement, a flipped bit changes only granted memory [DDP-78] "
+    "[SEC-12] [RDMAP-109]") {
   for (const Way& way : ways()) {
     if (way.options.startup.crc && way.options.placement == verbs::Placement::kVerified) continue;
     const auto stream = record(way);

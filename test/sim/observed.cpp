@@ -91,7 +91,7 @@ void short_session(Pair& pair, const Memory& m) {
   pair.run();
 }
 
-TEST_CASE("an observer is told of posts, memory, completions and states of its end, in order") {
+TEST_CASE("an observer is notified of posts, memory, completions and states of its end, in order") {
   Pair pair;
   const auto a = observe(*pair.a);
   const auto b = observe(*pair.b);
@@ -140,7 +140,7 @@ TEST_CASE("an observer is told of posts, memory, completions and states of its e
       WorkCompleted{.queue = WorkQueue::kReceive, .wr_id = 71, .status = WcStatus::kWrFlush}));
 }
 
-TEST_CASE("states are told as they change, of all three machines") {
+TEST_CASE("state changes of all three state machines are reported as they occur") {
   Pair pair;
   const auto a = observe(*pair.a);
   const auto b = observe(*pair.b);
@@ -155,7 +155,7 @@ TEST_CASE("states are told as they change, of all three machines") {
   CHECK(a->of<StateUpdated>().front().before.empty());
 }
 
-TEST_CASE("a refused access is told with its reason, and so is the Terminate's work") {
+TEST_CASE("a refused access is reported with its reason, and so is the effect of the Terminate") {
   Pair pair;
   const auto a = observe(*pair.a);
   const auto b = observe(*pair.b);
@@ -176,7 +176,7 @@ TEST_CASE("a refused access is told with its reason, and so is the Terminate's w
   CHECK(a->has(WorkCompleted{.wr_id = 6, .status = WcStatus::kWrFlush}));
 }
 
-TEST_CASE("posts in one batch that went before they were told are counted, not made up") {
+TEST_CASE("posts of one batch that completed before they were reported are counted, not invented") {
   verbs::QpInit init;
   init.limits.max_send_wr = 16;
   Pair pair({}, {}, {}, init);
@@ -197,7 +197,7 @@ TEST_CASE("posts in one batch that went before they were told are counted, not m
   CHECK(a->of<PostsMissed>().empty());
 }
 
-TEST_CASE("as many octets are on the wire with an observer as without") {
+TEST_CASE("an observer does not change the number of octets on the wire") {
   Pair plain;
   short_session(plain, Memory(plain));
   Pair observed;
@@ -209,7 +209,7 @@ TEST_CASE("as many octets are on the wire with an observer as without") {
   CHECK(observed.to_b.log.size() == plain.to_b.log.size());
 }
 
-TEST_CASE("nobody is told any more once the stream is over, and posts go on") {
+TEST_CASE("after the stream has ended the observer is not notified, and posting still works") {
   Pair pair;
   const auto a = observe(*pair.a);
   pair.renew({}, {});

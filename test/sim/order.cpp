@@ -26,8 +26,8 @@ std::string ids(const std::vector<WorkCompletion>& list) {
 }  // namespace
 
 TEST_CASE(
-    "forty Reads over an ORD of four are all accepted, stall, and complete in order "
-    "[VRB-23] [RDMAP-82] [RDMAP-83] [RDMAP-68] [RDMAP-73] [RDMAP-78]") {
+    "forty Reads over an ORD of four are all accepted, wait, and complete in order [VRB-23] "
+    "[RDMAP-82] [RDMAP-83] [RDMAP-68] [RDMAP-73] [RDMAP-78]") {
   Connected pair(limited_to_ord(4), {}, {.seed = 9, .max_segment = 300});
   Region* mine = pair.a->memory(40 * 100, Access::kLocalWrite);
   Region* theirs = pair.b->memory(40 * 100, Access::kRemoteRead);
@@ -49,8 +49,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "Reads and Writes mixed complete in the order posted, and a Read sees the Writes before "
-    "it [VRB-43] [VRB-45] [RDMAP-69] [RDMAP-73]") {
+    "mixed Reads and Writes complete in the order posted, and a Read sees the Writes before it "
+    "[VRB-43] [VRB-45] [RDMAP-69] [RDMAP-73]") {
   for (const std::uint32_t seed : {1U, 2U, 3U, 4U, 5U}) {
     Connected pair(limited_to_ord(2), {}, {.seed = seed, .max_segment = 500});
     Region* from = pair.a->memory(3000, Access::kNone);
@@ -129,8 +129,8 @@ TEST_CASE("a local fence waits for everything before it [VRB-50]") {
 }
 
 TEST_CASE(
-    "unsignalled requests complete without a word, and errors always speak "
-    "[VRB-39] [VRB-51]") {
+    "unsignalled requests complete without a completion, and errors always have one [VRB-39] "
+    "[VRB-51]") {
   Connected pair;
   const auto [mine, theirs] = regions(pair, 64);
   for (std::uint64_t id = 1; id < 10; ++id) {
@@ -143,7 +143,7 @@ TEST_CASE(
   CHECK(completed(pair) == "20 remote access error");
 }
 
-TEST_CASE("inline payload is what it was while posting, and needs no registration") {
+TEST_CASE("inline payload is copied when it is posted, and needs no registration") {
   Connected pair;
   Region* theirs = pair.b->memory(256, kEverything);
   std::array<std::byte, 200> local;
@@ -163,7 +163,7 @@ TEST_CASE("inline payload is what it was while posting, and needs no registratio
   }
 }
 
-TEST_CASE("lists of sixteen elements gather and scatter octet for octet [VRB-40]") {
+TEST_CASE("lists of sixteen elements are gathered and scattered octet for octet [VRB-40]") {
   verbs::QpInit init;
   init.limits.max_send_sge = 16;
   init.limits.max_recv_sge = 16;
@@ -195,8 +195,8 @@ TEST_CASE("lists of sixteen elements gather and scatter octet for octet [VRB-40]
 }
 
 TEST_CASE(
-    "everything of length zero works, and looks at no STag "
-    "[RDMAP-28] [RDMAP-38] [RDMAP-40] [RDMAP-41] [RDMAP-56] [DDP-46] [SEC-19] [VRB-33]") {
+    "requests of length zero work, and check no STag [RDMAP-28] [RDMAP-38] [RDMAP-40] [RDMAP-41] "
+    "[RDMAP-56] [DDP-46] [SEC-19] [VRB-33]") {
   Connected pair;
   const RemoteAddress nowhere{.rkey = Stag{0}, .to = UINT64_MAX};
   REQUIRE(!pair.b->qp->post_recv({.wr_id = 10, .sgl = {}}));
@@ -236,7 +236,9 @@ TEST_CASE("requests posted before the connection exists wait for it [VRB-6]") {
   CHECK(text(pair.b->completions()) == "10 success");
 }
 
-TEST_CASE("a solicited Send and its completion say so; notifications follow [RDMAP-53] [VRB-52]") {
+TEST_CASE(
+    "a solicited Send and its completion are marked, and the notification follows [RDMAP-53] "
+    "[VRB-52]") {
   Connected pair;
   Region* mine = pair.a->memory(64, kEverything);
   Region* inbox = pair.b->memory(64, Access::kLocalWrite);

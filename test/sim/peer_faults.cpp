@@ -97,9 +97,9 @@ const std::array kCases{
 }  // namespace
 
 TEST_CASE(
-    "a Write where the peer has no right ends in the DDP code for it and touches nothing "
-    "[DDP-24] [DDP-73] [DDP-74] [DDP-75] [DDP-76] [DDP-77] [DDP-78] [DDP-79] [DDP-83] [DDP-84] "
-    "[DDP-85] [RDMAP-93] [RDMAP-107] [RDMAP-108] [RDMAP-109] [VRB-22] [VRB-32]") {
+    "a Write without permission ends in the right DDP code and changes nothing [DDP-24] [DDP-73] "
+    "[DDP-74] [DDP-75] [DDP-76] [DDP-77] [DDP-78] [DDP-79] [DDP-83] [DDP-84] [DDP-85] [RDMAP-93] "
+    "[RDMAP-107] [RDMAP-108] [RDMAP-109] [VRB-22] [VRB-32]") {
   for (const Case& c : kCases) {
     CAPTURE(c.name);
     Connected pair;
@@ -123,8 +123,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a Read where the peer has no right ends in the RDMAP code for it "
-    "[RDMAP-39] [RDMAP-94] [RDMAP-101] [RDMAP-102] [RDMAP-103] [RDMAP-104] [RDMAP-105] [VRB-32]") {
+    "a Read without permission ends in the right RDMAP code [RDMAP-39] [RDMAP-94] [RDMAP-101] "
+    "[RDMAP-102] [RDMAP-103] [RDMAP-104] [RDMAP-105] [VRB-32]") {
   for (const Case& c : kCases) {
     CAPTURE(c.name);
     Connected pair;
@@ -180,8 +180,7 @@ TEST_CASE("a Send that finds no receive ends in 1/2/02 [DDP-68] [RDMAP-49] [VRB-
 }
 
 TEST_CASE(
-    "a Send one octet too long is that receive's error and ends in 1/2/05 "
-    "[DDP-71] [RDMAP-51] [VRB-38]") {
+    "a Send one octet too long fails the receive and ends in 1/2/05 [DDP-71] [RDMAP-51] [VRB-38]") {
   for (const std::size_t length : {std::size_t{100}, std::size_t{101}}) {
     CAPTURE(length);
     Connected pair;
@@ -205,8 +204,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a receive that fails can be polled when the queue pair has left RTS, not before [VRB-38]") {
+TEST_CASE("a failed receive can be polled when the queue pair has left RTS, not before [VRB-38]") {
   for (const bool too_long : {false, true}) {
     CAPTURE(too_long);
     Connected pair;
@@ -230,7 +228,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a long Send in many segments that overruns its buffer touches only the buffer [DDP-71]") {
+    "a long Send in many segments that overruns its buffer changes only the buffer [DDP-71]") {
   ConnectionOptions options;
   options.max_ulpdu = 128;
   Connected pair(options, options);
@@ -266,8 +264,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "more Read Requests than IRD are refused, as many as IRD are not "
-    "[RDMAP-84] [DDP-68] [SEC-26]") {
+    "more Read Requests than IRD are refused, up to IRD are not [RDMAP-84] [DDP-68] [SEC-26]") {
   for (const std::size_t reads : {std::size_t{2}, std::size_t{3}}) {
     CAPTURE(reads);
     // MPA revision 1 does not negotiate IRD, so the requester may exceed it.
@@ -290,7 +287,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("requests posted behind the one that was refused are flushed in order [VRB-14]") {
+TEST_CASE("requests posted after the refused one are flushed in order [VRB-14]") {
   Connected pair({}, {}, {.seed = 4, .max_segment = 200});
   Region* sink = pair.a->memory(4096, Access::kLocalWrite);
   Region* theirs = pair.b->memory(4096, Access::kRemoteWrite | Access::kLocalWrite);

@@ -38,7 +38,7 @@ struct Reading : Connected {
 
 }  // namespace
 
-TEST_CASE("large Reads start in groups of a quarter of those that are not answered") {
+TEST_CASE("large Reads start in groups of a quarter of the unanswered ones") {
   Reading pair(kLarge);
   std::string started;
   for (std::size_t i = 0; i < kDepth; ++i) {
@@ -51,7 +51,7 @@ TEST_CASE("large Reads start in groups of a quarter of those that are not answer
   CHECK(pair.started() == kDepth);
 }
 
-TEST_CASE("the answers to earlier Reads start the last group, whose size does not matter") {
+TEST_CASE("when earlier answers have arrived the last group starts, whatever its size") {
   Reading pair(kLarge);
   for (std::size_t i = 0; i < 5; ++i) pair.read(kLarge);
   REQUIRE(pair.started() == 4);
@@ -61,7 +61,7 @@ TEST_CASE("the answers to earlier Reads start the last group, whose size does no
   CHECK(completed(pair) == "1 success, 2 success, 3 success, 4 success, 5 success");
 }
 
-TEST_CASE("small Reads wait for no group, nor does a Read in front of one") {
+TEST_CASE("small Reads wait for no group, nor does a Read before one") {
   Reading pair(kLarge);
   for (std::size_t i = 0; i < 5; ++i) pair.read(kLarge);
   REQUIRE(pair.started() == 4);
@@ -69,7 +69,7 @@ TEST_CASE("small Reads wait for no group, nor does a Read in front of one") {
   CHECK(pair.started() == 6);
 }
 
-TEST_CASE("a Send behind a Read ends the wait for a group") {
+TEST_CASE("a Send after a Read ends the wait for a group") {
   Reading pair(kLarge);
   post_recv(*pair.b, 1, sge(pair.source, 0, 8));
   for (std::size_t i = 0; i < 5; ++i) pair.read(kLarge);
@@ -79,7 +79,7 @@ TEST_CASE("a Send behind a Read ends the wait for a group") {
   CHECK(pair.started() == 6);
 }
 
-TEST_CASE("a group has no more than 256 KiB, so Reads of that size wait for none") {
+TEST_CASE("a group has at most 256 KiB, so Reads of that size do not wait") {
   Reading pair(4 * kLarge);
   for (std::size_t i = 1; i <= kDepth; ++i) {
     pair.read(4 * kLarge);

@@ -47,7 +47,7 @@ std::vector<ConnectionOptions> both_kinds() { return {ConnectionOptions{}, ackno
 
 }  // namespace
 
-TEST_CASE("a Read fills a list of buffers and completes once, whatever ORD [RDMAP-47] [VRB-23]") {
+TEST_CASE("a Read fills a list of buffers and completes once, for any ORD [RDMAP-47] [VRB-23]") {
   for (const auto& options : both_kinds()) {
     for (const auto reads : std::initializer_list<std::uint16_t>{1, 2, 16}) {
       for (std::size_t count = 1; count <= bytes::kMaxSge; ++count) {
@@ -95,7 +95,7 @@ TEST_CASE("Reads of lists complete in order among other requests, signalled or n
   }
 }
 
-TEST_CASE("a fence waits for every buffer of a Read in front of it [VRB-50]") {
+TEST_CASE("a fence waits for every buffer of a Read before it [VRB-50]") {
   Pair pair({}, {}, {.seed = 9, .max_segment = 30}, with_lists());
   REQUIRE(pair.establish(4, 4));
   Region* const source = pair.b->memory(256, kEverything);
@@ -110,7 +110,7 @@ TEST_CASE("a fence waits for every buffer of a Read in front of it [VRB-50]") {
   CHECK(text(pair.a->completions()).starts_with("1 success"));
 }
 
-TEST_CASE("a Read of a list that the peer refuses in part fails, and nothing behind it succeeds") {
+TEST_CASE("a Read of a list that the peer refuses in part fails, and no later request succeeds") {
   for (const auto& options : both_kinds()) {
     for (std::size_t allowed = 0; allowed < 6; ++allowed) {
       CAPTURE(allowed);
@@ -135,7 +135,7 @@ TEST_CASE("a Read of a list that the peer refuses in part fails, and nothing beh
   }
 }
 
-TEST_CASE("a Read of a list with a buffer that is not the program's is never sent [VRB-28]") {
+TEST_CASE("a Read whose list has an invalid buffer is never sent [VRB-28]") {
   for (std::size_t bad = 0; bad < 4; ++bad) {
     Pair pair({}, {}, {}, with_lists());
     REQUIRE(pair.establish(8, 8));
@@ -150,7 +150,7 @@ TEST_CASE("a Read of a list with a buffer that is not the program's is never sen
   }
 }
 
-TEST_CASE("a Read of a list ends once when the connection does, at any moment") {
+TEST_CASE("a Read of a list completes once if the connection ends, at any moment") {
   for (const auto& options : both_kinds()) {
     for (std::size_t steps = 0; steps < 30; ++steps) {
       Pair pair(options, {}, {.seed = 3, .max_segment = 40}, with_lists());
@@ -166,7 +166,7 @@ TEST_CASE("a Read of a list ends once when the connection does, at any moment") 
   }
 }
 
-TEST_CASE("a buffer of a Read's list that is invalidated on the way ends the stream") {
+TEST_CASE("invalidating a buffer of an outstanding Read's list ends the stream") {
   for (std::size_t which = 0; which < 6; ++which) {
     Pair pair({}, {}, {.seed = 3, .max_segment = 40}, with_lists());
     REQUIRE(pair.establish(1, 1));
@@ -180,7 +180,7 @@ TEST_CASE("a buffer of a Read's list that is invalidated on the way ends the str
   }
 }
 
-TEST_CASE("ORD that is lowered to 0 while a Read's list is under way fails the Read [VRB-25]") {
+TEST_CASE("lowering ORD to 0 while a Read of a list is outstanding fails the Read [VRB-25]") {
   Pair pair({}, {}, {.seed = 3, .max_segment = 40}, with_lists());
   REQUIRE(pair.establish(1, 1));
   Region* const source = pair.b->memory(256, kEverything);

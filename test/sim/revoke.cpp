@@ -35,8 +35,8 @@ void step_until(Pair& pair, auto&& condition) {
 }  // namespace
 
 TEST_CASE(
-    "the source of a Write half sent: the segment under way stays whole, the rest is not "
-    "sent [VRB-20] [VRB-37] [SEC-14]") {
+    "the source of a partly sent Write: the current segment is completed, the rest is not sent "
+    "[VRB-20] [VRB-37] [SEC-14]") {
   for (const bool crc : {true, false}) {
     Connected pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
     const std::size_t size = 3'000'000;
@@ -63,8 +63,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "what is flushed while it is half sent is the consumer's: nothing reads it any more [VRB-14] "
-    "[VRB-20]") {
+    "memory of a request that is flushed while partly sent belongs to the program: nothing reads "
+    "it any more [VRB-14] [VRB-20]") {
   for (const bool by_terminate : {false, true}) {
     Connected pair(large(false), large(false), {.seed = 2, .max_segment = 5000});
     const std::size_t size = 3'000'000;
@@ -87,7 +87,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the source of a Write that is framed to its end: it completes with what it was") {
+TEST_CASE("the source of a completely framed Write: it completes with its old contents") {
   Connected pair(large(true), large(true), {.seed = 2, .max_segment = 900});
   const auto [mine, theirs] = regions(pair, 20'000);
   Region* copy = pair.b->memory(20'000, kEverything);
@@ -103,7 +103,7 @@ TEST_CASE("the source of a Write that is framed to its end: it completes with wh
   CHECK(same(theirs, copy, 20'000));
 }
 
-TEST_CASE("the sink of Reads under way: one protection error, then flushes [VRB-14] [VRB-37]") {
+TEST_CASE("the sink of outstanding Reads: one protection error, then flushes [VRB-14] [VRB-37]") {
   for (const bool crc : {true, false}) {
     Connected pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
     const auto [mine, theirs] = regions(pair, 400'000);
@@ -124,7 +124,7 @@ TEST_CASE("the sink of Reads under way: one protection error, then flushes [VRB-
 }
 
 TEST_CASE(
-    "the target of a Write half placed: the rest is refused with 1/1/00 [VRB-37] [DDP-98] "
+    "the target of a partly placed Write: the rest is refused with 1/1/00 [VRB-37] [DDP-98] "
     "[RDMAP-112]") {
   for (const bool crc : {true, false}) {
     for (const std::size_t size : {std::size_t{59'000}, std::size_t{2'000'000}}) {
@@ -147,8 +147,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "the buffer of a Send half received: a local error, so no word of an STag "
-    "[VRB-37] [RDMAP-92]") {
+    "the buffer of a partly received Send: a local error, so the Terminate names no STag [VRB-37] "
+    "[RDMAP-92]") {
   for (const bool crc : {true, false}) {
     for (const std::size_t size : {std::size_t{59'000}, std::size_t{500'000}}) {
       CAPTURE(crc);
@@ -178,7 +178,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a region that no request uses may go at any time") {
+TEST_CASE("a region that no request uses can be deregistered at any time") {
   Connected pair(large(true), large(true), {.seed = 2, .max_segment = 5000});
   const auto [mine, theirs] = regions(pair, 100'000);
   Region* idle = pair.a->memory(100'000, kEverything);
@@ -192,8 +192,8 @@ TEST_CASE("a region that no request uses may go at any time") {
 }
 
 TEST_CASE(
-    "a request that was flushed may have its memory back, though half a segment of it is "
-    "still to leave [VRB-14] [VRB-20]") {
+    "the memory of a flushed request can be reused although half a segment of it is not sent yet "
+    "[VRB-14] [VRB-20]") {
   Connected pair(large(true), large(true), {.seed = 2, .max_segment = 3000});
   const auto [mine, theirs] = regions(pair, 59'000);
   Region* copy = pair.b->memory(59'000, kEverything);

@@ -54,8 +54,7 @@ struct Shared {
 }  // namespace
 
 TEST_CASE(
-    "two queue pairs eat from one queue, and each completion says whose Send it was "
-    "[VRB-19]") {
+    "two queue pairs consume from one queue, and each completion names its queue pair [VRB-19]") {
   Shared s;
   s.post_receives(0, 4);
   CHECK(s.srq.attached() == 2);
@@ -71,7 +70,7 @@ TEST_CASE(
   CHECK(s.srq.size() == 1);
 }
 
-TEST_CASE("the error of one queue pair leaves the shared receives to the other [VRB-19]") {
+TEST_CASE("an error of one queue pair leaves the shared receives to the other [VRB-19]") {
   Shared s;
   s.post_receives(0, 4);
   CHECK(!s.first->b->qp->abort());
@@ -83,8 +82,8 @@ TEST_CASE("the error of one queue pair leaves the shared receives to the other [
 }
 
 TEST_CASE(
-    "a peer that takes more than its share is cut off, the other goes on [SEC-22] "
-    "[DDP-105] [RDMAP-127]") {
+    "a peer that consumes more than its share is disconnected, and the other stream continues "
+    "[SEC-22] [DDP-105] [RDMAP-127]") {
   Shared s({.max_wr = 64, .max_sge = 1, .per_qp = 2});
   s.post_receives(0, 10);
   s.send(0, 1);
@@ -103,7 +102,7 @@ TEST_CASE(
   CHECK(s.srq.size() == 10 - 6);
 }
 
-TEST_CASE("the limit event comes once, when fewer are left [VRB-19] [SEC-22] [RDMAP-127]") {
+TEST_CASE("the limit event comes once, when fewer receives remain [VRB-19] [SEC-22] [RDMAP-127]") {
   Shared s;
   s.post_receives(0, 5);
   CHECK(!s.srq.arm_limit(3));
@@ -119,7 +118,7 @@ TEST_CASE("the limit event comes once, when fewer are left [VRB-19] [SEC-22] [RD
   CHECK(s.limit_events == 2);
 }
 
-TEST_CASE("in Error a queue pair says once that it takes no more shared receives [VRB-19]") {
+TEST_CASE("in Error a queue pair reports once that it consumes no more shared receives [VRB-19]") {
   for (const int how : {0, 1, 2}) {
     CAPTURE(how);
     Shared s;
@@ -145,7 +144,7 @@ TEST_CASE("in Error a queue pair says once that it takes no more shared receives
   }
 }
 
-TEST_CASE("a stream held for a shared receive goes on soon after one is posted") {
+TEST_CASE("a stream held for a shared receive continues soon after one is posted") {
   ConnectionOptions hold;
   hold.receive_hold = 5s;
   Shared s({}, hold);
@@ -161,7 +160,7 @@ TEST_CASE("a stream held for a shared receive goes on soon after one is posted")
 }
 
 TEST_CASE(
-    "the protection domain of the queue counts for its buffers, not that of the queue pair "
+    "for the buffers, the protection domain of the shared queue counts, not that of the queue pair "
     "[VRB-19] [VRB-1]") {
   Shared s;
   Region* own = s.first->b->memory(64, kEverything);

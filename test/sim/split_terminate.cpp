@@ -91,7 +91,7 @@ std::vector<std::byte> refusal(std::uint32_t msn) {
 
 }  // namespace
 
-TEST_CASE("the first of two segments of a Terminate drops nothing that is queued [DDP-17]") {
+TEST_CASE("the first of two segments of a Terminate drops no queued data [DDP-17]") {
   Blocked blocked;
   blocked.first_arrives();
   CHECK(blocked.pair.a->qp->state() == QpState::kRts);
@@ -102,8 +102,8 @@ TEST_CASE("the first of two segments of a Terminate drops nothing that is queued
 }
 
 TEST_CASE(
-    "with the second it ends the stream, and of what was queued only what is half out goes "
-    "on [RDMAP-62] [VRB-14] [VRB-20]") {
+    "the second segment ends the stream, and of the queued data only a partly sent FPDU is "
+    "completed [RDMAP-62] [VRB-14] [VRB-20]") {
   Blocked blocked;
   blocked.first_arrives();
   arrives(*blocked.pair.a, kControlFirst, true, View(blocked.message).subspan(kControlFirst));
@@ -112,7 +112,8 @@ TEST_CASE(
   CHECK(blocked.to_send() == mpa::fpdu_size(1000) - Blocked::kLeft);
 }
 
-TEST_CASE("of two atomics the one with the MSN fails; where none has it, the oldest [VRB-54]") {
+TEST_CASE(
+    "of two atomics the one with the Terminate's MSN fails; if none has it, the oldest [VRB-54]") {
   for (const auto completions : {verbs::Completions::kSent, verbs::Completions::kAcknowledged}) {
     for (const std::uint32_t msn : {0U, 1U, 2U, 3U, UINT32_MAX}) {
       CAPTURE(static_cast<int>(completions));

@@ -21,7 +21,7 @@ void check_nobodys(Pair& pair, Stag guess, const Region* near) {
 
 }  // namespace
 
-TEST_CASE("who was shown one STag finds no other by counting on from it [SEC-10] [RDMAP-114]") {
+TEST_CASE("a peer that knows one STag finds no other by counting up from it [SEC-10] [RDMAP-114]") {
   constexpr std::uint32_t kIndex = 0x100;  // The lowest octet of an STag is its key.
   for (const std::uint32_t step : {kIndex, 1U}) {
     for (std::uint32_t distance = 1; distance <= 16; ++distance) {
@@ -42,8 +42,7 @@ TEST_CASE("who was shown one STag finds no other by counting on from it [SEC-10]
   }
 }
 
-TEST_CASE(
-    "who remembers the STag of memory that was deregistered never gets at it again [SEC-11]") {
+TEST_CASE("a peer that stores the STag of deregistered memory never gets access again [SEC-11]") {
   for (const int registrations : {0, 1, 2, 100}) {
     CAPTURE(registrations);
     Connected pair;
@@ -66,7 +65,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a peer that floods fills no completion queue: the other stream on it loses nothing "
+    "a peer that floods cannot fill the completion queue: the other stream on it loses nothing "
     "[SEC-24] [SEC-37] [RDMAP-117]") {
   constexpr std::uint64_t kEach = 4;
   // The completion queue has as many entries as receives may be posted.

@@ -32,7 +32,7 @@ std::vector<ConnectionOptions> kinds() {
 
 }  // namespace
 
-TEST_CASE("a Send without a receive names the Send at one end and the advice at both") {
+TEST_CASE("after a Send without a receive, one end names the Send, and both ends give advice") {
   for (const auto& options : kinds()) {
     Connected pair(options, options);
     const auto [mine, inbox] = regions(pair, kBytes);
@@ -67,7 +67,7 @@ TEST_CASE("a close while a Send waits for its receive refuses the Send") {
   CHECK_FALSE(orderly(*pair.b));
 }
 
-TEST_CASE("an end with acknowledged completions that closes while a Send waits is told") {
+TEST_CASE("an end with acknowledged completions that closes while a Send waits is notified") {
   const auto options = holding(1s, acknowledged());
   Connected pair(options, options);
   Region* mine = pair.a->memory(kBytes, kEverything);
@@ -84,7 +84,7 @@ TEST_CASE("an end with acknowledged completions that closes while a Send waits i
         "oldest Send wr_id 1 (10 bytes)");
 }
 
-TEST_CASE("a Write with a wrong rkey names the key, the address and the bytes") {
+TEST_CASE("after a Write with a wrong rkey, the report names the key, the address and the bytes") {
   for (const auto& options : kinds()) {
     Connected pair(options, options);
     Region* mine = pair.a->memory(kBytes, kEverything);
@@ -103,7 +103,7 @@ TEST_CASE("a Write with a wrong rkey names the key, the address and the bytes") 
   }
 }
 
-TEST_CASE("a Read without the right names the right") {
+TEST_CASE("after a Read without access, the report names the missing right") {
   for (const auto& options : kinds()) {
     Connected pair(options, options);
     Region* mine = pair.a->memory(kBytes, kEverything);
@@ -122,7 +122,7 @@ TEST_CASE("a Read without the right names the right") {
   }
 }
 
-TEST_CASE("a message that is too long names the receive and its size") {
+TEST_CASE("after a message that is too long, the report names the receive and its size") {
   for (const auto& options : kinds()) {
     Connected pair(options, options);
     const auto [mine, inbox] = regions(pair, kBytes);
@@ -139,7 +139,9 @@ TEST_CASE("a message that is too long names the receive and its size") {
   }
 }
 
-TEST_CASE("a request with a bad lkey names the lkey, and its peer is told to look at this end") {
+TEST_CASE(
+    "after a request with an invalid lkey, the local report names it, and the peer's report refers "
+    "to this end") {
   for (const auto& options : kinds()) {
     Connected pair(options, options);
     const auto [mine, inbox] = regions(pair, kBytes);
@@ -174,7 +176,7 @@ TEST_CASE("a receive into memory that is not registered is named at its end") {
                                "place a message, "));
 }
 
-TEST_CASE("a completion queue that overflows is named") {
+TEST_CASE("the overflow of a completion queue is reported by name") {
   for (const auto& options : kinds()) {
     verbs::CompletionQueue tiny(2, nullptr);
     verbs::QpInit init;
@@ -192,7 +194,8 @@ TEST_CASE("a completion queue that overflows is named") {
   }
 }
 
-TEST_CASE("a peer that is lost leaves the count of what was outstanding, and the oldest request") {
+TEST_CASE(
+    "after a peer is lost, the report has the number of outstanding requests, and the oldest") {
   Connected pair(acknowledged(), acknowledged());
   Region* mine = pair.a->memory(kBytes, kEverything);
   post_send(*pair.a, 6, sge(mine, 0, 8));
@@ -212,7 +215,7 @@ TEST_CASE("a peer that is lost leaves the count of what was outstanding, and the
   CHECK_FALSE(orderly(*pair.a));
 }
 
-TEST_CASE("without work under way a close, a reset and an abort are orderly") {
+TEST_CASE("without outstanding requests a close, a reset and an abort are orderly") {
   Connected pair;
   CHECK(pair.a->connection->end().cause == Cause::kNone);
   SUBCASE("closed") {
@@ -231,7 +234,7 @@ TEST_CASE("without work under way a close, a reset and an abort are orderly") {
   CHECK(orderly(*pair.b));
 }
 
-TEST_CASE("what ended an earlier connection of a queue pair is not said of the next") {
+TEST_CASE("the end of an earlier connection of a queue pair is not reported for the next one") {
   Connected pair;
   Region* mine = pair.a->memory(kBytes, kEverything);
   RemoteAddress wrong = remote(pair.b->memory(kBytes, kEverything));

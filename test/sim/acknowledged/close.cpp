@@ -10,8 +10,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Two Sends from `a` have arrived at `b`. `b` has acknowledged the first one, but its answer has
-/// not reached `a` yet, so `a` has not requested an acknowledgement of the second one.
+/// Two Sends from `a` have arrived at `b`. `b` has answered the acknowledgement request for the
+/// first one, but the answer has not reached `a` yet, so `a` has not requested an acknowledgement
+/// of the second one.
 struct Asked {
   explicit Asked(const ConnectionOptions& of_b = acknowledged()) : pair(acknowledged(), of_b) {
     REQUIRE(pair.establish());
@@ -30,7 +31,9 @@ struct Asked {
 
 }  // namespace
 
-TEST_CASE("an end that closes waits for the Read about what it has taken [VRB-8] [VRB-17]") {
+TEST_CASE(
+    "an end that closes waits for the Read that requests acknowledgement of what it has received "
+    "[VRB-8] [VRB-17]") {
   Asked asked;
   Pair& pair = asked.pair;
   REQUIRE(!pair.b->qp->disconnect());
@@ -39,7 +42,9 @@ TEST_CASE("an end that closes waits for the Read about what it has taken [VRB-8]
   CHECK(pair.b->qp->state() == QpState::kIdle);
 }
 
-TEST_CASE("it waits while the peer's thread has no processor, for a tenth of a second") {
+TEST_CASE(
+    "the closing end waits for up to a tenth of a second while the peer's thread is not "
+    "scheduled") {
   Asked asked;
   Pair& pair = asked.pair;
   REQUIRE(!pair.b->qp->disconnect());
@@ -47,7 +52,8 @@ TEST_CASE("it waits while the peer's thread has no processor, for a tenth of a s
   CHECK(completed(pair) == "1 success, 2 success");
 }
 
-TEST_CASE("it does not wait for long for a peer that does not ask") {
+TEST_CASE(
+    "the closing end does not wait for long for a peer that sends no acknowledgement request") {
   Asked asked;
   Pair& pair = asked.pair;
   carry(*pair.b, *pair.a);  // Carries `b`'s answer to the first acknowledgement request.
@@ -78,7 +84,7 @@ TEST_CASE("an end that has nothing to acknowledge closes at once") {
 }
 
 // A server closes this way when it destroys its queue pairs while its clients send nothing.
-TEST_CASE("the end that has taken an RTR alone closes at once [EMPA-38]") {
+TEST_CASE("an end that has received only an RTR closes at once [EMPA-38]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
     CAPTURE(static_cast<int>(rtr));
     auto options = acknowledged();
@@ -92,7 +98,8 @@ TEST_CASE("the end that has taken an RTR alone closes at once [EMPA-38]") {
   }
 }
 
-TEST_CASE("a FIN in place of the answer fails the oldest request that it was about") {
+TEST_CASE(
+    "a FIN instead of the answer fails the oldest request that the answer would acknowledge") {
   // The completions of `b` follow RFC 5040, so `b` does not wait for acknowledgement requests when
   // it closes.
   Asked asked(ConnectionOptions{});

@@ -8,7 +8,8 @@ using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT
 
 TEST_CASE(
-    "a Write completes when the peer has placed it, not when it has left [RDMAP-41] [VRB-45]") {
+    "a Write completes when the peer has placed it, not when it has been sent [RDMAP-41] "
+    "[VRB-45]") {
   Connected pair(acknowledged(), {}, {.seed = 5, .max_segment = 700});
   const auto [mine, theirs] = regions(pair, 5000);
   fill_pattern(mine);
@@ -35,7 +36,7 @@ TEST_CASE("a Send completes when the peer has delivered it, so not while the str
   CHECK(text(pair.a->completions()) == "1 success");
 }
 
-TEST_CASE("one Read of ours serves all that gathered in front of it") {
+TEST_CASE("one acknowledging Read covers all requests that gathered before it") {
   Connected pair(acknowledged(), {});
   const auto [mine, theirs] = regions(pair, 64);
   SUBCASE("a list with one signalled request") {
@@ -47,7 +48,7 @@ TEST_CASE("one Read of ours serves all that gathered in front of it") {
     CHECK(opcodes(pair.to_b) == "000000001");
     CHECK(text(pair.a->completions()) == "8 success");
   }
-  SUBCASE("all signalled: one at a time is under way, the next stands for the rest") {
+  SUBCASE("all signalled: one Read at a time is outstanding, and the next covers the rest") {
     for (std::uint64_t id = 1; id <= 8; ++id)
       post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));
     pair.run();
@@ -64,7 +65,7 @@ TEST_CASE("one Read of ours serves all that gathered in front of it") {
   }
 }
 
-TEST_CASE("large Writes are acknowledged in parts, so that they never come to a stop") {
+TEST_CASE("large Writes are acknowledged in parts, so that sending never stalls") {
   constexpr std::size_t kSize = 64 * 1024;
   Connected pair(acknowledged(), acknowledged());
   const auto [mine, theirs] = regions(pair, kSize);
@@ -89,7 +90,7 @@ TEST_CASE("large Writes are acknowledged in parts, so that they never come to a 
   CHECK(same(mine, theirs, kSize));
 }
 
-TEST_CASE("a Read or an atomic of the program's acknowledges what is in front of it") {
+TEST_CASE("the program's own Read or atomic acknowledges the requests before it") {
   Connected pair(acknowledged(), {});
   const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
@@ -100,14 +101,16 @@ TEST_CASE("a Read or an atomic of the program's acknowledges what is in front of
   CHECK(opcodes(pair.to_b).find('1') == opcodes(pair.to_b).rfind('1'));
 }
 
-TEST_CASE("the program keeps the depth of Reads that it asked for; those on top are ours") {
+TEST_CASE(
+    "the program can use the Read depth that it requested; the stack's Reads are additional") {
   Pair pair(acknowledged(2), {});
   REQUIRE(pair.establish(8, 8));
   CHECK(pair.a->connection->startup().negotiated().ord == 6);
   CHECK(pair.a->qp->query().ord == 2);
 }
 
-TEST_CASE("where the peer answers no more than the program asked for, Reads of both take turns") {
+TEST_CASE(
+    "if the peer answers only the requested number of Reads, both kinds of Reads take turns") {
   Pair pair(acknowledged(4), {});
   REQUIRE(pair.establish(1, 1));
   CHECK(pair.a->qp->query().ord == 1);
@@ -125,7 +128,9 @@ TEST_CASE("where the peer answers no more than the program asked for, Reads of b
   CHECK(pair.b->qp->state() == QpState::kRts);
 }
 
-TEST_CASE("revision 1 says no ORD: not one Read more than the program allows [RDMAP-83]") {
+TEST_CASE(
+    "revision 1 negotiates no ORD: the stack sends no more Reads than the program allows "
+    "[RDMAP-83]") {
   ConnectionOptions options = acknowledged(1);
   options.startup.revision = 1;
   Pair pair(options, {});
@@ -140,7 +145,7 @@ TEST_CASE("revision 1 says no ORD: not one Read more than the program allows [RD
   CHECK(pair.b->qp->state() == QpState::kRts);
 }
 
-TEST_CASE("a peer that answers no Reads cannot be asked: complete when sent") {
+TEST_CASE("if a peer answers no Reads, requests complete when they have been sent") {
   Pair pair(acknowledged(), {});
   REQUIRE(pair.establish(0, 0));
   const auto [mine, theirs] = regions(pair, 64);
@@ -149,7 +154,7 @@ TEST_CASE("a peer that answers no Reads cannot be asked: complete when sent") {
   CHECK(opcodes(pair.to_b) == "0");
 }
 
-TEST_CASE("two ends that acknowledge do so where neither program wants Reads at all") {
+TEST_CASE("two ends request acknowledgements even if neither program uses Reads") {
   Pair pair(acknowledged(0, 0), acknowledged(0, 0));
   REQUIRE(pair.establish(0, 0));
   CHECK(pair.a->qp->query().ord == 0);
@@ -167,7 +172,7 @@ TEST_CASE("two ends that acknowledge do so where neither program wants Reads at 
 }
 
 TEST_CASE(
-    "a local request completes behind the Writes in front of it; a fence waits for them [VRB-50]") {
+    "a local request completes after the Writes before it, and a fence waits for them [VRB-50]") {
   for (const auto fence : {SendFlags::kNone, SendFlags::kLocalFence}) {
     Connected pair(acknowledged(), {});
     Region* mine = pair.a->memory(64, kEverything);
@@ -180,7 +185,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("unsignalled requests do not keep a connection from closing in order [DDP-56]") {
+TEST_CASE("unsignalled requests do not prevent an orderly close [DDP-56]") {
   for (const bool ours : {true, false}) {
     Connected pair(acknowledged(), {});
     const auto [mine, theirs] = regions(pair, 64);
@@ -194,7 +199,7 @@ TEST_CASE("unsignalled requests do not keep a connection from closing in order [
   }
 }
 
-TEST_CASE("the same queue pairs go on with a new connection in either mode") {
+TEST_CASE("the same queue pairs can use either mode on a new connection") {
   Connected pair(acknowledged(), {});
   const auto [mine, theirs] = regions(pair, 64);
   for (const bool again : {true, false, true}) {
@@ -209,7 +214,7 @@ TEST_CASE("the same queue pairs go on with a new connection in either mode") {
   }
 }
 
-TEST_CASE("a full queue with every mix of requests comes back in order, whatever the segments") {
+TEST_CASE("a full queue with every mix of requests completes in order, for any segment sizes") {
   for (std::uint32_t seed = 1; seed <= 8; ++seed) {
     Pair pair(acknowledged(3), acknowledged(3), {.seed = seed, .max_segment = 300});
     REQUIRE(pair.establish(2, 2));

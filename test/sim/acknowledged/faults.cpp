@@ -19,11 +19,13 @@ void check_second_fails(Pair& pair, Region* mine, Region* theirs, RemoteAddress 
 
 }  // namespace
 
-TEST_CASE("a Write that is refused fails itself, whoever stands next to it [RDMAP-20] [VRB-54]") {
+TEST_CASE(
+    "only the refused Write fails, whichever requests are before and after it [RDMAP-20] "
+    "[VRB-54]") {
   Connected pair(acknowledged(), {});
   const auto [mine, theirs] = regions(pair, 64);
   RemoteAddress wrong = remote(theirs);
-  SUBCASE("an STag that is none") { wrong.rkey.value ^= 0x100; }
+  SUBCASE("an invalid STag") { wrong.rkey.value ^= 0x100; }
   SUBCASE("one octet too far") { ++wrong.to; }
   SUBCASE("in front") { wrong.to -= 65; }
   SUBCASE("an offset that wraps") { wrong.to = UINT64_MAX - 3; }
@@ -31,7 +33,9 @@ TEST_CASE("a Write that is refused fails itself, whoever stands next to it [RDMA
   check_second_fails(pair, mine, theirs, wrong);
 }
 
-TEST_CASE("the segment that overruns names its Write, also unsignalled, and in the middle of it") {
+TEST_CASE(
+    "the refused segment identifies its Write, also if unsignalled, and in the middle of the "
+    "Write") {
   ConnectionOptions options = acknowledged();
   options.max_ulpdu = 128;
   Connected pair(options, {});
@@ -42,7 +46,7 @@ TEST_CASE("the segment that overruns names its Write, also unsignalled, and in t
   CHECK(completed(pair) == "2 remote access error, 3 work request flushed");
 }
 
-TEST_CASE("a Write refused behind an answered one leaves that one its success") {
+TEST_CASE("if a Write is refused after another was acknowledged, the acknowledged one succeeds") {
   Connected pair(acknowledged(), {});
   const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 64), remote(theirs));
@@ -50,7 +54,7 @@ TEST_CASE("a Write refused behind an answered one leaves that one its success") 
   check_second_fails(pair, mine, theirs, {.rkey = Stag{0x5500}, .to = 0});
 }
 
-TEST_CASE("a Send without a receive is that Send's, known by its MSN [DDP-31] [RDMAP-20]") {
+TEST_CASE("a Send without a receive fails, identified by its MSN [DDP-31] [RDMAP-20]") {
   for (const auto rtr : {mpa::Rtr::kNone, mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
     CAPTURE(static_cast<int>(rtr));
     ConnectionOptions options = acknowledged();
@@ -71,7 +75,7 @@ TEST_CASE("a Send without a receive is that Send's, known by its MSN [DDP-31] [R
   }
 }
 
-TEST_CASE("a Write with an Immediate that finds no receive fails as one") {
+TEST_CASE("a Write with Immediate that finds no receive fails as one request") {
   Connected pair(acknowledged(), {});
   const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
@@ -91,7 +95,7 @@ TEST_CASE("a Send that is too long is an invalid request [DDP-71]") {
   CHECK(text(pair.b->completions()) == "10 success, 11 local length error");
 }
 
-TEST_CASE("a Send that may not invalidate is an access error [RDMAP-99]") {
+TEST_CASE("a Send that may not invalidate the STag is an access error [RDMAP-99]") {
   Connected pair(acknowledged(), {});
   const auto [mine, theirs] = regions(pair, 64);
   post_recv(*pair.b, 10, sge(theirs, 0, 64));
@@ -101,7 +105,7 @@ TEST_CASE("a Send that may not invalidate is an access error [RDMAP-99]") {
   CHECK(completed(pair) == "1 success, 2 remote access error");
 }
 
-TEST_CASE("a Read that is refused: the Writes in front of it are placed [VRB-45]") {
+TEST_CASE("if a Read is refused, the Writes before it have been placed and succeed [VRB-45]") {
   Connected pair(acknowledged(), {});
   Region* mine = pair.a->memory(64, kEverything);
   Region* theirs = pair.b->memory(64, Access::kLocalWrite | Access::kRemoteWrite);
@@ -129,7 +133,8 @@ TEST_CASE(
 
 // The MSN in the Terminate also counts the Reads with which this stack requests acknowledgements,
 // and the Read that serves as RTR.
-TEST_CASE("of several Reads and atomics the one that the Terminate names fails [VRB-54] [EXT-61]") {
+TEST_CASE(
+    "of several Reads and atomics, the one that the Terminate names fails [VRB-54] [EXT-61]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead}) {
     for (const bool atomic_fails : {true, false}) {
       CAPTURE(static_cast<int>(rtr));
@@ -160,7 +165,7 @@ TEST_CASE("of several Reads and atomics the one that the Terminate names fails [
   }
 }
 
-TEST_CASE("a peer that gives up without naming a request: the oldest fails") {
+TEST_CASE("if the peer's Terminate names no request, the oldest request fails") {
   Connected pair(acknowledged(), holding(60s));
   Region* mine = pair.a->memory(64, kEverything);
   post_send(*pair.a, 1, sge(mine, 0, 8));
@@ -170,7 +175,7 @@ TEST_CASE("a peer that gives up without naming a request: the oldest fails") {
   CHECK(completed(pair) == "1 remote operation error, 2 work request flushed");
 }
 
-TEST_CASE("a peer that is gone: the oldest that it has not acknowledged fails") {
+TEST_CASE("if the peer is gone, the oldest unacknowledged request fails") {
   for (const bool reset : {true, false}) {
     Connected pair(acknowledged(), holding(60s));
     const auto [mine, theirs] = regions(pair, 64);
@@ -188,7 +193,7 @@ TEST_CASE("a peer that is gone: the oldest that it has not acknowledged fails") 
   }
 }
 
-TEST_CASE("an end of our own flushes: nothing has failed") {
+TEST_CASE("a local abort flushes all requests, and none fails") {
   Connected pair(acknowledged(), holding(60s));
   Region* mine = pair.a->memory(64, kEverything);
   post_send(*pair.a, 1, sge(mine, 0, 8));
@@ -197,7 +202,8 @@ TEST_CASE("an end of our own flushes: nothing has failed") {
   CHECK(text(pair.a->completions()) == "1 work request flushed");
 }
 
-TEST_CASE("nobody waits for unsignalled requests, so a peer that goes has failed none of them") {
+TEST_CASE(
+    "unsignalled requests are not waited for, so none of them fails when the peer disconnects") {
   Connected pair(acknowledged(), {});
   const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
@@ -206,7 +212,8 @@ TEST_CASE("nobody waits for unsignalled requests, so a peer that goes has failed
   CHECK(pair.a->completions().empty());
 }
 
-TEST_CASE("a peer that gives no sign of life is given up in time, and not before") {
+TEST_CASE(
+    "a peer that sends nothing and acknowledges nothing is given up at the timeout, not before") {
   Connected pair(acknowledged(), holding(60s));
   pair.a->qp->set_peer_timeouts({.answer = 2s});
   CHECK_FALSE(pair.a->connection->timeout().has_value());
@@ -225,10 +232,10 @@ TEST_CASE("a peer that gives no sign of life is given up in time, and not before
   CHECK(pair.was_reset());
 }
 
-TEST_CASE("the receiver's limit holds the stream: for so long, not at all, for ever [DDP-68]") {
+TEST_CASE("the receiver's limit holds the stream for a time, not at all, or for ever [DDP-68]") {
   Connected pair(acknowledged(), acknowledged());
   const auto [mine, inbox] = regions(pair, 64);
-  SUBCASE("so long") {
+  SUBCASE("for a time") {
     pair.b->qp->set_peer_timeouts({.receive_hold = 3s});
     post_send(*pair.a, 1, sge(mine, 0, 8));
     pair.run();
@@ -253,7 +260,9 @@ TEST_CASE("the receiver's limit holds the stream: for so long, not at all, for e
   }
 }
 
-TEST_CASE("a peer that has no room for our Read has taken what is in front of it [RDMAP-84]") {
+TEST_CASE(
+    "a peer that refuses the acknowledging Read for lack of IRD has received the requests before "
+    "it [RDMAP-84]") {
   ConnectionOptions options = acknowledged(1);
   options.startup.revision = 1;  // MPA revision 1 does not negotiate IRD.
   Pair pair(options, {});

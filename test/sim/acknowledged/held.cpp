@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests requests that are followed by a Send which waits for a receive. The peer acknowledges these
+// Tests requests that precede a Send which waits for a receive. The peer acknowledges these
 // requests without being asked, because the acknowledgement request is queued behind the waiting
 // Send.
 #include "acknowledged.hpp"
@@ -9,8 +9,8 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-/// Returns options of an end that holds a Send until there is a receive for it. `agreed` says
-/// whether the end offers the extension.
+/// Returns options of an end that holds a Send until there is a receive for it. `agreed` is whether
+/// the end offers the extension.
 ConnectionOptions waiting(const ConnectionOptions& base, bool agreed = true) {
   auto out = holding(60s, base);
   out.startup.send_immediate = agreed;
@@ -33,7 +33,8 @@ void post_receives(Pair& pair, const Memories& m, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("a Send that waits for its receive holds back no completion of those in front of it") {
+TEST_CASE(
+    "a Send that waits for its receive does not delay the completions of requests before it") {
   for (const std::size_t segment : {100'000U, 50U}) {
     for (std::uint64_t receives = 0; receives <= 16; ++receives) {
       // Every second receiver has completions as in RFC 5040. This must make no difference.
@@ -53,7 +54,7 @@ TEST_CASE("a Send that waits for its receive holds back no completion of those i
   }
 }
 
-TEST_CASE("each receive that is posted while Sends wait completes one more of them") {
+TEST_CASE("while Sends wait, each posted receive completes one more of them") {
   Connected pair(acknowledging(), acknowledging());
   const Memories m(pair);
   for (std::uint64_t id = 0; id < 8; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
@@ -63,7 +64,7 @@ TEST_CASE("each receive that is posted while Sends wait completes one more of th
   }
 }
 
-TEST_CASE("requests of every kind in front of a Send that waits complete, none behind it") {
+TEST_CASE("requests of every kind before a waiting Send complete, none after it") {
   Connected pair(acknowledging(), acknowledging());
   const Memories m(pair);
   const Sge from = sge(m.mine, 0, 8);
@@ -86,7 +87,7 @@ TEST_CASE("requests of every kind in front of a Send that waits complete, none b
   CHECK(completed(pair) == "7 success, 8 success");
 }
 
-TEST_CASE("nothing is said when a Send waits behind nothing that is unacknowledged") {
+TEST_CASE("no acknowledgement is sent if a Send waits and nothing before it is unacknowledged") {
   Connected pair(acknowledging(), acknowledging());
   const Memories m(pair);
   post_receives(pair, m, 1);
@@ -100,7 +101,7 @@ TEST_CASE("nothing is said when a Send waits behind nothing that is unacknowledg
 // The receiver must not send an unrequested acknowledgement here, because the peer may already have
 // closed its socket. Data that a closed socket receives causes a reset, which could destroy what
 // the peer's kernel still sends.
-TEST_CASE("a peer whose requests complete when they have left is told nothing") {
+TEST_CASE("a peer whose requests complete when they have been sent receives no acknowledgements") {
   Connected pair(waiting({}), acknowledging());
   const Memories m(pair);
   post_receives(pair, m, 3);
@@ -110,7 +111,7 @@ TEST_CASE("a peer whose requests complete when they have left is told nothing") 
   CHECK(opcodes(pair.to_a).empty());
 }
 
-TEST_CASE("a peer that does not know the extension is told nothing, and loses nothing") {
+TEST_CASE("a peer without the extension receives no acknowledgements, and loses no data") {
   for (const bool ours : {true, false}) {
     Connected pair(acknowledging(ours), acknowledging(!ours));
     const Memories m(pair);
@@ -123,7 +124,7 @@ TEST_CASE("a peer that does not know the extension is told nothing, and loses no
   }
 }
 
-TEST_CASE("the acknowledgement of what was delivered does not part an Immediate and its Send") {
+TEST_CASE("an acknowledgement is not sent between an Immediate and its Send") {
   auto options = acknowledging();
   options.max_ulpdu = 512;
   options.transmit_batch = 1;
@@ -152,7 +153,8 @@ TEST_CASE("the acknowledgement of what was delivered does not part an Immediate 
   CHECK(pair.b->qp->state() == QpState::kRts);
 }
 
-TEST_CASE("an acknowledgement of what was never sent, or is done, completes nothing") {
+TEST_CASE(
+    "an acknowledgement of requests that were never sent, or are complete, completes nothing") {
   Connected pair(acknowledging(), acknowledging());
   const Memories m(pair);
   post_receives(pair, m, 2);
@@ -171,7 +173,7 @@ TEST_CASE("an acknowledgement of what was never sent, or is done, completes noth
   CHECK(completed(pair) == "1 success");
 }
 
-TEST_CASE("a connection with a Send that waits closes in order, and says nothing behind its FIN") {
+TEST_CASE("a connection with a waiting Send closes in order, and sends nothing after its FIN") {
   for (const bool ours : {true, false}) {
     Connected pair(acknowledging(), acknowledging());
     const Memories m(pair);

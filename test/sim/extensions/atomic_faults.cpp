@@ -101,8 +101,8 @@ const std::vector<AtomicCase> kAtomicCases{
 }  // namespace
 
 TEST_CASE(
-    "atomics where they may not be end in the code for it and change nothing [EXT-9] [EXT-10] "
-    "[EXT-11] [EXT-15] [EXT-16] [EXT-17] [EXT-21] [EXT-61] [EXT-65] [EXT-66] [EXT-67]") {
+    "forbidden atomics cause the right Terminate and change nothing [EXT-9] [EXT-10] [EXT-11] "
+    "[EXT-15] [EXT-16] [EXT-17] [EXT-21] [EXT-61] [EXT-65] [EXT-66] [EXT-67]") {
   for (const AtomicCase& c : kAtomicCases) {
     for (const bool swap : {false, true}) {
       CAPTURE(c.name);
@@ -149,7 +149,7 @@ TEST_CASE("a queue pair that allows no inbound atomics refuses them all [EXT-67]
   CHECK(all_zero(theirs));
 }
 
-TEST_CASE("a window opens words to atomics, if its region may be written [EXT-67] [VRB-35]") {
+TEST_CASE("a window grants atomics if its region may be written [EXT-67] [VRB-35]") {
   for (const bool writable : {true, false}) {
     Connected pair;
     Region* mine = pair.a->memory(8, Access::kLocalWrite);
@@ -196,7 +196,7 @@ TEST_CASE(
   CHECK(all_zero(theirs));
 }
 
-TEST_CASE("with a peer that did not agree nothing of RFC 7306 can be posted or sent [EXT-1]") {
+TEST_CASE("nothing of RFC 7306 can be posted or sent to a peer that did not agree [EXT-1]") {
   for (const bool a_knows : {true, false}) {
     Connected pair(a_knows ? ConnectionOptions{} : without_extensions(),
                    a_knows ? without_extensions() : ConnectionOptions{});
@@ -216,7 +216,9 @@ TEST_CASE("with a peer that did not agree nothing of RFC 7306 can be posted or s
   }
 }
 
-TEST_CASE("what was posted in Idle for a peer that did not agree fails, and is not sent [EXT-1]") {
+TEST_CASE(
+    "an extension request that was posted in Idle fails if the peer does not agree, and is not "
+    "sent [EXT-1]") {
   for (const auto opcode :
        {WrOpcode::kFetchAdd, WrOpcode::kCmpSwap, WrOpcode::kImmediate, WrOpcode::kWriteImmediate}) {
     for (const bool agreed : {true, false}) {
@@ -245,7 +247,7 @@ TEST_CASE("what was posted in Idle for a peer that did not agree fails, and is n
 }
 
 TEST_CASE(
-    "agreement belongs to the connection: the next one of the same queue pair has its own "
+    "agreement belongs to a connection: the next one of the same queue pair negotiates again "
     "[EXT-1]") {
   Connected pair({}, without_extensions());
   CHECK_FALSE(pair.a->qp->query().extensions);
@@ -262,7 +264,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "the local word of an atomic under way goes away: one protection error, then flushes "
+    "the local word of an outstanding atomic is deregistered: one protection error, then flushes "
     "[VRB-37]") {
   Connected pair;
   const auto [mine, theirs] = regions(pair, 16, 8);
@@ -279,7 +281,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "the target of atomics goes away: those behind are 0/1/00, and nothing waits for them "
+    "the target of atomics is deregistered: later atomics are 0/1/00, and nothing waits for them "
     "[EXT-67] [VRB-37]") {
   Connected pair;
   const auto [mine, theirs] = regions(pair, 16, 8);
@@ -296,7 +298,7 @@ TEST_CASE(
   CHECK(word(theirs) == (done.ends_with("error") ? 7U : 14U));
 }
 
-TEST_CASE("the peer's Terminate about an atomic is not a Read's, nor the reverse [VRB-54]") {
+TEST_CASE("a Terminate about an atomic does not fail a Read, nor the reverse [VRB-54]") {
   for (const bool atomic_fails : {true, false}) {
     Connected pair;
     const auto [mine, theirs] = regions(pair, 32, 8);
@@ -318,8 +320,8 @@ TEST_CASE("the peer's Terminate about an atomic is not a Read's, nor the reverse
 }
 
 TEST_CASE(
-    "of several atomics, or Reads, under way the one that the Terminate names fails "
-    "[VRB-54] [EXT-61]") {
+    "of several outstanding atomics or Reads, the one that the Terminate names fails [VRB-54] "
+    "[EXT-61]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead}) {
     for (const bool is_atomic : {true, false}) {
       CAPTURE(static_cast<int>(rtr));

@@ -17,8 +17,8 @@ ConnectionOptions with_ord(std::uint16_t ord) {
 }  // namespace
 
 TEST_CASE(
-    "FetchAdd and CmpSwap bring the old value as a number of this host, and change one word "
-    "[EXT-6] [EXT-13] [EXT-14] [EXT-36]") {
+    "FetchAdd and CmpSwap return the old value in host byte order, and change one word [EXT-6] "
+    "[EXT-13] [EXT-14] [EXT-36]") {
   Connected pair;
   CHECK(pair.a->qp->query().extensions);
   CHECK(pair.b->qp->query().extensions);
@@ -53,8 +53,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "masks go along: fields are added to by themselves, and bits swapped by themselves "
-    "[EXT-12] [EXT-14] [EXT-23]") {
+    "masks are sent: fields are added to separately, and bits are swapped separately [EXT-12] "
+    "[EXT-14] [EXT-23]") {
   Connected pair;
   Region* old = pair.a->memory(64, Access::kLocalWrite);
   Region* theirs = pair.b->memory(16, kEverything);
@@ -89,7 +89,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "Reads and atomics in any mixture are done in the order posted [EXT-29] [EXT-30] [EXT-39] "
+    "Reads and atomics in any mixture are executed in the order posted [EXT-29] [EXT-30] [EXT-39] "
     "[EXT-48] [EXT-56] [EXT-57]") {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
@@ -134,8 +134,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "an atomic finds what the Writes and Sends before it brought [EXT-43] [EXT-45] [EXT-58]") {
+TEST_CASE("an atomic sees the data of the Writes and Sends before it [EXT-43] [EXT-45] [EXT-58]") {
   Connected pair({}, {}, {.seed = 3, .max_segment = 50});
   const auto [mine, theirs] = regions(pair, 64);
   set_word(mine, 1000);
@@ -155,7 +154,7 @@ TEST_CASE(
   CHECK(word(theirs) == 1001);
 }
 
-TEST_CASE("an atomic is complete when its response is there, not before [EXT-41] [EXT-47]") {
+TEST_CASE("an atomic completes when its response has arrived, not before [EXT-41] [EXT-47]") {
   Connected pair({}, {}, {.seed = 1, .max_segment = 1});
   const auto [mine, theirs] = regions(pair, 8);
   set_word(theirs, 5);
@@ -186,7 +185,7 @@ TEST_CASE("a fenced Send waits for the atomics before it [VRB-50]") {
   }
 }
 
-TEST_CASE("an atomic waits behind a fence, and for a local fence as any request does [VRB-50]") {
+TEST_CASE("an atomic waits behind a fence, and a local fence waits for an atomic [VRB-50]") {
   Connected pair;
   const auto [mine, theirs] = regions(pair, 16, 8);
   post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
@@ -199,7 +198,7 @@ TEST_CASE("an atomic waits behind a fence, and for a local fence as any request 
   CHECK_FALSE(mine->valid.load());
 }
 
-TEST_CASE("ORD bounds Reads and atomics together, and so many are in flight [EXT-35] [VRB-23]") {
+TEST_CASE("ORD limits Reads and atomics together, and up to ORD are in flight [EXT-35] [VRB-23]") {
   for (const std::uint16_t ord : {std::uint16_t{1}, std::uint16_t{2}, std::uint16_t{5}}) {
     Connected pair(with_ord(ord), {});
     const auto [mine, theirs] = regions(pair, 800, 8);
@@ -228,7 +227,7 @@ TEST_CASE("without ORD an atomic is an error of the request [VRB-46]") {
   CHECK(word(theirs) == 0);
 }
 
-TEST_CASE("as many Reads and atomics as IRD are answered, one more is 1/2/02 [EXT-25] [EXT-34]") {
+TEST_CASE("up to IRD Reads and atomics are answered, one more is 1/2/02 [EXT-25] [EXT-34]") {
   for (const std::uint64_t count : {4U, 5U}) {
     // MPA revision 1 does not negotiate IRD, so the requester may exceed it.
     ConnectionOptions plain;

@@ -30,7 +30,9 @@ TEST_CASE(
   CHECK(opcodes(pair.to_b) == "89");
 }
 
-TEST_CASE("a solicited Immediate wakes who waits for solicited events, another does not [EXT-55]") {
+TEST_CASE(
+    "a solicited Immediate wakes a program that waits for solicited events, another does not "
+    "[EXT-55]") {
   Connected pair;
   REQUIRE(!pair.b->qp->post_recv({.wr_id = 1, .sgl = {}}));
   REQUIRE(!pair.b->qp->post_recv({.wr_id = 2, .sgl = {}}));
@@ -76,8 +78,8 @@ TEST_CASE("Sends and Immediates take receives in the order sent [EXT-51] [EXT-53
 }
 
 TEST_CASE(
-    "a Write with its Immediate: one completion here, and there the data is in place when the "
-    "receive completes [EXT-53] [EXT-55]") {
+    "a Write with its Immediate: one local completion, and the data is in place when the receive "
+    "completes [EXT-53] [EXT-55]") {
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{40'000}}) {
     for (const bool crc : {true, false}) {
       CAPTURE(size);
@@ -109,7 +111,9 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("an Immediate comes with how much was written right in front of it, whatever it says") {
+TEST_CASE(
+    "the completion of an Immediate includes the length of the Write directly before it, whatever "
+    "its value") {
   Connected pair;
   const auto [mine, theirs] = regions(pair, 40'000);
   const auto write = [&](std::size_t at, std::size_t size) {
@@ -140,7 +144,8 @@ TEST_CASE("an Immediate comes with how much was written right in front of it, wh
   CHECK(written() == 0);
 }
 
-TEST_CASE("nothing of ours comes between a Write and its Immediate; answers may [EXT-53]") {
+TEST_CASE(
+    "no message of this end comes between a Write and its Immediate, except answers [EXT-53]") {
   ConnectionOptions options;
   options.max_ulpdu = 256;
   Connected pair(options, options, {.seed = 6, .max_segment = 500});
@@ -206,7 +211,7 @@ TEST_CASE("an Immediate without a receive is 1/2/02, or waits for one [EXT-50]")
   }
 }
 
-TEST_CASE("an Immediate takes a receive of the shared queue [EXT-50]") {
+TEST_CASE("an Immediate consumes a receive of the shared queue [EXT-50]") {
   verbs::SharedReceiveQueue srq(1, {}, nullptr);
   verbs::QpInit init;
   init.srq = &srq;
@@ -219,7 +224,8 @@ TEST_CASE("an Immediate takes a receive of the shared queue [EXT-50]") {
   CHECK(got.at(0).immediate == 9);
 }
 
-TEST_CASE("the source of a Write goes away while its Immediate waits: both are sent as they were") {
+TEST_CASE(
+    "the source of a Write is deregistered while its Immediate waits: both are sent unchanged") {
   Connected pair({}, {}, {.seed = 1, .max_segment = 10});
   const auto [mine, theirs] = regions(pair, 64);
   Region* copy = pair.b->memory(64, kEverything);

@@ -54,7 +54,7 @@ TEST_CASE("a Send with Immediate is one completion at both ends, of any length")
   }
 }
 
-TEST_CASE("lists at both ends, inline payload, no payload, and a solicited event") {
+TEST_CASE("lists at both ends, inline payload, an empty payload, and a solicited event") {
   Connected pair(together(), together());
   const auto [mine, inbox] = regions(pair, 64);
   fill_pattern(mine);
@@ -92,7 +92,9 @@ TEST_CASE("lists at both ends, inline payload, no payload, and a solicited event
   CHECK(opcodes(pair.to_b) == "838385");
 }
 
-TEST_CASE("all kinds that take receives take them in order, Reads of both ends between them") {
+TEST_CASE(
+    "all messages that consume receives consume them in order, with Reads of both ends between "
+    "them") {
   for (std::uint32_t seed = 1; seed <= 8; ++seed) {
     CAPTURE(seed);
     auto options = together();
@@ -143,7 +145,7 @@ TEST_CASE("all kinds that take receives take them in order, Reads of both ends b
   }
 }
 
-TEST_CASE("each takes one receive of a shared queue") {
+TEST_CASE("each Send with Immediate consumes one receive of a shared queue") {
   verbs::SharedReceiveQueue srq(1, {}, nullptr);
   verbs::QpInit init;
   init.srq = &srq;
@@ -165,7 +167,7 @@ TEST_CASE("each takes one receive of a shared queue") {
   CHECK(same(mine, inbox, 16));
 }
 
-TEST_CASE("a fenced one waits for the Read in front of it") {
+TEST_CASE("a fenced Send with Immediate waits for the Read before it") {
   Connected pair(together(), together());
   const auto [mine, theirs] = regions(pair, 64);
   fill_pattern(theirs);
@@ -177,7 +179,9 @@ TEST_CASE("a fenced one waits for the Read in front of it") {
   CHECK(std::memcmp(theirs->address, theirs->address + 32, 32) == 0);
 }
 
-TEST_CASE("who did not agree to it, or to RFC 7306, cannot be sent one [EXT-1]") {
+TEST_CASE(
+    "a Send with Immediate cannot be sent to a peer that did not agree to it, or to RFC 7306 "
+    "[EXT-1]") {
   auto nothing = together();
   nothing.startup.extensions = false;
   for (const auto& other : {ConnectionOptions{}, nothing}) {
@@ -198,7 +202,9 @@ TEST_CASE("who did not agree to it, or to RFC 7306, cannot be sent one [EXT-1]")
   }
 }
 
-TEST_CASE("without the agreement an Immediate is the program's, whatever its octets [EXT-52]") {
+TEST_CASE(
+    "without the agreement the octets of an Immediate belong to the program, whatever their values "
+    "[EXT-52]") {
   Connected pair;
   for (std::uint64_t id = 0; id < 2; ++id) REQUIRE(!pair.b->qp->post_recv({.wr_id = id}));
   post_immediate(*pair.a, 1, rdmap::kOfNextSend);
@@ -209,7 +215,7 @@ TEST_CASE("without the agreement an Immediate is the program's, whatever its oct
   CHECK(got[0].immediate == rdmap::kOfNextSend);
 }
 
-TEST_CASE("an Immediate that would announce a Send is refused, and so are more than 4 octets") {
+TEST_CASE("an Immediate whose octets announce a Send is refused, and so are more than 4 octets") {
   Connected pair(together(), together());
   const std::uint64_t announcing = upper(5) | rdmap::kOfNextSend;
   for (const auto opcode : {WrOpcode::kImmediate, WrOpcode::kWriteImmediate}) {
@@ -220,7 +226,7 @@ TEST_CASE("an Immediate that would announce a Send is refused, and so are more t
         verbs::Errc::kInvalidArgument);
 }
 
-TEST_CASE("posted in Idle it is sent if the peer agrees, and fails if not") {
+TEST_CASE("a Send with Immediate posted in Idle is sent if the peer agrees, and fails otherwise") {
   for (const auto opcode : {WrOpcode::kSendImmediate, WrOpcode::kImmediate}) {
     for (const bool agreed : {true, false}) {
       CAPTURE(agreed);
@@ -243,7 +249,7 @@ TEST_CASE("posted in Idle it is sent if the peer agrees, and fails if not") {
   }
 }
 
-TEST_CASE("a local buffer that may not be sent fails it before its Immediate has left") {
+TEST_CASE("an invalid local buffer fails the request before its Immediate has been sent") {
   Connected pair(together(), together());
   const Sge nobodys{
       .address = pair.a->memory(8, kEverything)->address, .length = 8, .lkey = Stag{0x12345600}};
@@ -256,7 +262,9 @@ TEST_CASE("a local buffer that may not be sent fails it before its Immediate has
   CHECK(opcodes(pair.to_b) == "7");
 }
 
-TEST_CASE("longer than its receive it is that receive's error, and no octet is placed [VRB-38]") {
+TEST_CASE(
+    "a Send with Immediate that is longer than its receive fails the receive, and no octet is "
+    "placed [VRB-38]") {
   Connected pair(together(), together());
   const auto [mine, inbox] = regions(pair, 16);
   fill_pattern(mine);
@@ -269,7 +277,7 @@ TEST_CASE("longer than its receive it is that receive's error, and no octet is p
   CHECK(all_zero(inbox));
 }
 
-TEST_CASE("without a receive it is 1/2/02, or waits for one") {
+TEST_CASE("a Send with Immediate without a receive is 1/2/02, or waits for one") {
   for (const bool hold : {false, true}) {
     auto options = together();
     if (hold) options.receive_hold = 1s;

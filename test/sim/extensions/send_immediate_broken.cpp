@@ -66,7 +66,7 @@ struct Announced {
 
 }  // namespace
 
-TEST_CASE("a peer that announces a Send and closes has closed too early") {
+TEST_CASE("a close between the announcement and the announced Send is premature") {
   Announced a;
   a.pair.to_b.fin = true;
   a.pair.run();
@@ -74,7 +74,7 @@ TEST_CASE("a peer that announces a Send and closes has closed too early") {
   a.check_flushed();
 }
 
-TEST_CASE("a connection that is lost, or aborted, gives the announced receive back") {
+TEST_CASE("if the connection is lost or aborted, the announced receive is flushed") {
   for (const bool lost : {true, false}) {
     Announced a;
     if (lost) {
@@ -86,7 +86,7 @@ TEST_CASE("a connection that is lost, or aborted, gives the announced receive ba
   }
 }
 
-TEST_CASE("a close of ours is over when the peer's half ends without the announced Send") {
+TEST_CASE("a local close completes when the peer's direction ends without the announced Send") {
   Announced a;
   REQUIRE(!a.pair.b->qp->disconnect());
   a.pair.run();
@@ -96,7 +96,9 @@ TEST_CASE("a close of ours is over when the peer's half ends without the announc
   CHECK(all_zero(a.inbox));
 }
 
-TEST_CASE("an announced receive of a shared queue is flushed with its stream, the others stay") {
+TEST_CASE(
+    "an announced receive of a shared queue is flushed with its stream, and the others stay "
+    "posted") {
   verbs::SharedReceiveQueue srq(1, {}, nullptr);
   REQUIRE(!srq.post_recv({.wr_id = 9}));
   verbs::QpInit init;
@@ -107,7 +109,8 @@ TEST_CASE("an announced receive of a shared queue is flushed with its stream, th
   CHECK(srq.size() == 1);
 }
 
-TEST_CASE("memory of the announced receive goes away: the stream ends, and no octet is placed") {
+TEST_CASE(
+    "memory of the announced receive is deregistered: the stream ends, and no octet is placed") {
   Announced a;
   const auto payload = std::vector<std::byte>(16, std::byte{7});
   const auto revoke = [&](Region& r) { a.pair.b->connection->revoke(r, a.pair.b->now); };
@@ -121,7 +124,7 @@ TEST_CASE("memory of the announced receive goes away: the stream ends, and no oc
   check_refused(a.pair, *a.pair.b, "0/0/00");
 }
 
-TEST_CASE("another announcement where the Send should be is 0/2/06 [RDMAP-97]") {
+TEST_CASE("another announcement instead of the Send is 0/2/06 [RDMAP-97]") {
   Announced a;
   const std::array<std::byte, rdmap::kImmediateSize> octets{};
   const auto fpdu = send_fpdu(rdmap::Opcode::kImmediate, 2, octets);
@@ -131,7 +134,7 @@ TEST_CASE("another announcement where the Send should be is 0/2/06 [RDMAP-97]") 
   a.check_flushed();
 }
 
-TEST_CASE("a Write or a Read where the Send should be is 0/2/06, and nothing is written") {
+TEST_CASE("a Write or a Read instead of the Send is 0/2/06, and nothing is written") {
   for (const bool write : {true, false}) {
     Announced a;
     Region* mine = a.pair.a->memory(16, kEverything);
@@ -149,7 +152,8 @@ TEST_CASE("a Write or a Read where the Send should be is 0/2/06, and nothing is 
   }
 }
 
-TEST_CASE("its source goes away while the Send waits behind its Immediate: it is not sent") {
+TEST_CASE(
+    "the source is deregistered while the Send waits behind its Immediate: the Send is not sent") {
   auto one_by_one = agreed_without_crc();
   one_by_one.transmit_batch = 1;  // Frames the Send only after the Immediate has been sent.
   Connected pair(one_by_one, agreed_without_crc());
@@ -168,7 +172,8 @@ TEST_CASE("its source goes away while the Send waits behind its Immediate: it is
   CHECK(all_zero(inbox));
 }
 
-TEST_CASE("a reset at every octet: it is complete at the receiver whole, or not at all [VRB-14]") {
+TEST_CASE(
+    "a reset at any octet: the message is complete at the receiver, or does not exist [VRB-14]") {
   for (std::size_t at = 0;; ++at) {
     CAPTURE(at);
     auto options = agreed_without_crc();
