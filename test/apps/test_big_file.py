@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transfers a file of 3 GiB in both directions, with 256 MiB of memory for each process. Runs only with
-IWARP_LONG=1. RLIMIT_DATA limits the memory. It counts all private memory including stacks, but not mapped file
-pages, so the test also checks the maximum resident memory."""
+IWARP_LONG=1. RLIMIT_DATA limits the memory. The limit counts all private memory including stacks, but not mapped
+file pages, so the test also checks the maximum resident memory."""
 import filecmp
 import os
 import resource

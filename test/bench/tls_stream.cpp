@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the throughput of OpenSSL over a TCP socket without this stack. One process writes
 // messages over TLS 1.3 and another process reads them, with the cipher and the kind of key that
-// `iwarp perf --tls-psk` uses. A benchmark, not a test: test/bench/run compares the two.
+// `iwarp perf --tls-psk` uses. This is a benchmark, not a test: test/bench/run compares this
+// program with `iwarp perf`.
 //
 //   bench_tls_stream SIZE SECONDS       prints {"bytes_per_second": N}, counted by the receiver
 #include <arpa/inet.h>

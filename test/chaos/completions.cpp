@@ -103,8 +103,8 @@ void World::poll() {
   }
   for (const auto& link : links) {
     for (Side& side : link->sides) {
-      // If requests complete only when the peer acknowledges them, unsignaled requests are treated
-      // as done only at the end of the run.
+      // If requests complete only when the peer acknowledges them, the oracle treats unsignaled
+      // requests as done only at the end of the run.
       const bool waits = link->session != nullptr && link->is_acknowledged(side);
       if (!waits) pass_over(*link, side, side.ops.size() - side.qp->query().send_outstanding);
     }
@@ -137,8 +137,8 @@ void World::sent_completion(Link& link, Side& side, const WorkCompletion& wc) {
   finish(side, op);
 }
 
-// Treats the requests before `end` that have no completion as done. A completion may be missing
-// only if the request is unsignaled and did not fail.
+// Treats the requests before `end` that have no completion as done. A request may lack a completion
+// only if it is unsignaled and did not fail.
 void World::pass_over(Link& link, Side& side, std::size_t end) {
   for (; side.over < end; ++side.over) {
     Op& op = side.ops[side.over];

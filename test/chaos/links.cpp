@@ -286,7 +286,7 @@ void World::put(Link& link, std::size_t from, bytes::View piece) {
 }
 
 // With a CRC, the stream must end. Without a CRC, the oracle records which octet of the payload has
-// changed. If the payload was already placed, it does so with a CRC, too.
+// changed. It also records the octet with a CRC if the payload was already placed.
 void World::flip(Link& link, std::size_t from, bytes::View piece, std::size_t at, std::byte mask) {
   Side& side = link.sides[from];
   Side& peer = link.peer_of(side);

@@ -50,7 +50,8 @@ struct Op {
   std::vector<std::byte> payload;
   Block* target = nullptr;  ///< the peer's memory for Writes, Reads and atomics
   std::size_t target_at = 0;
-  bool is_word = false;  ///< whether it accesses one of the 64-bit words at the start of the target
+  /// Whether the request accesses one of the 64-bit words at the start of the target.
+  bool is_word = false;
   std::uint64_t operand = 0;  ///< operand of an atomic
   std::uint64_t compare = 0;
   std::uint64_t old_word = 0;
@@ -61,13 +62,18 @@ struct Op {
   verbs::Region* sink_alias = nullptr;
   Stag stag;  ///< the STag that the request invalidates
   std::uint64_t immediate = 0;
-  bool is_refused = false;      ///< invalid on purpose, so it must never take effect completely
-  bool is_local_error = false;  ///< invalid at the posting end, so it must not be sent at all
-  bool is_late = false;         ///< posted when the connection had stopped sending
-  std::uint64_t pushed = 0;     ///< number of octets that had been sent when it was posted
+  /// Whether the request is invalid on purpose. It must then never take effect completely.
+  bool is_refused = false;
+  /// Whether the request is invalid at the posting end. It must then not be sent at all.
+  bool is_local_error = false;
+  /// Whether the request was posted after the connection had stopped sending.
+  bool is_late = false;
+  /// Number of octets that had been sent when the request was posted.
+  std::uint64_t pushed = 0;
   std::vector<Taint> taints;
-  std::optional<verbs::WcStatus> status;  ///< status of its completion, if there was one
-  bool is_over = false;  ///< whether it has completed, or was treated as done without a completion
+  std::optional<verbs::WcStatus> status;  ///< status of the completion, if there was one
+  /// Whether the request has completed, or was treated as done without a completion.
+  bool is_over = false;
 
   bool is_read() const { return act == Act::kRead || act == Act::kReadInvalidate; }
   bool is_atomic() const { return act == Act::kFetchAdd || act == Act::kCmpSwap; }

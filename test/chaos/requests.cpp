@@ -58,7 +58,7 @@ struct Program::Draft {
 };
 
 // Returns whether the connection supports the step, which most programs check before they post a
-// request. For one place in 16, returns true without a check.
+// request. For one `place` in 16, returns true without a check.
 bool Program::suits(Link& link, const Side& side, const Step& step) const {
   if (step.place % 16 == 0) return true;
   const bool reads = step.act == Act::kRead || step.act == Act::kReadInvalidate ||
@@ -113,7 +113,8 @@ bool Program::fill(Link& link, Side& side, const Step& step, Draft& draft) {
 void Program::fill_immediate(const Step& step, Draft& draft) {
   const Act act = draft.op.act;
   if (act == Act::kSend || act == Act::kWrite) return;
-  // If an Immediate might belong to a Send, then its last four octets are reserved.
+  // With the extension, an Immediate whose last four octets have certain values announces a Send.
+  // This sets them to 0.
   draft.op.immediate = (step.value >> 32 | 1) << 32;
 }
 

@@ -71,7 +71,7 @@ struct Side {
 
   // Requests. An index counts all requests that this side has ever posted.
   Ops ops;
-  std::size_t first = 0;   ///< index of the first request of this connection
+  std::size_t first = 0;   ///< index of the first request of the current connection
   std::size_t over = 0;    ///< requests before this index have completed or were treated as done
   std::size_t reaped = 0;  ///< the slots of requests before this index have been returned
   std::size_t placed = 0;  ///< requests before this index have taken effect at the peer

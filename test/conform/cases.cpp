@@ -24,7 +24,7 @@ bool is_plain(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("every case has an id of its own: group/what or group/subject/what") {
+TEST_CASE("every case has a unique id: group/what or group/subject/what") {
   std::set<std::string_view> ids;
   const Pattern form("^[a-z0-9]+(/[a-z0-9-]+){1,2}$");
   for (const Case* what : every_case()) {
@@ -60,7 +60,7 @@ TEST_CASE("every case has a title of one short line and a section of a known RFC
   }
 }
 
-TEST_CASE("cases are chosen by role, level, id and section") {
+TEST_CASE("cases are selected by role, level, id and section") {
   const auto contains = [](const std::vector<const Case*>& cases, auto is) {
     return std::ranges::any_of(cases, is);
   };
@@ -80,7 +80,7 @@ TEST_CASE("cases are chosen by role, level, id and section") {
   CHECK(select(PeerRole::kEither, true, {"nonsense"}).empty());
 }
 
-TEST_CASE("cases come layer by layer, each section in one piece, the dangerous ones last") {
+TEST_CASE("cases are sorted by layer and section, and the dangerous ones come last") {
   std::set<std::string_view> seen;
   std::string_view current;
   bool last = false;

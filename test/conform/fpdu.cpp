@@ -60,7 +60,7 @@ std::uint32_t crc_of_rest(const Octets& fpdu) {
 
 }  // namespace
 
-TEST_CASE("the tester's messages are the worked frames [MPA-12] [MPA-14] [DDP-18] [RDMAP-7]") {
+TEST_CASE("the tester builds the worked frames [MPA-12] [MPA-14] [DDP-18] [RDMAP-7]") {
   CHECK(fpdu_of(make_ulpdu(tagged(Opcode::kWrite, 1, 0), {})) == golden("C"));
   CHECK(fpdu_of(make_ulpdu(untagged(Opcode::kSend, 1), {})) == golden("C1"));
   CHECK(fpdu_of(make_ulpdu(untagged(Opcode::kSend, 1), text("hello"))) == golden("D"));
@@ -76,7 +76,7 @@ TEST_CASE("the tester's messages are the worked frames [MPA-12] [MPA-14] [DDP-18
   CHECK(fpdu_of(make_ulpdu(untagged(Opcode::kReadRequest, 1), octets)) == golden("G"));
 }
 
-TEST_CASE("the tester's markers are those of the worked frames [MPA-26] [MPA-27]") {
+TEST_CASE("the tester's markers equal those of the worked frames [MPA-26] [MPA-27]") {
   for (const auto& vector : load_vectors("marked.hex")) {
     if (!vector.position) continue;
     CAPTURE(vector.name);
@@ -91,7 +91,7 @@ TEST_CASE("the tester's markers are those of the worked frames [MPA-26] [MPA-27]
   }
 }
 
-TEST_CASE("tester and Framer make the same FPDUs of every size around a marker") {
+TEST_CASE("tester and Framer build the same FPDUs for every size around a marker") {
   for (const bool markers : {false, true}) {
     for (const bool crc : {false, true}) {
       for (std::uint64_t position = 0; position < 512; position += 44) {
@@ -109,7 +109,7 @@ TEST_CASE("tester and Framer make the same FPDUs of every size around a marker")
   }
 }
 
-TEST_CASE("what is tampered with is wrong in one place only") {
+TEST_CASE("a deliberate error changes only one place of the FPDU") {
   const Octets ulpdu = pattern(21);
   const Octets right = fpdu_of(ulpdu);
   Framing framing;
@@ -133,7 +133,7 @@ TEST_CASE("what is tampered with is wrong in one place only") {
 }
 
 TEST_CASE(
-    "only the first marker of a tampered FPDU points elsewhere; all carry the reserved half") {
+    "only the first marker has a wrong pointer on request; all markers have the reserved half") {
   Framing framing{.markers = true};
   const Octets right = make_fpdu(pattern(700), framing);
   framing.position = 0;

@@ -55,7 +55,7 @@ void check_rows(const std::set<std::string>& known, std::string_view rows) {
 
 }  // namespace
 
-TEST_CASE("every generated session has an id of its own, for either role of the peer") {
+TEST_CASE("every generated session has a unique id, for either role of the peer") {
   for (const auto role : {PeerRole::kResponder, PeerRole::kInitiator}) {
     std::set<std::string> ids;
     for (const Session& session : all_sessions(role)) {
@@ -71,7 +71,7 @@ TEST_CASE("rules and values of generated sessions name requirements that exist")
   for (const Variation& variation : all_variations()) check_rows(known, variation.requirements);
 }
 
-TEST_CASE("a seed draws the same sessions again, as many as wanted") {
+TEST_CASE("a seed generates the same sessions again, and as many as requested") {
   const Choice some{.after = {}, .cases = 100, .pairs = 50, .seed = 7};
   const auto first = choose(PeerRole::kResponder, some);
   const auto again = choose(PeerRole::kResponder, some);
@@ -81,7 +81,7 @@ TEST_CASE("a seed draws the same sessions again, as many as wanted") {
   CHECK(choose(PeerRole::kResponder, rest).size() == 50);
 }
 
-TEST_CASE("messages that are right are expected to be taken, in the state that they are for") {
+TEST_CASE("valid messages are expected to be accepted in the state for which they are made") {
   for (const auto& [state, message] :
        {std::pair{State::kAfterSend, Opcode::kSend},
         std::pair{State::kAfterSend, Opcode::kSendSolicited},
@@ -97,7 +97,7 @@ TEST_CASE("messages that are right are expected to be taken, in the state that t
   }
 }
 
-TEST_CASE("one wrong field is judged as the tables of error codes have it") {
+TEST_CASE("one wrong field is judged by the tables of error codes") {
   struct Row {
     Opcode message;
     const char* change;
@@ -128,7 +128,7 @@ TEST_CASE("one wrong field is judged as the tables of error codes have it") {
   }
 }
 
-TEST_CASE("a segment that goes on somewhere else is judged by where it goes") {
+TEST_CASE("a segment that continues at a wrong place is judged by that place") {
   CHECK(expectation(State::kInReadResponse, Opcode::kReadResponse, "STag=another key") ==
         "Terminate 1/1/00 or Terminate 1/1/02");
   CHECK(expectation(State::kInSend, Opcode::kSendSolicited, "") == "any Terminate or goes on");

@@ -48,7 +48,7 @@ struct Established {
 
 }  // namespace
 
-TEST_CASE("a Terminate is understood in both layouts, and told apart [RDMAP-66]") {
+TEST_CASE("a Terminate is decoded in both layouts, and its layout is reported [RDMAP-66]") {
   constexpr bytes::Fault kInvalidMo{bytes::Layer::kDdp, 2, 5};
   const auto receive = [](std::uint8_t layer_and_type) {
     Established e;
@@ -68,7 +68,7 @@ TEST_CASE("a Terminate is understood in both layouts, and told apart [RDMAP-66]"
   CHECK(describe(swapped).ends_with("(control word laid out wrongly)"));
 }
 
-TEST_CASE("a wrong CRC is told, and the stream is read on") {
+TEST_CASE("a wrong CRC is reported, and reading continues") {
   Established e;
   const auto bad = e.message(rdmap::Opcode::kSend, Octets(5), {.crc_xor = 1});
   CHECK(bad.segment->crc == trace::CrcVerdict::kBad);
@@ -77,7 +77,7 @@ TEST_CASE("a wrong CRC is told, and the stream is read on") {
   CHECK(describe(good) == "Send of 6 octets");
 }
 
-TEST_CASE("FIN and reset are told apart, behind what came before them") {
+TEST_CASE("FIN and reset are distinguished, and reported after the octets that came before them") {
   for (const bool reset : {false, true}) {
     Established e;
     CHECK(!e.peer_reader.next());
@@ -88,7 +88,7 @@ TEST_CASE("FIN and reset are told apart, behind what came before them") {
   }
 }
 
-TEST_CASE("octets that are no frame are kept, with the reason") {
+TEST_CASE("octets that are not a frame are kept, with the reason") {
   PeerReader peer_reader;
   peer_reader.said({.kind = mpa::FrameKind::kRequest, .crc = true, .revision = 1});
   peer_reader.octets(Octets(64, std::byte{0x58}));

@@ -28,7 +28,7 @@ bool has(std::string_view text, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE("the text report has headings, a mark per case, and what failed once more") {
+TEST_CASE("the text report has headings, a mark per case, and repeats the failures at the end") {
   CHECK(text_of({&kPasses, &kFails, &kSkips, &kShould}, false) ==
         "\nRFC 5044: Marker PDU Aligned Framing (MPA)\n"
         "\n  Section 4.4\n"
@@ -54,18 +54,18 @@ TEST_CASE("the text report has headings, a mark per case, and what failed once m
         "4 cases, 1 passed, 2 failed, 1 skipped (1 of the failed are SHOULD)\n");
 }
 
-TEST_CASE("colour and the case that runs are for a terminal") {
+TEST_CASE("only a terminal gets colour and the name of the running case") {
   const auto text = text_of({&kPasses}, true);
   CHECK(has(text, "    ... test/one/passes\r\x1b[K"));
   CHECK(has(text, "\x1b[32m\u2714\x1b[0m"));
   CHECK(!has(text_of({&kPasses}, false), "\x1b"));
 }
 
-TEST_CASE("a run that ended early says why") {
+TEST_CASE("a run that ended early reports why") {
   CHECK(has(text_of({&kPasses, &kInterrupts}, false), "\nEnded early: interrupted\n"));
 }
 
-TEST_CASE("the frames of a case stand below it") {
+TEST_CASE("the frames of a case are printed below it") {
   std::string out;
   TextReport text([&](std::string_view more) { out += more; }, false);
   Result result{.what = &kPasses, .record = "one\ntwo\n"};
@@ -73,7 +73,7 @@ TEST_CASE("the frames of a case stand below it") {
   CHECK(out.ends_with("passes: passes\n        one\n        two\n"));
 }
 
-TEST_CASE("the JSON report says all of it") {
+TEST_CASE("the JSON report contains everything") {
   const auto json =
       nlohmann::json::parse(to_json(run_of({&kPasses, &kFails, &kSkips, &kShould}), kDate));
   CHECK(json["peer"] == "192.0.2.7:7174");
@@ -98,14 +98,14 @@ TEST_CASE("the JSON report says all of it") {
   CHECK(json["summary"]["must_failed"] == 1);
 }
 
-TEST_CASE("octets of a peer that are no text do not break a report") {
+TEST_CASE("octets from a peer that are not text do not break a report") {
   Report report{.peer = "\xff\xfe"};
   report.results.push_back({.what = &kFails, .outcome = Outcome::kFail, .came = "\x80<\x02"});
   CHECK(nlohmann::json::parse(to_json(report, kDate)).is_object());
   CHECK(has(to_junit(report, kDate), "came ?&lt;?\""));
 }
 
-TEST_CASE("the JUnit report has a suite per section; a SHOULD does not fail it") {
+TEST_CASE("the JUnit report has a suite per section, and a SHOULD does not fail it") {
   CHECK(
       to_junit(run_of({&kPasses, &kFails, &kSkips, &kShould}), kDate) ==
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -145,7 +145,7 @@ TEST_CASE("the list of cases has a row per case and a count") {
   CHECK(json[1]["role"] == "either");
 }
 
-TEST_CASE("%p of a client command is the port, wherever it stands") {
+TEST_CASE("every %p in a client command is replaced by the port") {
   CHECK(with_port("rping -c -p %p; echo %p", 7174) == "rping -c -p 7174; echo 7174");
   CHECK(with_port("nc", 1) == "nc");
 }

@@ -8,7 +8,7 @@
 
 namespace iwarp::test {
 
-TEST_CASE("a case passes, fails or is skipped, and the run goes on") {
+TEST_CASE("a case passes, fails or is skipped, and the run continues") {
   std::size_t began = 0;
   std::vector<Outcome> outcomes;
   const auto report =
@@ -22,7 +22,7 @@ TEST_CASE("a case passes, fails or is skipped, and the run goes on") {
   CHECK(report.ended_early.empty());
 }
 
-TEST_CASE("only a MUST that fails counts as one") {
+TEST_CASE("only a MUST that fails counts as a failure") {
   const auto counts = count(run_of({&kPasses, &kFails, &kSkips, &kShould}).results);
   CHECK(counts.passed == 1);
   CHECK(counts.failed == 2);
@@ -30,12 +30,12 @@ TEST_CASE("only a MUST that fails counts as one") {
   CHECK(counts.must_failed == 1);
 }
 
-TEST_CASE("a peer that cannot be reached at all is no result") {
+TEST_CASE("a peer that cannot be reached at all gives no result") {
   CHECK_THROWS_WITH_AS(run_of({&kGone, &kPasses}), "cannot connect to 192.0.2.7:7174: refused",
                        apps::Error);
 }
 
-TEST_CASE("a peer that goes away in the middle ends the run after three cases") {
+TEST_CASE("a peer that disappears during the run ends it after three cases") {
   const auto report = run_of({&kPasses, &kGone, &kGone, &kGone, &kPasses});
   REQUIRE(report.results.size() == 4);
   CHECK(report.results[3].outcome == Outcome::kFail);
@@ -43,13 +43,13 @@ TEST_CASE("a peer that goes away in the middle ends the run after three cases") 
   CHECK(report.ended_early == "the peer is gone: cannot connect to 192.0.2.7:7174: refused");
 }
 
-TEST_CASE("a peer that comes back is tested on") {
+TEST_CASE("the run continues with a peer that comes back") {
   const auto report = run_of({&kPasses, &kGone, &kGone, &kPasses, &kGone, &kGone, &kPasses});
   CHECK(report.results.size() == 7);
   CHECK(report.ended_early.empty());
 }
 
-TEST_CASE("a stop signal ends the run with what there is") {
+TEST_CASE("a stop signal ends the run with the results so far") {
   const auto report = run_of({&kPasses, &kInterrupts, &kPasses});
   CHECK(report.results.size() == 1);
   CHECK(report.ended_early == "interrupted");

@@ -53,7 +53,7 @@ class StubbornPeer {
 
 }  // namespace
 
-TEST_CASE("a peer that never stops talking does not keep a case for ever") {
+TEST_CASE("a peer that never stops sending does not block a case for ever") {
   // The peer stops after 30 seconds, so that a tester that waits for its end fails instead of
   // blocking forever.
   const StubbornPeer peer([](const auto& send, const Octets& reply) {
@@ -71,7 +71,7 @@ TEST_CASE("a peer that never stops talking does not keep a case for ever") {
   CHECK_THROWS_AS(script.expect_end(), Failed);
 }
 
-TEST_CASE("a message that does not end is not kept") {
+TEST_CASE("the octets of a message that does not end are not stored") {
   const StubbornPeer peer([](const auto& send, const Octets& reply) {
     Framing framing;
     send(reply);

@@ -39,14 +39,14 @@ enum class Kind : std::uint8_t {
 };
 inline constexpr std::size_t kKinds = 24;
 
-/// A value used instead of an errno: the call transfers only one byte.
+/// A value used instead of an errno. It makes the call transfer only one byte.
 inline constexpr int kOneOctet = -1;
 
 /// One way in which calls of a kind may fail.
 struct Way {
   int code = 0;
-  /// Whether everything must succeed in spite of this failure, because the stack can do without the
-  /// call.
+  /// Whether the scenario must succeed although the call fails, because the stack can do without
+  /// the call.
   bool is_harmless = false;
   unsigned in_a_row = 1;
 };

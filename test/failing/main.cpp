@@ -70,9 +70,9 @@ std::string again(const Scenario& scenario) {
   return {};
 }
 
-// Returns whether startup timed out because the machine was too slow, before the call that should
-// fail was reached. Plans with a harmful failure have a short startup timeout. Either end may
-// report the timeout.
+// Returns whether startup timed out because the machine was too slow, before the program reached
+// the call that should fail. Plans with a harmful failure have a short startup timeout. Either end
+// may report the timeout.
 bool is_too_late(const std::string& error) {
   return error.find("did not finish the MPA startup in time") != std::string::npos ||
          error.starts_with("accept: ");
@@ -192,7 +192,8 @@ class Runner {
   std::size_t running_ = 0;
 };
 
-constexpr unsigned long kEach = 1000;  // further calls of a kind only repeat the same polls
+constexpr unsigned long kEach =
+    1000;  // a thousand calls suffice, because further calls of a kind only repeat the same polls
 
 struct Options {
   /// Maximum number of calls of a kind that fail in one way, each in its own run.

@@ -18,7 +18,7 @@ namespace {
 using namespace verbs;  // NOLINT: the target is about nothing else
 using mpa::Role;
 
-// Large enough that the connection places payloads while they arrive.
+// The region is large enough that the connection places payloads while they arrive.
 constexpr std::size_t kRegion = 12288;
 constexpr std::size_t kLargest = 6000;
 
@@ -186,7 +186,7 @@ class Harness {
     while (!octets.empty()) {
       const auto plan = end_->connection->receive_plan();
       const auto n = std::min({octets.size(), options_.chunk, bytes::total_size(plan)});
-      if (n == 0) return;  // The stream is held or has ended.
+      if (n == 0) return;  // stops, because the stream is held or has ended
       auto left = n;
       for (const Span piece : plan) {
         const auto take = std::min(left, piece.size());

@@ -32,7 +32,7 @@ def ulpdu(fpdu):
 
 
 def op(code, octets):
-    """Returns one operation for the stream and connection targets. It contains a 16-bit length."""
+    """Returns one operation for the stream and connection targets: the code, a 16-bit length, and the octets."""
     return bytes([code]) + struct.pack(">H", len(octets)) + octets
 
 

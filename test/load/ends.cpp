@@ -91,7 +91,7 @@ void End::post_receive(std::uint64_t id) {
   must(srq->post_recv({.wr_id = id, .sgl = {&into, 1}}));
 }
 
-// The passive end: accepts connections and serves them.
+// --- The passive end: accepts connections and serves them. ---
 
 void serve(Shared& shared, std::size_t slots) {
   End end(slots, kReceives);
@@ -126,7 +126,7 @@ void serve(Shared& shared, std::size_t slots) {
   }
 }
 
-// The active end: connects and does the work.
+// --- The active end: connects and does the work. ---
 
 Client::Client(Shared& shared, std::size_t slots) : End(slots, 0), shared_(shared) {
   for (std::size_t i = 0; i < slots; ++i) free_slots_.push_back(i);

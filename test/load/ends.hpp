@@ -43,7 +43,8 @@ void serve(Shared& shared, std::size_t slots);
 /// One connection of the active end.
 struct Connection {
   net::QpHandle qp;
-  /// Index of its slot in the memory of both ends. nullopt while it does not work.
+  /// Index of the connection's slot in the memory of both ends. nullopt while the connection does
+  /// no work.
   std::optional<std::size_t> slot;
   bool established = false;
   unsigned step = 0;  ///< number of the next step

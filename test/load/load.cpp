@@ -218,7 +218,7 @@ int rate(const Options& o) {
 
 namespace {
 
-// The soak: many connections work for a long time.
+// --- The soak: many connections work for a long time. ---
 
 struct Sample {
   Usage active;

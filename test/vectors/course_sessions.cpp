@@ -162,7 +162,7 @@ class CapturedPair {
   std::array<bool, 2> finished_{};
 };
 
-// Steps of the sessions:
+// --- Steps of the sessions ---
 
 /// Creates a region that only this stream can access, as an application should do. [SEC-7]
 Region* memory_at(End& end, std::uint64_t to, std::string_view text, std::size_t size,
@@ -245,7 +245,7 @@ struct Told {
   Region* buffer = nullptr;
 };
 
-// The sessions:
+// --- The sessions ---
 
 constexpr std::string_view kHello = "Hello, remote memory!";
 
@@ -402,7 +402,7 @@ std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-TEST_CASE("the captures of the course are what the stack makes of their sessions") {
+TEST_CASE("the captures of the course equal those that the stack makes of their sessions") {
   const char* value = std::getenv("IWARP_UPDATE_SNAPSHOTS");
   const bool update = value != nullptr && std::string_view(value) == "1";
   for (const auto& [name, make] : kSessions) {

@@ -32,7 +32,7 @@ struct Seen {
   std::map<unsigned, std::size_t> opcodes;
   /// One text "layer/type/code header-size" for each Terminate, in order.
   std::vector<std::string> terminates;
-  std::size_t payload = 0;  ///< octets of payload in all tagged messages
+  std::size_t payload = 0;  ///< number of payload octets in all tagged messages
 };
 
 void note(Seen& seen, const Frame& frame) {
@@ -80,7 +80,8 @@ Seen look_at(const std::string& name) {
 using Crcs = std::map<CrcVerdict, std::size_t>;
 using Opcodes = std::map<unsigned, std::size_t>;
 
-TEST_CASE("siw, stock: rping without CRC, which stock siw sends as zero [MPA-41] [MPA-72]") {
+TEST_CASE(
+    "siw, stock: rping without CRC; stock siw sends the CRC field as zero [MPA-41] [MPA-72]") {
   const auto seen = look_at("rping-stock.pcap");
   CHECK(seen.connections == 1);
   CHECK(seen.revision == 2);
@@ -90,7 +91,7 @@ TEST_CASE("siw, stock: rping without CRC, which stock siw sends as zero [MPA-41]
   CHECK(seen.payload == 6 * 200);
 }
 
-TEST_CASE("siw: peer-to-peer start with a zero-length Write, CRC, messages of several segments") {
+TEST_CASE("siw: peer-to-peer startup with a zero-length Write, CRC, messages of several segments") {
   const auto seen = look_at("rping-crc-p2p.pcap");
   CHECK(seen.connections == 1);
   CHECK(seen.enhanced);
@@ -107,7 +108,7 @@ TEST_CASE("siw: MPA revision 1 with CRC") {
   CHECK(seen.opcodes == Opcodes{{0, 2}, {1, 2}, {2, 2}, {3, 8}});
 }
 
-TEST_CASE("siw: one Send each way") {
+TEST_CASE("siw: one Send in each direction") {
   const auto seen = look_at("rdma-client-crc.pcap");
   CHECK(seen.crcs == Crcs{{CrcVerdict::kGood, 2}});
   CHECK(seen.opcodes == Opcodes{{3, 2}});
@@ -115,7 +116,9 @@ TEST_CASE("siw: one Send each way") {
 
 // In these captures, siw received an FPDU with a wrong CRC, a Read Request with an unknown STag,
 // and a Send whose MSN is out of range.
-TEST_CASE("siw: Terminates in the layout of RFC 5040 and in that of stock siw say the same") {
+TEST_CASE(
+    "siw: a Terminate in the layout of RFC 5040 and one in that of stock siw have the same "
+    "meaning") {
   const auto fixed = look_at("term-fixed.pcap");
   const auto stock = look_at("term-stock.pcap");
   for (const auto* seen : {&fixed, &stock}) {

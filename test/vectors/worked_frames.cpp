@@ -139,25 +139,26 @@ TEST_CASE("worked startup frames are decoded and encoded again [MPA-65] [MPA-67]
   }
 }
 
-TEST_CASE("worked FPDUs come back octet by octet through MPA, DDP and RDMAP [MPA-43] [DDP-18]") {
+TEST_CASE(
+    "worked FPDUs are decoded and encoded again through MPA, DDP and RDMAP [MPA-43] [DDP-18]") {
   check_fpdus("messages.hex");
 }
 
 TEST_CASE(
-    "worked Terminates come back octet by octet [RDMAP-15] [RDMAP-19] [RDMAP-20] [RDMAP-21]") {
+    "worked Terminates are decoded and encoded again [RDMAP-15] [RDMAP-19] [RDMAP-20] [RDMAP-21]") {
   check_fpdus("terminates.hex");
 }
 
 TEST_CASE(
-    "worked frames of RFC 7306 come back octet by octet [EXT-22] [EXT-23] [EXT-37] [EXT-52]") {
+    "worked frames of RFC 7306 are decoded and encoded again [EXT-22] [EXT-23] [EXT-37] [EXT-52]") {
   check_fpdus("extensions.hex");
 }
 
-TEST_CASE("worked FPDUs with markers come back octet by octet [MPA-27] [MPA-28] [MPA-30]") {
+TEST_CASE("worked FPDUs with markers are decoded and encoded again [MPA-27] [MPA-28] [MPA-30]") {
   check_fpdus("marked.hex");
 }
 
-TEST_CASE("worked messages are said in words [RDMAP-6]") {
+TEST_CASE("worked messages are described in words [RDMAP-6]") {
   auto words = said("messages.hex");
   CHECK(words["C"] == "RDMAP RDMA Write");
   CHECK(words["C1"] == "RDMAP Send");
@@ -174,7 +175,7 @@ TEST_CASE("worked messages are said in words [RDMAP-6]") {
   CHECK(words["K2"] == "RDMAP Atomic Response id=0xcafe0002 original=0x2a");
 }
 
-TEST_CASE("worked Terminates are said in words [RDMAP-16]") {
+TEST_CASE("worked Terminates are described in words [RDMAP-16]") {
   auto words = said("terminates.hex");
   const auto says = [&words](const std::string& name, const std::string& part) {
     CHECK_MESSAGE(words[name].find(part) != std::string::npos, name, ": ", words[name]);

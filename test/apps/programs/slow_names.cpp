@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A preloaded library that simulates a name server which does not answer. Lookups of "slow.invalid"
+// A preloaded library that simulates a name server that does not answer. Lookups of "slow.invalid"
 // block forever. When a lookup has begun, the library creates the file that SLOW_NAMES_BEGUN names.
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -78,7 +78,7 @@ TEST_CASE("each kind of option sets its value") {
   CHECK_FALSE(out->given.has("--quiet"));
 }
 
-TEST_CASE("what is not given keeps its default") {
+TEST_CASE("an option that is not given keeps its default") {
   Toy toy;
   REQUIRE(toy.parse({"paint", "wall"}));
   CHECK(toy.count == 3);
@@ -86,7 +86,8 @@ TEST_CASE("what is not given keeps its default") {
   CHECK_FALSE(toy.report);
 }
 
-TEST_CASE("a repeated option takes one word each time, one with an optional value none") {
+TEST_CASE(
+    "a repeatable option takes one word each time, and one with an optional value takes none") {
   Toy toy;
   REQUIRE(toy.parse({"paint", "--only", "a", "wall"}));
   CHECK(toy.file == "wall");
@@ -96,7 +97,7 @@ TEST_CASE("a repeated option takes one word each time, one with an optional valu
   CHECK(other.report == "");
 }
 
-TEST_CASE("bounds are part of the range") {
+TEST_CASE("the bounds of a range are valid values") {
   CHECK(Toy().fault({"--count", "1"}) == "");
   CHECK(Toy().fault({"--count", "9"}) == "");
   CHECK(Toy().fault({"--size", "1M"}) == "");
@@ -106,7 +107,7 @@ TEST_CASE("bounds are part of the range") {
   CHECK(Toy().fault({"--seconds", "nan"}) == "--seconds: \"nan\" is not a number from 0.1 to 10");
 }
 
-TEST_CASE("each kind of misuse says what is wrong and with which word") {
+TEST_CASE("each kind of misuse names the error and the word") {
   CHECK(Toy().fault({"--count", "3x"}) == "--count: \"3x\" is not a number from 1 to 9");
   CHECK(Toy().fault({"--size", "big"}) == "--size: \"big\" is not a size such as 4096, 64K or 1M");
   CHECK(Toy().fault({"--color", "green"}) == "--color: \"green\" is not one of red, blue");
@@ -121,14 +122,14 @@ TEST_CASE("each kind of misuse says what is wrong and with which word") {
   CHECK(Toy().parse({"paint"}).error().command == "toy paint");
 }
 
-TEST_CASE("words of a user are said back printable and short") {
+TEST_CASE("words of the user are repeated in messages in printable and shortened form") {
   CHECK(excerpt("a\x1b[2Jb") == "a?[2Jb");
   CHECK(excerpt("caf\xc3\xa9") == "caf??");
   CHECK(excerpt(std::string(60, 'x')) == std::string(60, 'x'));
   CHECK(excerpt(std::string(61, 'x')) == std::string(60, 'x') + "...");
 }
 
-TEST_CASE("help and version are asked for anywhere") {
+TEST_CASE("help and version are recognized at any position") {
   CHECK(Toy().parse({"--version"})->wants_version);
   const auto help = Toy().parse({"paint", "--help"});
   CHECK(help->wants_help);
@@ -136,7 +137,7 @@ TEST_CASE("help and version are asked for anywhere") {
   CHECK(toy.parse({"paint", "-h"})->path.back()->name == "paint");
 }
 
-TEST_CASE("help shows the way to call, defaults and values") {
+TEST_CASE("help shows the usage, defaults and values") {
   const Toy toy;
   const auto text = help_text({&toy.root, &toy.root.commands.front()});
   for (const auto* part :
@@ -147,13 +148,13 @@ TEST_CASE("help shows the way to call, defaults and values") {
   }
 }
 
-TEST_CASE("long lines are wrapped between words, behind an indent") {
+TEST_CASE("long lines are wrapped between words and indented") {
   CHECK(wrapped("one two three", 10, 2) == "  one two\n  three\n");
   CHECK(wrapped("one\ntwo", 80, 1) == " one\n two\n");
   CHECK(wrapped("unbreakable", 4, 0) == "unbreakable\n");
 }
 
-TEST_CASE("the nearest word is suggested if a third of it or less is different") {
+TEST_CASE("the nearest word is suggested if at most a third of it differs") {
   const std::vector<std::string> known{"ping", "put", "perf"};
   CHECK(nearest("pnig", known) == "ping");
   CHECK(nearest("pign", known) == "ping");

@@ -19,7 +19,7 @@ std::string title_of(std::string_view word) {
 
 }  // namespace
 
-TEST_CASE("a status is found by its names, its text and its number") {
+TEST_CASE("a status is found by its names, its text or its number") {
   const std::string flushed = "IBV_WC_WR_FLUSH_ERR (5), \"Work Request Flushed Error\"";
   for (const auto* word :
        {"IBV_WC_WR_FLUSH_ERR", "wr_flush_err", "5", "0x5", "work request flushed error"}) {
@@ -27,7 +27,7 @@ TEST_CASE("a status is found by its names, its text and its number") {
   }
 }
 
-TEST_CASE("a Terminate is found by its triplet and by its vendor_err, known or not") {
+TEST_CASE("a Terminate is found by its layer, type and code, or by its vendor_err, known or not") {
   const std::string no_buffer =
       "vendor_err 0x11202: Terminate 1/2/02 no buffer for this MSN, found by DDP";
   for (const auto* word : {"1/2/02", "1/2/2", "0x11202", "0X11202", "70146"}) {
@@ -36,7 +36,7 @@ TEST_CASE("a Terminate is found by its triplet and by its vendor_err, known or n
   CHECK(title_of("2/0/77") == "vendor_err 0x12077: Terminate 2/0/77 unknown error, found by MPA");
 }
 
-TEST_CASE("what is no code is not found") {
+TEST_CASE("text that is not an error code is not found") {
   for (const auto* word : {"", "24", "-1", "0x", "0x30000", "1/2", "1/2/", "1/2/02/3", "1/2/100",
                            "g/0/0", "IBV_WC_", "5 "}) {
     CAPTURE(word);
@@ -44,7 +44,8 @@ TEST_CASE("what is no code is not found") {
   }
 }
 
-TEST_CASE("every status and every Terminate has a meaning, and each error an advice or a reason") {
+TEST_CASE(
+    "every status and every Terminate has an explanation, and each error has advice or a reason") {
   const auto all = all_error_codes();
   CHECK(all.size() == 24 + rdmap::known_faults().size() + 1);
   for (const auto& code : all) {

@@ -56,7 +56,7 @@ class Scratch {
 
 bytes::View octets(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-TEST_CASE("a new file appears with commit, and not before") {
+TEST_CASE("a new file appears at commit, and not before") {
   const Scratch scratch;
   {
     NewFile file(scratch.directory(), 5);
@@ -69,7 +69,7 @@ TEST_CASE("a new file appears with commit, and not before") {
   CHECK(scratch.entries() == 1);
 }
 
-TEST_CASE("a new file replaces an old one at once") {
+TEST_CASE("a new file replaces an old one atomically") {
   const Scratch scratch;
   scratch.write("greeting", "something much longer");
   NewFile file(scratch.directory(), 2);
@@ -80,7 +80,9 @@ TEST_CASE("a new file replaces an old one at once") {
   CHECK(scratch.entries() == 1);
 }
 
-TEST_CASE("a file hands its permissions on to what replaces it; nothing else is replaced") {
+TEST_CASE(
+    "a replaced file passes its permissions on to the new file; other kinds of files are not "
+    "replaced") {
   const Scratch scratch;
   const auto mode = [&](const std::string& name) {
     return fs::status(scratch.path() / name).permissions();
@@ -106,7 +108,7 @@ TEST_CASE("a file hands its permissions on to what replaces it; nothing else is 
   CHECK(scratch.entries() == 3);
 }
 
-TEST_CASE("a file that is not committed leaves nothing") {
+TEST_CASE("a file that is not committed leaves nothing behind") {
   const Scratch scratch;
   {
     NewFile file(scratch.directory(), 100);
@@ -115,14 +117,14 @@ TEST_CASE("a file that is not committed leaves nothing") {
   CHECK(scratch.entries() == 0);
 }
 
-TEST_CASE("a size no disk has is refused and leaves nothing") {
+TEST_CASE("a size beyond any disk is refused and leaves nothing behind") {
   const Scratch scratch;
   CHECK_THROWS_AS(NewFile(scratch.directory(), std::uint64_t{1} << 62), Error);
   CHECK_THROWS_AS(NewFile(scratch.directory(), ~std::uint64_t{0}), Error);
   CHECK(scratch.entries() == 0);
 }
 
-TEST_CASE("only plain regular files are opened") {
+TEST_CASE("only regular files are opened") {
   const Scratch scratch;
   scratch.write("file", "text");
   fs::create_directory(scratch.path() / "sub");
@@ -141,7 +143,7 @@ TEST_CASE("only plain regular files are opened") {
   CHECK_THROWS_AS(open_in(scratch.directory(), std::string("file\0x", 6)), Error);
 }
 
-TEST_CASE("reading behind the end is an error, not silence") {
+TEST_CASE("reading after the end of a file is an error") {
   const Scratch scratch;
   scratch.write("file", "text");
   const auto file = open_in(scratch.directory(), "file");
@@ -151,7 +153,9 @@ TEST_CASE("reading behind the end is an error, not silence") {
   CHECK_THROWS_AS(read_at(file, 1, into), Error);
 }
 
-TEST_CASE("debris of a killed server goes, what a running one writes stays, files stay") {
+TEST_CASE(
+    "partial files of a killed server are removed; those of a running server and other files "
+    "stay") {
   const Scratch scratch;
   const std::string stale = ".iwarp-0123456789abcdef.part";
   const std::string live = ".iwarp-fedcba9876543210.part";

@@ -47,7 +47,7 @@ bool in_rts(History& history) {
          history.session().end(Side::kFar).qp().state() == verbs::QpState::kRts;
 }
 
-TEST_CASE("lab: each fault leads to its Terminate") {
+TEST_CASE("lab: each fault causes its Terminate") {
   struct Refused {
     const char* word;
     const char* code;
@@ -70,7 +70,7 @@ TEST_CASE("lab: each fault leads to its Terminate") {
   }
 }
 
-TEST_CASE("lab: a flipped bit is found with CRCs, and placed without") {
+TEST_CASE("lab: a flipped bit is detected with CRCs, and placed without") {
   for (const bool crc : {true, false}) {
     History history;
     begin(history, crc ? "crc=both" : "crc=none");
@@ -95,7 +95,7 @@ TEST_CASE("lab: a cut link ends both ends, and what was in flight is lost") {
   CHECK_FALSE(history.act({.verb = Verb::kConnect}));
 }
 
-TEST_CASE("lab: what is stepped back comes again when it is stepped forwards") {
+TEST_CASE("lab: steps that are undone are repeated identically when stepping forwards") {
   History history;
   begin(history, "markers=both+ulpdu=128+seed=9");
   act(history, "write.a.300.16");
@@ -122,7 +122,7 @@ TEST_CASE("lab: what is stepped back comes again when it is stepped forwards") {
   CHECK((before != behind));
 }
 
-TEST_CASE("lab: a script of somebody else is refused with a reason, not obeyed") {
+TEST_CASE("lab: an invalid script is refused with a reason") {
   History history;
   for (const char* bad :
        {"nonsense", "revision=9", "seed=", "write.a", "write.c.1.1", "write.a.1.1.moon", "=", "+",
@@ -134,7 +134,7 @@ TEST_CASE("lab: a script of somebody else is refused with a reason, not obeyed")
   CHECK(history.open(""));
 }
 
-TEST_CASE("lab: a capture holds what was sent, and the decoder finds nothing wrong with it") {
+TEST_CASE("lab: a capture contains what was sent, and the decoder finds no error in it") {
   History history;
   begin(history, "rtr=write");
   act(history, "tell.b");
@@ -146,7 +146,7 @@ TEST_CASE("lab: a capture holds what was sent, and the decoder finds nothing wro
   CHECK(lines.contains("\"violations\":0"));
 }
 
-TEST_CASE("lab: a seed gives the same sessions each time, and another seed others") {
+TEST_CASE("lab: a seed gives the same sessions each time, and another seed gives others") {
   CHECK(digest_of_trials(1, 50) == digest_of_trials(1, 50));
   CHECK(digest_of_trials(1, 50) != digest_of_trials(2, 50));
 }

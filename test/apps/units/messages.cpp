@@ -87,13 +87,13 @@ TEST_CASE("the longest message is a put with the longest name") {
   CHECK(decode_message(encoded.view()).has_value());
 }
 
-TEST_CASE("a long reason is cut when sent") {
+TEST_CASE("a long reason is truncated when sent") {
   const auto back = decode_message(encode(Refusal{std::string(1000, 'x')}).view());
   REQUIRE(back.has_value());
   CHECK(std::get<Refusal>(*back).reason.size() == kMaxReason);
 }
 
-TEST_CASE("a message cut anywhere or with octets behind it is refused") {
+TEST_CASE("a message that is truncated, or followed by other octets, is refused") {
   for (const auto& message : one_of_each()) {
     auto octets = octets_of(message);
     for (std::size_t cut = 0; cut < octets.size(); ++cut) {
@@ -104,7 +104,7 @@ TEST_CASE("a message cut anywhere or with octets behind it is refused") {
   }
 }
 
-TEST_CASE("a body that disagrees with its type is refused though the lengths agree") {
+TEST_CASE("a body that does not match its type is refused, even if the lengths match") {
   for (const auto& message : one_of_each()) {
     for (unsigned type = 0; type < 256; ++type) {
       auto octets = octets_of(message);
@@ -117,7 +117,7 @@ TEST_CASE("a body that disagrees with its type is refused though the lengths agr
   }
 }
 
-TEST_CASE("any flipped bit gives a refusal or another well-formed message") {
+TEST_CASE("any flipped bit leads to a refusal or to another well-formed message") {
   for (const auto& message : one_of_each()) {
     const auto good = octets_of(message);
     for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
@@ -131,7 +131,7 @@ TEST_CASE("any flipped bit gives a refusal or another well-formed message") {
   }
 }
 
-TEST_CASE("another version is named as such") {
+TEST_CASE("the error for another version names the version") {
   auto octets = octets_of(Ready{1});
   octets[4] = std::byte{2};
   const auto back = decode_message(octets);
@@ -139,7 +139,7 @@ TEST_CASE("another version is named as such") {
   CHECK(std::string(back.error()).find("version") != std::string::npos);
 }
 
-TEST_CASE("windows are as long as they can be") {
+TEST_CASE("windows are as long as possible") {
   CHECK(piece_length(0, 1) == 1);
   CHECK(piece_length(0, kMaxPiece) == kMaxPiece);
   CHECK(piece_length(0, kMaxPiece + 1) == kMaxPiece);

@@ -109,7 +109,7 @@ bool follows(const Option& row, const Option& changed) {
          (name == "IWARP_TLS" && changed.group == Group::kTls);
 }
 
-TEST_CASE("an option of iwarp run sets what its variable sets, and nothing else") {
+TEST_CASE("an option of iwarp run sets the same values as its variable, and nothing else") {
   for (const Option* option : rows()) {
     for (const auto& value : good(*option)) {
       CAPTURE(std::string(option->variable));
@@ -128,7 +128,7 @@ TEST_CASE("an option of iwarp run sets what its variable sets, and nothing else"
   }
 }
 
-TEST_CASE("and in any other command that has it") {
+TEST_CASE("an option of iwarp run has the same effect in every other command that has it") {
   for (const Option* option : rows()) {
     for (const auto& value : good(*option)) {
       CAPTURE(std::string(option->variable));
@@ -139,7 +139,7 @@ TEST_CASE("and in any other command that has it") {
   }
 }
 
-TEST_CASE("what an option shows it takes, and has the same value again") {
+TEST_CASE("an option accepts the values that it displays, with the same meaning") {
   for (const Option& option : options::all()) {
     CAPTURE(std::string(option.variable));
     for (const auto& value : good(option)) {
@@ -154,7 +154,7 @@ TEST_CASE("what an option shows it takes, and has the same value again") {
   }
 }
 
-TEST_CASE("what makes no sense is refused in the same words by option and variable") {
+TEST_CASE("invalid values are refused with the same message for option and variable") {
   const auto command = run_command();
   for (const Option* option : rows()) {
     for (const auto& value : bad(*option)) {
@@ -179,7 +179,7 @@ TEST_CASE("what makes no sense is refused in the same words by option and variab
   }
 }
 
-TEST_CASE("a variable is called as its option") {
+TEST_CASE("a variable has the same name as its option") {
   for (const Option* option : rows()) {
     std::string name(option->long_name().substr(2));
     for (char& c : name) c = c == '-' ? '_' : static_cast<char>(c - 'a' + 'A');

@@ -40,7 +40,7 @@ TEST_CASE("without options: revision 2, CRC, no markers, no RTR, frames from the
   CHECK(options.gather_delay == std::chrono::microseconds(50));
 }
 
-TEST_CASE("each option reaches the connection") {
+TEST_CASE("each option takes effect on the connection") {
   CHECK(parse({"--mpa-rev", "1"}).startup.revision == 1);
   CHECK_FALSE(parse({"--crc", "off"}).startup.crc);
   CHECK(parse({"--markers"}).startup.markers);
@@ -59,7 +59,7 @@ TEST_CASE("each option reaches the connection") {
   CHECK(parse({"--gather-delay", "0"}).gather_delay == verbs::Duration::zero());
 }
 
-TEST_CASE("who connects falls back to revision 1 unless told not to [EMPA-50]") {
+TEST_CASE("by default an initiator falls back to revision 1 [EMPA-50]") {
   CommonOptions options;
   CHECK(connect_options(options).fall_back_to_revision_1);
   CHECK(options::set(options::find("IWARP_MPA_REV"), "2-only", options));
@@ -67,7 +67,7 @@ TEST_CASE("who connects falls back to revision 1 unless told not to [EMPA-50]") 
   CHECK(connect_options(options).connection.startup.revision == 2);
 }
 
-TEST_CASE("values that make no sense are refused") {
+TEST_CASE("invalid values are refused") {
   for (const auto& words : std::vector<std::vector<std::string>>{{"--mpa-rev", "3"},
                                                                  {"--crc", "maybe"},
                                                                  {"--rtr", "1"},
@@ -88,7 +88,7 @@ TEST_CASE("revision 1 has no RTR") {
   CHECK_NOTHROW(parse({"--mpa-rev", "1", "--rtr", "none"}));
 }
 
-TEST_CASE("sizes with suffixes") {
+TEST_CASE("sizes may have suffixes") {
   CHECK(cli::parse_size("0") == 0);
   CHECK(cli::parse_size("64K") == 65536);
   CHECK(cli::parse_size("3G") == 3221225472);

@@ -69,7 +69,7 @@ struct Serving {
 
 constexpr std::string_view kRequest = "GET / HTTP/1.1\r\n\r\n";
 
-TEST_CASE("silent connections give way to new ones, the oldest first") {
+TEST_CASE("new connections replace silent ones, the oldest first") {
   Serving serving;
   std::deque<Browser> silent;
   for (std::size_t i = 0; i != PageServer::kMaxClients + 8; ++i) {

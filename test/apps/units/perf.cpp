@@ -22,7 +22,7 @@ using namespace iwarp::apps;           // NOLINT
 using namespace iwarp::apps::measure;  // NOLINT
 using std::chrono::nanoseconds;
 
-TEST_CASE("a percentile is right within 3 per cent, whatever the size of the durations") {
+TEST_CASE("a percentile is accurate to 3 per cent, for durations of any size") {
   for (const std::int64_t scale : {1, 7, 1000, 123'456, 9'999'999}) {
     Histogram histogram;
     for (std::int64_t i = 1; i <= 1000; ++i) histogram.add(nanoseconds(i * scale));
@@ -36,7 +36,7 @@ TEST_CASE("a percentile is right within 3 per cent, whatever the size of the dur
   }
 }
 
-TEST_CASE("a histogram of nothing, of zero, and of what no clock gives") {
+TEST_CASE("a histogram without values, of zeros, and of impossibly long times") {
   Histogram histogram;
   CHECK(histogram.percentile(0.5) == nanoseconds(0));
   CHECK(histogram.text().empty());
@@ -48,7 +48,8 @@ TEST_CASE("a histogram of nothing, of zero, and of what no clock gives") {
   CHECK(histogram.count() == 3);
 }
 
-TEST_CASE("a histogram's text has a line per power of two, the longest bar for the most") {
+TEST_CASE(
+    "a histogram's text has a line per power of two, and the largest class has the longest bar") {
   Histogram histogram;
   for (int i = 0; i < 100; ++i) histogram.add(nanoseconds(3000));
   histogram.add(nanoseconds(9000));
@@ -58,7 +59,8 @@ TEST_CASE("a histogram's text has a line per power of two, the longest bar for t
   CHECK(text.find("<   16.4 us          1 #\n") != std::string::npos);
 }
 
-TEST_CASE("the difference of a histogram and its former state is what came in between") {
+TEST_CASE(
+    "the difference between a histogram and its former state contains the values in between") {
   Histogram histogram;
   histogram.add(nanoseconds(10));
   const auto before = histogram;
@@ -69,7 +71,8 @@ TEST_CASE("the difference of a histogram and its former state is what came in be
   CHECK((histogram - histogram).percentile(0.5) == nanoseconds(0));
 }
 
-TEST_CASE("intervals are shown as they pass, each with what is its own, and the rest at the end") {
+TEST_CASE(
+    "each interval is shown when it has passed, with its own values, and the rest at the end") {
   using std::chrono::milliseconds;
   std::vector<Interval> shown;
   Intervals intervals(milliseconds(1000), [&](const Interval& one) { shown.push_back(one); });
@@ -105,7 +108,7 @@ TEST_CASE("intervals are shown as they pass, each with what is its own, and the 
   CHECK(shown[2].partial);  // This interval ended early, after 0.2 s.
 }
 
-TEST_CASE("a rest that is too short for an interval of its own belongs to the last one") {
+TEST_CASE("a rest that is too short for an interval of its own is added to the last one") {
   using std::chrono::milliseconds;
   struct Example {
     int duration, end;           // in ms: planned duration, and actual end
@@ -139,14 +142,14 @@ TEST_CASE("a rest that is too short for an interval of its own belongs to the la
   }
 }
 
-TEST_CASE("without intervals none is ever due") {
+TEST_CASE("without the option no interval is ever due") {
   Intervals none;
   none.begin({}, std::chrono::milliseconds(1000));
   CHECK_FALSE(none.due(Intervals::Time::max() - nanoseconds(1)));
   none.end(Intervals::Time(std::chrono::hours(1)), 1, {});
 }
 
-TEST_CASE("a plan is the same after its way to the server, and one out of bounds is refused") {
+TEST_CASE("a plan arrives at the server unchanged, and one out of bounds is refused") {
   Plan plan;
   plan.test = find_test("write-bw");
   plan.size = 64;
@@ -172,7 +175,7 @@ TEST_CASE("a plan is the same after its way to the server, and one out of bounds
   refused([](Plan& p) { p.test = find_test("tcp-stream"); });
 }
 
-TEST_CASE("an unknown host and an address of another machine are told apart") {
+TEST_CASE("the errors for an unknown host and for the address of another machine differ") {
   const auto soon = Clock::now() + std::chrono::seconds(5);
   CHECK_THROWS_WITH_AS(Socket::connect({"no-such-host.invalid", 1}, soon),
                        "unknown host \"no-such-host.invalid\"", Error);
@@ -182,7 +185,7 @@ TEST_CASE("an unknown host and an address of another machine are told apart") {
                        "cannot listen on 192.0.2.1:1: not an address of this machine", Error);
 }
 
-TEST_CASE("a socket says that its peer has gone, or has nothing to say") {
+TEST_CASE("a socket reports that its peer has disconnected, or that no data is pending") {
   Listener listener({"127.0.0.1", 0});
   const auto now = Clock::now();
   CHECK_FALSE(listener.accept(now).has_value());
@@ -198,7 +201,7 @@ TEST_CASE("a socket says that its peer has gone, or has nothing to say") {
   CHECK_THROWS_AS(client.receive(octets, now + std::chrono::seconds(5)), PeerGone);
 }
 
-TEST_CASE("an epoll sleeps until its descriptor is ready, and no longer than it may") {
+TEST_CASE("an epoll sleeps until its descriptor is ready, and no longer than its timeout") {
   iwarp::net::EventFd event;
   Epoll epoll(event.fd());
   CHECK_FALSE(epoll.wait(EPOLLIN, std::chrono::milliseconds(0)));
@@ -211,7 +214,7 @@ TEST_CASE("an epoll sleeps until its descriptor is ready, and no longer than it 
   CHECK_THROWS_WITH_AS(Epoll(-1), "epoll_ctl: bad file descriptor", Error);
 }
 
-TEST_CASE("every wrong octet of a pattern is found, and every wrong number and lane") {
+TEST_CASE("every wrong octet of a pattern is found, and every wrong message number and lane") {
   for (const std::size_t size : {1U, 2U, 8U, 9U, 17U, 64U}) {
     std::vector<std::byte> octets(size);
     fill_pattern(octets, 3, 300);

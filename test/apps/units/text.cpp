@@ -16,7 +16,7 @@ using namespace iwarp;
 using namespace iwarp::apps;
 using namespace std::chrono_literals;
 
-TEST_CASE("units") {
+TEST_CASE("units and their rounding") {
   CHECK(format_octets(0) == "0 B");
   CHECK(format_octets(1023) == "1023 B");
   CHECK(format_octets(1024) == "1.0 KiB");
@@ -37,17 +37,17 @@ TEST_CASE("a progress bar at its ends and in the middle") {
   CHECK(progress_line("f", 0, 0, 1s).starts_with("f 100%"));
 }
 
-TEST_CASE("what a peer says cannot steer the terminal") {
+TEST_CASE("text from a peer cannot control the terminal") {
   CHECK(printable("a\x1b[2Jb\n\xff") == "a?[2Jb??");
 }
 
-TEST_CASE("reasons begin in lower case, so that they follow a colon") {
+TEST_CASE("reasons begin in lower case, because they follow a colon") {
   errno = ENOENT;
   CHECK(errno_text() == "no such file or directory");
   CHECK(to_text(make_error_code(verbs::Errc::kConnectionRefused)) == "connection refused");
 }
 
-TEST_CASE("a rejection carries the peer's words") {
+TEST_CASE("a rejection contains the peer's text") {
   net::CmEvent event;
   event.type = net::CmEvent::Type::kRejected;
   CHECK(to_text(event) == "the peer rejected the connection");

@@ -28,7 +28,7 @@ def sessions_of_one_guest(variant, options):
     """Returns the report of one guest, and the last output lines of its program and its kernel."""
     delay = ("--first-fpdu-delay", "100") if variant == "stock" else ()
     with Guest(variant) as guest, tempfile.TemporaryDirectory() as scratch:
-        # rping leaks file descriptors in sessions that end with an error.
+        # rping leaks file descriptors in sessions that end with an error, so the limit is raised.
         server = guest.start(f"ulimit -n 65536; rping -s -a {GUEST_ADDRESS} -P", LIFE)
         guest.wait_for_listener(7174)
         report = pathlib.Path(scratch, "report.json")

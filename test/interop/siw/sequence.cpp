@@ -126,8 +126,8 @@ bool invalidates(Kind kind) {
   return kind == Kind::kSendInvalidate || kind == Kind::kSendSeInvalidate || kind == Kind::kMixed;
 }
 
-/// Does the part of the mover M (see sequence.hpp): sends the messages, and checks the data of
-/// Reads.
+/// Does the part of M, the end that moves the data (see sequence.hpp): sends the messages, and
+/// checks the data of Reads.
 Found move(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed, const Place& peer) {
   fill(link.source().first(size), seed);
   blank(link.sink(), size, kBlank);
@@ -155,7 +155,7 @@ Found check_send(Link& link, std::uint32_t size, std::uint32_t seed, bool solici
   return Found::kFine;
 }
 
-/// Does the part of the other end O between kReady and kDone: receives the Sends of the kind.
+/// Does the part of O, the other end, between kReady and kDone: receives the Sends of the kind.
 Found take_sends(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed,
                  std::uint32_t stag) {
   auto found = Found::kFine;
@@ -171,7 +171,8 @@ Found take_sends(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed,
   return found;
 }
 
-/// Does the part of O for a cell. Returns the results of M and O.
+/// Does the part of O, the other end, for a cell. Returns the results of M and O (see
+/// sequence.hpp).
 std::pair<Found, Found> be_other(Link& link, const Control& cell) {
   blank(link.target(), cell.size, kBlank);
   if (cell.kind == Kind::kRead) fill(link.target().first(cell.size), cell.seed);
@@ -187,7 +188,8 @@ std::pair<Found, Found> be_other(Link& link, const Control& cell) {
   return {done.found, found};
 }
 
-/// Does the part of M for a cell. Returns the results of M and O.
+/// Does the part of M, the end that moves the data, for a cell. Returns the results of M and O (see
+/// sequence.hpp).
 std::pair<Found, Found> be_mover(Link& link, const Control& cell) {
   const auto ready = receive(link, Step::kReady);
   const auto found = move(link, cell.kind, cell.size, cell.seed, ready.place);

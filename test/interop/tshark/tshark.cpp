@@ -54,7 +54,7 @@ void check_flawless(const TsharkReport& report) {
   CHECK(report.remarks == 0);
 }
 
-TEST_CASE("tshark reads a short life without markers and with them, over IPv4 and IPv6") {
+TEST_CASE("tshark reads a short session with and without markers, over IPv4 and IPv6") {
   const std::vector<std::string> opcodes{"0x00", "0x03", "0x00", "0x00", "0x00",
                                          "0x01", "0x02", "0x04", "0x00", "0x07"};
   for (const auto& ends : {kV4, kV6}) {
@@ -75,7 +75,9 @@ TEST_CASE("tshark reads a short life without markers and with them, over IPv4 an
 }
 
 // If only one direction has markers, tshark 4.0 does not dissect the other direction.
-TEST_CASE("tshark reads the marked direction of a connection that has markers one way [MPA-70]") {
+TEST_CASE(
+    "tshark reads the marked direction of a connection with markers in one direction only "
+    "[MPA-70]") {
   using Opcodes = std::vector<std::string>;
   const auto near_marked = report_on(kV4, short_session({false, true, true}));
   CHECK(near_marked.opcodes == Opcodes{"0x00", "0x00", "0x00", "0x00", "0x01", "0x04", "0x00"});
@@ -102,7 +104,7 @@ TEST_CASE("tshark reads FPDUs of every size up to the largest") {
   check_flawless(report);
 }
 
-TEST_CASE("tshark tells a bad CRC from a good one: the oracle is awake") {
+TEST_CASE("tshark distinguishes a bad CRC from a good one, so its verdict means something") {
   auto script = short_session({});
   script.sent[4].octets[99] ^= std::byte{1};
   const auto report = report_on(kV4, script);
@@ -110,7 +112,7 @@ TEST_CASE("tshark tells a bad CRC from a good one: the oracle is awake") {
   CHECK(report.bad_crcs == 1);
 }
 
-TEST_CASE("tshark tells connections in one file apart") {
+TEST_CASE("tshark separates the connections in one file") {
   const TemporaryFile path;
   const auto file = CaptureFile::create(path.path(), kClock);
   REQUIRE(file.has_value());
