@@ -71,7 +71,7 @@ class Harness {
     end_->connection = std::make_unique<Connection>(
         options.role, initiator ? end_->qp.get() : nullptr, *end_, options.connection, nullptr);
     if (initiator) {
-      require(end_->connection->connect({}, end_->now), "a connection can be begun");
+      require(end_->connection->connect({}, end_->now), "a connection can be started");
     } else {
       end_->connection->listen(end_->now);
     }

@@ -33,11 +33,11 @@ void run(View input) {
                                     .address = memory.all().data(),
                                     .length = memory.all().size(),
                                     .access = Access::kLocalWrite});
-  require(region.has_value(), "memory is registered");
+  require(region.has_value(), "memory can be registered");
   DatagramQueuePair qp({.num = 0x800001, .pd = 1, .send_cq = &queue, .recv_cq = &queue}, stags);
   qp.set_q_key(1);
   for (const auto state : {DatagramState::kInit, DatagramState::kReceiving}) {
-    require(!qp.set_state(state), "the queue pair takes datagrams");
+    require(!qp.set_state(state), "the queue pair can change its state");
   }
   const bool signs = in.flag();
   while (!in.empty()) {
@@ -49,17 +49,19 @@ void run(View input) {
     if (qp.receives() == 0) (void)qp.post_recv({.sgl = {&sge, 1}});
     watched.grant(memory.all().first(kRoom));
     for (int again = 0; again != 2; ++again) qp.arrived(octets, {});
-    require(watched.untouched_elsewhere(), "memory behind the receive is untouched");
+    require(watched.untouched_elsewhere(), "memory outside the receive is unchanged");
     std::array<WorkCompletion, 4> done;
     const auto count = queue.poll(done);
     require(count <= 1, "nothing is delivered twice");
     require(!describe_datagram(octets).empty(), "a description says something");
     if (count == 0 || done[0].status != WcStatus::kSuccess) continue;
     const auto datagram = decode_datagram(octets);
-    require(datagram && has_right_crc(octets), "what is delivered is whole");
-    require(done[0].byte_len == kGrhSize + datagram->payload.size(), "and all of it");
+    require(datagram && has_right_crc(octets), "a delivered datagram is intact");
+    require(done[0].byte_len == kGrhSize + datagram->payload.size(),
+            "the completion has the length of the datagram");
     const auto placed = memory.all().subspan(kGrhSize, datagram->payload.size());
-    require(std::equal(placed.begin(), placed.end(), datagram->payload.begin()), "as it was sent");
+    require(std::equal(placed.begin(), placed.end(), datagram->payload.begin()),
+            "the payload is placed as it was sent");
   }
 }
 

@@ -56,7 +56,7 @@ class Harness {
   bool feed(View stream) {
     while (!stream.empty()) {
       const auto plan = deframer_.plan(options_.read_ahead);
-      require(bytes::total_size(plan) > 0, "there is room while nothing waits");
+      require(bytes::total_size(plan) > 0, "the receive plan has room while no ULPDU waits");
       auto left = std::min({stream.size(), options_.chunk, bytes::total_size(plan)});
       const auto n = left;
       for (const Span piece : plan) {
@@ -97,7 +97,7 @@ class Harness {
   void partial() {
     const auto length = deframer_.ulpdu_length();
     const auto header = std::min<std::size_t>(14, length);
-    require(deframer_.prefix().size() >= header, "the prefix is there");
+    require(deframer_.prefix().size() >= header, "the prefix is complete");
     if (!options_.place) return;
     header_.assign(deframer_.prefix().begin(),
                    deframer_.prefix().begin() + static_cast<std::ptrdiff_t>(header));
@@ -116,7 +116,8 @@ class Harness {
     Octets whole;
     for (const View piece : deframer_.ulpdu())
       whole.insert(whole.end(), piece.begin(), piece.end());
-    require(whole.size() == deframer_.ulpdu_length(), "a ULPDU has its length");
+    require(whole.size() == deframer_.ulpdu_length(),
+            "a ULPDU has the length that the deframer reports");
     ulpdus_.push_back(std::move(whole));
   }
 
@@ -131,7 +132,8 @@ class Harness {
     }
     Octets whole = header_;
     whole.insert(whole.end(), target_.begin(), target_.end());
-    require(whole.size() == deframer_.ulpdu_length(), "a placed ULPDU has its length");
+    require(whole.size() == deframer_.ulpdu_length(),
+            "a placed ULPDU has the length that the deframer reports");
     ulpdus_.push_back(std::move(whole));
     std::fill(target_.begin(), target_.end(), kUntouched);
     abandoned_ = false;
@@ -168,7 +170,7 @@ void run(View input) {
   Harness harness(options);
   const bool whole = harness.feed(stream);
   if (options.deframer.markers || options.deframer.crc || harness.lost()) return;
-  require(whole, "without markers and CRC every stream can be read");
+  require(whole, "without markers and CRC no stream causes a fault");
   require(harness.ulpdus() == parse(stream), "the ULPDUs are those of the stream");
 }
 

@@ -43,9 +43,10 @@ class Reports final : public apps::frames::ConnectionListener {
     auto& next = next_[info.number][e.frame->from == trace::Side::kNear ? 0 : 1];
     require(e.frame->offset >= next, "no octet is in two frames");
     next = e.frame->offset + e.frame->octets.size();
-    require(e.payload.size() <= e.payload_size, "no more payload than the FPDU has");
+    require(e.payload.size() <= e.payload_size,
+            "the captured payload is not longer than the FPDU's payload");
     for (const auto& field : apps::frames::fields_of(e)) {
-      require(!field.octets.empty(), "a field has octets");
+      require(!field.octets.empty(), "a field is not empty");
       for (const auto& range : field.octets) {
         require(range.begin + range.size <= e.frame->octets.size(), "fields stay in their frame");
       }
@@ -54,7 +55,7 @@ class Reports final : public apps::frames::ConnectionListener {
     json_.frame(info, e, mark);
   }
   void skipped(const apps::frames::ConnectionInfo& info, const apps::frames::Skipped& s) override {
-    require(s.missing <= s.octets, "what is missing is a part of it");
+    require(s.missing <= s.octets, "the missing octets are counted in the total");
     text_.skipped(info, s);
     json_.skipped(info, s);
   }
@@ -75,12 +76,13 @@ class Reports final : public apps::frames::ConnectionListener {
 
  private:
   static void check_lines(std::string_view lines) {
-    require(!lines.empty() && lines.back() == '\n', "whole lines");
-    for (const char c : lines) require(c == '\n' || (c >= ' ' && c <= '~'), "printable text");
+    require(!lines.empty() && lines.back() == '\n', "the output ends with a complete line");
+    for (const char c : lines)
+      require(c == '\n' || (c >= ' ' && c <= '~'), "the output is printable text");
   }
   static void check_json(std::string_view line) {
     check_lines(line);
-    require(nlohmann::json::accept(line), "JSON");
+    require(nlohmann::json::accept(line), "each line is JSON");
   }
 
   TextReport text_;
@@ -91,9 +93,9 @@ class Reports final : public apps::frames::ConnectionListener {
 void read_file(apps::frames::Connections& connections, Octets file) {
   if (file.empty()) return;
   std::FILE* const stream = fmemopen(file.data(), file.size(), "rb");
-  require(stream != nullptr, "a stream");
+  require(stream != nullptr, "a memory stream can be opened");
   auto reader = apps::explain::CaptureReader::read(stream, "input");
-  if (!reader) return require(!reader.error().empty(), "a reason");
+  if (!reader) return require(!reader.error().empty(), "an error has a text");
   std::uint64_t number = 0;
   while (const auto packet = reader->next()) {
     connections.packet(reader->link_type(), packet->octets, packet->wire_size,
@@ -105,8 +107,8 @@ void read_file(apps::frames::Connections& connections, Octets file) {
 void read_log(Reports& reports, apps::frames::Connections::Counts& counts, Input& in) {
   const std::size_t piece = 1 + in.u8();
   apps::frames::QlogReader reader(reports, counts, [](const std::string& line) {
-    require(!line.empty(), "a complaint says something");
-    for (const char c : line) require(c >= ' ' && c <= '~', "printable complaints");
+    require(!line.empty(), "an error message is not empty");
+    for (const char c : line) require(c >= ' ' && c <= '~', "error messages are printable");
   });
   while (!in.empty()) {
     const auto octets = in.octets(piece);
@@ -121,7 +123,8 @@ void read_packets(apps::frames::Connections& connections, int link, Input& in) {
     const std::size_t cut = in.u8();
     const auto packet = in.octets(in.u16());
     connections.packet(link, packet, packet.size() + 8 * cut, {.packet = ++number});
-    require(connections.held() <= apps::frames::Connections::kMaxHeld, "what is held is bounded");
+    require(connections.held() <= apps::frames::Connections::kMaxHeld,
+            "the held octets are bounded");
   }
 }
 
@@ -134,9 +137,9 @@ void read_streams(Input& in) {
   trace::StreamDecoder decoder(
       [&](const trace::Frame& frame) {
         auto& next = told[frame.from == trace::Side::kNear ? 0 : 1];
-        require(frame.offset == next, "every octet is told, in order and once");
+        require(frame.offset == next, "every octet is reported once and in order");
         next += frame.octets.empty() ? frame.missing : frame.octets.size();
-        require(next > frame.offset, "what is told has octets");
+        require(next > frame.offset, "a reported frame is not empty");
       },
       {.search = true});
   while (!in.empty()) {
@@ -158,7 +161,7 @@ void read_streams(Input& in) {
     }
   }
   for (const auto side : {trace::Side::kNear, trace::Side::kFar}) decoder.ended(side);
-  require(sent == told, "every octet is told at the end");
+  require(sent == told, "every octet has been reported at the end");
 }
 
 }  // namespace

@@ -23,19 +23,19 @@ class Served {
  public:
   Served() {
     std::string name = (fs::temp_directory_path() / "iwarp-fuzz-XXXXXX").string();
-    require(mkdtemp(name.data()) != nullptr, "a directory for the fuzzer");
+    require(mkdtemp(name.data()) != nullptr, "a directory for the fuzzer can be created");
     top_ = name;
     const auto served = top_ / "served";
     fs::create_directories(served / "folder");
     for (const auto& path : {top_ / "outside", served / "file", served / ".hidden"}) {
-      require(close(creat(path.c_str(), 0600)) == 0, "and its files");
+      require(close(creat(path.c_str(), 0600)) == 0, "its files can be created");
     }
     fs::create_symlink("../outside", served / "link");
     fs::create_directory_symlink("..", served / "up");
-    require(mkfifo((served / "fifo").c_str(), 0600) == 0, "and its FIFO");
+    require(mkfifo((served / "fifo").c_str(), 0600) == 0, "its FIFO can be created");
     directory = apps::open_directory(served.string());
     struct stat info{};
-    require(stat((served / "file").c_str(), &info) == 0, "the file is there");
+    require(stat((served / "file").c_str(), &info) == 0, "the file exists");
     file = info.st_ino;
   }
   ~Served() { fs::remove_all(top_); }
@@ -60,16 +60,16 @@ void run(View input) {
     struct stat info{};
     require(fstat(source.fd.get(), &info) == 0 && info.st_ino == served.file,
             "nothing but the file is opened");
-    require(plain, "under a plain name");
+    require(plain, "only a plain name is opened");
   } catch (const apps::Error&) {
-    require(name != "file", "which is always there");
+    require(name != "file", "the file that always exists is found");
   }
   try {
     if (plain) apps::check_replaceable(served.directory, name);
     require(name != "folder" && name != "link" && name != "up" && name != "fifo",
             "only files are replaced");
   } catch (const apps::Error&) {
-    require(name != "file", "and those are");
+    require(name != "file", "the file that always exists can be replaced");
   }
   const auto url = apps::parse_url("iwarp://192.0.2.1/" + name, 1);
   require(!url || url->name == name, "a URL has its name octet by octet");

@@ -49,10 +49,10 @@ void record(std::string_view text, bool changes) {
 void host(std::string_view text, bool changes) {
   static const auto base = model::preset("100g");
   static const Json right = Json::parse(model::data_file("100g.json"));
-  require(base.has_value(), "there is a preset");
+  require(base.has_value(), "the preset exists");
   const auto set = changes ? model::parse_parameters(changed(text, true, right).dump(), &*base)
                            : model::parse_parameters(text, &*base);
-  require(set.has_value() || !set.error().empty(), "an error says why");
+  require(set.has_value() || !set.error().empty(), "an error has a reason");
 }
 
 constexpr std::array kKinds{plan, record, host};

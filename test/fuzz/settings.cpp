@@ -34,8 +34,10 @@ void check(const Settings& settings) {
   for (const auto& option : options::all()) {
     const auto text = options::show(option, settings);
     Settings again;
-    require(text.empty() || options::set(option, text, again), "what counts is within its limits");
-    require(!text.empty() || option.value.words.empty(), "one of the values that have a name");
+    require(text.empty() || options::set(option, text, again),
+            "a value that takes effect is within its limits");
+    require(!text.empty() || option.value.words.empty(),
+            "an option with a list of words has a text");
   }
 }
 
@@ -52,9 +54,9 @@ void run(View input) {
       [&](const std::string& complaint) {
         ++complaints;
         const auto name = complaint.substr(0, complaint.find('='));
-        require(variables.contains(name), "a complaint names the variable that it is about");
+        require(variables.contains(name), "an error message names its variable");
       });
-  require(complaints <= variables.size(), "one complaint for each at most");
+  require(complaints <= variables.size(), "there is at most one error message per variable");
   check(settings);
 }
 

@@ -22,7 +22,8 @@ namespace rs = rdma_core::rsockets;
 void sidr(View octets) {
   const auto message = rdma_core::decode_sidr(octets);
   if (!message) return;
-  require(message->private_data.size() <= rdma_core::kSidrPrivateData, "private data is bounded");
+  require(message->private_data.size() <= rdma_core::kSidrPrivateData,
+          "the length of private data is limited");
   const auto again = rdma_core::decode_sidr(rdma_core::encode(*message));
   require(again && again->kind == message->kind && again->rejected == message->rejected &&
               again->id == message->id && again->qp_num == message->qp_num &&
@@ -33,15 +34,17 @@ void sidr(View octets) {
 void out_of_band(View octets) {
   const Octets data(octets.begin(), octets.end());
   const auto request = rdma_core::decode_oob_request(data);
-  require(!request || rdma_core::encode(*request) == data, "a request is written as it was read");
+  require(!request || rdma_core::encode(*request) == data,
+          "a request is encoded as it was decoded");
 }
 
 void greeting(View octets) {
   const auto one = rs::decode_greeting(octets);
-  if (!one) return require(one.error() != 0, "an error has a number");
+  if (!one) return require(one.error() != 0, "an error has an error number");
   const auto again = rs::decode_greeting(rs::encode(*one));
-  require(again && *again == *one, "a header of rsockets is written as it was read");
-  require(rs::rounded_mappings(one->mappings) == one->mappings, "and needs no rounding");
+  require(again && *again == *one, "a header of rsockets is encoded as it was decoded");
+  require(rs::rounded_mappings(one->mappings) == one->mappings,
+          "the number of mappings in a header needs no rounding");
 }
 
 void tables(View octets) {
@@ -54,7 +57,8 @@ void tables(View octets) {
     require(std::ranges::equal(rs::encode(rs::decode_target(target, order), order), target),
             "and one of targets");
     const auto word = rs::decode_word(octets.first<4>(), order);
-    require(rs::pack(rs::unpack(word)) == word, "and a message");
+    require(rs::pack(rs::unpack(word)) == word,
+            "a message of rsockets is encoded as it was decoded");
   }
 }
 
@@ -65,11 +69,14 @@ void datagram_headers(View octets) {
     if (!first) return;
     std::array<std::byte, rs::udp_header_size(rs::Version::kIpv6)> again{};
     const auto size = rs::encode(first->header, again);
-    require(size + first->payload.size() == octets.size(), "header and payload are all there is");
+    require(size + first->payload.size() == octets.size(),
+            "header and payload make up the whole message");
     const auto second = decode(View(again).first(size));
-    require(second && second->payload.empty(), "a header is written as it was read");
-    require(second->header.version == first->header.version, "with its version");
-    require(second->header.sender == first->header.sender, "and its sender");
+    require(second && second->payload.empty(), "a header is encoded as it was decoded");
+    require(second->header.version == first->header.version,
+            "the encoded header has the same version");
+    require(second->header.sender == first->header.sender,
+            "the encoded header has the same sender");
   };
   check(rs::decode_udp);
   check(rs::decode_qp);
@@ -78,13 +85,13 @@ void datagram_headers(View octets) {
 void file_protocol(View octets) {
   if (octets.size() > apps::kMaxMessage) return;  // No receive is larger than this.
   const auto message = apps::decode_message(octets);
-  if (!message) return require(*message.error() != '\0', "an error says why");
+  if (!message) return require(*message.error() != '\0', "an error has a reason");
   if (const auto* refusal = std::get_if<apps::Refusal>(&*message);
       refusal != nullptr && refusal->reason.size() > apps::kMaxReason) {
     return;  // Encoding would truncate this message.
   }
   const auto again = apps::decode_message(apps::encode(*message).view());
-  require(again && *again == *message, "a message of files is written as it was read");
+  require(again && *again == *message, "a file message is encoded as it was decoded");
 }
 
 void metrics(View octets) {
@@ -95,9 +102,10 @@ void metrics(View octets) {
       told = true;
       return std::string("figures\n");
     });
-    require(answer.empty() || answer.starts_with("HTTP/1.0 "), "an answer is one of HTTP");
-    require(told == answer.starts_with("HTTP/1.0 200 "), "figures are for who asks rightly");
-    require(!answer.empty() || text.size() < net::Scrape::kMaxRequest, "what is full is answered");
+    require(answer.empty() || answer.starts_with("HTTP/1.0 "), "an answer is an HTTP response");
+    require(told == answer.starts_with("HTTP/1.0 200 "), "only a correct request gets the metrics");
+    require(!answer.empty() || text.size() < net::Scrape::kMaxRequest,
+            "a request that fills the buffer is answered");
   }
 }
 

@@ -23,14 +23,14 @@ bool over(const Startup& startup) {
 void check(const Startup& startup, Role role, const mpa::StartupOptions& options) {
   require(startup.peer_private_data().size() <= 512, "private data has at most 512 octets");
   if (startup.state() == StartupState::kFailed) {
-    require(startup.failure().has_value(), "a failure says why");
+    require(startup.failure().has_value(), "a failure has a reason");
   }
   if (startup.state() != StartupState::kFullOperation) return;
   const auto& n = startup.negotiated();
   const auto& offer = startup.peer_offer();
-  require(offer.has_value(), "full operation only after a frame of the peer");
-  require(n.crc || !options.crc, "CRC is on when one end wants it");
-  require(n.rx_markers == options.markers, "we get markers if we asked for them");
+  require(offer.has_value(), "full operation begins only after a frame of the peer");
+  require(n.crc || !options.crc, "CRC is on if one end wants it");
+  require(n.rx_markers == options.markers, "this end receives markers if it asked for them");
   require(n.rtr == mpa::Rtr::kNone || role == Role::kInitiator, "the initiator sends the RTR");
   require(n.ird <= 16383 && n.ord <= 16383, "IRD and ORD have 14 bits");
   require(!n.extensions || (options.extensions && offer->extensions),
@@ -42,7 +42,8 @@ void check(const Startup& startup, Role role, const mpa::StartupOptions& options
           "Send with Immediate is agreed on by two, and with the extensions");
   if (role == Role::kInitiator) {
     const bool refused = startup.failure() && startup.failure()->send_terminate;
-    require(refused || n.ird <= options.max_ird || !options.negotiate_ird, "IRD has a bound");
+    require(refused || n.ird <= options.max_ird || !options.negotiate_ird,
+            "IRD does not exceed its limit");
   }
 }
 
@@ -107,7 +108,7 @@ std::pair<std::size_t, StartupState> drive(const Plan& plan, View octets, std::s
         octets.begin() + static_cast<std::ptrdiff_t>(used),
         octets.begin() + static_cast<std::ptrdiff_t>(std::min(octets.size(), used + chunk)));
     const auto took = startup.receive(piece, now);
-    require(took <= piece.size(), "startup takes no more than it is given");
+    require(took <= piece.size(), "startup consumes no more octets than it is given");
     used += took;
     if (startup.state() == StartupState::kAwaitDecision) {
       const bool done = plan.accept ? startup.accept({}, plan.ird, plan.ord) : startup.reject({});
@@ -133,7 +134,7 @@ void run(View input) {
   const auto whole = drive(plan, octets, octets.size() + 1);
   const auto pieces = drive(plan, octets, chunk);
   if (plan.role == Role::kResponder || whole.second == StartupState::kFailed) return;
-  require(whole == pieces, "the cut makes no difference");
+  require(whole == pieces, "splitting the stream makes no difference");
 }
 
 }  // namespace iwarp::fuzz

@@ -180,7 +180,8 @@ class Harness {
     }
     const ddp::Arrival& arrival = stream_.arrival();
     if (arrival.hold) return;
-    require(bytes::total_size(arrival.target) == arrival.length, "all payload has a place");
+    require(bytes::total_size(arrival.target) == arrival.length,
+            "the target has the length of the payload");
     auto from = ulpdu.begin() + static_cast<std::ptrdiff_t>(arrival.header.size());
     for (const Span piece : arrival.target) {
       std::copy_n(from, piece.size(), piece.begin());
@@ -230,10 +231,10 @@ class Harness {
   }
 
   void check() {
-    require(stream_.inbound_reads() <= options_.ird, "IRD holds");
-    require(stream_.outstanding_reads() <= options_.ord + extra_read_, "ORD holds");
-    require(ulp_.watched.untouched_elsewhere(), "nothing changes that was not granted");
-    require(!ulp_.calls_after_end, "an ended stream asks for nothing");
+    require(stream_.inbound_reads() <= options_.ird, "IRD is not exceeded");
+    require(stream_.outstanding_reads() <= options_.ord + extra_read_, "ORD is not exceeded");
+    require(ulp_.watched.untouched_elsewhere(), "memory that was not granted does not change");
+    require(!ulp_.calls_after_end, "a stream that has ended does not call the Ulp");
     ulp_.ended = stream_.state() != StreamState::kRdma;
   }
 

@@ -85,9 +85,10 @@ class GuardedMemory {
   static constexpr std::size_t kPage = 4096;
   explicit GuardedMemory(std::size_t pages) : size_(pages * kPage) {
     void* all = mmap(nullptr, size_ + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    require(all != MAP_FAILED, "memory for the fuzzer");
+    require(all != MAP_FAILED, "memory for the fuzzer can be mapped");
     base_ = static_cast<std::byte*>(all);
-    require(mprotect(base_ + kPage, size_, PROT_READ | PROT_WRITE) == 0, "its protection");
+    require(mprotect(base_ + kPage, size_, PROT_READ | PROT_WRITE) == 0,
+            "the protection of the memory can be changed");
   }
   ~GuardedMemory() { munmap(base_, size_ + 2 * kPage); }
   GuardedMemory(const GuardedMemory&) = delete;
