@@ -130,8 +130,8 @@ class Siw(Case):
 
 
 class Packed(Case):
-    """Tests captures that are compressed with gzip: intact ones, damaged ones, and one that is larger than it
-    appears."""
+    """Tests captures that are compressed with gzip: intact ones, damaged ones, and one whose contents are much
+    larger than the file."""
 
     def setUp(self):
         super().setUp()

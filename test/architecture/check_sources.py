@@ -64,9 +64,9 @@ APPS_TOP = ("main.cpp", "commands.hpp", "examples")
 # Folder of apps/ -> headers of other layers that it may include although these headers are not installed.
 NOT_INSTALLED = {"run": ("rdma_core/faults/plan.hpp",)}
 
-# Sources of a layer -> its rooms, in order from the lowest -> the other rooms that each room may use. A room is a
-# folder of any depth ("rsockets/streams") or a single file ("hooks.hpp"). The README of the layer has a table of
-# the rooms, with the rooms that each one uses and its contents.
+# For the sources of each layer: its rooms, in order from the lowest, each with the other rooms that it may use. A
+# room is a folder of any depth ("rsockets/streams") or a single file ("hooks.hpp"). The README of the layer has a
+# table of the rooms, with the rooms that each one uses and its contents.
 ROOMS = {
     "verbs/src": {
         "text": (),
@@ -147,7 +147,7 @@ SHORT_WAIT = re.compile(r"\b\w*(?:wait|readable)\w*\([^;{}]*?(?<![-\w])(?:[1-9]\
 MAY_SLEEP = ("test/bench",)  # Benchmarks measure time.
 MAY_WAIT_BRIEFLY = {  # These test that a wait ends, or that a tool reports at intervals.
     "test/net/channel.cpp": ("wait(1ms)",),
-    # One test is of a program that does not poll its queue for a while, the other of one that arms it repeatedly.
+    # In one test the program does not poll its queue for a while. In the other it arms the queue repeatedly.
     "test/net/driving/drive_modes.cpp": ("wait(2ms)", "wait(10ms)"),
     "test/rdma_core/rsockets/readiness.cpp": ("rpoll(waiting.data(), waiting.size(), 5)",),
     "test/load/load.cpp": ("poll(&end, 1, 5)",),

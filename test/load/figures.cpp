@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the figures from /proc and computes others from them.
+// Reads figures from /proc, and computes further figures from them.
 #include "figures.hpp"
 
 #include <sys/resource.h>

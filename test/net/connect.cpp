@@ -37,7 +37,7 @@ TEST_CASE("private data travels both ways with request and reply [MPA-78] [EMPA-
   CHECK_EQ(to_string(pair.a.qp->state()), to_string(verbs::QpState::kRts));
 }
 
-TEST_CASE("the connecting side may close because of what the reply contains [MPA-95]") {
+TEST_CASE("the connecting side may close because of the private data in the Reply [MPA-95]") {
   Pair pair;
   pair.start();
   auto event = expect(*pair.b.cm, Type::kConnectRequest);

@@ -54,7 +54,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("what was posted before an orderly close still arrives") {
+TEST_CASE("messages that were posted before an orderly close still arrive") {
   Established pair(1 << 20);
   pair.b.post_recv(0, 1 << 20);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 1 << 20));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the operator's statistics about setups, Terminates, holds and pins: they must match what
-// really happened.
+// Tests the operator's statistics about setups, Terminates, held streams and pinned memory. The
+// counts must match what happened.
 #include "iwarp/net/statistics.hpp"
 
 #include <doctest/doctest.h>
@@ -150,7 +150,9 @@ TEST_CASE("evicted and refused set-ups are counted as such [SCTP-4]") {
   expect(*pair.a.cm, Type::kEstablished);
 }
 
-TEST_CASE("requests that the program does not take fill its backlog, which is counted") {
+TEST_CASE(
+    "requests that the program does not accept fill its backlog, and those that do not fit are "
+    "counted") {
   ListenOptions options;
   options.backlog = 1;
   Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);

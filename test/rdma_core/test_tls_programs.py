@@ -117,8 +117,8 @@ class Pingpong(Tls):
         self.assertIn(PINGPONG, plain)
         self.assertIn(MPA, plain)
         streams = self.play(self.own("server"), self.own("client"))
-        # Either end may connect first from the same ports, and is refused if the other end is not ready. The stream
-        # of a refused connection holds only an alert.
+        # Either end may connect first, between the same two ports, and is refused if the other end is not ready.
+        # The stream of a refused connection contains only a TLS alert.
         self.assertLessEqual({begins(octets)[0] for octets in streams}, {HANDSHAKE, ALERT})
         for hello in (CLIENT_HELLO, SERVER_HELLO):
             record = re.compile(re.escape(hello[0]) + rb"...%c" % hello[1], re.DOTALL)

@@ -346,7 +346,7 @@ TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invali
       REQUIRE(theirs->pins.load() == 1);
       pair.to_b.wire.clear();  // Nothing more arrives.
     };
-    SUBCASE("of a Write: its STag is invalid") {
+    SUBCASE("in a Write: the STag is invalid") {
       post_write(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
       pinned();
       post_local_invalidate(*pair.b, 2, stag_of(theirs));
@@ -356,7 +356,7 @@ TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invali
       CHECK(text(pair.b->completions()) == "2 work request flushed, 3 work request flushed");
       CHECK(sent_code(*pair.b) == "1/1/00");
     }
-    SUBCASE("of a Send: the receive has lost its memory") {
+    SUBCASE("in a Send: the receive has lost its memory") {
       post_recv(*pair.b, 10, sge(theirs, 0, 50'000));
       post_send(*pair.a, 1, sge(mine, 0, 50'000));
       pinned();

@@ -152,7 +152,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a queue pair that allows no inbound Writes or Reads refuses them all [VRB-30]") {
+TEST_CASE("a queue pair that allows no inbound Writes or Reads refuses all of them [VRB-30]") {
   for (const bool write : {true, false}) {
     verbs::QpInit init;
     init.inbound = write ? Access::kRemoteRead : Access::kRemoteWrite;

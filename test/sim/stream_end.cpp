@@ -161,7 +161,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a receive into memory that is not registered is named at its end") {
+TEST_CASE("after a receive into unregistered memory, the report of that end names it") {
   Connected pair;
   Region* mine = pair.a->memory(kBytes, kEverything);
   Sge bad = sge(pair.b->memory(kBytes, kEverything), 0, kBytes);

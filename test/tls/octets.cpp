@@ -126,12 +126,12 @@ TEST_CASE("a stream that ends without close_notify is a cut, not an orderly clos
   REQUIRE_FALSE(request.request->accept(*pair.b.qp));
   expect(*pair.b.cm, Type::kEstablished);
   peer.receive(mpa::kStartupHeaderSize);
-  SUBCASE("cut") {
+  SUBCASE("without close_notify") {
     peer.cut_off();
     expect(*pair.b.cm, Type::kDisconnected);
     CHECK_EQ(state_of(pair.b), static_cast<int>(verbs::QpState::kError));
   }
-  SUBCASE("in order") {
+  SUBCASE("with close_notify") {
     peer.close_in_order();
     expect(*pair.b.cm, Type::kDisconnected);
     CHECK_EQ(state_of(pair.b), static_cast<int>(verbs::QpState::kIdle));

@@ -230,7 +230,7 @@ TEST_CASE(
     "a peer that stalls the handshake is reset in time, and is evicted like one that stalls MPA") {
   const Credentials credentials;
   auto listen = served_by(credentials.serving());
-  SUBCASE("time") {
+  SUBCASE("the startup timeout") {
     listen.connection.startup.timeout = 300ms;
     auto pair = pair_served_by(listen);
     auto silent = RawPeer::connect(pair.listener->local().port);
@@ -243,7 +243,7 @@ TEST_CASE(
     CHECK(mute.hear_all().empty());
     CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kTimedOut), 2);
   }
-  SUBCASE("total") {
+  SUBCASE("the limit on pending set-ups") {
     Pair pair(1 << 12, {.max_pending_connects = 2}, {"127.0.0.1", 0}, listen);
     const auto port = pair.listener->local().port;
     auto oldest = RawPeer::connect(port);

@@ -84,7 +84,7 @@ TEST_CASE("lab: a flipped bit is detected with CRCs, and placed without") {
   }
 }
 
-TEST_CASE("lab: a cut link ends both ends, and what was in flight is lost") {
+TEST_CASE("lab: cutting the link ends both ends, and octets in flight are lost") {
   History history;
   begin(history, "seed=1");
   act(history, "write.a.64.0");

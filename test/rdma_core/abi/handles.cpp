@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks the structures behind the handles. They must match what the inline functions of verbs.h
 // expect, both in this program and in libraries that were compiled with these functions. Also
-// checks the small functions. The program is linked to the distribution's libraries and runs with
-// this project's libraries.
+// checks functions that need no connection. The program is linked to the distribution's libraries
+// and runs with this project's libraries.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <doctest/doctest.h>

@@ -160,9 +160,9 @@ TEST_CASE("destroying a queue tolerates events that were not acknowledged, or to
   REQUIRE(readable(a.channel->fd, kLimit));
   REQUIRE_EQ(ibv_get_cq_event(a.channel, &cq, &context), 0);
   unsigned acknowledged = 0;
-  SUBCASE("not") {}
-  SUBCASE("once") { acknowledged = 1; }
-  SUBCASE("too often") { acknowledged = 100; }
+  SUBCASE("not acknowledged") {}
+  SUBCASE("acknowledged once") { acknowledged = 1; }
+  SUBCASE("acknowledged too often") { acknowledged = 100; }
   ibv_ack_cq_events(cq, acknowledged);
   REQUIRE_EQ(ibv_destroy_qp(a.qp), 0);
   a.qp = nullptr;

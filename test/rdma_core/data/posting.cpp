@@ -22,7 +22,9 @@ TEST_CASE("a list is posted up to the first request that is refused") {
   }
   SUBCASE("because it has too many buffers") { wrs[2].num_sge = 17; }
   SUBCASE("because its opcode is unknown") { wrs[2].opcode = IBV_WR_DRIVER1; }
-  SUBCASE("because the core says so") { wrs[2].send_flags = IBV_SEND_INLINE, sges[2].length = 129; }
+  SUBCASE("because its inline payload is too long") {
+    wrs[2].send_flags = IBV_SEND_INLINE, sges[2].length = 129;
+  }
   ibv_send_wr* bad = nullptr;
   CHECK_EQ(ibv_post_send(pair.a.qp, wrs.data(), &bad), EINVAL);
   CHECK_EQ(bad, &wrs[2]);

@@ -123,7 +123,7 @@ TEST_CASE("a full shared queue returns ENOMEM") {
   CHECK_EQ(end.post_recv(33, 0, 8), ENOMEM);
 }
 
-TEST_CASE("a queue pair with a shared receive queue has none of its own") {
+TEST_CASE("a queue pair with a shared receive queue has no queue of its own") {
   End end(shared());
   ibv_recv_wr wr{};
   ibv_recv_wr* bad = nullptr;

@@ -142,7 +142,7 @@ TEST_CASE("either all built requests are posted, or none") {
   begin(qp, 1);
   ibv_wr_rdma_write(qp, pair.b.mr->rkey, pair.b.remote(0));
   set_sge(qp, pair.a.sge(0, 8));
-  SUBCASE("an atomic without a word") {
+  SUBCASE("an atomic without a buffer") {
     ibv_wr_atomic_fetch_add(qp, pair.b.mr->rkey, pair.b.remote(64), 5);
   }
   SUBCASE("too much inline payload") {
@@ -178,8 +178,8 @@ TEST_CASE("a list that was begun is aborted or abandoned without harm") {
   ibv_wr_start(qp);
   begin(qp, 1);
   ibv_wr_send(qp);
-  SUBCASE("given up") { ibv_wr_abort(qp); }
-  SUBCASE("forgotten") {}
+  SUBCASE("aborted") { ibv_wr_abort(qp); }
+  SUBCASE("abandoned") {}
   const auto read = [&] {
     ibv_wr_start(qp);
     begin(qp, 2);
@@ -187,8 +187,8 @@ TEST_CASE("a list that was begun is aborted or abandoned without harm") {
     set_sge(qp, pair.a.sge(0, 8));
     CHECK_EQ(ibv_wr_complete(qp), 0);
   };
-  SUBCASE("and another thread goes on") { std::thread(read).join(); }
-  SUBCASE("and the same thread goes on") { read(); }
+  SUBCASE("and another thread continues") { std::thread(read).join(); }
+  SUBCASE("and the same thread continues") { read(); }
   if (qp->wr_id == 1) read();
   CHECK_EQ(success(pair.a.cq).wr_id, 2);
 }

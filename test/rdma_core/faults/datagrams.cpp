@@ -74,24 +74,24 @@ TEST_CASE("lost datagrams never arrive, and each of the others arrives once") {
   const Ud to;
   to.post_receives();
   bool (*is_lost)(Number) = nullptr;
-  SUBCASE("each third") {
+  SUBCASE("every third datagram is lost") {
     rule("every 3 datagrams " + from.named() + " lose");
     is_lost = [](Number n) { return n % 3 == 0; };
   }
-  SUBCASE("one") {
+  SUBCASE("one datagram is lost") {
     rule("after 7 datagrams " + from.named() + " lose");
     is_lost = [](Number n) { return n == 7; };
   }
-  SUBCASE("a range") {
+  SUBCASE("a range of datagrams is lost") {
     rule("from 5 to 9 datagrams " + from.named() + " lose");
     is_lost = [](Number n) { return n >= 5 && n <= 9; };
   }
-  SUBCASE("that is delayed by another rule") {
+  SUBCASE("a lost datagram that another rule delays") {
     rule("after 2 datagrams " + from.named() + " lose");
     rule("after 2 datagrams " + from.named() + " delay 1us");
     is_lost = [](Number n) { return n == 2; };
   }
-  SUBCASE("of another queue pair") {
+  SUBCASE("datagrams of another queue pair are lost") {
     rule("every 1 datagram " + to.named() + " lose");
     is_lost = [](Number) { return false; };
   }
@@ -179,7 +179,7 @@ TEST_CASE("a datagram that does not fit into the socket buffer at first is count
   rule("after 4 datagrams " + from.named() + " lose");
   int nth = 0;
   SUBCASE("the first of a list") { nth = 1; }
-  SUBCASE("one behind another") { nth = 2; }
+  SUBCASE("a later one of a list") { nth = 2; }
   refused = nth;
   from.send_list(to, {1, 2, 3, 4, 5});
   CHECK_EQ(refused.load(), 0);
@@ -229,8 +229,8 @@ TEST_CASE("an injected error moves a datagram queue pair to error, and an event 
   CHECK_EQ(ud.state(), IBV_QPS_ERR);
   CHECK_EQ(next(ud.receive_cq).status, IBV_WC_WR_FLUSH_ERR);
   CHECK_EQ(ud.send(ud, 1), IBV_WC_WR_FLUSH_ERR);
-  SUBCASE("and is destroyed behind its event") {}
-  SUBCASE("and with an event that nobody has taken") {
+  SUBCASE("and is destroyed after its event") {}
+  SUBCASE("and is destroyed with an unread event") {
     rule("now " + ud.named() + " error");
     REQUIRE(readable(ud.context->async_fd, kLimit));
   }

@@ -31,8 +31,8 @@ void write(End& from, const End& to) {
 
 TEST_CASE("a completion has the status that the rule specifies, and its queue pair fails") {
   Options options;
-  SUBCASE("polled as ever") {}
-  SUBCASE("polled by calls") { options.extended_cq = true; }
+  SUBCASE("with ibv_poll_cq()") {}
+  SUBCASE("with ibv_start_poll()") { options.extended_cq = true; }
   SettledPair pair(options);
   rule("after 3 completions status RETRY_EXC_ERR");
   for (int i = 0; i < 4; ++i) {
@@ -93,7 +93,7 @@ TEST_CASE("the nth request of a list is refused, and those before it are posted"
 TEST_CASE("built requests, receives and shared receives can fail, too") {
   Options options;
   options.extended = true;
-  SUBCASE("built") {
+  SUBCASE("a request built with ibv_wr_*()") {
     SettledPair pair(options);
     rule("after 1 send fail EINVAL");
     ibv_qp_ex* qp = ibv_qp_to_qp_ex(pair.a.qp);
@@ -104,14 +104,14 @@ TEST_CASE("built requests, receives and shared receives can fail, too") {
     CHECK_EQ(ibv_wr_complete(qp), EINVAL);
     pair.settle();
   }
-  SUBCASE("received") {
+  SUBCASE("a receive") {
     options.shared_receives = false;
     End end(options);
     rule("after 1 receive fail ENOMEM");
     CHECK_EQ(end.post_recv(1, 0, 8), ENOMEM);
     CHECK_EQ(end.post_recv(1, 0, 8), 0);
   }
-  SUBCASE("shared") {
+  SUBCASE("a shared receive") {
     options.shared_receives = true;
     End end(options);
     rule("after 1 receive fail ENOMEM");
@@ -137,9 +137,9 @@ TEST_CASE(
 
 TEST_CASE("a queue pair without receives behaves as if none were posted") {
   Options options;
-  SUBCASE("its own") {}
-  SUBCASE("shared") { options.shared_receives = true; }
-  SUBCASE("for longer than the sender bears") {
+  SUBCASE("its own receive queue") {}
+  SUBCASE("a shared receive queue") { options.shared_receives = true; }
+  SUBCASE("for longer than the sender retries") {
     SettledPair pair;
     REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
     rule("after 1 send rnr 3600s");

@@ -46,7 +46,7 @@ std::optional<Address> outer_address() {
   return std::nullopt;
 }
 
-TEST_CASE("requests that the program does not take are as many as the backlog, and no more") {
+TEST_CASE("as many requests as the backlog wait for the program, and no more") {
   const Channel channel(rdma_create_event_channel());
   const Id listener = make_id(channel);
   REQUIRE(rdma_bind_addr(listener.get(), Address("127.0.0.1", 0).get()) == 0);

@@ -172,8 +172,8 @@ TEST_CASE("a queue pair outlives its id, and its requests are flushed") {
   Meeting meeting;
   meeting.establish();
   ibv_qp* const qp = std::exchange(meeting.server.id->qp, nullptr);
-  SUBCASE("that was connected") {}
-  SUBCASE("whose end was not read") {
+  SUBCASE("a connected queue pair") {}
+  SUBCASE("a queue pair whose disconnect event was not read") {
     REQUIRE(rdma_disconnect(meeting.client.id.get()) == 0);
     REQUIRE(is_readable(meeting.server_channel->fd, kTimeoutMs));
   }

@@ -170,10 +170,12 @@ TEST_CASE("a request with half a header, or none, is rejected") {
 TEST_CASE("data that does not fit into the receive buffer ends the connection") {
   Victim victim;
   const std::uint32_t room = victim.peer.their().buffer.length;
-  SUBCASE("more than was given") { victim.peer.say(wire::Kind::kData, room + 1); }
-  SUBCASE("more than a message can say") { victim.peer.say(wire::Kind::kData, wire::kMaxValue); }
-  SUBCASE("none") { victim.peer.say(wire::Kind::kData, 0); }
-  SUBCASE("more in the end") {
+  SUBCASE("more data than was granted") { victim.peer.say(wire::Kind::kData, room + 1); }
+  SUBCASE("more data than a message can describe") {
+    victim.peer.say(wire::Kind::kData, wire::kMaxValue);
+  }
+  SUBCASE("no data") { victim.peer.say(wire::Kind::kData, 0); }
+  SUBCASE("too much data in total") {
     victim.peer.say(wire::Kind::kData, room - 1);
     victim.peer.say(wire::Kind::kData, 2);
   }
@@ -200,9 +202,9 @@ TEST_CASE("more messages than credits end the connection") {
 
 TEST_CASE("too many credits, or fewer than before, end the connection") {
   Victim victim;
-  SUBCASE("more than its receives") { victim.peer.say(wire::Kind::kCredits, 5); }
+  SUBCASE("more than the peer's receives") { victim.peer.say(wire::Kind::kCredits, 5); }
   SUBCASE("fewer than before") { victim.peer.say(wire::Kind::kCredits, 3); }
-  SUBCASE("the other way round") { victim.peer.say(wire::Kind::kCredits, 0xffff); }
+  SUBCASE("fewer, after a wrap-around") { victim.peer.say(wire::Kind::kCredits, 0xffff); }
   victim.ends_with(EPROTO);
 }
 
@@ -218,8 +220,8 @@ TEST_CASE("a target that is longer than a message can describe ends the connecti
 
 TEST_CASE("unknown messages end the connection") {
   Victim victim;
-  SUBCASE("a kind") { victim.peer.say(static_cast<wire::Kind>(1), 7); }
-  SUBCASE("another") { victim.peer.say(static_cast<wire::Kind>(5), 0); }
+  SUBCASE("an unknown kind") { victim.peer.say(static_cast<wire::Kind>(1), 7); }
+  SUBCASE("another unknown kind") { victim.peer.say(static_cast<wire::Kind>(5), 0); }
   SUBCASE("a control message") { victim.peer.say(wire::Kind::kControl, 3); }
   SUBCASE("half a message") { victim.peer.say_octets(octets(std::string("ab"))); }
   SUBCASE("no octets") { victim.peer.say_octets({}); }

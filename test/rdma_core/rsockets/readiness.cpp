@@ -139,19 +139,19 @@ TEST_CASE("rpoll() waits for rsockets and other descriptors at once") {
                      pollfd{.fd = -1, .events = POLLIN, .revents = 7}};
   CHECK(rpoll(waiting.data(), waiting.size(), 0) == 0);
   CHECK(rpoll(waiting.data(), waiting.size(), 5) == 0);
-  SUBCASE("the rsocket") {
+  SUBCASE("only the rsocket is ready") {
     std::jthread other([&] { CHECK(rsend(pair.client.get(), "x", 1, 0) == 1); });
     CHECK(rpoll(waiting.data(), waiting.size(), kTimeoutMs) == 1);
     CHECK(waiting[0].revents == POLLIN);
     CHECK(waiting[1].revents == 0);
   }
-  SUBCASE("the other") {
+  SUBCASE("only the other descriptor is ready") {
     std::jthread other([&] { event.happen(); });
     CHECK(rpoll(waiting.data(), waiting.size(), -1) == 1);
     CHECK(waiting[0].revents == 0);
     CHECK(waiting[1].revents == POLLIN);
   }
-  SUBCASE("both") {
+  SUBCASE("both are ready") {
     event.happen();
     REQUIRE(rsend(pair.client.get(), "x", 1, 0) == 1);
     REQUIRE(await(pair.server, POLLIN) == POLLIN);
@@ -201,11 +201,11 @@ TEST_CASE("several threads wait for one rsocket, and each gets its part of the d
 
 TEST_CASE("rpoll() reports the peer's shutdown") {
   Pair pair;
-  SUBCASE("of one direction") {
+  SUBCASE("shutdown of one direction") {
     CHECK(rshutdown(pair.client.get(), SHUT_WR) == 0);
     CHECK((await(pair.server, POLLIN) & (POLLIN | POLLHUP)) == POLLIN);
   }
-  SUBCASE("of both") {
+  SUBCASE("shutdown of both directions") {
     REQUIRE(rclose(pair.client.release()) == 0);
     CHECK(await(pair.server, POLLIN) == (POLLIN | POLLHUP));
   }

@@ -162,15 +162,15 @@ TEST_CASE("a peer that closes without a shutdown is an error, not an end of file
 
 TEST_CASE("closing and shutting down wake blocked threads") {
   Pair pair;
-  SUBCASE("a shutdown of the own end") {
+  SUBCASE("local shutdown") {
     std::jthread reader([&] { CHECK(receive_text(pair.server).empty()); });
     CHECK(rshutdown(pair.server.get(), SHUT_RDWR) == 0);
   }
-  SUBCASE("the end of the peer") {
+  SUBCASE("shutdown by the peer") {
     std::jthread reader([&] { CHECK(receive_text(pair.server).empty()); });
     REQUIRE(rclose(pair.client.release()) == 0);
   }
-  SUBCASE("the listener") {
+  SUBCASE("closing the listener") {
     const int number = pair.listener.get();
     std::atomic<bool> begun = false;
     std::jthread waiter([&] {

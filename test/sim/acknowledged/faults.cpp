@@ -26,10 +26,10 @@ TEST_CASE(
   const auto [mine, theirs] = regions(pair, 64);
   RemoteAddress wrong = remote(theirs);
   SUBCASE("an invalid STag") { wrong.rkey.value ^= 0x100; }
-  SUBCASE("one octet too far") { ++wrong.to; }
-  SUBCASE("in front") { wrong.to -= 65; }
+  SUBCASE("one octet after the end") { ++wrong.to; }
+  SUBCASE("before the beginning") { wrong.to -= 65; }
   SUBCASE("an offset that wraps") { wrong.to = UINT64_MAX - 3; }
-  SUBCASE("no right to write") { wrong = remote(pair.b->memory(64, Access::kRemoteRead)); }
+  SUBCASE("no write access") { wrong = remote(pair.b->memory(64, Access::kRemoteRead)); }
   check_second_fails(pair, mine, theirs, wrong);
 }
 

@@ -99,8 +99,8 @@ TEST_CASE("no acknowledgement is sent if a Send waits and nothing before it is u
 }
 
 // The receiver must not send an unrequested acknowledgement here, because the peer may already have
-// closed its socket. Data that a closed socket receives causes a reset, which could destroy what
-// the peer's kernel still sends.
+// closed its socket. Data that a closed socket receives causes a reset, and the reset can make the
+// peer's kernel discard data that it has not sent yet.
 TEST_CASE("a peer whose requests complete when they have been sent receives no acknowledgements") {
   Connected pair(waiting({}), acknowledging());
   const Memories m(pair);

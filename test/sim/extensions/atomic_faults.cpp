@@ -137,7 +137,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a queue pair that allows no inbound atomics refuses them all [EXT-67] [VRB-30]") {
+TEST_CASE("a queue pair that allows no inbound atomics refuses all of them [EXT-67] [VRB-30]") {
   verbs::QpInit init;
   init.inbound = Access::kRemoteRead | Access::kRemoteWrite;
   Connected pair({}, {}, {}, {}, init);

@@ -45,7 +45,7 @@ TEST_CASE(
   CHECK(pair.b->notifications == 1);
 }
 
-TEST_CASE("Sends and Immediates take receives in the order sent [EXT-51] [EXT-53] [EXT-55]") {
+TEST_CASE("Sends and Immediates consume receives in the order sent [EXT-51] [EXT-53] [EXT-55]") {
   for (std::uint32_t seed = 1; seed <= 10; ++seed) {
     Connected pair({}, {}, {.seed = seed, .max_segment = seed % 2 == 0 ? 60U : 4000U});
     std::mt19937 random(seed);

@@ -97,7 +97,8 @@ std::vector<std::byte> atomic_response(std::uint32_t id) {
   return octets;
 }
 
-TEST_CASE("Read Requests in little-endian order are understood by what answers them [RDMAP-12]") {
+TEST_CASE(
+    "the byte order of little-endian Read Requests is recognized from their responses [RDMAP-12]") {
   Started script;
   const auto turn = [](std::uint32_t v) { return std::byteswap(v); };
   for (std::uint32_t i = 1; i <= 3; ++i) {

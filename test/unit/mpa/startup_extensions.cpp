@@ -171,7 +171,8 @@ TEST_CASE("private data that ends in the tag arrives unchanged if both ends add 
   check_agreed(agreed(options, options, data, data), data, data, true);
 }
 
-TEST_CASE("private data that ends in the tag is taken for a tag if the initiator adds none") {
+TEST_CASE(
+    "if the initiator adds no tag, private data that ends in the same octets is read as a tag") {
   // This is a known and accepted limitation: private data is not expected to end in these 8 octets
   // by chance.
   const auto data = octets("as in RFC 7306");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the equations A to D term by term: each test sets one cost and leaves all others at zero.
+// Tests the cost equations of kernel sockets, software iWARP, TOE and RNIC term by term: each test
+// sets one cost and leaves all others at zero.
 #include "iwarp/offload_model/cost.hpp"
 
 #include <doctest/doctest.h>

@@ -95,7 +95,7 @@ TEST_CASE("the gain from the ratios equals the gain from the throughput: one car
         CAPTURE(size);
         CAPTURE(to_string(mode));
         auto p = preset_parameters(name.c_str());
-        p.memory_bus = 1e6;  // LAWS does not model the memory bus, so it must not limit.
+        p.memory_bus = 1e6;  // LAWS does not model the memory bus, so it must not be the limit.
         const Workload w{.size = size, .hit_rate = 1};
         const auto before = throughput(Mode::kSockets, p, w, 1, 0.1);
         const auto after = throughput(mode, p, w, 1, 0.1);

@@ -229,23 +229,23 @@ TEST_CASE("reading wraps around the ring") {
 }
 
 TEST_CASE("a peer that claims more space than it was granted is detected") {
-  SUBCASE("nothing at all") {
+  SUBCASE("data where none was granted") {
     Inbound in(8192, 4);
     CHECK_FALSE(in.arrived(0));
   }
-  SUBCASE("more than a half") {
+  SUBCASE("more data than the granted half") {
     Inbound in(8192, 4);
     (void)in.grant();
     CHECK(in.arrived(4096));
     CHECK_FALSE(in.arrived(4097));
   }
-  SUBCASE("across halves") {
+  SUBCASE("data across the border of two halves") {
     Inbound in(8192, 4);
     (void)in.grant();
     CHECK(in.arrived(4000));
     CHECK_FALSE(in.arrived(97));
   }
-  SUBCASE("a half that it was not given") {
+  SUBCASE("data in a half that was not granted") {
     Inbound in(8192, 4);
     CHECK(in.arrived(4096));
     CHECK_FALSE(in.arrived(1));

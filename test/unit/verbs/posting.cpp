@@ -219,8 +219,8 @@ TEST_CASE("ORD may be lowered, but not raised above the negotiated value [VRB-25
 }
 
 TEST_CASE(
-    "a queue pair with a shared receive queue has none of its own, and counts on its "
-    "objects while it lives [VRB-19] [VRB-4]") {
+    "a queue pair with a shared receive queue has no other, and keeps its objects in use [VRB-19] "
+    "[VRB-4]") {
   SharedReceiveQueue srq(kPd, {}, nullptr);
   QpInit init;
   init.srq = &srq;
