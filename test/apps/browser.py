@@ -31,12 +31,12 @@ def browser_or_skip(what):
     """Returns the command line, up to the script's own arguments, of a script that drives the browser."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if not chromium:
-        skip_all(f"no chromium: nobody looks at {what}")
+        skip_all(f"chromium is missing, so {what} is not tested")
     if not shutil.which("node"):
-        skip_all(f"no node: nobody looks at {what}")
+        skip_all(f"node is missing, so {what} is not tested")
     module = playwright_module()
     if module is None:
-        skip_all(f"npm cannot bring {PLAYWRIGHT}: nobody looks at {what}")
+        skip_all(f"npm cannot install {PLAYWRIGHT}, so {what} is not tested")
     return module, chromium
 
 

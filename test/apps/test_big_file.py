@@ -15,7 +15,7 @@ LIMIT = 256 * MIB
 TIMEOUT = 500
 
 if os.environ.get("IWARP_LONG") != "1":
-    skip_all("long: set IWARP_LONG=1 to move 3 GiB there and back")
+    skip_all("set IWARP_LONG=1 to transfer 3 GiB in both directions")
 
 
 def limit_memory():

@@ -240,7 +240,7 @@ class PowerCuts(Disk):
                     self.log.unlink()
                     for line, state in self.states(old, lines):
                         cuts += 1
-                        self.assertIn(state, whole, f"cut after {line} of {lines}")
+                        self.assertIn(state, whole, f"power cut after {line} of {lines}")
                     # The command has reported success. After that, no power cut may lose the file.
                     last = [state for line, state in self.states(old, lines) if line == lines[-1]]
                     self.assertEqual(last, [content(1)], path)

@@ -19,7 +19,7 @@ HOSTILE = b"</script><img src=x onerror=alert(1)><!-- @SCRIPT@ -->"
 HAS_PAGE = 'if (name == "page.js") return R"~~()~~"' not in BUNDLE.read_text()
 
 
-@unittest.skipUnless(HAS_PAGE, "built without esbuild or React: there is no page")
+@unittest.skipUnless(HAS_PAGE, "built without esbuild or React, so there is no page")
 class File(Case):
     def page_of(self, capture, *options):
         page = self.scratch / "page.html"
@@ -74,7 +74,7 @@ class File(Case):
 class Sources(Case):
     def test_types(self):
         if not shutil.which("tsc"):
-            self.skipTest("no tsc: nobody checks the types of the page")
+            self.skipTest("tsc is missing, so the page's types are not checked")
         result = subprocess.run(["tsc", "--noEmit", "-p", PAGE], capture_output=True, text=True,
                                 timeout=120, check=False)
         self.assertEqual(result.returncode, 0, result.stdout)

@@ -10,7 +10,7 @@ HOSTILE = b"</script><img src=x onerror=alert(1)><!-- @SCRIPT@ -->"
 FRAMES = 10000
 
 if 'if (name == "page.js") return R"~~()~~"' in (BUILD / "apps/explain/page_files.cpp").read_text():
-    skip_all("built without esbuild or React: there is no page")
+    skip_all("built without esbuild or React, so there is no page")
 BROWSER = browser_or_skip("the page of iwarp explain")
 
 

@@ -53,11 +53,11 @@ class Lab:
             stream.close()
 
 
-@unittest.skipUnless(HAS_PAGE, "SKIPPED: built without the wasm32 tools, esbuild or React: there is no lab")
+@unittest.skipUnless(HAS_PAGE, "SKIPPED: built without the wasm32 tools, esbuild or React, so there is no lab")
 class With(Case):
     def test_the_module_has_the_octets_of_the_native_build(self):
         if not shutil.which("node"):
-            self.skipTest("no node: nobody compares the module with the native build")
+            self.skipTest("node is missing, so the module is not compared with the native build")
         native = output(os.environ["LAB_DIGEST"], SEED, SESSIONS)
         module = output("node", HERE / "programs/lab_digest.mjs", MODULE, SEED, SESSIONS)
         self.assertEqual(native, module, f"{SESSIONS} sessions from seed {SEED}")
@@ -97,7 +97,7 @@ class Without(Case):
 class Sources(Case):
     def test_types(self):
         if not shutil.which("tsc"):
-            self.skipTest("no tsc: nobody checks the types of the page")
+            self.skipTest("tsc is missing, so the page's types are not checked")
         output("tsc", "--noEmit", "-p", HERE.parent.parent / "apps/lab/page")
 
 

@@ -8,7 +8,7 @@ PAGE = BUILD / "apps/lab/lab.html"
 PICTURES = "lab-pictures"
 
 if not PAGE.exists():
-    skip_all("built without the wasm32 tools, esbuild or React: there is no lab")
+    skip_all("built without the wasm32 tools, esbuild or React, so there is no lab")
 BROWSER = browser_or_skip("the page of iwarp lab")
 
 

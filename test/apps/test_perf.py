@@ -49,7 +49,7 @@ class Perf(Case):
                     continue
                 with self.subTest(test=test, mode=mode):
                     if WATCHED_RACES and test == "write-lat":
-                        self.skipTest("ThreadSanitizer calls memory that is watched a race")
+                        self.skipTest("ThreadSanitizer reports polling of memory as a race")
                     report = self.measure("--self", test, "--check", mode)
                     self.assertEqual(report["test"], test)
                     self.assertEqual(report["options"]["waiting"], mode[2:])

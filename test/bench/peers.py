@@ -113,7 +113,7 @@ def iwarp(test, *options, seconds, server="--self", prefix=()):
     """Runs a test of iwarp perf. `server` is the server's address. `prefix` is a command with which the client is
     started."""
     if not os.access(IWARP, os.X_OK):
-        raise SystemExit(f"{IWARP} is not there: build it, or say where in IWARP")
+        raise SystemExit(f"{IWARP} is missing: build it, or set IWARP to its path")
     report = json.loads(output(*prefix, IWARP, "perf", server, test, *options, "--json",
                                "--duration", seconds, "--warm-up", min(0.2, seconds)))
     return report | {"latency": report["latency_us"]["p50"]}
@@ -154,7 +154,7 @@ def ucx_perftest(words, test, size, seconds, env=None):
                           "-w", iterations // 10, env=env)
         final = re.search(r"^Final:(.*)$", text, re.MULTILINE)
         if not final:
-            raise Missing("ucx_perftest says nothing")
+            raise Missing("ucx_perftest prints no result")
         columns = final[1].split()  # iterations, 50 %, average, overall; MB/s twice; msg/s twice
         rate = float(columns[7])
         return {"bytes_per_second": rate * size, "messages_per_second": rate,
@@ -197,7 +197,7 @@ def libfabric(size, seconds):
             text = output(*words, "-P", port, "127.0.0.1")
         last = text.strip().splitlines()[-1].split()
         if len(last) < 7:
-            raise Missing("fi_pingpong says nothing")
+            raise Missing("fi_pingpong prints no result")
         latency = float(last[6])
         return {"latency": latency, "seconds": latency * 2 * iterations / 1e6}
 
@@ -213,7 +213,7 @@ def perftest_over_ud(program, size, *options):
         text = output(*words, "127.0.0.1")
     line = re.search(rf"^ *{size} +\d+ .*$", text, re.MULTILINE)
     if not line:
-        raise Missing(f"{program} says nothing")
+        raise Missing(f"{program} prints no result")
     return line[0].split()
 
 
@@ -242,5 +242,5 @@ def ib_write_bw(seconds, qps=1):
         text = output(*words, "127.0.0.1")
     line = re.search(r"^ *65536 +\d+ +[\d.]+\s+([\d.]+)\s", text, re.MULTILINE)
     if not line:
-        raise Missing("ib_write_bw says nothing")
+        raise Missing("ib_write_bw prints no result")
     return {"bytes_per_second": float(line[1]) * (1 << 20)}

@@ -55,7 +55,7 @@ def iscsi_target(disk, verbs):
     for program in ("tgtd", "tgtadm"):
         need(program)
     if os.getuid() != 0:
-        raise Missing("tgtd wants root")
+        raise Missing("tgtd needs root")
     driver = "iser" if verbs else "iscsi"
     control, port = os.getpid() % 32768, small_port()
     portal = f"portal=127.0.0.1:{free_port() if verbs else port}"

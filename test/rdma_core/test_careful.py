@@ -132,7 +132,7 @@ class Mistakes(Case):
 
 
 @unittest.skipUnless(MISTAKES.exists(), f"not built: {MISTAKES}; apt-get install librdmacm-dev")
-@unittest.skipIf(SANITIZER, "programs with and without a sanitizer of their own are tried")
+@unittest.skipIf(SANITIZER, "the test builds programs with and without a sanitizer itself")
 class Places(Case):
     """Tests that reports contain the file and line of the call, with a C program that calls inline functions of
     rdma-core."""
@@ -196,7 +196,7 @@ class Failing(Case):
         self.assertEqual(self.status("sh", "-c", f"{MISTAKES.resolve()} read; exit 5", **FAIL), REPORTED)
         self.assertEqual(self.status("sh", "-c", f"{MISTAKES.resolve()} read; exit 5", **FAIL_ROCE), 5)
 
-    @unittest.skipIf(SANITIZER, "a program with another sanitizer than that of the stack")
+    @unittest.skipIf(SANITIZER, "the program needs another sanitizer than the stack")
     def test_address_sanitizer(self):
         self.assertEqual(self.status(CARELESS.with_name("mistakes_sanitized"), "read", **FAIL), REPORTED)
 
@@ -223,8 +223,8 @@ class Failing(Case):
                 self.assertRegex(ran.stderr, "--careful")
 
 
-@unittest.skipIf(SANITIZER, f"the {SANITIZER} sanitizer has a free() of its own: memory that is freed while it is "
-                            "registered is not seen, and the programs that do so are not tried")
+@unittest.skipIf(SANITIZER, f"the {SANITIZER} sanitizer replaces free(), so freed memory that is still " 
+                            "registered is not noticed, and programs that free it do not run")
 class Freed(Case):
     def place(self, name, pattern):
         result = self.run_program(CARELESS, name, **CAREFUL)

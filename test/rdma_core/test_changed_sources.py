@@ -29,5 +29,5 @@ if __name__ == "__main__":
     if not PROGRAM.exists():
         skip_all(f"{PROGRAM} is not built: libibverbs-dev or librdmacm-dev is missing")
     if "thread" in SANITIZER:
-        skip_all("ThreadSanitizer reports what the program is made to do")
+        skip_all("the program changes buffers on purpose, which ThreadSanitizer reports")
     main()

@@ -222,7 +222,7 @@ class ControlSocket(Case):
 
     def test_another_user_is_refused_and_nothing_else_suffers(self):
         if os.getuid() != 0 or shutil.which("setpriv") is None:
-            self.skipTest("needs root, to be another user")
+            self.skipTest("needs root, to run as another user")
         self.scratch.chmod(0o755)
         server = self.server()
         other = ("setpriv", "--reuid", "65534", "--clear-groups")

@@ -28,5 +28,5 @@ class OnePort(Case):
 
 if __name__ == "__main__":
     if not PROGRAM.exists():
-        skip_all("librdmacm was not there when this was built; apt-get install librdmacm-dev")
+        skip_all("librdmacm was missing at build time; apt-get install librdmacm-dev")
     main()

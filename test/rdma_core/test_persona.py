@@ -60,7 +60,7 @@ class Networks(Case):
             with namespaces(1):
                 return
         except (OSError, subprocess.CalledProcessError):
-            self.skipTest("no network of its own can be made here; that takes root, and more")
+            self.skipTest("cannot create a network namespace here, which needs root and more")
 
 
 class Listing(Networks):

@@ -125,7 +125,7 @@ class Looking(Case):
         """Runs without a mounted /sys, as in a chroot."""
         alone = ("unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys && exec \"$@\"", "sh")
         if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
-            self.skipTest("only root can take it away, and only where mounts are permitted")
+            self.skipTest("only root can unmount /sys, and only if mounts are permitted")
         self.assertEqual(self.see("sh", "-c", "ls /sys/class/infiniband /sys; cat "
                                   "/sys/class/infiniband/iwarp0/node_type", prefix=alone),
                          "/sys:\n\n/sys/class/infiniband:\niwarp0\n1: CA\n")
@@ -172,7 +172,7 @@ class Staying(Case):
             one.says("looked")
             self.assertEqual(len(self.folders()), 1)
             self.run_program("ls", "/sys/class/infiniband")
-            self.assertEqual(len(self.folders()), 1, "shared, and still in use")
+            self.assertEqual(len(self.folders()), 1, "the directory is shared and still in use")
             pathlib.Path(self.fifo()).write_text("go on\n")
             one.wait()
         self.assertEqual(self.folders(), [])
@@ -213,7 +213,7 @@ class Staying(Case):
     def test_a_folder_of_somebody_elses_is_not_taken(self):
         """The library must not trust a directory that another user has made in advance."""
         if os.getuid() != 0:
-            self.skipTest("only root can put one there as somebody else")
+            self.skipTest("only root can create a directory of another user")
         with Program("sh", "-c", f"cd /dev/infiniband; ls; read x < {self.fifo()}") as one:
             one.says("uverbs0")
             planted = pathlib.Path(self.folders()[0])
@@ -236,7 +236,7 @@ class WithoutRights(Case):
 
     def test_it_is_there(self):
         if os.getuid() != 0 or shutil.which("setpriv") is None:
-            self.skipTest("only root can become nobody; everybody else is tested by the other cases")
+            self.skipTest("only root can run as UID 65534; other cases test other users")
         scratch = pathlib.Path(tempfile.mkdtemp(prefix="iwarp-test-"))
         self.addCleanup(shutil.rmtree, scratch)
         scratch.chmod(0o755)

@@ -169,7 +169,7 @@ class Udpong(Case):
 @tried("curl, openssl", "curl openssl librdmacm1", "HTTPS over rsockets, with librspreload.so",
        personas=("iwarp", "roce"))
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
-@unittest.skipIf(SANITIZER, "programs that know neither rsockets nor the sanitizer")
+@unittest.skipIf(SANITIZER, "the programs are not built with the sanitizer")
 class Preloaded(Case):
     """`iwarp run` must put its libraries before the ones that LD_PRELOAD already names, and must keep the latter."""
     env = {"LD_PRELOAD": PRELOAD or ""}
@@ -204,7 +204,7 @@ class Preloaded(Case):
 @tried("iperf3", "iperf3 librdmacm1", "a control connection and two streams in either direction, "
        "on two hosts, over rsockets with librspreload.so", personas=("iwarp", "roce"))
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
-@unittest.skipIf(SANITIZER, "programs that know neither rsockets nor the sanitizer")
+@unittest.skipIf(SANITIZER, "the programs are not built with the sanitizer")
 @unittest.skipIf(shutil.which("iperf3") is None, "iperf3 is missing: apt-get install iperf3")
 @unittest.skipIf(NO_HOSTS, NO_HOSTS)
 class Iperf3(Case):
@@ -231,7 +231,7 @@ class Iperf3(Case):
 
 
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
-@unittest.skipIf(SANITIZER, "programs that know neither rsockets nor the sanitizer")
+@unittest.skipIf(SANITIZER, "the programs are not built with the sanitizer")
 class PreloadedFork(Streams):
     """A server that forks for each connection. The child connects again to the port number that the parent's TCP
     socket uses, so RDMA needs a port offset."""

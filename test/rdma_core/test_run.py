@@ -130,8 +130,8 @@ class Environment(Run):
         self.assertEqual(careful[1:], plain)
         self.assertTrue(os.path.isfile(careful[0]), careful)
 
-    @unittest.skipIf(SANITIZER, "the run-time library of this sanitizer is the first already")
-    @unittest.skipUnless(shutil.which("gcc"), "no gcc: its programs have the sanitizer in a library")
+    @unittest.skipIf(SANITIZER, "this sanitizer's run-time library must come first itself")
+    @unittest.skipUnless(shutil.which("gcc"), "gcc is missing, whose programs use the sanitizer as a library")
     def test_a_program_built_with_address_sanitizer(self):
         source, program = self.scratch / "listed.c", self.scratch / "listed"
         source.write_text("""
@@ -234,7 +234,7 @@ class Command(Run):
         usual = ("/bin/busybox", "/sbin/ldconfig")
         static = next((path for path in usual if is_static(path)), None)
         if static is None:
-            self.skipTest("no statically linked program here")
+            self.skipTest("this machine has no statically linked program")
         copy = self.scratch / pathlib.Path(static).name
         shutil.copy(static, copy)
         result = self.iwarp_run(copy, "--help")
@@ -243,7 +243,7 @@ class Command(Run):
 
     def test_a_program_that_changes_the_user_is_run_with_a_warning(self):
         if os.getuid() != 0:
-            self.skipTest("needs root to make one")
+            self.skipTest("creating the program needs root")
         copy = self.scratch / "id"
         shutil.copy("/usr/bin/id", copy)
         os.chown(copy, 65534, 65534)

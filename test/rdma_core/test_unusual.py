@@ -53,7 +53,7 @@ class WithoutSys(Case):
     def test_the_device_is_there(self):
         alone = ("unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys && exec \"$@\"", "sh")
         if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
-            self.skipTest("only root can take it away, and only where mounts are permitted")
+            self.skipTest("only root can unmount /sys, and only if mounts are permitted")
         for persona, transport in TRANSPORTS.items():
             with self.subTest(persona=persona):
                 how = {"prefix": alone, "options": ("--as", persona)}

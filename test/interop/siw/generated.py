@@ -53,7 +53,7 @@ def run(variant, options):
         last = sessions[-1]["id"]
         print(f"a new guest behind {last}: {report['ended_early']}; {words}", file=sys.stderr)
         after = ("--after", last)
-    raise RuntimeError(f"{MOST_GUESTS} guests, and no end")
+    raise RuntimeError(f"{MOST_GUESTS} guests were not enough")
 
 
 def check(variant):

@@ -65,7 +65,7 @@ def joined(captures):
     """Joins captures that have the same link type."""
     whole = [path.read_bytes() for path in captures]
     if len({one[:4] + one[20:24] for one in whole}) != 1:
-        raise AssertionError("captures of several kinds")
+        raise AssertionError("the captures have different link types")
     return whole[0][:24] + b"".join(one[24:] for one in whole)
 
 
@@ -87,7 +87,7 @@ class Fields(unittest.TestCase):
         frames = agreed = 0
         for number in sorted(set(theirs.packets) | set(ours.packets)):
             pairs = fields.pairs(theirs.packets.get(number, []), ours.packets.get(number, []))
-            self.assertIsNotNone(pairs, f"packet {number}: not as many frames")
+            self.assertIsNotNone(pairs, f"packet {number}: the numbers of frames differ")
             for their_fields, record, our_fields in pairs:
                 findings, same = fields.compare_frame(their_fields, record, our_fields)
                 self.assertEqual(findings, [], f"packet {number}: {record['text']}")

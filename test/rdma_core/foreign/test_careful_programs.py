@@ -52,7 +52,7 @@ class Table(Case):
                 said = self.said_in(name)
                 without = sorted({f"{' '.join(one['words'])}: {one['check']}: {one['what']}" for one in said
                                   if not is_expected(one)})
-                self.assertEqual(without, [], f"careful mode says of test_{name}.py's programs")
+                self.assertEqual(without, [], f"reports of careful mode about the programs of test_{name}.py")
 
     def said_in(self, name):
         log = self.scratch / f"{name}.jsonl"

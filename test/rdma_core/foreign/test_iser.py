@@ -49,7 +49,7 @@ class Iser(Case):
         copy = self.scratch / "copy"
         self.run_program("qemu-img", "dd", "-f", "raw", "-O", "raw", "bs=256k", f"if={url}",
                          f"of={copy}")
-        self.assertTrue(copy.read_bytes() == self.disk.read_bytes(), "another content")
+        self.assertTrue(copy.read_bytes() == self.disk.read_bytes(), "the content differs")
 
 
 @tried("tgt, libiscsi", "tgt libiscsi-bin", "an iSER target; iscsi-inq, iscsi-readcapacity16",
@@ -83,13 +83,13 @@ class Qemu(Iser):
             wanted[64 << 10:192 << 10] = new.read_bytes()
             wanted[1 << 20:(1 << 20) + (256 << 10)] = b"\x5a" * (256 << 10)
             wanted[4096:4608] = b"\x07" * 512
-            self.assertTrue(self.disk.read_bytes() == wanted, "another content")
+            self.assertTrue(self.disk.read_bytes() == wanted, "the content differs")
             self.assert_reads_as_the_file(url)
 
 
 if __name__ == "__main__":
     if os.getuid() != 0:
-        skip_all("tgtd wants root for its socket in /var/run/tgtd")
+        skip_all("tgtd needs root for its socket in /var/run/tgtd")
     if "iser" not in subprocess.run(["qemu-img", "--help"], capture_output=True, text=True).stdout:
-        skip_all("QEMU here knows no iser; apt-get install qemu-utils qemu-block-extra")
+        skip_all("this QEMU has no iser; apt-get install qemu-utils qemu-block-extra")
     main("tgtd", "tgtadm", "iscsi-inq", "iscsi-readcapacity16", "qemu-img", "qemu-io")

@@ -81,8 +81,8 @@ class Migration(Case):
                 self.wait_for_the_end(end, source, target)
             before, after = self.memory_of(ours, "source"), self.memory_of(theirs, "target")
             self.assert_silent(source.result(), target.result())
-        self.assertTrue(before[1 << 20:] == noise.read_bytes(), "the source has no noise")
-        self.assertTrue(after == before, "another memory")
+        self.assertTrue(before[1 << 20:] == noise.read_bytes(), "the source's memory contains no noise")
+        self.assertTrue(after == before, "the memory differs")
 
     def wait_for_the_end(self, monitor, *programs):
         end = time.monotonic() + 2 * TIMEOUT

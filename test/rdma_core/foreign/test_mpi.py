@@ -102,7 +102,7 @@ class OpenMpiWindows(OpenMpiOnTwoHosts):
         listed = subprocess.run(["ompi_info", "--param", "osc", "pt2pt"], capture_output=True,
                                 text=True, timeout=60).stdout
         if "pt2pt" not in listed:
-            self.skipTest("this Open MPI has no windows over messages")
+            self.skipTest("this Open MPI has no one-sided communication over messages")
         self.run_parts("windows")
 
 
@@ -133,7 +133,7 @@ class OpenMpiWindowsOverUcx(OpenMpiByUcx):
     def test_windows(self):
         said = subprocess.run(["ompi_info", "--version"], capture_output=True, text=True, timeout=60).stdout
         if re.search(r"v5\.", said):
-            self.skipTest("osc ucx of Open MPI 5 lacks after a fence what was put before it, over UCX's tcp as well")
+            self.skipTest("with osc ucx of Open MPI 5, data put before a fence is missing after it, also over UCX's tcp")
         self.run_parts("windows")
 
 

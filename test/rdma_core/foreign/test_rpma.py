@@ -33,5 +33,5 @@ class Rpma(Case):
 
 if __name__ == "__main__":
     if not PROGRAM.exists():
-        skip_all("librpma was not there when this was built; apt-get install librpma-dev")
+        skip_all("librpma was missing at build time; apt-get install librpma-dev")
     main("ip")
