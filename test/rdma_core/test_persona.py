@@ -18,7 +18,7 @@ LISTING = pathlib.Path(__file__).resolve().parent / "persona/rxe_devinfo.txt"
 
 # Lines that differ on purpose: the name, this stack's value, and the reason. With a value of None, only rxe has the
 # line.
-OURS = "the limit is that of our own queues and tables, and what is asked for within it is given"
+OURS = "this stack has its own limit, and grants every request within it"
 DIFFERENCES = {
     "hca_id": ("iwarp0", "the device's name is the same in both personas"),
     "fw_ver": (r"\d+\.\d+\.\d+", "the version of this stack"),
@@ -35,11 +35,11 @@ DIFFERENCES = {
     "max_sge_rd": ("16", OURS),
     "max_srq_sge": ("16", OURS),
     "max_res_rd_atom": ("2097152", OURS),
-    "max_msg_sz": ("0x80000000", "messages of RDMAP are as long as 32 bits can say"),
-    "SRQ_RESIZE": (None, "a shared receive queue is made as large as it will have to be"),
+    "max_msg_sz": ("0x80000000", "RDMAP limits messages by a 32-bit length"),
+    "SRQ_RESIZE": (None, "a shared receive queue cannot be resized"),
     "device_cap_flags": ("0x01221c76", "without SRQ_RESIZE"),
     "device_cap_flags_ex": ("0x1221C76", "without SRQ_RESIZE"),
-    "gid_tbl_len": (r"\d+", "the table has no empty places"),
+    "gid_tbl_len": (r"\d+", "the table has no empty entries"),
 }
 # Lines that depend on the interface.
 OF_THE_HOST = {"node_guid", "sys_image_guid", "active_mtu", "active_width", "active_speed"}

@@ -27,10 +27,10 @@ RTR_TYPE = {"write": 128, "read": 64}  # siw stores the type in network byte ord
 KNOWN = {
     "stock": [
         (r"ours:(read|mixed):0$",
-         "answers a Read of 0 octets with stale ones when the answer was queued"),
+         "answers a Read of 0 octets with stale octets if the answer was queued"),
         (r"crc-on .*(ours:(send[a-z-]*|write|mixed)|theirs:(read|mixed)):1048576$",
-         "takes a trailer that comes in two pieces for a wrong CRC"),
-        (r"^ucmatose client", "cannot be told to use peer-to-peer mode, and its server speaks first"),
+         "reports a wrong CRC if the trailer arrives in two pieces"),
+        (r"^ucmatose client", "has no option for peer-to-peer mode, and its server sends first"),
     ],
     "fixed": [],
 }

@@ -82,13 +82,13 @@ BRANCHES = {
 
 # Fields that only tshark has, with the reason why explain does not have them.
 TSHARK_ALONE = {
-    "iwarp_ddp.rsvdulp": "explain gives these octets to RDMAP, whose control field and Invalidate STag they are",
-    "iwarp_rdma.term_hdrct_m": "explain has the three bits as one field",
-    "iwarp_rdma.hdrct_d": "explain has the three bits as one field",
-    "iwarp_rdma.hdrct_r": "explain has the three bits as one field",
-    "iwarp_mpa.rev.not_set1": "a remark: tshark 4.0 knows RFC 5044 only",
-    "iwarp_mpa.res.not_set0": "a remark: tshark 4.0 knows RFC 5044 only",
-    "iwarp_mpa.reject_bit_responder": "a remark: a Reply that rejects",
+    "iwarp_ddp.rsvdulp": "explain shows these octets in RDMAP, as control field and Invalidate STag",
+    "iwarp_rdma.term_hdrct_m": "explain shows the three bits as one field",
+    "iwarp_rdma.hdrct_d": "explain shows the three bits as one field",
+    "iwarp_rdma.hdrct_r": "explain shows the three bits as one field",
+    "iwarp_mpa.rev.not_set1": "a warning: tshark 4.0 supports only RFC 5044",
+    "iwarp_mpa.res.not_set0": "a warning: tshark 4.0 supports only RFC 5044",
+    "iwarp_mpa.reject_bit_responder": "a warning about a Reply that rejects the connection",
 }
 
 # Fields of explain that tshark 4.0 does not decode.
@@ -101,9 +101,9 @@ EXPLAIN_ALONE = {
     ("mpa", "D"): "RFC 6581; a part of tshark's private data",
     ("mpa", "ORD"): "RFC 6581; a part of tshark's private data",
     ("ulp", "Extensions tag"): "a part of tshark's private data",
-    ("ulp", "Payload"): "tshark hands it to others, or leaves it",
+    ("ulp", "Payload"): "tshark passes it to other dissectors, or does not decode it",
     ("rdmap", "M, D, R"): "tshark has three fields",
-    ("rdmap", "Immediate Data"): "tshark takes it for payload",
+    ("rdmap", "Immediate Data"): "tshark shows it as payload",
 }
 
 
@@ -261,7 +261,7 @@ def swapped_terminate(name, _number, field, record):
 
 
 def reserved_behind_control(name, _number, field, record):
-    """Immediates and atomics do not use 32 bits of their header. tshark 4.0 shows these bits only for other messages."""
+    """Immediates and atomics do not use 32 bits of their header. tshark 4.0 shows them only for other messages."""
     return (name is None and field[0] == ("rdmap", "Invalidate STag (unused)")
             and record["rdmap"]["opcode"] >= 8)
 

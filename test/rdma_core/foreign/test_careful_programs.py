@@ -21,16 +21,16 @@ SECONDS = 600  # timeout for one test file
 # The expected reports: a pattern for the program's command line, the check that reports, and why the report is not
 # an error of this stack. rfc-notes/careful.md explains them.
 EXPECTED = (
-    (r"^ib_send_bw ", "send-changed", "counts on in the word of credits of which a Write is under way"),
-    (r"^ib_send_bw ", "posted-too-early", "writes credits from a queue pair that it leaves in RTR (perftest 4.5)"),
-    (r"^ib_send_bw .*-e ", "armed-not-polled", "arms the queue of its credits, and polls it when there is no room"),
-    (r"^fio .*--rw=read ", "receive-too-late", "its source pauses for half a second, and sends without credits then"),
-    (r"^qperf ", "receive-too-late", "its senders do not wait for the receives that the other end posts as it polls"),
-    (r"^ibv_srq_pingpong ", "destroyed-in-use", "ends when all queue pairs together have sent enough: some send more"),
-    (r"^tgtd ", "armed-not-polled", "polls a turn of its loop after it armed, and takes an event that came meanwhile first"),
-    (r"^tgtd ", "read-sink-rights", "registers its pool with IBV_ACCESS_LOCAL_WRITE alone, and Reads into it"),
+    (r"^ib_send_bw ", "send-changed", "increments its word of credits while a Write sends it"),
+    (r"^ib_send_bw ", "posted-too-early", "writes credits on a queue pair that stays in RTR (perftest 4.5)"),
+    (r"^ib_send_bw .*-e ", "armed-not-polled", "arms its queue of credits, and polls it only if it has none left"),
+    (r"^fio .*--rw=read ", "receive-too-late", "its source pauses for half a second, and then sends without credits"),
+    (r"^qperf ", "receive-too-late", "its senders do not wait until the polling end has posted receives"),
+    (r"^ibv_srq_pingpong ", "destroyed-in-use", "ends when all queue pairs together have sent enough, while some still send"),
+    (r"^tgtd ", "armed-not-polled", "arms, and polls only in the next turn of its loop, after other events"),
+    (r"^tgtd ", "read-sink-rights", "registers its pool only with IBV_ACCESS_LOCAL_WRITE, and Reads into it"),
     (r"^ucx_perftest |mpirun .*pml ucx|mpiexec\.mpich ", "send-changed",
-     "ud_verbs takes the peer's acknowledgement for a completion; the last put of ucp_put_bw"),
+     "ud_verbs treats the peer's acknowledgement as a completion; also the last put of ucp_put_bw"),
     (r"^ucx_perftest |mpirun .*pml ucx|mpiexec\.mpich ", "receive-written", "a defect of UCX before 1.14"),
 )
 
