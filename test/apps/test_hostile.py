@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests clients that break the protocol. The server must refuse, leave no files in its directory, and continue to
-serve."""
+"""Tests clients that break the protocol. The server must refuse such a client, leave no file of it in the
+directory, and continue to serve others."""
 import contextlib
 import os
 import pathlib

@@ -23,7 +23,7 @@ std::uint64_t load(const std::byte* at) {
   return value;
 }
 
-// Returns the octets of `op` that it may still write and that lie within the target.
+// Returns the octets that `op` may still write, without those beyond the end of the target.
 bytes::View reach(const Op& op) {
   const auto room = op.target->size - std::min(op.target->size, op.target_at);
   return bytes::View(op.payload).first(std::min(room, op.payload.size()));

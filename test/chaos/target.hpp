@@ -54,8 +54,8 @@ class Target {
   std::vector<Taint> taints_;
 };
 
-/// Returns whether both are equal except for tainted octets. Positions in `taints` are relative to
-/// the start of `wanted`.
+/// Returns whether `found` and `wanted` are equal except for tainted octets. Positions in `taints`
+/// are relative to the start of `wanted`.
 bool same_but(bytes::View found, bytes::View wanted, const std::vector<Taint>& taints);
 
 }  // namespace iwarp::chaos

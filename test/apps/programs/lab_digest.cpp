@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the digest of random sessions of iwarp lab, which the native build of the stack computes.
+// Runs random sessions of iwarp lab in the native build of the stack, and prints a digest of them.
 // Usage: test_lab_digest SEED COUNT
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the digest of random sessions of iwarp lab, which its WebAssembly module computes.
+// Runs random sessions of iwarp lab in its WebAssembly module, and prints a digest of them.
 // Usage: node lab_digest.mjs LAB.wasm SEED COUNT
 import fs from 'node:fs';
 

@@ -237,7 +237,7 @@ def terminates(bench):
         text = next((line for line in lines if line.startswith("end ")), error)
         good = text.startswith(f"end the peer terminated the stream: {code} ")
         bench.report.add("siw terminates", ending, "" if good else text)
-    swap = bench.guest.variant == "stock"  # Stock siw swaps layer and type when it reads a Terminate.
+    swap = bench.guest.variant == "stock"  # Stock siw swaps layer and type when it decodes a Terminate.
     for ending, code in wanted.items():
         bench.guest.run("dmesg -c >/dev/null")
         with Listener(bench.ours, "listen", "127.0.0.1:0") as ours:

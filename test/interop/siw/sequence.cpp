@@ -27,7 +27,8 @@ enum class Found : std::uint8_t { kFine, kLength, kOctets, kSolicited, kInvalida
 // Layout of a control message, with the number of bits in parentheses:
 //  step (8) | kind (8) | flags (8) | found (8)
 //  size (32) | seed (32) | STag (32) | TO (64) | zero (64)
-// Flags: 1 if the client moves the data, 2 if a bad ending follows.
+// Flags: 1 if the client moves the data, 2 if the client will next end the sequence with a
+// forbidden message.
 struct Control {
   Step step = Step::kBegin;
   Kind kind = Kind::kSend;
@@ -214,8 +215,8 @@ std::string problem(std::pair<Found, Found> found) {
   return "mover: " + word(found.first) + ", other: " + word(found.second);
 }
 
-/// Ends the sequence with the client's bad ending, which uses an invalid address in the server's
-/// memory.
+/// Ends the sequence with a message that the server must refuse, because it uses an invalid address
+/// in the server's memory.
 void provoke(Link& link, Ending ending) {
   Place place = kUnknown;
   if (ending == Ending::kWriteDeadStag) {

@@ -108,12 +108,12 @@ using Report = std::function<void(const Cell&, const std::string& problem)>;
 /// Prints a line such as "cell out:write:4096 ok", which the runner reads from standard output.
 void print_cell(const Cell& cell, const std::string& problem);
 
-/// Performs the client's part of the sequence. Returns false if a cell failed. After a bad ending,
-/// sets `end_text` to the reason, if this end knows it.
+/// Performs the client's part of the sequence. Returns false if a cell failed. If `ending` is a
+/// message that the server must refuse, sets `end_text` to the reason, if this end knows it.
 bool lead(Link& link, const std::vector<Cell>& cells, Ending ending, const Report& report,
           std::string& end_text);
-/// Performs the server's part of the sequence until the client ends it, or until a bad ending has
-/// ended the stream.
+/// Performs the server's part of the sequence until the client ends it, or until a message that the
+/// server must refuse has ended the stream.
 void follow(Link& link);
 
 }  // namespace iwarp::interop

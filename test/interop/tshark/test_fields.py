@@ -48,8 +48,8 @@ def packet(number, source, target, seq, payload):
 
 
 def capture(*connections):
-    """Returns a capture. A connection is a list of frames (whether from the near end, octets), one frame per
-    packet."""
+    """Returns a capture. A connection is a list of pairs: whether the near end sent the frame, and its octets. Each
+    packet contains one frame."""
     out = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
     for port, frames in enumerate(connections, NEAR[1]):
         near = (NEAR[0], port)

@@ -56,7 +56,7 @@ TEST_CASE("a peer with wrong PSNs is not accepted, and with the right ones it is
   End b;
   for (int i = 0; i < 20; ++i) {
     CAPTURE(i);
-    // Each end connects and rejects the other end's request because of its PSN.
+    // Each end connects, and each rejects the other's request because of the wrong PSN in it.
     make_ready_to_receive(a, b.qp, 1);
     make_ready_to_receive(b, a.qp, 2);
     make_ready_to_send(a, b.qp, 1);

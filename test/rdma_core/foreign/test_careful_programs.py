@@ -26,7 +26,7 @@ EXPECTED = (
     (r"^ib_send_bw .*-e ", "armed-not-polled", "arms its queue of credits, and polls it only if it has none left"),
     (r"^fio .*--rw=read ", "receive-too-late", "its source pauses for half a second, and then sends without credits"),
     (r"^qperf ", "receive-too-late", "its senders do not wait until the polling end has posted receives"),
-    (r"^ibv_srq_pingpong ", "destroyed-in-use", "ends when all queue pairs together have sent enough, while some still send"),
+    (r"^ibv_srq_pingpong ", "destroyed-in-use", "ends when its queue pairs have sent enough in total"),
     (r"^tgtd ", "armed-not-polled", "arms, and polls only in the next turn of its loop, after other events"),
     (r"^tgtd ", "read-sink-rights", "registers its pool only with IBV_ACCESS_LOCAL_WRITE, and Reads into it"),
     (r"^ucx_perftest |mpirun .*pml ucx|mpiexec\.mpich ", "send-changed",

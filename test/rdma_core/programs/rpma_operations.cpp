@@ -135,7 +135,8 @@ void serve(const char* address, const char* port) {
   std::puts("server: all payload right");
 }
 
-/// Writes to the peer's memory, flushes, and reads back into the upper half of its own memory.
+/// Writes to the peer's memory, flushes, and reads the data back into the upper half of the
+/// client's own memory.
 void use_remote_memory(End& end, rpma_mr_remote* remote) {
   constexpr int kAlways = RPMA_F_COMPLETION_ALWAYS;
   constexpr int kOnError = RPMA_F_COMPLETION_ON_ERROR;

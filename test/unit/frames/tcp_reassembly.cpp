@@ -33,7 +33,7 @@ struct Sink final : frames::StreamSink {
   std::uint64_t lost = 0;
 };
 
-// Close to 2^32, so that sequence numbers soon wrap around.
+// The initial sequence number is close to 2^32, so that sequence numbers soon wrap around.
 constexpr std::uint32_t kIsn = 0xFFFFFF00;
 
 struct Direction {

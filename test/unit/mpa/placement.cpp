@@ -59,7 +59,7 @@ bool reach_partial(Deframer& deframer, View stream, std::size_t first) {
   return step && *step == Step::kPartial;
 }
 
-/// Feeds `rest` in cuts of `cut` octets. Returns the step after the last octet.
+/// Feeds `rest` in pieces of `cut` octets. Returns the step after the last octet.
 mpa::StepOrFault finish(Deframer& deframer, View rest, std::size_t cut) {
   mpa::StepOrFault step = Step::kNeedMore;
   while (!rest.empty()) {

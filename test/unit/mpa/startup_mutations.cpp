@@ -31,7 +31,7 @@ std::vector<Vector> vectors() {
   };
 }
 
-/// Returns an end that waits for a frame of this kind.
+/// Returns an end that waits for a Request or a Reply, as `kind` says.
 Startup receiver_of(FrameKind kind) {
   return kind == FrameKind::kRequest ? listening() : requested(asking_for_rtr());
 }
@@ -185,7 +185,7 @@ TEST_CASE("random octets after a valid key buffer at most one frame and do not w
     auto noise = frame(kind, 0, 0);
     noise.resize(16);
     while (noise.size() < 600) noise.push_back(static_cast<std::byte>(octet(random)));
-    if (round % 4 < 2) noise[18] &= std::byte{0x01};  // Makes PD_Length plausible.
+    if (round % 4 < 2) noise[18] &= std::byte{0x01};  // PD_Length is now below 512.
     if (round % 8 < 4) noise[17] = static_cast<std::byte>(1 + round % 2);
     auto end = receiver_of(kind);
     const auto taken = end.receive(noise, kStart);

@@ -134,7 +134,7 @@ TEST_CASE("the RTR is frame C, C\" or C' and leaves before everything else [EMPA
     bench.ulp.requests = {send(Opcode::kSendSolicited, {}, 9)};
     bench.stream.send_rtr(kind);
     CHECK(bench.next_text() == text(message(frame)));
-    CHECK(bench.ulp.log.empty());  // The stream does not notify the ULP.
+    CHECK(bench.ulp.log.empty());  // The ULP is not notified of the RTR.
     CHECK(bench.drain() == "5");
     CHECK(bench.ulp.take_log() == Log{"sent 9"});
   }

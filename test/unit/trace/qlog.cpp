@@ -38,7 +38,7 @@ std::shared_ptr<QlogFile> create(const std::string& path) {
   return *log;
 }
 
-/// Returns the records of a file without their separators and line ends, after checking both.
+/// Checks the separators and line ends of a file. Returns the records without them.
 std::vector<std::string> records(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string all((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());

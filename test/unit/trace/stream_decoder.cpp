@@ -117,7 +117,8 @@ TEST_CASE(
 
 TEST_CASE("a wrong marker in an FPDU with a good CRC is reported, and decoding continues") {
   auto script = WireScript::started({false, true, true});
-  // Makes an FPDU with a leading marker of 8 and a valid CRC. The CRC also covers the marker.
+  // Makes an FPDU whose leading marker has the wrong value 8, and whose CRC is valid. The CRC also
+  // covers the marker.
   Octets fpdu = *bytes::from_hex("00000008 000ec140 00000001 00000000 00000000");
   const std::uint32_t crc = crc32c::compute(fpdu);
   for (unsigned i = 0; i < 4; ++i) fpdu.push_back(static_cast<std::byte>(crc >> (8 * i)));
