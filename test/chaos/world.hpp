@@ -25,9 +25,8 @@ struct Link {
   bool is_damaged = false;  ///< whether a bit was flipped on a connection that uses CRCs
   std::uint64_t connections = 0;
 
-  verbs::QpNum qp_num() const {
-    return number + 1U;
-  }  // adds 1 because 0 is not a valid queue pair number
+  // The result is never 0, which is not a valid queue pair number.
+  verbs::QpNum qp_num() const { return number + 1U; }
   void blame(const std::string& why) {
     if (cause.empty()) cause = why;
   }

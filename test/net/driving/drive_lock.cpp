@@ -170,7 +170,7 @@ class Model {
   const int turns_;
   DriveLock lock_;
   Explored<std::uint32_t> unsent_{0};  // pieces that were posted and have not been sent
-  Explored<std::uint32_t> unread_{0};  // pieces that the socket holds
+  Explored<std::uint32_t> unread_{0};  // pieces in the receive buffer of the socket
   Explored<bool> is_waiting_{true};    // whether the worker waits for the socket
   // Requests to continue driving that the worker has not handled yet.
   Explored<std::uint32_t> sent_{0};
