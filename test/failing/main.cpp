@@ -192,8 +192,8 @@ class Runner {
   std::size_t running_ = 0;
 };
 
-constexpr unsigned long kEach =
-    1000;  // a thousand calls suffice, because further calls of a kind only repeat the same polls
+// A thousand calls suffice, because further calls of a kind only repeat the same polls.
+constexpr unsigned long kEach = 1000;
 
 struct Options {
   /// Maximum number of calls of a kind that fail in one way, each in its own run.

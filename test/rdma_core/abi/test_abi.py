@@ -191,7 +191,7 @@ class Libraries(Abi):
                                     env=dict(os.environ, **trace))
             said = result.stdout + result.stderr
             wrong = re.findall("undefined symbol.*|.*(?:not found|no version|cannot).*", said)
-            wrong += re.findall(r".*(?:libibverbs|librdmacm)\.so\.1 => .*", said)  # the loader took the system's library
+            wrong += re.findall(r".*(?:libibverbs|librdmacm)\.so\.1 => .*", said)  # taken from the system
             if wrong or self.ibverbs not in said or self.rdmacm not in said:
                 problems[path] = wrong
         self.assertEqual(problems, {})
