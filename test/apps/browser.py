@@ -28,7 +28,8 @@ def playwright_module():
 
 
 def browser_or_skip(what):
-    """Returns the command line, up to the script's own arguments, of a script that drives the browser."""
+    """Returns the beginning of the command line for a script that drives the browser. The script's own arguments
+    follow."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if not chromium:
         skip_all(f"chromium is missing, so {what} is not tested")

@@ -264,7 +264,7 @@ class Killed(Case):
             _, err = client.communicate(timeout=TIMEOUT)
         self.assertEqual(client.returncode, 1)
         self.assertRegex(err, r"^iwarp put: .*\n$")
-        with Server("serve", self.dir):  # It removes partial files, which need a file system without O_TMPFILE.
+        with Server("serve", self.dir):  # removes partial files, if O_TMPFILE does not work here
             self.assertEqual(self.names(self.dir), [])
 
     def test_the_client_of_a_get_is_killed(self):

@@ -314,7 +314,7 @@ class Perf(Case):
                            ("tcp-stream", "--event"), ("tcp-pingpong", "--epoll")):
             with self.subTest(test=test, mode=mode):
                 client = self.working_client("--self", test, mode)
-                os.killpg(client.pid, signal.SIGINT)  # As from a terminal, the signal also goes to the server.
+                os.killpg(client.pid, signal.SIGINT)  # The signal also goes to the server, as if it came from a terminal.
                 out, err = client.communicate(timeout=TIMEOUT)
                 self.assertRegex(err, r"^iwarp perf: interrupted after [\d.]+ of 60 seconds\n$")
                 self.assertEqual(client.returncode, 0)

@@ -18,7 +18,7 @@ CONDITIONS = {AWAKE: "", HALTING: ", processors may halt", BUSY: ", beside a bus
 @dataclasses.dataclass(frozen=True)
 class Row:
     what: str
-    ours: Callable  # takes the seconds to measure for, returns figures by measure
+    ours: Callable  # takes the duration in seconds, returns {measure: figure}
     theirs: Callable
     measure: str
     target: float | None = None  # minimum of the ratio for throughput, maximum for latency
@@ -67,7 +67,7 @@ def round_trips():
 
 
 def against_itself():
-    # Uses the same number of buffers on both sides. With more buffers, this would measure the cache.
+    # Uses the same number of buffers on both sides. With more buffers, the row would measure the cache.
     yield Row("64 queue pairs : 1, 128 messages under way",
               perf("write-bw", "--qps", "64", "--depth", "2"), perf("write-bw", "--depth", "128"), BW,
               0.95)

@@ -3,7 +3,7 @@
 // MSG_ZEROCOPY, io_uring, and io_uring without copies. rfc-notes/decisions uses the results to
 // decide which of them the driver uses. A benchmark, not a test.
 //
-//   bench_tcp_variants serve PORT                                  one connection, then it ends
+//   bench_tcp_variants serve PORT                                  serves one connection and exits
 //   bench_tcp_variants send|zerocopy|uring|uring-zc HOST PORT SIZE SECONDS
 #include <arpa/inet.h>
 #include <liburing.h>

@@ -149,7 +149,7 @@ void World::pass_over(Link& link, Side& side, std::size_t end) {
   }
 }
 
-// Called when a request is done. The program that owns its memory may then reuse it.
+// Called when a request is done. The program may then reuse the memory of the request.
 void World::finish(Side& side, Op& op) {
   op.is_over = true;
   if (op.sink_alias != nullptr) {

@@ -40,7 +40,7 @@ struct World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // In links.cpp, which moves octets and time:
+  // Defined in links.cpp, which moves octets and time:
   void connect(Link& link, const Session& session);
   /// Runs one turn of every link. Returns whether anything moved.
   bool turn();
@@ -51,7 +51,7 @@ struct World {
   /// Returns for how many messages in flight to `side` no receive is posted.
   std::size_t lacking_receives(Link& link, Side& side);
 
-  // In completions.cpp, which polls the queues and checks every completion:
+  // Defined in completions.cpp, which polls the queues and checks every completion:
   void poll();
   /// Treats the requests before `end` as done without a completion.
   void pass_over(Link& link, Side& side, std::size_t end);

@@ -56,7 +56,7 @@ class PerftestCase(Case):
         self.assertTrue(sizes, str(client))
 
     def each(self, option, *words, tools=TOOLS, **how):
-        """Runs all tools that have the option. Without IWARP_LONG=1, runs only every second one of these."""
+        """Runs all tools that have the option. Without IWARP_LONG=1, runs only every second one of them."""
         fitting = [tool for tool in tools if takes(tool, option)]
         for tool in fitting[next(part) % PARTS::PARTS] or fitting:
             # On iWARP, the client of ib_send_bw stops when it has consumed the server's receives. It continues when

@@ -76,7 +76,7 @@ class Wrong(Case):
         self.assertGreaterEqual(len(proper), 10)
         for name in proper:
             if name == "proper_memory" and SANITIZER:
-                continue  # With a sanitizer, realloc() moves a block when it shrinks it.
+                continue  # With a sanitizer, realloc() moves a block that it shrinks.
             with self.subTest(name):
                 self.assert_silent(self.run_program(CARELESS, name, **how(name)))
 
@@ -326,8 +326,8 @@ class Others(Case):
 
 @unittest.skipUnless(shutil.which("ucx_perftest"), "ucx_perftest is missing: apt-get install ucx-utils")
 class OfUcx(test_ucx.UcxCase):
-    """Checks that only the reports listed in rfc-notes/careful.md appear. They depend on the version of the
-    program."""
+    """Checks that only the reports listed in rfc-notes/careful.md appear. Which reports appear depends on the
+    version of the program."""
     HOW = CAREFUL_ROCE
 
     def pair(self, *words, **how):

@@ -123,7 +123,7 @@ async function read(view) {
   await next(view);
   has('completed', await log(view), 'RDMA Read, request 5: success, 64 octets');
   // The tour has opened the view of the memory.
-  await view.locator('[data-end=near] [data-memory=sink] pre div').first().waitFor();  // its lines exist once it is open
+  await view.locator('[data-end=near] [data-memory=sink] pre div').first().waitFor();  // the lines exist once the view is open
   has('in the sink', await memory(view, 'near', 'sink'), "The responder's window.");
 }
 
@@ -156,7 +156,7 @@ async function errors(view) {
 async function markers(view) {
   await next(view);
   has('a marker', await told(view), 'FPDUPTR');
-  await view.locator('.octet.layer-marker[data-at]').first().waitFor()  // the list must scroll to it
+  await view.locator('.octet.layer-marker[data-at]').first().waitFor()  // the list must scroll to the marker
     .catch(() => problems.push('no marker is in sight'));
   await shoot(view, '7-markers');
   await next(view);

@@ -12,7 +12,7 @@ const playwright = (await import(pathToFileURL(modulePath))).default;
 
 const CHARTS = ['bars', 'size', 'rate', 'share', 'reuse', 'laws', 'waterfall', 'eras', 'file'];
 const TABLES = ['crossovers', 'crc', 'predictions', 'published', 'parameters'];
-const LEAST_SHAPES = 12; // more than a chart that has only axes
+const LEAST_SHAPES = 12; // more shapes than a chart with only axes has
 const TEXT_CONTRAST = 4.5; // minimum for text (WCAG 2)
 const SHAPE_CONTRAST = 3; // minimum for graphics (WCAG 2)
 const PHONE = 400;

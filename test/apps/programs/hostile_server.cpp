@@ -82,7 +82,8 @@ class Attacker {
                         .sgl = {&sge, 1},
                         .remote = {.rkey = stag, .to = window_.memory.to + off},
                         .atomic = {.add_or_swap = 1}});
-    // A Write completes before the client has checked it. A Read reports the result of the check.
+    // A Write completes before the client has checked the access. A Read completes with the result
+    // of that check.
     while (session_.wait(kLimit).opcode == verbs::WcOpcode::kRecv) {
     }
   }

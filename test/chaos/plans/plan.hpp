@@ -24,7 +24,7 @@ enum class Act : std::uint8_t {
   kFetchAdd,
   kCmpSwap,
   kOpen,  ///< binds a window to a part of the program's target, or fast-registers that part
-  kLocalInvalidate,  ///< invalidates what kOpen has opened
+  kLocalInvalidate,  ///< invalidates the window or region that kOpen has opened
   kReceive,          ///< posts `size` receives
   kDeregister,       ///< deregisters memory that may be in use
   kConnect,

@@ -18,7 +18,7 @@ class Program {
   std::uint64_t undisturbed() const { return world_.undisturbed; }
 
  private:
-  // In program.cpp:
+  // Defined in program.cpp:
   void execute(const Step& step);
   void post(Link& link, Side& side, const Step& step);
   void pass(std::uint32_t turns);
@@ -27,7 +27,7 @@ class Program {
   void end(Link& link, Side& side, Act act);
   void note_end(Link& link, Side& side);
 
-  // In requests.cpp:
+  // Defined in requests.cpp:
   struct Draft;
   bool suits(Link& link, const Side& side, const Step& step) const;
   bool fill(Link& link, Side& side, const Step& step, Draft& draft);
@@ -44,7 +44,7 @@ class Program {
   void withdraw(Side& side, Op& op);
   void predict(Side& peer, Op& op);
 
-  // In sessions.cpp:
+  // Defined in sessions.cpp:
   void connect(Link& link, const Step& step);
   void settle();
   void top_up();

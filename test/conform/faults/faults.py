@@ -3,7 +3,7 @@
 find each fault. make_sources.py applies the edits, and test_faults.py runs the cases.
 
 A fault is one wrong statement, of a kind that occurred in real implementations: a missing check, a value that is
-off by a little, a wrong error code. The old text must occur exactly once in its file."""
+off by a little, a wrong error code. The text that a fault replaces must occur exactly once in its file."""
 import dataclasses
 
 

@@ -21,7 +21,7 @@ constexpr std::byte kBlank{0xEE};
 constexpr Place kUnknown{.stag = 0x00BADC00, .to = 0x1000};
 
 enum class Step : std::uint8_t { kBegin = 1, kReady, kDone, kResult, kBye };
-/// The result of the checks at one end. kDone and kResult carry it.
+/// The result of the checks at one end. The messages kDone and kResult carry this result.
 enum class Found : std::uint8_t { kFine, kLength, kOctets, kSolicited, kInvalidated };
 
 // Layout of a control message, with the number of bits in parentheses:

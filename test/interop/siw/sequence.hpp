@@ -44,7 +44,7 @@ struct SendKind {
 };
 
 /// A received Send. A field that an end cannot observe is nullopt. siw's library reports neither
-/// bit.
+/// `solicited` nor `invalidated`.
 struct Received {
   std::span<const std::byte> octets;  ///< valid until the next receive()
   std::optional<bool> solicited;

@@ -28,8 +28,8 @@ std::string home_of(const void* symbol) {
 }
 
 bool resolves(const Entry& entry, const std::filesystem::path& library) {
-  // Some libraries, such as NCCL, look up libibverbs by name with dlopen(). Others use the default
-  // scope.
+  // Some libraries, such as NCCL, look up libibverbs by name with dlopen(). Other libraries use the
+  // default scope.
   const char* soname = entry.node.starts_with("RDMACM") ? "librdmacm.so.1" : "libibverbs.so.1";
   void* const handle = dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
   bool good = handle != nullptr;

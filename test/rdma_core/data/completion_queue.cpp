@@ -166,8 +166,8 @@ TEST_CASE("destroying a queue tolerates events that were not acknowledged, or to
   ibv_ack_cq_events(cq, acknowledged);
   REQUIRE_EQ(ibv_destroy_qp(a.qp), 0);
   a.qp = nullptr;
-  // The call must return although events are unacknowledged. Without a timeout it would block
-  // forever.
+  // The call must return although events are unacknowledged. Without a timeout in the library, the
+  // call would block forever.
   CHECK_EQ(ibv_destroy_cq(a.cq), 0);
   a.cq = nullptr;
 }

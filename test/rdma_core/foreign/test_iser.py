@@ -42,7 +42,7 @@ class Iser(Case):
                 self.administer("target", "bind", "--tid", 1, "--initiator-name", name)
             yield f"iser://127.0.0.1:{port}/{TARGET}/1"
         for left in pathlib.Path("/var/run/tgtd").glob(f"socket.{self.control}*"):
-            left.unlink()  # the target was killed
+            left.unlink()  # remains because the target was killed
 
     def assert_reads_as_the_file(self, url):
         """libiscsi refuses iSER requests of 512 KiB or more, and QEMU's default requests are larger."""

@@ -80,7 +80,7 @@ class Rping(Case):
             port = free_port()
             where = ("-a", "127.0.0.1", "-p", port, "-V", *words)
             # The server's output is line-buffered, so that the next client can wait until the server has started a
-            # thread for the previous client. rping confuses two requests that arrive earlier than that.
+            # thread for the previous client. rping confuses the requests of two clients that arrive before that.
             serve = ("stdbuf", "-oL", "rping", "-s", "-P", "-d", *where)
             with Program(*serve) as server, contextlib.ExitStack() as stack:
                 server.listens(port)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests UCX's transports first without UCP: rc_verbs and ud_verbs must be listed for a RoCE device, and every test
-of uct that a transport supports must run over it. Then tests UCP, which finds the other end with ud_verbs and
-sends with rc_verbs. UCX does not list iWARP devices at all. Its rc_verbs offers no swap on a device that has
-only the atomics of the verbs."""
+of uct that a transport supports must run over it. Then tests UCP, which finds the other end with ud_verbs and sends
+with rc_verbs. UCX does not list iWARP devices at all. UCX's rc_verbs offers no swap on a device that has only the
+atomics of the verbs interface."""
 import contextlib
 import re
 import subprocess

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code of both ends of the key-value program: an epoll loop of non-blocking descriptors, and an
-// RDMA connection that is used as such servers use it. Each end first sends the address of its
-// buffer in a Send. After that, each message is a Write into the peer's buffer with the length of
-// the message as immediate data.
+// RDMA connection that is used as in real key-value servers. Each end first sends the address of
+// its buffer in a Send. After that, each message is a Write into the peer's buffer with the length
+// of the message as immediate data.
 #pragma once
 
 #include <arpa/inet.h>

@@ -119,7 +119,8 @@ struct Device : rdma_core_test::VerbsEnd {
   std::uint64_t* words = reinterpret_cast<std::uint64_t*>(memory);
 };
 
-/// Both ends destroy their queue pair before it is ready. Only one of them has connected it before.
+/// Both ends destroy their queue pair before it is ready. Only one end has connected its queue pair
+/// before that.
 void give_up(Device& device, Peer& peer, int round, bool client) {
   ibv_qp* const qp = device.make();
   const Told other = peer.exchange(device.end(qp, 7));

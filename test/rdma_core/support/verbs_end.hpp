@@ -234,7 +234,8 @@ struct VerbsEnd {
   std::uint64_t remote(std::size_t at) const {
     return reinterpret_cast<std::uint64_t>(memory) + at;
   }
-  /// Posts a receive to the queue pair's receive queue, or to the shared one if it uses that.
+  /// Posts a receive to the queue pair's receive queue, or to the shared receive queue if the queue
+  /// pair uses one.
   int receive(ibv_sge sge, std::uint64_t wr_id = 0) const {
     ibv_recv_wr wr{.wr_id = wr_id, .next = nullptr, .sg_list = &sge, .num_sge = 1};
     ibv_recv_wr* bad = nullptr;
