@@ -59,7 +59,8 @@ def chosen(units, parts):
 
 
 def tidy(build, unit):
-    # GCC configures the build, so the names of its warnings and its precompiled headers are not findings.
+    # The commands of the build are for GCC. clang-tidy must not report warning options and precompiled headers that
+    # only GCC knows.
     command = ["clang-tidy-19", "--quiet", "-p", build, "--extra-arg=-Wno-unknown-warning-option",
                "--extra-arg=-Wno-ignored-gch", "--extra-arg=-Wno-unused-command-line-argument", unit]
     if os.environ.get("IWARP_LONG") != "1":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a program that runs as RoCE conforms to iWARP on the wire, including the zero-length Reads that
-acknowledge its completions. Runs `iwarp conform` against the program, and `iwarp explain` on the capture."""
+"""Tests a program for which the device presents itself as RoCE. On the wire the program must still conform to iWARP,
+including the zero-length Reads that obtain the acknowledgements for its completions. Runs `iwarp conform` against the
+program, and `iwarp explain` on the capture."""
 import json
 
 from support import IWARP, TIMEOUT, Case, Program, free_port, main

@@ -28,8 +28,9 @@ class StagBook {
     /// advertised again since.
     std::uint64_t invalidated = 0;
   };
-  /// Looks up an STag that the peer uses with this TO. Some applications advertise the TO together
-  /// with the STag, so a payload that contains both is preferred.
+  /// Looks up the payload that advertised an STag, which the peer uses with this TO. Some
+  /// applications advertise the TO together with the STag, so a payload that contains both is
+  /// preferred to one that contains only the STag.
   Use used(std::uint32_t stag, std::uint64_t to);
 
  private:

@@ -173,7 +173,7 @@ class Explain:
 
     @staticmethod
     def number(record, field):
-        """Returns the value of the octets and bits at which explain locates the field."""
+        """Returns the value of the octets and bits that `iwarp explain` reports as the location of the field."""
         _, _, ranges, bits = field
         octets = bytes.fromhex(record["octets"])
         raw = b"".join(octets[a:a + n] for a, n in zip(ranges[::2], ranges[1::2]))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""librpma: programs/rpma_operations.cpp performs the operations of programs for persistent memory. It is built if
-librpma's headers are installed. Debian's fio has no engine for librpma."""
+"""Tests librpma with a program of our own, programs/rpma_operations.cpp, because Debian's fio has no engine for
+librpma. The program performs the operations that applications of persistent memory use. It is built only if librpma's
+headers are installed."""
 import os
 import pathlib
 

@@ -121,9 +121,9 @@ class EventQueue {
   };
 
   /// Decrements the count of the descriptor, because an event was removed from the queue. If the
-  /// count is 0, a thread in get() has already decremented it for this event and is waiting for
-  /// mutex_. In that case, increments owed_counts_, so that this thread takes no other event
-  /// instead. Call with mutex_ locked.
+  /// count is 0, a thread in get() has already decremented the count for the removed event and is
+  /// waiting for mutex_. In that case, increments owed_counts_, so that the thread in get() does not
+  /// take another event in place of the removed one. Call with mutex_ locked.
   void take_count() {
     if (!read_count()) ++owed_counts_;
   }

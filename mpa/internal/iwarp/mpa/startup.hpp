@@ -18,8 +18,8 @@
 
 namespace iwarp::mpa {
 
-/// The set-up of one connection. Not thread-safe. If `now` is at or after timeout(), receive() and
-/// closed() only end startup with a timeout.
+/// The set-up of one connection. Not thread-safe. Once `now` has reached timeout(), calls of
+/// receive() and closed() do nothing but end startup with a timeout.
 class Startup {
  public:
   /// Clamps options that are out of range.

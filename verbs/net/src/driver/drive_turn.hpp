@@ -73,8 +73,8 @@ class DriveTurn : public Driven {
       const std::uint32_t left = turn(now);
       return {.work = left, .is_followed = !by_worker && is_followed(mode())};
     };
-    // The worker continues in a later turn, so that it serves its other sockets first, and so that
-    // a thread of the application can return from its call.
+    // If work is left after kTurns turns, the worker does it later. So a worker serves its other
+    // sockets first, and a thread of the application that was driving returns from its call.
     lock_.drive(work, kTurns, next, [this] {
       worker_.post([kept = self().shared_from_this(), this] {
         if (const auto all = lock_.succeed()) self().run(*all, true);
