@@ -44,7 +44,8 @@ std::size_t header_size(bytes::View octets);
 /// ULPDU is shorter than its header. Ignores the reserved bits. [DDP-19]
 bool decode(bytes::View ulpdu, SegmentHeader& out);
 /// Decodes the header at the start of a ULPDU and returns it. Fails with the fault kHeaderTooShort
-/// (1/0/00, because no RFC assigns a code) if the ULPDU is shorter than its header.
+/// if the ULPDU is shorter than its header. No RFC assigns a code to this fault, so it has the code
+/// of a DDP local catastrophic error: layer 1, type 0, code 00.
 bytes::Result<SegmentHeader> decode_segment_header(bytes::View ulpdu);
 inline constexpr Fault kHeaderTooShort{Layer::kDdp, 0, 0x00, "ULPDU shorter than its DDP header"};
 

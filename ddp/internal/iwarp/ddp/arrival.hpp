@@ -10,8 +10,8 @@ namespace iwarp::ddp {
 /// A buffer that the ULP has posted to an untagged queue.
 struct UntaggedBuffer {
   bytes::Scatter pieces;
-  /// If no buffer is posted, the ULP has two choices. If it sets this to false, the segment waits
-  /// for a buffer. If it reports a fault, the stream ends.
+  /// If no buffer is posted, the ULP has two choices. It sets `ready` to false, and the segment
+  /// waits for a buffer; or it returns a fault, and the stream ends.
   bool ready = true;
 };
 

@@ -19,8 +19,8 @@ namespace iwarp::ddp {
 /// caller passes the same object at every call. A Sink has these functions:
 ///
 ///   bytes::Check admit(const SegmentHeader& header);
-///     Makes the checks that only the ULP can make, mainly of RsvdULP, and checks whether such a
-///     segment may arrive now. Called once per segment, before any other function.
+///     Makes the checks that only the ULP can make: whether RsvdULP is valid, and whether the peer
+///     may send a message of this kind now. Called once per segment, before any other function.
 ///   bytes::Check tagged_target(const SegmentHeader& header, std::uint32_t length,
 ///                              bytes::Scatter& target);
 ///     Sets `target`, which is empty, to the memory for the `length` > 0 octets of a tagged
@@ -49,8 +49,8 @@ class Receiver {
     current_.hold = false;
     return header.tagged ? begin_tagged(sink) : begin_untagged(sink);
   }
-  /// Reports that the payload of the segment is in Arrival::target. Delivers the message if this
-  /// was its last segment. Fails with a fault of the Sink.
+  /// Reports that the payload of the segment is in Arrival::target. Delivers the message if the
+  /// segment was its last one. Fails with a fault of the Sink.
   template <typename Sink>
   bytes::Check end(Sink& sink);
 
