@@ -78,7 +78,7 @@ struct Deframer::State {
   DeframerOptions options;
   std::size_t capacity;
   std::unique_ptr<std::byte[]> stage;
-  /// Where the current FPDU begins or, in kPlacing, where its trailer begins.
+  /// Offset in `stage` of the current FPDU or, in kPlacing, of its trailer (PAD and CRC).
   std::size_t begin = 0;
   std::size_t end = 0;  ///< one past the last octet received
 
@@ -98,8 +98,8 @@ struct Deframer::State {
 
   /// Size of the previous FPDU; the next FPDU is expected to have the same size.
   std::size_t last_wire_size = 0;
-  /// Size of the FPDU before the previous one. It is needed because a large message may end in a
-  /// small FPDU.
+  /// Size of the FPDU before the previous one. If only the previous FPDU was small, it may have
+  /// been the end of a large message.
   std::size_t wire_size_before = 0;
   bool places = false;           ///< place() has been called before: read no payload ahead
   const Fault* fault = nullptr;  ///< in kFaulty, the rule that was broken

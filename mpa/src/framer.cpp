@@ -398,8 +398,9 @@ void Framer::State::write_ring(View octets, bool covered) {
   }
 }
 
-/// Appends a piece to the gather list. Merges a piece that follows the last piece in memory into
-/// that piece, so that many small FPDUs are sent as one piece. [MPA-55]
+/// Appends a piece to the gather list. If the piece begins in memory where the last piece of the
+/// list ends, extends that last piece instead, so that many small FPDUs are sent as one piece.
+/// [MPA-55]
 inline void Framer::State::push_piece(View piece, bool is_in_ring) {
   if (!pieces.empty()) {
     View& last = pieces.back();

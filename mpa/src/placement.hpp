@@ -23,7 +23,8 @@ class Placement {
   /// Directs the rest of the payload into scratch memory of this object.
   void abandon();
 
-  /// Returns the wire offset where the trailer begins. Placement handles all octets before it.
+  /// Returns the wire offset where the trailer (PAD and CRC) begins. Placement handles all octets
+  /// before the trailer.
   std::size_t trailer_offset() const { return layout_.end_of(layout_.ulpdu_length()); }
   /// Returns how many octets before the trailer are still missing.
   std::size_t missing() const { return trailer_offset() - arrived_; }

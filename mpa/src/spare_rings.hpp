@@ -13,8 +13,8 @@ namespace iwarp::mpa {
 
 using Ring = std::unique_ptr<std::byte[]>;
 
-/// The spare rings of one thread. The type has no destructor, so that access to the thread-local
-/// variable need not check whether it has been constructed.
+/// Ring buffers that one thread keeps for its next framers. The type has no destructor,
+/// so that access to the thread-local variable need not check whether it has been constructed.
 struct SpareRings {
   struct Spare {
     std::byte* octets;
@@ -22,7 +22,8 @@ struct SpareRings {
   };
   std::array<Spare, 4> rings;
   std::uint8_t count;
-  /// Largest `count`; 0 until the first ring is kept and after the thread's end.
+  /// Largest permitted `count`. It is 0 before the thread keeps its first ring, and again when the
+  /// thread ends.
   std::uint8_t limit;
   bool is_over;
 };

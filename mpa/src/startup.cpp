@@ -152,8 +152,8 @@ std::size_t Startup::receive(bytes::View octets, TimePoint now) {
 void Startup::closed(TimePoint now) {
   handle_timeout(now);
   if (is_final(state_)) return;
-  // A responder without RFC 6581 closes the connection when it receives an enhanced Request.
-  // [EMPA-50]
+  // A responder without RFC 6581 closes the connection when it receives an enhanced Request, so
+  // the driver may try again with a plain one. [EMPA-50]
   const bool unanswered = state_ == StartupState::kAwaitReply && in_.empty();
   const bool asked = options_.revision == kEnhanced && out_sent_ == out_.size();
   fail(StartupEvent::kConnectionLost, kTcpLost, unanswered && asked);

@@ -60,7 +60,7 @@ std::string_view describe_extensions(Extensions said) {
   return kTexts[static_cast<std::size_t>(said)];
 }
 
-/// Describes the fields after the key that `in` contains.
+/// Describes those fields after the key that have arrived in `in`.
 std::string describe_fields(FrameKind kind, bytes::View in) {
   bytes::Reader reader(in);
   reader.skip(kKeySize);

@@ -19,9 +19,9 @@ namespace {
 constexpr std::size_t kStep = 256;
 constexpr std::size_t kMinFold = 128;  // for shorter ranges, the CRC32 instruction chain is as fast
 
-/// Multipliers that move a 128-bit lane forward by `bits`. The first octets of a lane, which are
-/// its low 64 bits, have the high powers. A reflected 64 x 64 product is one power of x too high,
-/// so fold_by() subtracts 1 from each exponent.
+/// Multipliers that move a 128-bit lane forward by a number of bits. The first 8 octets of a lane,
+/// which are its low 64 bits, hold the coefficients of the high powers of x. A reflected 64 x 64
+/// product is one power of x too high, so fold_by() subtracts 1 from each exponent.
 struct Fold {
   std::uint64_t high;
   std::uint64_t low;
@@ -42,7 +42,8 @@ IWARP_CRC32C_AVX512 inline __m512i in_every_lane(const Fold& f) {
   return _mm512_set4_epi64(low, high, low, high);
 }
 
-/// Returns `next` plus `lanes` moved forward by the distance of the multipliers `by`.
+/// Moves `lanes` forward by the distance that the multipliers `by` stand for, and returns the
+/// exclusive or of the result and `next`.
 IWARP_CRC32C_AVX512 inline __m512i fold(__m512i lanes, __m512i by, __m512i next) {
   const __m512i high = _mm512_clmulepi64_epi128(lanes, by, 0x00);
   const __m512i low = _mm512_clmulepi64_epi128(lanes, by, 0x11);

@@ -18,11 +18,12 @@ namespace iwarp::crc32c {
 namespace {
 
 constexpr std::size_t kMaxLaneWords = 128;  // 64-bit words per lane: 3 KiB in three lanes
-constexpr std::size_t kMinLaneWords = 8;  // in shorter lanes, the products cost more than they save
+// In shorter lanes, the products that join the lanes cost more time than the lanes save.
+constexpr std::size_t kMinLaneWords = 8;
 
 /// kShift[w] is the multiplier that moves a residue forward by w words. One CRC32 instruction then
-/// reduces the 64-bit product. The multiplier allows for the x^32 by which that instruction
-/// multiplies, and for the reflected product, which is one power of x too high.
+/// reduces the 64-bit product. That instruction also multiplies by x^32, and a reflected product is
+/// one power of x too high, so the exponent of each multiplier is 33 lower than 64 w.
 constexpr std::array<std::uint32_t, 2 * kMaxLaneWords + 1> make_shifts() {
   std::array<std::uint32_t, 2 * kMaxLaneWords + 1> shifts{};
   shifts[1] = x_to_the(64 - 33);

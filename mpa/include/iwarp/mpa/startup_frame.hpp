@@ -61,7 +61,7 @@ inline constexpr std::size_t kExtensionsTagSize = 8;
 /// A Request or a Reply.
 struct StartupFrame {
   FrameKind kind = FrameKind::kRequest;
-  bool markers = false;       ///< M: the sender needs markers in what it receives
+  bool markers = false;       ///< M: the frame's sender needs markers in what it receives
   bool crc = true;            ///< C: the sender wants CRCs
   bool rejected = false;      ///< R: the Reply rejects the Request; no meaning in a Request
   bool enhanced = false;      ///< S: the private data begins with the enhanced word (RFC 6581)

@@ -70,10 +70,10 @@ struct StartupOptions {
   /// Rounds the IRD down to a power of two. Kernel siw rounds its number of Reads up to a power of
   /// two, and would otherwise have more Reads outstanding than this end can answer.
   bool round_ird = false;
-  /// Initiator: appends the tag of RFC 7306 to the ULP's private data, if there is room for it.
-  /// Responder: appends a tag to the Reply if the Request has a tag. The ends have agreed on the
-  /// extensions if both frames have a tag. A peer that does not know the tag sees 8 more octets of
-  /// private data. See extensions_tag().
+  /// Initiator: appends an extensions_tag(), which offers RFC 7306, to the ULP's private data, if
+  /// there is room for it. Responder: appends a tag to the Reply if the Request has a tag. The ends
+  /// have agreed on the extensions if both frames have a tag. A peer that does not know the tag
+  /// sees 8 more octets of private data.
   bool extensions = false;
   /// With `extensions`: the tag also offers Send with Immediate. A mark in the last 4 octets of an
   /// Immediate says that the Immediate belongs to the next Send. Both ends have to offer Send with
@@ -85,7 +85,7 @@ struct StartupOptions {
   Duration timeout = std::chrono::seconds(10);  ///< time limit for the whole exchange [MPA-102]
 };
 
-/// The outcome: the terms of full operation.
+/// The outcome of startup: the values that both ends use in full operation.
 struct Negotiated {
   Role role = Role::kInitiator;
   std::uint8_t revision = 1;  ///< MPA revision of the Reply [MPA-11]

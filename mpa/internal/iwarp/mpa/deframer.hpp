@@ -25,9 +25,10 @@ struct DeframerOptions {
   /// Size of the staging area in octets. The Deframer raises a smaller value to the size of the
   /// largest FPDU with markers.
   std::size_t stage = 256 * 1024;
-  /// During and after an FPDU of at least this many octets, the memory from plan() ends where an
-  /// FPDU ends or is expected to end, because octets read beyond that end would have to be moved.
-  /// While FPDUs are smaller, plan() covers all of the free staging area.
+  /// An FPDU of at least this many octets is large. While it arrives, the memory from plan() ends
+  /// at its end. After it, the memory ends where the next FPDU is expected to end, because octets
+  /// read beyond that point would have to be moved. While FPDUs are smaller, plan() covers all of
+  /// the free staging area.
   std::size_t exact_above = 16 * 1024;
   std::uint64_t position = 0;  ///< for tests: first stream position, a multiple of 4
 };
@@ -84,8 +85,8 @@ class Deframer {
   /// Returns writable memory for the next octets of the stream, in order, valid until the next call
   /// that is not const. The memory is empty only after a Fault, or while the staging area is full
   /// of FPDUs that wait for consume(). If `read_ahead` is false, the memory ends at the end of the
-  /// current FPDU, or at the end of ULPDU_Length if that field has not arrived. The memory is empty
-  /// if the current FPDU has arrived.
+  /// current FPDU, or at the end of ULPDU_Length if that field has not arrived; it is then also
+  /// empty if all of the current FPDU has arrived.
   std::span<const bytes::Span> plan(bool read_ahead = true);
 
   /// Reports that the first `n` octets of the last plan() now hold stream data.
@@ -96,11 +97,11 @@ class Deframer {
   /// if the staging area is full.
   std::size_t feed(bytes::View octets);
 
-  /// Examines the next FPDU of the stream. Returns kPartial at most once per FPDU, as soon as
-  /// min(want_prefix, ulpdu_length) octets of the ULPDU are staged and the FPDU is not complete;
-  /// returns kUlpdu or kPlaced at each call until consume(). want_prefix <= kMaxPrefix. Fails with
-  /// the fault kCrcMismatch or kMarkerMismatch. The first fault is final, and every later call
-  /// returns it.
+  /// Examines the next FPDU of the stream. Returns kPartial at most once per FPDU: as soon as
+  /// min(want_prefix, ulpdu_length) octets of the ULPDU are staged, unless the FPDU is complete by
+  /// then. Returns kUlpdu or kPlaced at each call until consume(). `want_prefix` must not exceed
+  /// kMaxPrefix. Fails with the fault kCrcMismatch or kMarkerMismatch. The first fault is final,
+  /// and every later call returns it.
   StepOrFault next(std::size_t want_prefix);
 
   /// Returns ULPDU_Length of the current FPDU. Call after kUlpdu, kPartial or kPlaced.
@@ -126,7 +127,7 @@ class Deframer {
   void abandon_placement();
 
   /// Finishes the FPDU for which next() returned kUlpdu or kPlaced. Returns false if no octet is
-  /// staged after it, so that next() would return kNeedMore.
+  /// staged after that FPDU; next() would then return kNeedMore.
   bool consume();
 
   /// Returns whether the stream is exactly between two FPDUs and no octet is staged. If so, a FIN

@@ -64,7 +64,7 @@ class Framer {
   bool room(std::size_t header_size, std::size_t payload_size, PayloadMode mode) const {
     return room(need(header_size, payload_size, mode), SIZE_MAX);
   }
-  /// The room that an FPDU needs, for callers that check repeatedly for the same room.
+  /// The room that an FPDU needs. A caller that queues FPDUs of one size computes it only once.
   struct Need {
     std::size_t octets = 0;  ///< octets of the ring
     std::size_t pieces = 0;  ///< pieces of the gather list
@@ -96,7 +96,7 @@ class Framer {
 
   /// Copies the queued pieces that lie inside `memory`, which is about to be deregistered or
   /// invalidated, so that the Framer no longer refers to it. May allocate. Returns false if a piece
-  /// could not be read because of a fault at bytes::touching.address.
+  /// could not be read because of a memory fault at bytes::touching.address.
   bool detach(bytes::View memory);
   /// Does what detach() does, for all payload that has not been copied.
   bool detach_all();

@@ -66,12 +66,12 @@ class Startup {
 
   /// Returns the current state.
   StartupState state() const;
-  /// Returns the ULP's part of the peer's private data, without the enhanced word and the tag of
-  /// RFC 7306; valid while this object lives.
+  /// Returns the ULP's part of the peer's private data, without the enhanced word and the
+  /// extensions tag; valid while this object lives.
   bytes::View peer_private_data() const;
-  /// Returns what the peer's frame offers; nullopt until it has been decoded.
+  /// Returns what the peer's frame offers; nullopt until the frame has been decoded.
   const std::optional<PeerOffer>& peer_offer() const;
-  /// Returns the outcome; valid in kFullOperation.
+  /// Returns the outcome of startup; valid in kFullOperation.
   const Negotiated& negotiated() const;
   /// Returns why startup failed. Has a value in kFailed. In kFullOperation it has a value only if
   /// Failure::send_terminate is true.

@@ -12,19 +12,20 @@
 
 namespace iwarp::bytes {
 
-/// The state of a thread's guarded access, which the signal handler reads.
+/// The state of guarded() in one thread. The handler of SIGSEGV and SIGBUS reads it.
 struct Touching {
-  void* back = nullptr;                ///< jump target of the innermost guarded(), or null
+  void* back = nullptr;                ///< jump target of the innermost guarded(); null outside it
   bool now = false;                    ///< the thread is between begin_touch() and end_touch()
-  const std::byte* address = nullptr;  ///< address of the last fault
+  const std::byte* address = nullptr;  ///< address of the last memory fault
 };
 /// The state of the calling thread. The thread-local storage model lets code of a shared library
 /// and signal handlers access the variable without a function call.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local Touching touching;
 
-/// Runs `work(context)`. Returns false if a fault between begin_touch() and end_touch() ended
-/// `work`; touching.address then has the address of the fault. The destructors of objects in the
-/// abandoned stack frames do not run, so `work` must have no such objects.
+/// Runs `work(context)`. Returns false if a memory fault (SIGSEGV or SIGBUS) between begin_touch()
+/// and end_touch() ended `work`; touching.address then has the address of the fault. The
+/// destructors of objects in the abandoned stack frames do not run, so `work` must have no such
+/// objects.
 bool guarded(void (*work)(void*), void* context);
 /// Runs `work()` and returns what the overload above returns. `work` is any callable.
 template <typename Work>
@@ -32,7 +33,8 @@ bool guarded(Work work) {
   return guarded([](void* context) { (*static_cast<Work*>(context))(); }, &work);
 }
 
-/// Begins an access to memory of the application: until end_touch(), a fault ends guarded().
+/// Begins an access to memory of the application: a memory fault before end_touch() makes guarded()
+/// return false.
 inline void begin_touch() {
   touching.now = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -45,8 +47,8 @@ inline void end_touch() {
 
 /// For the signal handler: returns whether leave_touch() may be called.
 inline bool is_touching() { return touching.now && touching.back != nullptr; }
-/// For the signal handler: ends the innermost guarded(), which returns false. `address` is the
-/// address of the fault.
+/// For the signal handler: makes the innermost guarded() return false. `address` is the address of
+/// the memory fault.
 [[noreturn]] void leave_touch(const void* address);
 
 }  // namespace iwarp::bytes

@@ -17,7 +17,7 @@ namespace iwarp::crc32c {
 /// 0xE3069283. Thread-safe.
 std::uint32_t extend(std::uint32_t crc, bytes::View octets);
 
-/// Copies `from` to `to` and extends `crc` over it in one pass. `to` has at least from.size()
+/// Copies `from` to `to` and extends `crc` over the copy in one pass. `to` has at least from.size()
 /// octets and does not overlap `from`. The result is the CRC of the octets written to `to`, even if
 /// another thread changes `from` during the call. Thread-safe.
 std::uint32_t copy_extend(std::uint32_t crc, std::byte* to, bytes::View from);
