@@ -188,8 +188,8 @@ inline Check Stream::deliver(const ddp::Delivery& delivery) {
     // A valid Write is never reported to the ULP of the sink. [RDMAP-24]
     if (row.opcode != Opcode::kWrite) return deliver_read_response();
     if (const auto held = acknowledges(delivery, options_)) {
-      // The Write answers messages of this end. So treat it as a Read Response, which this end does
-      // not acknowledge.
+      // The Write is itself an acknowledgement, so this end must not acknowledge it. Treat it like
+      // a Read Response, which is never acknowledged.
       arriving_ = &info(Opcode::kReadResponse);
       ulp_.delivered_before(*held);
     }

@@ -58,8 +58,9 @@ struct AtomicResponse {
   constexpr bool operator==(const AtomicResponse&) const = default;
 };
 
-/// Decodes the header at the start of `in`. Fails with the fault 0/2/06 if AOpCode is neither
-/// FetchAdd nor CmpSwap, and with 0/2/FF if `in` has fewer than 52 octets. [EXT-27]
+/// Decodes the header at the start of `in`. Fails with the fault 0/2/06 (layer/type/code) if
+/// AOpCode is neither FetchAdd nor CmpSwap, and with 0/2/FF if `in` has fewer than 52 octets.
+/// [EXT-27]
 bytes::Result<AtomicRequest> decode_atomic_request(bytes::View in);
 /// Writes the header. For a FetchAdd, Compare Data is 0 and Compare Mask all ones, whatever
 /// `request` holds. [EXT-23]

@@ -122,12 +122,12 @@ constexpr bool announces_send(std::uint64_t immediate) {
 }
 
 /// The STag of an empty RDMA Write that acknowledges messages. If both ends agreed to such
-/// acknowledgements, an end sends the Write while a message on its Send queue waits for a receive.
-/// The Write acknowledges all messages before the waiting message. Its TO, held_to(), has the MSN
-/// of the waiting message in the last 4 octets. See
+/// acknowledgements, an end sends the Write while a message from the peer on untagged queue 0 waits
+/// until a receive is posted. The Write acknowledges all messages before the waiting message. Its
+/// TO, held_to(), has the MSN of the waiting message in the last 4 octets. See
 /// rfc-notes/decisions/0023-acknowledged-completions.md.
 inline constexpr Stag kHeldStag{1};
-inline constexpr std::uint64_t kHeldTo = std::uint64_t{0x68656C64} << 32;  // "held"
+inline constexpr std::uint64_t kHeldTo = std::uint64_t{0x68656C64} << 32;  // "held" in ASCII
 /// Returns the TO of a Write that acknowledges all messages before the message with this MSN.
 constexpr TaggedOffset held_to(Msn msn) { return TaggedOffset{kHeldTo | msn.value}; }
 /// Returns the MSN in the TO of a Write that acknowledges messages, or nullopt for any other Write.

@@ -66,9 +66,9 @@ class Stream {
   /// Queues the RTR ahead of all other messages. Call once, before the first next_segment().
   /// [EMPA-38]
   void send_rtr(RtrKind kind);
-  /// Queues an acknowledgement of all messages before the message of the last begin(), which waits
-  /// for a receive. Does nothing if the peer does not understand the acknowledgement. See
-  /// kHeldStag.
+  /// Call if the message of the last begin() waits until a receive is posted. Queues an
+  /// acknowledgement of all messages before it. Does nothing if the peer does not understand the
+  /// acknowledgement. See kHeldStag.
   void acknowledge_held();
 
   // The end ------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class Stream {
   std::array<std::byte, kAtomicRequestSize> request_octets_{};
   std::array<std::byte, kAtomicResponseSize> response_octets_{};
   std::array<std::byte, kImmediateSize> immediate_octets_{};
-  bool immediate_open_ = false;  ///< the message on the Send queue goes to immediate_octets_
+  bool immediate_open_ = false;  ///< the message arriving on queue 0 goes to immediate_octets_
   std::uint64_t announced_ = 0;  ///< Immediate that belongs to the next Send, or 0 if there is none
   std::uint16_t unexpected_;     ///< bits of the opcodes that the peer must not send now
   std::array<std::byte, kMaxTerminateSize> terminate_octets_{};

@@ -64,8 +64,9 @@ class Ulp {
   /// word had before the operation. [EXT-36]
   virtual void atomic_done(std::uint64_t cookie, std::uint64_t original) = 0;
 
-  /// Reports that, according to the peer, message `msn` on the Send queue waits for a receive, and
-  /// every earlier message has been delivered. Check `msn`: a hostile peer may send any value.
+  /// Reports that, according to the peer, message `msn` of this end on queue 0 waits until the peer
+  /// posts a receive, and every earlier message has been delivered. Check `msn`: a hostile peer may
+  /// send any value.
   virtual void delivered_before(Msn msn) = 0;
 
   /// Inbound Write: sets `out` to the memory of the `length` > 0 octets at (stag, to), which may be
