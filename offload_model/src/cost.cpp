@@ -37,6 +37,7 @@ double fpdu_payload(const Parameters& p, const Workload& w) {
   return std::max(1.0, std::floor(usable / kAlignment) * kAlignment);
 }
 
+/// Computes, in the symbols of rfc-notes/offload-model.md:
 /// A_tx(n) = k t_sys + n (c_cp + c_ck) + N_s t_sg + N_p t_pkt + N_ack t_ack + N_ack/q t_int
 Ledger sockets_tx(const Parameters& p, double n) {
   const auto acks = std::ceil(pieces(n, p.gro) / 2);
@@ -49,6 +50,7 @@ Ledger sockets_tx(const Parameters& p, double n) {
   return out;
 }
 
+/// Computes, in the symbols of rfc-notes/offload-model.md:
 /// A_rx(n) = k t_sys + n (c_cp + c_ck) + N_s t_sg + N_p t_pkt + N_p/q t_int + w t_wk
 Ledger sockets_rx(const Parameters& p, double n, double sleeps) {
   const auto calls = pieces(n, p.call);
@@ -63,6 +65,7 @@ Ledger sockets_rx(const Parameters& p, double n, double sleeps) {
   return out;
 }
 
+/// Computes, in the symbols of rfc-notes/offload-model.md:
 /// B_tx(n) = A_tx(n') + N_f (t_fp + 3 t_iov) + n' c_crc + N_m t_mk [+ n c_cp(L2) with markers]
 /// B_rx(n) = A_rx(n') + N_f t_fp + n' c_crc + N_m t_mk + kappa n c_cp(LLC)
 Cost software(const Parameters& p, const Workload& w) {
@@ -81,6 +84,7 @@ Cost software(const Parameters& p, const Workload& w) {
   return out;
 }
 
+/// Computes, in the symbols of rfc-notes/offload-model.md:
 /// C(n) = k t_sys + kappa n c_cp + ceil(n / S) (t_desc + t_cpl) + t_int + w t_wk [+ pin(n)]
 Cost toe(const Parameters& p, const Workload& w) {
   const auto n = w.size;
@@ -101,6 +105,7 @@ Cost toe(const Parameters& p, const Workload& w) {
   return out;
 }
 
+/// Computes, in the symbols of rfc-notes/offload-model.md:
 /// D(n) = t_post + t_db/b + t_cq + (1-h) R(n)/u + h t_rc + 1/v (t_post + t_db/b + t_cq)
 ///        + e (t_int + t_wk)
 Cost rnic(const Parameters& p, const Workload& w) {
@@ -204,6 +209,7 @@ Cost transfer_cost(Mode mode, const Parameters& p, const Workload& w, double oct
   return out;
 }
 
+/// Computes, in the symbols of rfc-notes/offload-model.md:
 /// R(n) = r0 + r_p ceil(n / page) + d0 + d_p ceil(n / page)
 double registration_ns(const Parameters& p, double size) {
   return p.register_fixed + p.deregister_fixed +

@@ -98,7 +98,8 @@ Crossover linear_crossover(const Parameters& p, const Workload& w) {
   return {kFrom, fixed / slope, fixed / slope};
 }
 
-/// Returns n* = (t_notify + t_sys) / (c_cp(DRAM) - t_pin / page).
+/// Returns n* = (t_notify + t_sys) / (c_cp(DRAM) - t_pin / page), in the symbols of
+/// rfc-notes/offload-model.md.
 Crossover zerocopy_crossover(const Parameters& p) {
   const auto saved = p.copy_dram - p.pin_page / p.page;
   if (saved <= 0) return {};
@@ -106,7 +107,8 @@ Crossover zerocopy_crossover(const Parameters& p) {
   return {kFrom, octets, octets};
 }
 
-/// Returns u* = 2 R(n) / (A - D without registration).
+/// Returns u* = 2 R(n) / (A - D without registration), in the symbols of
+/// rfc-notes/offload-model.md.
 std::optional<double> reuse_needed(const Parameters& p, const Workload& w) {
   auto cached = w;
   cached.hit_rate = 0;

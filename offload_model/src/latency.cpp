@@ -58,6 +58,7 @@ double host_path(Mode mode, const Parameters& p, const Workload& w, double first
   return out;
 }
 
+/// Computes, in the symbols of rfc-notes/offload-model.md:
 /// L_a = host path + t_int + t_wk + 2 L_nic + first packet/B + rest of the first segment/B
 ///       + (n - first segment) max(1/B, slope_tx, slope_rx)
 double stream_latency(Mode mode, const Parameters& p, const Workload& w) {
@@ -72,6 +73,7 @@ double stream_latency(Mode mode, const Parameters& p, const Workload& w) {
          (octets - first) * std::max({on_link, lines.tx.slope, lines.rx.slope});
 }
 
+/// Computes, in the symbols of rfc-notes/offload-model.md:
 /// L_d = t_post + t_db + L_pcie + 2 L_nic + n/B + t_cq
 double write_latency(const Parameters& p, const Workload& w) {
   const auto wire = wire_of(Mode::kRnic, p, w);

@@ -103,8 +103,8 @@ RowResults dalessandro(const Parameters& p, const Inputs& in) {
 }
 
 RowResults t110(const Parameters& p, const Inputs& in) {
-  // The model computes the work of the host for the preset's nominal clock. Scale it, because the
-  // machine in the publication has another clock and needs the same number of cycles.
+  // The model computes the work of the host for the preset's nominal clock. Scale that work,
+  // because the machine in the publication has another clock and needs the same number of cycles.
   const auto slower = p.clock / in("clock");
   return {kPercent * slower * load_at(Mode::kToe, p, {.size = in("size")}, in("rate")).rx};
 }

@@ -36,6 +36,7 @@ double card_ns(const Parameters& p, double size) {
   return p.nic_message + size * kBitsPerOctet / p.nic_rate;
 }
 
+/// Computes, in the symbols of rfc-notes/offload-model.md:
 /// T = min(eff B; cores / max(C_tx, C_rx) per message; n / (t_nic + n / rate); M_bus / x)
 Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores,
                       double application) {

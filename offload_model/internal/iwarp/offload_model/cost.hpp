@@ -76,7 +76,7 @@ struct Workload {
   double reuse = 1;      ///< transfers per registration, at least 1
   double advertise = 1;  ///< transfers per STag advertisement, at least 1
   double hit_rate = 0;   ///< share of registrations that a registration cache contains: 0..1
-  double sleeps = 1;     ///< share of its waits in which the receiver sleeps: 0..1
+  double sleeps = 1;     ///< share of the receiver's waits in which it sleeps: 0..1
   bool events = false;   ///< RNIC: the receiver sleeps until a completion instead of polling
   bool crc = true;       ///< software iWARP: computes and checks CRCs
   bool markers = false;  ///< software iWARP: inserts and strips markers

@@ -9,7 +9,7 @@
 
 namespace iwarp::offload_model {
 
-/// The four ratios, and the share of the work that is offloaded.
+/// The four ratios of the LAWS model, and the share of the work that is offloaded.
 struct Laws {
   double alpha = 1;  ///< lag ratio: speed of the host divided by speed of the card
   /// Application ratio: processor time of the application divided by that of communication.

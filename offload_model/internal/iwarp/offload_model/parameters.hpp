@@ -80,7 +80,7 @@ struct ParameterSet {
 
 /// Returns the names of the presets, oldest first.
 std::vector<std::string> preset_names();
-/// Returns a preset. On failure returns a text that lists the presets.
+/// Returns a preset. If no preset has this name, returns a text that lists the presets.
 std::expected<ParameterSet, std::string> preset(std::string_view name);
 
 /// Parses a parameter set. If `base` is null, every parameter has to be present. Otherwise missing

@@ -68,8 +68,8 @@ Better cheaper(Mode mode, Mode other, const Workload& w);
 /// latency_ns().
 Better sooner(Mode other, const Workload& w, bool advertise, double registrations);
 
-/// Returns the crossover of RNIC (d) and sockets (a) if each cost is approximated by F + m n,
-/// without the steps of the cost. The crossover is (F_d - F_a) / (m_a - m_d).
+/// Returns the crossover of RNIC (d) and sockets (a) if the cost of a message of n octets is
+/// approximated by F + m n, without its steps. The crossover is (F_d - F_a) / (m_a - m_d).
 Crossover linear_crossover(const Parameters& p, const Workload& w);
 /// Returns the size above which sending without a copy is cheaper than sending with a copy. Sending
 /// without a copy costs pinning and a notification.

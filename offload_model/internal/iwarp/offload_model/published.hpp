@@ -14,7 +14,7 @@
 
 namespace iwarp::offload_model {
 
-/// What the agreement of a row with the model proves.
+/// What it proves if the model agrees with a published figure (a PublishedRow).
 enum class Use {
   kIdentity,    ///< proves only that the arithmetic is right
   kCalibrated,  ///< proves nothing: a value of the preset was chosen to match the figure
@@ -33,7 +33,7 @@ struct Criterion {
 };
 inline constexpr Criterion kCriterion;
 
-/// One number of a row.
+/// One number of a PublishedRow.
 struct Check {
   std::string what;
   std::string unit;
