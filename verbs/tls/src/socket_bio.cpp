@@ -9,8 +9,9 @@
 namespace iwarp::tls {
 namespace {
 
-// Maximum number of collected octets. Octets of MPA never reach this maximum; only OpenSSL's own
-// answers to the peer can. OpenSSL then has to wait until the peer reads.
+// Maximum number of octets that OpenSSL has written and the socket has not accepted yet. The octets
+// that MPA sends never reach this maximum. Only OpenSSL's own answers to the peer can reach it;
+// OpenSSL then has to wait until the peer reads.
 constexpr std::size_t kMostCollected = 256 * 1024;
 
 bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }

@@ -23,7 +23,8 @@ class SocketBio {
   /// out.
   BioPtr make();
 
-  /// Collects octets as if OpenSSL had written them. Returns false if memory runs out.
+  /// Adds `octets` to those that flush() sends, as if OpenSSL had written them. Returns false if
+  /// memory runs out.
   bool collect(std::span<const std::byte> octets);
   /// Sends collected octets. Returns false if some of them could not be sent yet.
   bool flush();

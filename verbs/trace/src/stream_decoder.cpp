@@ -48,8 +48,8 @@ std::uint64_t position_behind(const Frame& frame) {
   return frame.position + frame.octets.size() - uncounted;
 }
 
-/// Returns whether the FPDU begins with a valid header, and whether the octets `behind`, which were
-/// received after the FPDU, also do.
+/// Returns whether the FPDU begins with a valid header, and the octets `behind`, which were
+/// received after the FPDU, begin with another valid header or are too few to tell.
 bool starts_right(const Frame& frame, View behind) {
   const std::size_t lead = mpa::leading_marker_size(frame.position, frame.marked);
   if (!starts_like_fpdu(frame.octets, lead)) return false;
@@ -476,7 +476,8 @@ void StreamDecoder::emit(Side side, Frame& frame) {
   const bool is_frame = frame.kind != FrameKind::kUndecodable;
   found_ = found_ || is_frame;
   listener_(frame);
-  // The frame may stand for more octets that were not seen than the input contains.
+  // A frame of octets that were not seen has only their number, which may exceed the size of the
+  // input.
   const std::uint64_t size = frame.octets.empty() ? frame.missing : frame.octets.size();
   d.begin += frame.octets.size();
   d.offset += size;

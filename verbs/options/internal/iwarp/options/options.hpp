@@ -45,9 +45,9 @@ struct Value {
   /// Sets the setting. Returns false if `text` is not a value of the option.
   bool (*set)(Settings& settings, std::string_view text) = nullptr;
   std::string (*show)(const Settings& settings) = nullptr;
-  /// Default for programs under `iwarp run`, and default for such programs with --as roce. If
-  /// empty, the default is the one in Settings.
+  /// Default for programs under `iwarp run`. If empty, the default is the one in Settings.
   std::string_view program_default;
+  /// Default for programs under `iwarp run --as roce`. If empty, `program_default` applies.
   std::string_view roce_default;
   /// The program opens the file some time after its start, and may have changed its working
   /// directory by then. So `iwarp run` makes the path absolute.
@@ -56,7 +56,7 @@ struct Value {
   /// Returns whether all values are numbers.
   bool is_number() const { return kind == Kind::kNumber && words.empty(); }
 
-  // Setters, to be chained in the declaration of a row.
+  // Setters, to be chained in the declaration of an Option.
   constexpr Value of_kind(Kind other) && { return kind = other, *this; }
   constexpr Value titled(std::string_view text) && { return title = text, *this; }
   constexpr Value sizes() && { return is_size = true, *this; }
@@ -65,7 +65,7 @@ struct Value {
   constexpr Value opened_late() && { return is_opened_late = true, *this; }
 };
 
-/// A row of the table.
+/// One option: a row of the table that all() returns.
 struct Option {
   std::string_view names;  ///< such as "-C,--congestion"; empty if only the variable exists
   const char* variable;    ///< environment variable, such as "IWARP_CRC"

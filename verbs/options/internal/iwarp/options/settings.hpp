@@ -63,7 +63,7 @@ struct Settings {
       ports;  ///< first and last TCP port from which to choose if port 0 is requested
   std::uint16_t port_offset = 0;  ///< TCP port minus the port that a program passes to rdma_cm
   OutOfBandPeers out_of_band = OutOfBandPeers::kLoopback;
-  bool careful = false;         ///< report calls that would fail on hardware or at another time
+  bool careful = false;         ///< report calls that would fail on hardware or with other timing
   std::string careful_reports;  ///< path of a file for the reports; may be empty
   std::string fault;            ///< path of a fault plan; may be empty
   std::optional<std::uint64_t> fault_seed;  ///< seed that replaces the seed in the fault plan

@@ -29,7 +29,7 @@ class TraceFile {
   /// Returns an empty string if all writes have succeeded.
   std::string error() const;
 
-  /// Returns whether the name `path` selects a log.
+  /// Returns whether the suffix of `path` selects a log (.qlog or .sqlog) instead of a capture.
   static bool names_log(std::string_view path);
 
  private:
