@@ -15,8 +15,9 @@ Reads reads_to_ask(const Reads& wanted, const ConnectionOptions& options) {
     constexpr auto kMore = static_cast<std::uint32_t>(Acknowledgements::kMost);
     return static_cast<std::uint16_t>(std::min<std::uint32_t>(reads + kMore, mpa::kMaxReads));
   };
-  // Round the IRD up. A smaller value would be too small for the Reads of the peer's application
-  // together with the Reads that ask for acknowledgements.
+  // Round the IRD up to a power of two, because StartupOptions::round_ird rounds it down. The
+  // result would otherwise be too small for the Reads of the peer's application together with the
+  // Reads that ask for acknowledgements.
   const auto ird = std::bit_ceil(more(wanted.ird));
   return {.ird = std::min(ird, mpa::kMaxReads), .ord = more(wanted.ord)};
 }

@@ -276,7 +276,7 @@ inline void Connection::frame_segments(const Now& now) {
   Full& f = *full_;
   while (f.framer.room(f.segment_need, options_.transmit_batch)) {
     if (!f.stream.next_segment(mulpdu_.octets, f.out)) return;
-    // call stream_ended() before frame(), because it drops queued output
+    // call stream_ended() before frame(), because stream_ended() drops queued output
     if (f.discards()) stream_ended(now);
     const auto mode = f.out.copy_payload ? mpa::PayloadMode::kCopy : mpa::PayloadMode::kInPlace;
     f.framer.frame(bytes::View(f.out.header).first(f.out.header_size), f.out.payload, mode,

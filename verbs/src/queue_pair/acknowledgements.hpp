@@ -40,8 +40,8 @@ struct Acknowledgements {
   std::uint64_t wanted = 0;        ///< end of the requests that need an acknowledgement
   std::uint64_t covered = 0;       ///< end of the requests that Reads in flight cover
   std::uint64_t acknowledged = 0;  ///< end of the requests that the peer has acknowledged
-  std::uint64_t noted = 0;         ///< end of the started requests that the fields below include
-  std::uint64_t messages = 0;      ///< end of the started requests that are messages
+  std::uint64_t noted = 0;         ///< end of the started requests that note_started() has seen
+  std::uint64_t messages = 0;      ///< end of the last started request that is not local
   std::uint64_t left = 0;          ///< end of the requests that have been sent
   // The next members are MSNs of the messages that were started last.
   std::uint32_t last_msn = 0;  ///< MSN of the last Send or Immediate

@@ -98,7 +98,8 @@ class InboundSide {
   bool has_receive_ = false;
   std::optional<WcStatus> blame_;  ///< status with which the receive being filled has to fail
   boost::container::static_vector<Grant, bytes::kMaxSge> receive_grants_;
-  /// The receive of a Send with Invalidate whose memory other users still pin.
+  /// The completion of a received Send with Invalidate. It is pushed when no other user pins the
+  /// invalidated memory any more.
   std::optional<WorkCompletion> invalidating_;
   std::uint64_t shared_taken_ = 0;
   ReapCount shared_reaped_;

@@ -64,8 +64,8 @@ struct QpShared {
   /// returns no error.
   std::error_code refuses(WrOpcode opcode, std::uint64_t immediate) const;
 
-  /// Returns the driver without locking. Only the stream's half may call this function, while
-  /// connected: no other thread changes `driver`.
+  /// Returns the driver without locking. Only StreamPort and its parts may call this function, and
+  /// only while the queue pair is connected: no other thread then changes `driver`.
   QpDriver* own_driver() const { return driver.get(); }
   std::shared_ptr<QpDriver> current_driver() const {
     const std::lock_guard lock(post);

@@ -269,7 +269,7 @@ inline void QueuePair::Impl::fill(std::uint64_t sequence, const SendWr& wr, std:
   }
 }
 
-// Fills the fields that a plain Send or Write does not have.
+// Fills the fields that only requests other than a plain Send or Write use.
 void QueuePair::Impl::fill_other(const SendWr& wr, SendSlot& slot) {
   slot.invalidate = wr.invalidate;
   slot.immediate = wr.immediate;

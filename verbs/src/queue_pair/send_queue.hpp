@@ -24,8 +24,8 @@ class SendQueue {
 
   // rdmap::Ulp documents the following functions.
   bool next_request(bool read_credit, rdmap::Request& out);
-  /// Records that the last octet of a message was sent. If that finishes a request, settle()
-  /// completes the request, because several messages are often sent together.
+  /// Records that the last octet of a message was sent. If that finishes a request, the next
+  /// settle() completes the request, so that requests sent together are completed together.
   void sent(std::uint64_t cookie);
   void settle() {
     if (std::exchange(any_sent_, false)) retire();

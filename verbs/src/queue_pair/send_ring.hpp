@@ -141,8 +141,8 @@ class SendRing {
   }
 
  private:
-  /// A part of the ring. It is allocated when it is first used, because many applications request
-  /// far larger queues than they use.
+  /// Number of slots of a Part. Each Part of the ring is allocated when it is first used, because
+  /// many applications request far larger queues than they use.
   static constexpr std::size_t kSlots = 16;
   struct Part {
     std::unique_ptr<std::array<SendSlot, kSlots>> slots;

@@ -95,7 +95,7 @@ bool StreamPort::end_unconnected(bool unanswered) {
   return true;
 }
 
-// Moves the queue pair to Error. Call with qp_.post locked, if there is no driver.
+// Moves the queue pair to Error. Call only while there is no driver, and with qp_.post locked.
 void StreamPort::lose_link() {
   const QpState before = state();
   const auto next = bytes::step(kQpEdges, before, QpEvent::kLowerLayerLost);

@@ -53,8 +53,8 @@ class StreamPort final : private rdmap::Ulp {
   /// Moves a queue pair without a connection to Error by kLowerLayerLost. Returns false if the
   /// queue pair is connected. If another thread is connecting it at the same time, either that
   /// thread is first and this function returns false, or that thread finds the queue pair in Error.
-  /// If `unanswered`, also returns false unless the queue pair is in Idle, and fails its oldest
-  /// request.
+  /// If `unanswered`, also returns false if the queue pair is not in Idle; otherwise first fails
+  /// the oldest request.
   bool end_unconnected(bool unanswered);
   /// Returns how long the queue pair waits for a silent peer that owes an answer. Returns nullopt
   /// if no answer is due or there is no limit.
@@ -181,7 +181,7 @@ class StreamPort final : private rdmap::Ulp {
   std::mutex flushing_;
 };
 
-/// Returns the stream's half of a queue pair.
+/// Returns the StreamPort of a queue pair.
 StreamPort& stream_port(QueuePair& qp);
 
 }  // namespace iwarp::verbs

@@ -18,7 +18,8 @@
 namespace iwarp::verbs {
 namespace {
 
-// The indexes of the most recently destroyed STags, up to this number, are not assigned again.
+// The maximum number of destroyed STags, the most recent ones, whose indexes stay reserved.
+// create() does not assign a reserved index to a new STag.
 constexpr std::size_t kRetired = 1024;
 
 constexpr std::uint32_t index_of(std::uint32_t stag) { return stag >> 8; }
@@ -77,7 +78,7 @@ inline std::expected<void, AccessError> judge(Region& r, const AccessRequest& wh
 }
 
 // Returns whether the window lies inside the region and is permitted by the region's rights: the
-// peer may write only if this end may.
+// peer may write through the window only if this end may write to the region.
 bool can_open(const Region& region, const WindowBind& what) {
   const bool writes =
       has(what.access, Access::kRemoteWrite) || has(what.access, Access::kRemoteAtomic);

@@ -32,7 +32,7 @@ class Progress {
   ~Progress() = default;
 };
 
-/// Selects the completions of which an armed queue notifies the application.
+/// Which completion makes an armed queue notify the application.
 enum class Notify : std::uint8_t {
   kNext,       ///< the next completion
   kSolicited,  ///< the next completion that is solicited or has failed
@@ -83,7 +83,7 @@ class alignas(64) CompletionQueue {
   std::uint32_t attached() const { return attached_.load(std::memory_order_relaxed); }
 
   // For queue pairs -----------------------------------------------------------------------------
-  /// Polling the completion raises `counter`, which may be null, to `value`. [VRB-42]
+  /// What polling one completion does: it raises `counter`, unless null, to `value`. [VRB-42]
   struct Reaped {
     ReapCount* counter = nullptr;
     std::uint64_t value = 0;
@@ -101,8 +101,8 @@ class alignas(64) CompletionQueue {
   void drop_failed(std::uint32_t qp_num);
   /// Returns whether a successful completion of `qp_num` has not been polled yet.
   bool has_success(std::uint32_t qp_num);
-  /// Returns a count that changes whenever a poll leaves the queue empty. When the queue is empty,
-  /// the application waits for requests in flight.
+  /// Returns a count that changes whenever a poll leaves the queue empty. A changed count means
+  /// that the application has polled all completions and now waits for requests in flight.
   std::uint32_t times_emptied() const { return emptied_.load(std::memory_order_relaxed); }
   /// Records that posted requests are delayed until the application polls; see
   /// take_waiting_posts().

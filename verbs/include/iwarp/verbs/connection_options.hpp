@@ -49,11 +49,14 @@ struct ConnectionOptions {
   LocalErrors local_errors = LocalErrors::kTerminate;
   /// Largest ULPDU to send, in octets; 0 derives it from the EMSS [MPA-53]. Clamped to 128..64768.
   std::size_t max_ulpdu = 0;
-  std::size_t stage = 256 * 1024;           ///< maximum number of octets to read ahead
-  std::size_t transmit_batch = 256 * 1024;  ///< maximum number of octets to frame ahead
+  /// maximum number of octets received and not yet processed
+  std::size_t stage = 256 * 1024;
+  /// maximum number of octets framed and not yet sent
+  std::size_t transmit_batch = 256 * 1024;
   /// How long an inbound Send waits if no receive is posted. During that time this end does not
   /// read the socket. If no receive is posted in that time, or if the value is 0, this end sends
-  /// Terminate 1/2/02. With Completions::kSent, disconnect() ends the wait in the same way.
+  /// Terminate 1/2/02. With Completions::kSent, disconnect() ends the wait early and sends the same
+  /// Terminate.
   Duration receive_hold = std::chrono::seconds(0);
   /// Maximum time that the queue pair stays in the Terminate and Closing states [VRB-12]. Also the
   /// maximum time without a transferred octet while a close waits for posted requests.
@@ -66,9 +69,9 @@ struct ConnectionOptions {
   Duration ack_request_wait = std::chrono::milliseconds(200);
   /// How long an initiator delays its first FPDU after the Reply; must be less than close_timeout.
   /// Works around responders (kernel siw before a fix) that begin to watch the socket only some
-  /// time after they have sent the Reply. Such a responder does not notice an FPDU that arrives
-  /// earlier until more octets arrive. The initiator cannot recognise such a responder by its
-  /// frames. 100 ms was enough in every trial.
+  /// time after they have sent the Reply. If an FPDU arrives before that time, such a responder
+  /// notices the FPDU only when more octets arrive. The initiator cannot recognise such a responder
+  /// by its frames. 100 ms was enough in every trial.
   Duration first_fpdu_delay = std::chrono::seconds(0);
   /// The longest time after the last transmission for which the driver may delay a small request in
   /// order to coalesce it with others. The driver delays a request only if the application has not

@@ -31,7 +31,7 @@ struct Counters {
   // Verbs
   /// Completions pushed to completion queues, including flushed ones.
   std::uint64_t completions = 0;
-  /// number of regions and windows made, or made valid by a request
+  /// number of times that a region or window was created, or made valid by a request
   std::uint64_t registrations = 0;
 
   /// Adds each counter of `o`.

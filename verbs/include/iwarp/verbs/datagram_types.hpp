@@ -70,7 +70,7 @@ struct DatagramWr {
 /// Why a datagram was not delivered.
 enum class DatagramDrop : std::uint8_t {
   kMalformed,     ///< the UDP payload does not have the form that datagram.hpp defines
-  kNotReceiving,  ///< in its state, the queue pair does not receive datagrams
+  kNotReceiving,  ///< the queue pair is in a state in which it receives no datagrams
   kWrongQp,       ///< the destination is another queue pair, or a group that is not attached
   kWrongQKey,     ///< the Q_Key differs from that of the queue pair
   kBadCrc,        ///< the CRC is wrong: the datagram is damaged

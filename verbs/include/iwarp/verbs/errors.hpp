@@ -34,7 +34,7 @@ enum class Errc {
   kSystem,              ///< a system call failed; the event's text gives the reason
   kAtomicNeedsOneWord,  ///< an atomic operation takes exactly one local buffer of 8 bytes
   kNotAgreed,           ///< the peer did not agree to RFC 7306, or to Send with Immediate
-  kCarrierFailed,       ///< the carrier (TLS) failed, or only the peer uses one
+  kCarrierFailed,       ///< the carrier (TLS) failed, or only the peer uses a carrier
 };
 
 /// Returns the error category of Errc, "iwarp". Its message() is one lower-case clause.

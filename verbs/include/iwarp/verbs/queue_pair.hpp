@@ -111,8 +111,8 @@ class QueuePair final {
   /// - `Errc::kAtomicNeedsOneWord` if an atomic does not have exactly one element, of 8 bytes,
   /// - `Errc::kNotAgreed` in RTS if the peer has not agreed to the extension that the opcode needs,
   /// - `Errc::kInvalidArgument` if kInline is set on a request that sends no payload, a kImmediate
-  ///   has elements, a kSendImmediate has `immediate` bits below 2^32, or another Immediate would
-  ///   be mistaken for that of a kSendImmediate (rdmap::announces_send()),
+  ///   has elements, `immediate` of a kSendImmediate has a bit set in its lower half, or the peer
+  ///   would mistake another request's Immediate for a kSendImmediate's (rdmap::announces_send()),
   /// - `std::errc::not_enough_memory`.
   std::error_code post_send(const SendWr& wr);
   /// Posts requests in order until one is refused. Sets `posted` to the number of requests posted.
@@ -152,9 +152,9 @@ class QueuePair final {
   /// Moves the queue pair to Error, flushes all requests and resets the connection, if any; if
   /// another thread is driving the connection, that thread resets it. Never fails. [VRB-11]
   std::error_code abort();
-  /// Moves to Error as abort() does, but first answers the peer's requests that have arrived, and
-  /// closes the connection in order unless a message is partly sent. Waits until no other thread
-  /// drives the connection. Changes nothing and returns false while the peer may ask for an
+  /// Moves to Error as abort() does, but first answers the peer's requests that have arrived. Then
+  /// closes the connection in order, or resets it if a message is partly sent. Waits until no other
+  /// thread drives the connection. Changes nothing and returns false while the peer may ask for an
   /// acknowledgement of its last messages; then call again (see
   /// ConnectionOptions::ack_request_wait).
   bool depart();
@@ -177,7 +177,7 @@ class QueuePair final {
   std::error_code set_ord(std::uint16_t ord);
 
   // A caller that reports connection events separately uses the next functions to hold completions
-  // back, so that none is polled before an event that precedes it.
+  // back, so that no completion is polled before a connection event that precedes it.
   /// Sets which completions may be pushed to the queues. All other completions are held back, in
   /// order. The value is kAll initially and after reset(). If this throws std::bad_alloc, nothing
   /// has changed.

@@ -12,11 +12,12 @@ namespace iwarp::verbs {
 /// A counter that only grows, and the streams that wait for it to grow. Thread-safe.
 class ReapCount {
  public:
-  /// Returns the number of completions of the queue that have been polled, counted from the first
-  /// request ever posted.
+  /// Returns the number of requests of the work queue whose completions have been polled, counted
+  /// from the first request ever posted.
   std::uint64_t value() const { return value_.load(std::memory_order_acquire); }
-  /// Raises the count to `value` and resumes the waiting streams. Does nothing if the count is not
-  /// less than `value`, because completions of one queue may be pushed out of order.
+  /// Raises the count to `value` and resumes the waiting streams. Does nothing if the count is
+  /// `value` or more, which is possible because completions of one work queue may be pushed out of
+  /// order.
   void store(std::uint64_t value) {
     if (value <= value_.load(std::memory_order_relaxed)) return;
     value_.store(value);

@@ -89,8 +89,9 @@ struct WorkCompletion {
   std::uint32_t source_qp = 0;  ///< for a datagram: number of the sending queue pair
   /// For a datagram: true if the GRH holds an IPv4 header, false if it holds an IPv6 header.
   bool over_ipv4 = false;
-  /// For kRecvImmediate: number of bytes that the peer's RDMA Writes placed directly before the
-  /// Immediate. Includes only the last Writes that are contiguous in memory.
+  /// For kRecvImmediate: number of bytes that the peer's last RDMA Writes before the Immediate
+  /// placed. An earlier Write counts only if the next Write begins at the TO at which the earlier
+  /// one ended.
   std::uint32_t written = 0;
   /// Value of the Immediate. kRecvImmediate: 64 bits; kRecvSendImmediate: the upper 32 bits;
   /// kRecvDatagramImmediate: 32 bits.

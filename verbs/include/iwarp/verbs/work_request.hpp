@@ -70,7 +70,7 @@ enum class WrOpcode : std::uint8_t {
   kFastRegister,     ///< makes the STag of an invalid region valid, see `registration`
   kBindWindow,       ///< binds a memory window, see `bind`
   kFetchAdd,         ///< adds to the word at `remote`; `sgl` receives the former value
-  /// replaces the word at `remote` if it compares equal; `sgl` receives the former value
+  /// replaces the word at `remote` if it equals `atomic.compare`; `sgl` receives the former value
   kCmpSwap,
   kImmediate,       ///< sends `immediate`, which consumes one of the peer's receives
   kWriteImmediate,  ///< RDMA Write followed by an Immediate, with one completion for both
@@ -83,7 +83,7 @@ enum class WrOpcode : std::uint8_t {
 enum class SendFlags : std::uint8_t {
   kNone = 0,           ///< no flag
   kSignaled = 1 << 0,  ///< push a completion on success as well as on failure
-  /// of a Send or Immediate: solicits the peer's notification (Notify::kSolicited)
+  /// for a Send or Immediate: notify the peer even if its queue is armed with Notify::kSolicited
   kSolicited = 1 << 1,
   /// read fence: start this request only when all earlier Reads and atomics are complete
   kFence = 1 << 2,
@@ -101,7 +101,7 @@ constexpr bool has(SendFlags set, SendFlags flag) {
 
 /// For kFastRegister: the memory to which the STag will refer.
 struct Registration {
-  Stag stag;                      ///< STag from allocate_fast_region(), whose key is replaced
+  Stag stag;                      ///< STag from allocate_fast_region(); `key` replaces its key
   std::uint8_t key = 0;           ///< the application's new key [VRB-26]
   std::byte* address = nullptr;   ///< start of the memory, not null
   std::uint64_t length = 0;       ///< length in bytes, at least 1
@@ -114,11 +114,12 @@ struct WindowBind {
   std::uint8_t key = 0;  ///< the application's new key; the old one becomes invalid [VRB-36]
   Stag region;           ///< STag of a valid region with Access::kBindWindow that is not zero-based
   std::byte* address = nullptr;  ///< start of the window in the region, as in Sge::address
-  std::uint64_t length = 0;      ///< length in bytes, at least 1
+  std::uint64_t length = 0;      ///< length in bytes, at least 1; see also `type_1`
   /// any of kRemoteRead, kRemoteWrite, kRemoteAtomic and kZeroBased
   Access access = Access::kNone;
   /// Whether the window is of type 1: every stream of the domain may use it, and it can be bound
-  /// again without being invalidated first. Length 0 unbinds the window.
+  /// again without being invalidated first. For a window of type 1, `length` may be 0: the request
+  /// then only unbinds the window.
   bool type_1 = false;
 };
 
@@ -130,7 +131,8 @@ struct WindowBind {
 /// Reads: do not use both on the same word. [EXT-5] [EXT-7] [EXT-42]
 struct Atomic {
   std::uint64_t add_or_swap = 0;  ///< kFetchAdd: the number to add; kCmpSwap: the new value
-  std::uint64_t add_mask = 0;     ///< kFetchAdd: the top bit of each field; 0: one field of 64 bits
+  /// kFetchAdd: a 1 at the top bit of each field that is added separately; 0: one field of 64 bits
+  std::uint64_t add_mask = 0;
   std::uint64_t swap_mask = ~0ULL;     ///< kCmpSwap: the bits to replace
   std::uint64_t compare = 0;           ///< kCmpSwap: the value to compare with
   std::uint64_t compare_mask = ~0ULL;  ///< kCmpSwap: the bits to compare

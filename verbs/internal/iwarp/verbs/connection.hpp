@@ -27,7 +27,7 @@ enum class ConnectionCause : std::uint8_t;
 
 /// A connection. Not thread-safe: call with the driver's lock held. The driver fills receive_plan()
 /// and calls received(), and sends transmit_plan() and calls transmitted(). After received(),
-/// transmitted() and every other call that is not const, it takes all event()s, carries out
+/// transmitted() and every other call that is not const, the driver takes all event()s, carries out
 /// socket_action() and sets a timer for timeout().
 class Connection {
  public:

@@ -31,7 +31,7 @@ struct ConnectionEvent {
 enum class Output : std::uint8_t {
   kNone,       ///< no output: transmit_plan() would be empty
   kQuestions,  ///< only Reads that ask the peer for an acknowledgement; they can be delayed
-  kMessages,   ///< possibly other messages; transmit_plan() returns them
+  kMessages,   ///< there may be other messages; transmit_plan() returns them, if any
 };
 
 /// What the driver has to do with the socket.

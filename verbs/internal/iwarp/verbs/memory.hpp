@@ -66,7 +66,7 @@ class StagTable {
     std::byte* address = nullptr;
     std::uint64_t length = 0;  ///< length in bytes
     Access access = Access::kNone;
-    /// If set, this number replaces the first byte's virtual address, both as its TO and as its
+    /// If set, the first byte has this number, instead of its virtual address, as its TO and as its
     /// address in an Sge.
     std::optional<std::uint64_t> iova;
   };
@@ -95,9 +95,10 @@ class StagTable {
   /// Executes WrOpcode::kBindWindow for queue pair `qp` of `pd`. Fails with `Errc::kNotBindable` if
   /// `what.window` is not a window, or is a valid window of type 2. Also fails with
   /// `Errc::kNotBindable` if the region is invalid, is zero-based, does not contain the memory, or
-  /// lacks Access::kBindWindow or the kLocalWrite that some rights of a window need. Fails with
-  /// `Errc::kWrongPd` if the window or the region belongs to another domain, and with `Errc::kBusy`
-  /// in the same case as fast_register(). [VRB-35] [VRB-36]
+  /// lacks Access::kBindWindow. The same error is returned if the window has kRemoteWrite or
+  /// kRemoteAtomic and the region lacks kLocalWrite. Fails with `Errc::kWrongPd` if the window or
+  /// the region belongs to another domain, and with `Errc::kBusy` in the same case as
+  /// fast_register(). [VRB-35] [VRB-36]
   std::error_code bind(PdId pd, QpNum qp, const WindowBind& what, Waiter waiter = nullptr);
 
   /// Result of an invalidation.
@@ -140,7 +141,7 @@ class StagTable {
   };
   std::atomic_ref<Region*> slot(std::size_t i) const { return std::atomic_ref(slots_[i]); }
 
-  const std::size_t mask_;                  ///< maps an index to its slot
+  const std::size_t mask_;                  ///< index & mask_ is the index's first slot
   std::unique_ptr<Region*[], Free> slots_;  ///< open addressing by STag index; use slot()
   std::atomic<std::size_t> longest_probe_{0};
   std::deque<std::unique_ptr<Region>> storage_;

@@ -35,7 +35,7 @@ class QpDriver : public std::enable_shared_from_this<QpDriver> {
   /// Announces that a receive is about to be posted to a shared queue that is empty. Called by the
   /// posting thread, without the locks of the queue.
   virtual void receive_imminent() {}
-  /// Ends the accesses of peers that keep an invalidated STag pinned, in a thread of the driver.
+  /// Makes a thread of the driver end the accesses of peers that keep an invalidated STag pinned.
   /// The stream of this driver waits for these accesses to end, and a peer could delay their end;
   /// see Connection::withdraw().
   virtual void break_pins(Stag stag) { (void)stag; }
