@@ -136,8 +136,8 @@ bool CqFeed::begin_sleeping(SleepDescriptor& sleeper) {
   return true;
 }
 
-// Exposes the sockets if `on`, otherwise conceals them. Call with true before `sleeper_` watches
-// the sockets, and with false after it has stopped watching them.
+// Calls Driven::expose() of the connections if `on`, otherwise Driven::conceal(). Call with true
+// before `sleeper_` watches the sockets, and with false after it has stopped watching them.
 void CqFeed::expose(bool on) {
   std::atomic<bool>* const owed = sleeper_->owed();
   if (owed == nullptr) return;
@@ -179,8 +179,8 @@ bool CqFeed::serve_ready(bool slept) {
 
 void CqFeed::add(std::shared_ptr<Driven> connection) {
   const std::lock_guard lock(mutex_);
-  // The threshold doubles with the number of connections, so that each connection is checked only a
-  // few times in total.
+  // The next check takes place when the number of connections has doubled, so that each connection
+  // is checked only a few times in total.
   if (connections_.size() >= forget_at_ || connections_.size() < kFew) {
     forget_ended();
     forget_at_ = 2 * connections_.size();

@@ -92,7 +92,7 @@ void put(msghdr& message, int level, int type, const Info& info) {
 /// Appends the hop limit and the traffic class to `message`. Omits a value of 0, so that the
 /// system's default applies.
 void put_header_fields(msghdr& message, const DatagramPath& path) {
-  // The peer's address family decides, even if the socket is IPv6.
+  // The address family of the peer determines the options' level, even if the socket is IPv6.
   const bool v4 = is_ipv4(path.peer);
   const int level = v4 ? IPPROTO_IP : IPPROTO_IPV6;
   if (path.hop_limit != 0) put(message, level, v4 ? IP_TTL : IPV6_HOPLIMIT, int{path.hop_limit});

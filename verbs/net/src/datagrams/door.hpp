@@ -36,8 +36,8 @@ struct DatagramDoor {
   IpAddress group{};
   unsigned interface = 0;    ///< interface on which the group was joined first
   std::optional<Peer> peer;  ///< peer to which the socket is connected, if any
-  /// Waits of the reactor for the socket. The handlers of the waits share this object and may
-  /// outlive the door.
+  /// The reactor's pending waits for the socket. The handlers of these waits share this object and
+  /// may outlive the door.
   const std::shared_ptr<SocketWaits> waits;
   WatchedSocket watched;
   std::size_t expected = 1;     ///< number of datagrams to request in the next receive call

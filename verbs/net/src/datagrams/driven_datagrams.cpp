@@ -15,7 +15,7 @@ namespace {
 using verbs::OutgoingDatagram;
 
 constexpr std::size_t kBatch = DatagramSocket::kBatch;
-// Number of batches that a turn receives from one socket.
+// Maximum number of batches that one turn of the driver receives from one socket.
 constexpr int kTurn = 16;
 constexpr int kReceiveRoom = 4 << 20;
 constexpr std::size_t kMaxGroups = 32;

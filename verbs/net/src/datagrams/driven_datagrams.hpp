@@ -57,7 +57,8 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   void flush_posts() override {}
   bool may_hold_posts() const override { return !lock_.is_idle(); }
 
-  // Overrides of QpDriver. A shared receive queue calls them when a receive is posted to it again.
+  // Overrides of QpDriver. A shared receive queue that was empty calls resume_soon() when the next
+  // receive is posted.
   void resume_soon() override;
   bool posted(verbs::Doorbell) override { return false; }
   void receive_posted() override { resume_soon(); }

@@ -36,7 +36,8 @@ class BasicDriveLock {
     if ((before & kHeld) != 0) return std::nullopt;
     return take();
   }
-  /// Takes the lock as enter() does. Called by the successor that hand_over() has sent.
+  /// Takes the lock as enter() does. Called by the successor, the thread that `send` of hand_over()
+  /// has chosen.
   std::optional<std::uint32_t> succeed() {
     // This exchange reads the value that hand_over() wrote to is_sent_. So enter() also sees the
     // value that hand_over() wrote to word_ earlier.

@@ -106,7 +106,7 @@ class DriveTurn : public Driven {
   // Only the holder of lock_ writes held_, arrivals_ and unwatched_.
   /// True while the driver does not read the socket because no receive is posted.
   std::atomic<bool> held_{false};
-  /// Number of receive calls that found input, an end or an error.
+  /// Number of receive calls that found input, the end of the stream or an error.
   std::atomic<std::uint32_t> arrivals_{0};
   std::atomic<bool> unwatched_{false};  ///< whether the kernel has refused to add a socket to a set
 

@@ -34,8 +34,8 @@ struct DrivenConnection::Active {
   std::unique_ptr<ConnectionClient> client;
   const std::unique_ptr<Carrier> carrier;  ///< null if MPA uses the TCP socket directly
   verbs::Connection core;
-  /// Waits of the worker's reactor for the socket. The handlers of the waits share this object.
-  /// Unlike the connection, it must not outlive the worker.
+  /// The pending waits of the worker's reactor for the socket. The handlers of these waits share
+  /// this object. Unlike the connection, it must not outlive the worker.
   const std::shared_ptr<SocketWaits> waits;
 
   asio::steady_timer timer;

@@ -32,7 +32,7 @@ namespace iwarp::net {
 
 class DrivenConnection;
 
-/// The calls of the driver to its device.
+/// The interface through which the driver calls its device.
 class Registry {
  public:
   /// Reports that the connection has ended: its socket is closed and its counters are final. Called

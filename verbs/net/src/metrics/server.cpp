@@ -27,7 +27,7 @@ namespace {
 constexpr std::string_view kUnix = "unix:";
 // maximum number of clients at a time; a further client evicts the oldest client
 constexpr std::size_t kMaxScrapes = 8;
-// maximum number of connections with series of their own
+// maximum number of connections that have time series of their own
 constexpr std::size_t kMaxConnections = 256;
 constexpr int kScrapeBacklog = 16;
 

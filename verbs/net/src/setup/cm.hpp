@@ -14,8 +14,8 @@
 
 namespace iwarp::net {
 
-/// The calls of the connection manager to the device, which records which queue pairs are free to
-/// be connected.
+/// The interface through which the connection manager calls the device. The device records which
+/// queue pairs are free to be connected.
 class Claims {
  public:
   /// Reserves the queue pair for a connection or for an attempt to connect. Fails with

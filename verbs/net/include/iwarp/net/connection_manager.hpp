@@ -40,8 +40,8 @@ struct ConnectOptions {
   /// siw, cxgb4) close the connection if there are more than 256 bytes, including the 4 bytes that
   /// revision 2 adds; the event kConnectFailed then mentions this limit.
   std::vector<std::byte> private_data;
-  /// Numeric address to connect from; port 0 means any port. A BoundSocket of the application may
-  /// hold the port.
+  /// Numeric address to connect from; port 0 means any port. A port that a BoundSocket of the
+  /// application holds is allowed.
   std::optional<Address> local;
   /// Limit for the time to resolve the name and connect TCP, both together.
   std::chrono::milliseconds tcp_timeout = std::chrono::seconds(10);
@@ -66,8 +66,8 @@ struct ConnectOptions {
 /// Options of a responder.
 struct ListenOptions {
   verbs::ConnectionOptions connection;  ///< options of MPA and of the connections
-  /// Maximum number of connection requests to the port that wait on the channel for the application
-  /// to poll them. The device resets the connections of further requests.
+  /// Maximum number of unpolled connection requests on the channel that came to this port. The
+  /// device resets the connections of further requests.
   int backlog = 1024;
   std::string congestion;  ///< see ConnectOptions::congestion
   TapFactory tap;          ///< makes the tap of each connection; may be empty

@@ -47,7 +47,7 @@ struct MemoryOptions {
   /// The only queue pair whose peer may access the memory. If null, the peers of all queue pairs of
   /// the domain may access it. [DDP-87]
   const QueuePair* only_for = nullptr;
-  /// The number that stands for the first byte in the peer's TO and in the address of an Sge. If
+  /// The number that the first byte of the region has as its TO and as its address in an Sge. If
   /// unset, that number is the virtual address of the byte. The region must end below 2^64. Not
   /// allowed together with Access::kZeroBased.
   std::optional<std::uint64_t> iova;
@@ -75,10 +75,10 @@ class Memory {
   std::uint64_t to(const std::byte* at) const;
   /// Returns whether the memory is registered and its STag can be used.
   bool valid() const;
-  /// Changes the rights and the domain of a region, which keeps its STag. Returns when no access is
-  /// in progress that the new rights or domain forbid: if a peer, or a request of the former
-  /// domain, is making such an access, change() ends its connection. Fails with
-  /// `Errc::kInvalidArgument` if the memory is not mapped, or not writable although `access`
+  /// Changes the rights and the domain of a region, which keeps its STag. Returns when each access
+  /// in progress is allowed by the new rights and domain. To achieve that, ends the connection of
+  /// each peer, and of each request of the former domain, whose access is no longer allowed. Fails
+  /// with `Errc::kInvalidArgument` if the memory is not mapped, or not writable although `access`
   /// requires that, and with `Errc::kBusy` while windows are bound to the region.
   std::error_code change(const ProtectionDomain& pd, Access access);
   /// Deregisters the memory. Ends each connection that is using the memory at that moment, and

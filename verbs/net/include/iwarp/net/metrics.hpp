@@ -28,8 +28,8 @@ std::expected<MetricsAddress, std::string> parse_metrics_address(std::string_vie
 /// Returns "http://ADDR:PORT/metrics" or "unix:PATH".
 std::string to_string(const MetricsAddress& address);
 
-/// Returns the statistics in the text format. Characters of labels outside printable ASCII become
-/// '?'.
+/// Returns the statistics in Prometheus' text format. Characters of labels outside printable ASCII
+/// become '?'.
 std::string metrics_text(const Statistics& statistics);
 
 /// A metrics server with a thread of its own. Thread-safe.

@@ -19,12 +19,12 @@ namespace iwarp::net {
 enum class SetupFailure : std::uint8_t {
   kUnreachable,  ///< active: TCP could not be connected, or the name is unknown
   kNoRoom,       ///< passive: a limit of RnicOptions was reached, and no set-up could be evicted
-  kGaveWay,      ///< passive: evicted to admit a new set-up, because its peer was silent
-  kBacklogFull,  ///< passive: the application does not poll its requests fast enough
+  kGaveWay,      ///< passive: evicted, as its peer was silent, to admit another set-up
+  kBacklogFull,  ///< passive: the application polls connection requests too slowly
   kTimedOut,     ///< the peer missed the startup deadline
   kReset,        ///< the peer closed or reset TCP
-  kProtocol,   ///< the peer sent no valid MPA Request, Reply or first FPDU, or no acceptable terms
-  kCarrier,    ///< the carrier failed, for example because of a bad certificate
+  kProtocol,     ///< the peer's Request, Reply or first FPDU was invalid or had unacceptable terms
+  kCarrier,      ///< the carrier failed, for example because of a bad certificate
   kRejected,   ///< passive: this application rejected the peer; active: the peer rejected this end
   kAbandoned,  ///< this application dropped or cancelled the set-up
 };
