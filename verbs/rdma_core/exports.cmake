@@ -39,8 +39,8 @@ macro(rdma_core_name node how name why)
 endmacro()
 
 # Adds a private name to the version nodes of all releases, as an alias of private_NAME. If the
-# name ends with NODE, adds one name for each release to the node of this release. The number of
-# the release then replaces NODE in the name.
+# name ends with NODE, each node instead gets a name of its own, in which the number of the node's
+# release replaces NODE.
 macro(rdma_core_private_name how name)
   if("${name}" MATCHES "NODE$")
     foreach(number IN LISTS numbers)

@@ -2,7 +2,7 @@
 // QpNumbers: assigns queue pair numbers. Each number contains the TCP port to which a peer connects
 // without the CM:
 //
-//   QPN = counter (8 bits, the first 0) . TCP port (16 bits)
+//   QPN = counter (8 bits, of which the highest is 0) . TCP port (16 bits)
 //
 // When the first number of a port is assigned, a socket is bound to that port on each address that
 // peers may use. The socket starts to listen as soon as a queue pair with this address waits for a

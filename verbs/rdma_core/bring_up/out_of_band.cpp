@@ -30,7 +30,7 @@ constexpr std::uint32_t kAnyPsn = UINT32_MAX;
 // is not ready: the peer resets the connection, or does not answer the request.
 constexpr auto kTryFor = std::chrono::seconds(10);
 // If a connect fails in less time than this, it is not repeated, because a connect to a peer that
-// is not ready fails only later.
+// is not ready takes longer to fail.
 constexpr auto kShortest = std::chrono::seconds(1);
 // When a region is deregistered, a queue pair with posted requests may still be connecting. The
 // deregistration waits for this queue pair, but only until kComesUpIn has passed since its step to

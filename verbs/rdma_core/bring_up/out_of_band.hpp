@@ -67,8 +67,8 @@ class OutOfBand final : public BringUp {
   /// Returns whether the request is for a queue pair that is connected without the CM. If it is,
   /// accepts the request, stores it for later, or drops it.
   bool takes_request(net::CmEvent& event);
-  /// Handles an event of a queue pair that has no rdma_cm_id. Returns which completions its
-  /// completion queues may announce.
+  /// Handles an event of a queue pair that has no rdma_cm_id. Returns which completions of the
+  /// queue pair may be pushed to its completion queues.
   verbs::Announce happened(RcQp& qp, const net::CmEvent& event);
   /// Logs why the connection of a queue pair without an rdma_cm_id ended, unless the reason was
   /// already logged.
@@ -119,7 +119,7 @@ class OutOfBand final : public BringUp {
   Core& core_;
   const OutOfBandPeers peers_;  ///< which peers are allowed
   Unanswered unanswered_;
-  std::mutex mutex_;  ///< a thread that needs Core's locks, too, takes them first
+  std::mutex mutex_;  ///< locked after the locks of Core
   QpNumbers numbers_;
   std::unordered_map<std::uint32_t, Wanting> wanting_;  ///< the queue pairs, by their numbers
   /// Notified when a queue pair in wanting_ is connected, or is removed from wanting_.

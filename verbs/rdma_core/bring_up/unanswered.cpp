@@ -23,8 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 
 // The minimum time for which requests wait for a peer that has not connected yet. It is long
-// because a thread of the peer's program must answer instead of an adapter, and that thread may
-// have to wait for a processor.
+// because the answer comes from a thread of the peer's program and not from an adapter, and that
+// thread may have to wait for a processor.
 constexpr auto kLeast = 2s;
 // The maximum time for which requests wait after the peer has disconnected. A longer wait would be
 // useless, because the peer does not connect again.

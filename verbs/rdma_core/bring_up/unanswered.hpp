@@ -32,14 +32,15 @@ class Unanswered {
   /// for the peer, or forever if `limit` is 0.
   void await(verbs::QpNum num, std::chrono::nanoseconds limit);
   /// Call when the queue pair could not be connected. Its requests fail at the next check, which
-  /// also logs `why`. Returns false if requests never wait for a peer, because completions are not
-  /// acknowledged.
+  /// also logs `why`. Without Completions::kAcknowledged, requests never wait for a peer, and the
+  /// function does nothing and returns false.
   bool peer_unreachable(verbs::QpNum num, const std::string& why);
   /// Call when the connection is over and no event reports this to the program. After that,
   /// outstanding requests and requests that are posted later fail when they have waited for at
-  /// least one interval, but less than two. The interval is the time that the program has set, but
-  /// at most two seconds. Returns false if requests never wait for a peer, because completions are
-  /// not acknowledged, or if they wait forever.
+  /// least one interval, but less than two. The interval is the time that the program has set with
+  /// `timeout` and `retry_cnt`, but at most two seconds. If requests wait forever (`timeout` 0), or
+  /// never wait for a peer (without Completions::kAcknowledged), the function does nothing and
+  /// returns false.
   bool peer_left(RcQp& qp);
   /// Call when the queue pair was reset or destroyed. Stops watching it.
   void forget(verbs::QpNum num);

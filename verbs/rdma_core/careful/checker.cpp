@@ -38,13 +38,13 @@ constexpr const char* kUnwatched =
     "careful mode: not all memory is watched for being freed: the program has too many regions";
 constexpr const char* kLost = "careful mode: more regions were freed at a time than can be told of";
 
-// Memory that these libraries register is not watched. They cache registrations for reuse, and
-// detect themselves that the pages of a region are unmapped. So with these libraries, a program may
+// Memory that these libraries register is not watched. They cache registrations for reuse, and they
+// detect when the pages of a region are unmapped. So a program that uses one of these libraries may
 // free registered memory.
 constexpr std::array<std::string_view, 3> kCaches{"libuct_ib.", "libfabric.", "mca_btl_openib."};
 
-// These libraries contain the rsockets. Usage in them is not reported, because the program is not
-// responsible for what rsockets do with memory.
+// These libraries contain the rsockets. A Finding at a place in one of them is not reported,
+// because the program is not responsible for what rsockets do with memory.
 constexpr std::array<std::string_view, 2> kOwn{"libibverbs.", "librdmacm."};
 
 /// Returns whether the call was made from a file (program or library) whose name begins with one of

@@ -49,9 +49,9 @@ class CarefulHooks final : public Hooks {
   }
   int next_poll(ibv_cq_ex* cq) override { return found(cq, behind().next_poll(cq)); }
 
-  // Calls the Checker only because each call first reports the registered memory that the program
-  // has freed. The memory must be reported before the state of a queue pair changes, because a
-  // report depends on the state at the time when the memory was freed.
+  // Calls tell() only because tell() first reports the registered memory that the program has
+  // freed. The memory must be reported before the state of a queue pair changes, because a report
+  // depends on the state at the time when the memory was freed.
   void changing_state() override {
     tell([](Ledger&) {});
   }

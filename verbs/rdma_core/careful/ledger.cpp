@@ -441,8 +441,8 @@ void Ledger::completed(const Completed& of, Site site) {
     if (of.is_success) compare_rest(done, of.length, site);
     return;
   }
-  // Finds the request of the completion. The completion also completes every request that was
-  // posted before that one.
+  // Finds the request of the completion. The completion also completes all requests that were
+  // posted to the send queue before that request.
   const auto is_it = [&](const Under& under) {
     return under.request.wr_id == of.wr_id && (under.request.is_signalled || !of.is_success);
   };

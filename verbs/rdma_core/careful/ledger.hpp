@@ -52,8 +52,8 @@ struct Finding {
   std::string what;  ///< the text of the report
 };
 
-/// A piece of a buffer. `address` is the address that the request contains. For requests, the first
-/// byte of the region has the address RegionFacts::iova.
+/// A piece of a buffer. `address` is the address in the request. Requests address a region as if
+/// its first byte had the address RegionFacts::iova.
 struct Piece {
   std::uint64_t address;
   std::uint32_t length;
@@ -168,7 +168,8 @@ class Ledger {
     SendRequest request;
     std::vector<Buffer> buffers;
     Site site;
-    /// Whether a failure of this request would be one that the program has already handled.
+    /// Whether recovered_qp() was called after this request was posted. If the request fails, the
+    /// program is then assumed to have already handled the failure.
     bool is_made_good = false;
   };
   struct Receive {

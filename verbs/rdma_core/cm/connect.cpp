@@ -98,9 +98,9 @@ void set_timeouts(RcQp& qp, const CmId& id, const rdma_conn_param* param) {
   qp.core->set_peer_timeouts(peer_timeouts(qp.attributes, qp.said));
 }
 
-/// Calls `connect` with the queue pair, and returns its result: 0 or an errno. Defers the
-/// announcement of completions until the event that reports the outcome is queued, so that the
-/// program can read that event first.
+/// Calls `connect` with the queue pair, and returns its result: 0 or an errno. Holds completions
+/// back until the event that reports the outcome is queued, so that the program can read that event
+/// before it polls a completion.
 template <typename Connect>
 int begin(CmId& id, verbs::QpNum num, const rdma_conn_param* param, Connect connect) {
   int code = EINVAL;
@@ -212,10 +212,10 @@ int establish(CmId& id) {
 
 }  // namespace
 
-// When a program disconnects, the kernel's drivers flush the outstanding requests. The peer may
-// have no receives for these requests, but must still see the end of the connection. An adapter
-// would already have finished most of the requests. To compensate for that, this function first
-// waits up to kGrace for outstanding requests to finish.
+// Waits up to kGrace for outstanding requests to finish. Then flushes the remaining requests, as
+// the kernel's drivers do when a program disconnects. Without the flush, a peer that has no
+// receives for these requests would not see the end of the connection. Without the wait, this
+// function would flush requests that an adapter would already have finished.
 void end_connection(Core& core, verbs::QpNum num) {
   const auto until = std::chrono::steady_clock::now() + kGrace;
   const auto end = [&](RcQp& qp) {

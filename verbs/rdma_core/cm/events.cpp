@@ -9,9 +9,10 @@
 // correct, because a peer connects to a port and not to a listener. If no id listens on the port,
 // the dispatcher drops the request and does not reject it, so that the peer may try again.
 //
-// This file also decides when the completions of a queue pair are announced. No completion is
-// announced before the program can read ESTABLISHED. Completions that were flushed at the end of
-// the connection are not announced before the program can read the event that reports this end.
+// This file also decides when the completions of a queue pair are pushed to its completion queues.
+// No completion is pushed before the program can read ESTABLISHED. Completions that were flushed at
+// the end of the connection are not pushed before the program can read the event that reports this
+// end.
 #include "cm/events.hpp"
 
 #include <fmt/format.h>
@@ -125,8 +126,8 @@ void requested(net::CmEvent& event) {
   auto& conn = record->abi.param.conn;
   conn.responder_resources = reads_of(offer.enhanced ? offer.ord : kMaxReads);
   conn.initiator_depth = reads_of(offer.enhanced ? offer.ird : kMaxReads);
-  // Reports the retry counts of a client that connects without parameters, because an MPA Request
-  // does not contain the client's real retry counts.
+  // An MPA Request does not contain the client's retry counts. Reports the counts that apply if a
+  // client calls rdma_connect() without parameters.
   if (cm().persona == Persona::kRoce) conn.retry_count = conn.rnr_retry_count = kRnrForEver;
   record->child = make_child(*listener, std::move(event.request));
   record->abi.id = &record->child->abi;
@@ -138,9 +139,10 @@ void requested(net::CmEvent& event) {
 /// Reports DISCONNECTED. If the program has polled the completions of all receives that succeeded,
 /// queues the event at once and returns true. Otherwise puts the event into Cm::endings and returns
 /// false. dispatch_endings() then queues the event when the program has polled these completions,
-/// or when kTimeout has passed. Programs expect this order, because an adapter reports the end of a
-/// connection only milliseconds after the last message. For example, libfabric programs destroy the
-/// queue pair when they read DISCONNECTED, and lose the completions that they have not polled.
+/// or when kTimeout has passed. Programs expect to poll these completions before they read
+/// DISCONNECTED, because an adapter reports the end of a connection only milliseconds after the
+/// last message. For example, libfabric programs destroy the queue pair when they read
+/// DISCONNECTED, and lose the completions that they have not polled.
 bool tell_end(const CmId& id, const RcQp& qp, std::list<CmEnding>& made) noexcept {
   CmEnding& end = made.front();
   const auto num = qp.core->num();
@@ -197,9 +199,9 @@ bool tell(CmId& id, const RcQp& qp, net::CmEvent& event, std::list<CmEnding>& ma
   return true;
 }
 
-/// Returns which completions are announced after the event has been queued. After ESTABLISHED,
-/// these are all completions that were not flushed. Flushed completions are announced only after
-/// the event that reports the end of the connection.
+/// Returns which completions may be pushed to the completion queues after the event has been
+/// queued. After ESTABLISHED, these are all completions that were not flushed. Flushed completions
+/// are pushed only after the event that reports the end of the connection.
 verbs::Announce announced_after(bool established) {
   return established ? verbs::Announce::kUnflushed : verbs::Announce::kAll;
 }

@@ -119,7 +119,7 @@ struct CmId {
 /// connection request that arrived at the same port after that end.
 struct CmEnding {
   std::unique_ptr<CmEventRecord> event;
-  std::uint16_t own_port = 0;  ///< local port of the connection, as a port number of the program
+  std::uint16_t own_port = 0;  ///< local port of the connection, without IWARP_PORT_OFFSET
   bool is_request() const { return event->child != nullptr; }
   /// The number of the queue pair whose completions the program must poll first. The number is 0 if
   /// this event is a request, or if it no longer waits for completions.
@@ -174,8 +174,9 @@ void acknowledge_last(CmId& id);
 /// Closes the connection of the queue pair, if it still has one. First waits up to kGrace (200 ms)
 /// for outstanding requests to finish.
 void end_connection(Core& core, verbs::QpNum num);
-/// Announces all completions of the queue pair. Call when the CM will report no further event of
-/// the queue pair, because completions that wait for such an event would never be announced.
+/// Pushes all completions of the queue pair to its completion queues. Call when the CM will report
+/// no further event of the queue pair. Completions that are held back until such an event would
+/// otherwise never be pushed.
 void announce_all(Core& core, verbs::QpNum num);
 /// Call when the queue pair is destroyed or reset. If the event DISCONNECTED of the last connection
 /// is still waiting for the program to poll completions, ends this wait. Returns whether the event

@@ -26,7 +26,7 @@ struct PersonaFacts {
 };
 
 const PersonaFacts& facts(Persona persona);
-/// Returns the facts of the persona of this process.
+/// Returns the facts of the kind of adapter that the program sees in this process.
 const PersonaFacts& facts();
 
 /// Returns why this process does not support datagrams, or null if it does.
@@ -36,8 +36,8 @@ const char* why_no_datagrams();
 /// it.
 ibv_mtu mtu_value(unsigned octets);
 
-/// These two functions overwrite the attributes in `attr` that have different values on a RoCE
-/// adapter and on an RNIC.
+/// Each of these two functions stores the values of a RoCE adapter in those attributes of `attr`
+/// that have different values on an RNIC.
 void show_as_roce(ibv_device_attr& attr);
 void show_as_roce(const Port& port, ibv_port_attr& attr);
 

@@ -5,8 +5,8 @@
 // Programs that connect queue pairs without the CM exchange the LID and the GIDs. So the LID and
 // the GIDs must contain the address to which the peer connects:
 //   RNIC  LID     the low 16 bits of the port's IPv4 address
-//         GID 0   a MAC address followed by zeros, as with an RNIC; the MAC address is 02:00 and
-//                 the IPv4 address
+//         GID 0   a MAC address followed by zeros, as with a hardware RNIC; the MAC address
+//                 consists of 02:00 and the IPv4 address
 //         GID 1.. the addresses of the host, as IPv6 or IPv4-mapped IPv6 addresses
 //   RoCE  LID     none
 //         GID 0.. the addresses of the host in the kernel's order; loopback addresses are listed

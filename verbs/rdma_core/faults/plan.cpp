@@ -69,8 +69,8 @@ constexpr std::array kErrors{
     Named<int>{"ENODEV", ENODEV}, Named<int>{"EOPNOTSUPP", EOPNOTSUPP},
 };
 
-// The asynchronous events (IBV_EVENT_*) of the port or the device that a plan may raise. The
-// library does not count the acknowledgements of these events.
+// The asynchronous events (IBV_EVENT_*) that a plan may raise. They are events of the port or the
+// device. The library counts acknowledgements only for the events of queues and queue pairs.
 constexpr std::array kTold{
     Named<int>{"LID_CHANGE", 11},        Named<int>{"PKEY_CHANGE", 12}, Named<int>{"SM_CHANGE", 13},
     Named<int>{"CLIENT_REREGISTER", 17}, Named<int>{"GID_CHANGE", 18},

@@ -22,7 +22,8 @@ class Wire {
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
-  /// Redirects all system calls for connections and datagrams of the process to this object.
+  /// Redirects to this object all system calls that the process makes for connections and
+  /// datagrams.
   void attach();
   /// Resets the connection with this ordinal, or all connections if `connection` is 0.
   void reset(std::uint32_t connection);

@@ -51,7 +51,7 @@ struct Context {
   EventQueue<ibv_async_event> async;
   /// Number of protection domains, completion channels and completion queues of the context.
   std::atomic<int> users{0};
-  Visits visits;  ///< the users: the program, and each thread that waits for an asynchronous event
+  Visits visits;  ///< counts the program, and each thread that waits for an asynchronous event
 };
 
 /// A member of type ContextUse counts its object as a user of the context, so that the context is
@@ -107,7 +107,7 @@ struct CompChannel {
   Context& context;
   ContextUse use{context};
   net::CompletionChannel events;
-  Visits visits{};  ///< the users: the program, and each thread that waits for a completion event
+  Visits visits{};  ///< counts the program, and each thread that waits for a completion event
 
   static CompChannel& of(ibv_comp_channel* channel) {
     return *reinterpret_cast<CompChannel*>(channel);
@@ -155,8 +155,9 @@ struct Srq {
 
 /// Sets the function pointers of a new context. This function is defined in assembly.cpp.
 void fill_calls(Context& context);
-/// Returns the context that rdma_cm ids use, because a program that uses rdma_cm does not open the
-/// device itself. Throws std::system_error if the device cannot be opened.
+/// Returns the context for rdma_cm ids. The first call opens this context, because a program that
+/// uses rdma_cm does not open the device itself. Throws std::system_error if the device cannot be
+/// opened.
 ibv_context* default_context();
 
 }  // namespace iwarp::rdma_core

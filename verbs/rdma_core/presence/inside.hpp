@@ -7,7 +7,9 @@
 
 namespace iwarp::rdma_core::presence {
 
-/// The constructor marks this thread. The destructor restores the previous mark and errno.
+/// The constructor marks this thread, so that the replaced functions pass its calls to the C
+/// library unchanged. The destructor restores the previous mark, and the errno that the constructor
+/// found.
 class Inside {
  public:
   Inside() : before_(inside), errno_(errno) { inside = true; }

@@ -99,7 +99,7 @@ auto in_folder(int directory, const char* path, System system) {
 }
 
 /// Makes glob(3) read folders with the functions of this library. Call only if the program has not
-/// set functions of its own.
+/// set GLOB_ALTDIRFUNC.
 template <typename Glob>
 void look_with_ours(Glob& result) {
   result.gl_opendir = [](const char* path) -> void* { return ::opendir(path); };

@@ -31,8 +31,8 @@ std::atomic<Core*> current{nullptr};
 std::atomic<bool> tried{false};
 std::mutex making;
 
-// The limits of the RNIC, which are large because middleware commonly registers that many regions.
-// Unused entries cost no memory, because the tables grow only with use.
+// The limits of the RNIC. `max_regions` is large, because middleware commonly registers this many
+// regions. Unused entries cost no memory, because the tables grow only with use.
 constexpr net::RnicOptions kOptions{.max_regions = 1U << 20, .max_cqe = 1U << 22};
 
 void abandon_in_child() {

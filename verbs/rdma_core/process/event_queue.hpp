@@ -76,9 +76,10 @@ class EventQueue {
     }
   }
 
-  /// Returns whether a thread is in get(). If it returns true, do not destroy the queue. When a
-  /// program closes a descriptor of the kernel on which another thread blocks, that thread stays
-  /// blocked until the process ends. A thread in get() must behave in the same way.
+  /// Returns whether a thread is in get(). If it returns true, do not destroy the queue. If a
+  /// program closes one of the kernel's event channels while another thread blocks on the channel,
+  /// that thread stays blocked until the process ends. A thread in get() must behave in the same
+  /// way.
   bool is_awaited() const { return readers_.load() != 0; }
 
   /// Removes the events for which `gone` returns true, and subtracts them from the count of the
@@ -122,8 +123,8 @@ class EventQueue {
 
   /// Decrements the count of the descriptor, because an event was removed from the queue. If the
   /// count is 0, a thread in get() has already decremented the count for the removed event and is
-  /// waiting for mutex_. In that case, increments owed_counts_, so that the thread in get() does not
-  /// take another event in place of the removed one. Call with mutex_ locked.
+  /// waiting for mutex_. In that case, increments owed_counts_, so that the thread in get() does
+  /// not take another event in place of the removed one. Call with mutex_ locked.
   void take_count() {
     if (!read_count()) ++owed_counts_;
   }

@@ -100,8 +100,8 @@ struct Rate {
   /// An ibv_rate; the type is int because programs also pass numbers that are not an ibv_rate.
   int rate;
   int mbps;
-  /// The rate as a multiple of 2500 Mbit/s, according to InfiniBand's nominal rates, or kNone if it
-  /// is not a multiple.
+  /// The number that ibv_rate_to_mult() of rdma-core returns, in multiples of 2500 Mbit/s, or kNone
+  /// if that function has no number for this rate.
   int mult;
 };
 constexpr int kNone = -1;

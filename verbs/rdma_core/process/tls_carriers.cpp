@@ -23,7 +23,8 @@ constexpr std::size_t kMaxRefusals = 256;
 
 bool is_on(const std::string& demand) { return demand.empty() || demand == "on" || demand == "1"; }
 
-/// The host and the reason of each refusal of a peer that was already logged as a warning.
+/// The refusals of peers that were already logged as a warning: for each one, the host and the
+/// reason.
 struct Refusals {
   std::mutex mutex;
   std::set<std::pair<std::string, std::string>> said;

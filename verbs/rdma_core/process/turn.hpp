@@ -31,7 +31,7 @@ class Turn {
   }
 
  private:
-  // kTimeout is longer than any preemption of a thread between the two calls.
+  // kTimeout is longer than any preemption of a thread between take() and give().
   static constexpr auto kTimeout = std::chrono::seconds(5);
 
   std::mutex mutex_;

@@ -167,7 +167,7 @@ void ibv_ack_async_event(ibv_async_event* event) {
       return;
     }
     default:
-      return;  // The library never reports an event of another type.
+      return;  // Acknowledgements for events of the port and of the device are not counted.
   }
 }
 

@@ -89,12 +89,11 @@ void qp_retry_exceeded(RcQp& qp);
 bool is_in_error(const verbs::QpAttributes& core);
 /// Ends the connection. With IWARP_AS=roce, or if `flush` is set, flushes all posted requests at
 /// once. Otherwise the queue pair first sends its outstanding requests. The queue pair goes to ERR
-/// (RoCE) or SQD (RNIC). Returns false if the peer may still probe whether its last messages
-/// arrived. The caller must then repeat the call.
+/// (RoCE) or SQD (RNIC). Returns false while the peer may still ask for an acknowledgement of its
+/// last messages. The caller must then repeat the call.
 bool close_connection(RcQp& qp, bool flush);
-/// Sets which completions of the queue pair its completion queues may announce to the program. If
-/// the queue pair is in ERR, ignores `which`, and lets the completion queues announce all
-/// completions.
+/// Sets which completions of the queue pair may be pushed to its completion queues. If the queue
+/// pair is in ERR, ignores `which` and pushes all completions.
 void qp_announce(RcQp& qp, verbs::Announce which);
 /// Posts requests that the program built with the builders of ibv_qp_ex: all of them, or none.
 /// Returns 0 or an errno.

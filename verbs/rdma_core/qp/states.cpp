@@ -262,8 +262,9 @@ int RcQp::to_error() {
     const std::lock_guard lock(mutex);
     set_state(*this, IBV_QPS_ERR);
   }
-  // Announces all completions, even those that wait until the program reads an event of the
-  // connection. A program that moves its queue pair to ERR may never read that event.
+  // Pushes all completions to the completion queues, even those that are held back until the
+  // program can read an event of the connection. A program that moves its queue pair to ERR may
+  // never read that event.
   core->announce(verbs::Announce::kAll);
   bring_up.end_wait(core->num());
   abort(*this);
@@ -372,9 +373,9 @@ void qp_retry_exceeded(RcQp& qp) {
   qp.core->announce_unanswered();
 }
 
-// All completions are announced even if to_error() runs at the same time. to_error() first stores
-// ERR and then announces them. So if qp_announce() reads a state other than ERR, to_error() has not
-// announced them yet and will do so.
+// All completions are pushed to the completion queues even if to_error() runs at the same time.
+// to_error() first stores ERR and then pushes all completions. So if this function reads a state
+// other than ERR, to_error() has not pushed the completions yet, and will push them.
 void qp_announce(RcQp& qp, verbs::Announce which) {
   qp.core->announce(which);
   if (qp.state.load() != IBV_QPS_ERR) return;

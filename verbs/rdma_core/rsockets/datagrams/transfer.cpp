@@ -112,9 +112,9 @@ void DatagramRSocket::take_udp_message(std::span<const std::byte> octets, const 
   ++by_udp_;
 }
 
-// An AF_INET rsocket uses version 4 for all peers, because its addresses are IPv4 addresses. An
-// AF_INET6 rsocket uses the version that the peer uses. A peer with an AF_INET6 socket may use
-// version 6 even over IPv4.
+// An AF_INET rsocket sends headers of version 4 to all peers, because its addresses are IPv4
+// addresses. An AF_INET6 rsocket uses the version of the header that the peer uses. A peer with an
+// AF_INET6 socket may use version 6 even over IPv4.
 Version DatagramRSocket::spoken_to(const Peer& peer) const {
   return own_version_ == Version::kIpv4 ? Version::kIpv4 : peer.version;
 }

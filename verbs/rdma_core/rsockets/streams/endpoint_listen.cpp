@@ -18,7 +18,7 @@ namespace {
 constexpr int kRounds = 64;
 
 // Returns the errno for a failed completion. If the peer no longer exists, the status is
-// IBV_WC_WR_FLUSH_ERR, or, with acknowledged completions, IBV_WC_RETRY_EXC_ERR.
+// IBV_WC_WR_FLUSH_ERR. With Completions::kAcknowledged, it may also be IBV_WC_RETRY_EXC_ERR.
 int error_of(ibv_wc_status status) {
   const bool is_gone = status == IBV_WC_WR_FLUSH_ERR || status == IBV_WC_RETRY_EXC_ERR;
   return is_gone ? ECONNRESET : EIO;

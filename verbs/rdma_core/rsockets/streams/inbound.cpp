@@ -28,7 +28,7 @@ bool Inbound::arrived(std::uint32_t length) {
   return true;
 }
 
-// If all earlier messages have been read, counts this message as read at once. Otherwise the
+// If all earlier messages have been read, immediately counts this message as read. Otherwise the
 // message counts as read when the earlier messages have been read.
 bool Inbound::counted() {
   if (came_ == limit_) return false;

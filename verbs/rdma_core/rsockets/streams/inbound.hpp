@@ -31,8 +31,8 @@ class Inbound {
     std::size_t at;
     std::size_t length;
   };
-  /// Returns where the unread bytes are in the ring, without the first `skip` of them. The part has
-  /// at most `wanted` bytes, and does not extend past the end of the ring.
+  /// Returns the part of the ring that contains the unread bytes after the first `skip` of them.
+  /// The part has at most `wanted` bytes, and does not extend past the end of the ring.
   Part next(std::size_t wanted, std::size_t skip = 0) const;
   void consume(std::size_t length);
 
