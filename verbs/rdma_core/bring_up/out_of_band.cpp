@@ -209,9 +209,9 @@ void OutOfBand::forget(std::uint32_t number) {
 void OutOfBand::give_up(RcQp& qp) {
   forget(number_of(qp));
   unanswered_.forget(number_of(qp));
-  // Waits for the dispatcher twice. Before the connection is cancelled, the dispatcher may still be
-  // handling a request for the queue pair. After that, it may still be handling an event of the
-  // connection.
+  // Waits for the dispatcher twice: before cancel(), because the dispatcher may still be handling a
+  // request for the queue pair, and after cancel(), because the dispatcher may still be handling an
+  // event of the connection.
   core_.await_dispatcher();
   for (verbs::QueuePair* const end : qp.ends() | std::views::reverse) core_.rnic().cancel(*end);
   core_.await_dispatcher();

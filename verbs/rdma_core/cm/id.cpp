@@ -90,7 +90,8 @@ void end(CmId& id, Leftovers& left) {
 
 /// Some programs bind an id only to check whether it gets a device: libfabric does this for each
 /// address of the host, and librpma for one address. At a loopback address the id gets no device.
-/// If the program then exits without having tried to open a device, logs that this is the reason.
+/// If the program then exits without having tried to open a device, logs that the loopback address
+/// is the reason why it used none.
 void note_no_device(CmId& id) {
   {
     const std::lock_guard lock(cm().mutex);

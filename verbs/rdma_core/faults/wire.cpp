@@ -107,8 +107,8 @@ int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
     if (net::kernel_socket_ops().send_datagrams(fd, &message, 1, flags) != 1) {
       // The driver sends this datagram again in three cases. In the first, other datagrams were
       // sent before it, and this function returns only their number. In the second, the socket is
-      // connected, and the driver uses another socket next. In the third, the error is temporary.
-      // The second attempt to send the datagram must not be counted.
+      // connected, and the driver tries again with the queue pair's unconnected socket. In the
+      // third, the error is temporary. The second attempt to send the datagram must not be counted.
       const int error = errno;
       const bool is_connected = message.msg_hdr.msg_name == nullptr;
       const bool comes_again =

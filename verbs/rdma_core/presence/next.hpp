@@ -9,9 +9,9 @@
 
 namespace iwarp::rdma_core::presence {
 
-/// Objects of this class must be static. The constructor is constexpr, so that an object is valid
-/// before the constructors of this library run. Constructors of other libraries may call functions
-/// of this library that early.
+/// Objects of this class must be static. Constructors of other libraries may call functions of this
+/// library before this library's own constructors run. The constructor is constexpr, so that an
+/// object is valid even then.
 template <typename Function>
 class Next {
  public:

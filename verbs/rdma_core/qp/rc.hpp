@@ -13,8 +13,8 @@ namespace iwarp::rdma_core {
 
 class BringUp;
 
-/// The number that rdma_init_qp_attr() returns for the peer's queue pair, because an iWARP peer
-/// does not send the number of its queue pair. If ibv_modify_qp() gets this number for the peer,
+/// rdma_init_qp_attr() returns this number in place of the number of the peer's queue pair, which
+/// an iWARP peer does not send. If the program passes this number for the peer to ibv_modify_qp(),
 /// the CM and not BringUp connects the queue pair. No queue pair has this number.
 inline constexpr verbs::QpNum kQpOfTheCm = 0;
 
