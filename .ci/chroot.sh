@@ -27,7 +27,7 @@ chroot_packages() {
   case $2 in
     minimal) packages=ca-certificates ;;
     bare) packages=rdmacm-utils ;;  # without apt
-    guest)  # packages to build a guest of this release for test/interop/siw
+    guest)  # packages to build, from this release, the virtual machine of test/interop/siw
       packages=apt,binutils,busybox-static,cpio,gcc,iproute2,kmod,make,python3,xz-utils
       packages+=,rdmacm-utils,ibverbs-utils,ibverbs-providers,perftest ;;
     build)
@@ -53,8 +53,8 @@ chroot_tar() {
     if [ "$2" = cross ]; then architectures+=,arm64; fi
     mkdir -p "$chroot_cache"
     if [ "$2" = bare ]; then variant=essential; fi
-    # Use the same setting as this machine's apt, because the mirror may be older than Valid-Until
-    # permits.
+    # Check Valid-Until only if this machine's apt checks it: the mirror may be a snapshot whose
+    # Valid-Until date has passed.
     eval "$(apt-config shell valid Acquire::Check-Valid-Until)"
     mmdebstrap --quiet --variant=$variant --aptopt="Acquire::Check-Valid-Until \"${valid:-true}\"" \
       --architectures="$architectures" --include="$packages" \
@@ -94,7 +94,7 @@ in_chroot() {
   unshare --mount --pid --fork --kill-child --propagation private bash -ec '
     root=$1
     shift
-    mount --bind "$root" "$root"  # the root of a chroot must be a mount point here
+    mount --bind "$root" "$root"  # as on a real system, the root is a mount point
     mount -t proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
     mount -t tmpfs tmpfs "$root/tmp"
