@@ -3,7 +3,8 @@
 # that says what is missing, or to an empty string if nothing is missing.
 function(iwarp_find_bundler WHY)
   find_program(IWARP_ESBUILD esbuild)
-  # Search this machine, not the root of a cross build: scripts do not depend on the processor.
+  # In a cross build, also take the modules from this machine and not from CMAKE_FIND_ROOT_PATH:
+  # scripts do not depend on the processor.
   find_path(IWARP_NODE_MODULES react-dom/package.json PATHS /usr/share/nodejs
     NO_CMAKE_FIND_ROOT_PATH)
   if(NOT IWARP_PAGES)

@@ -16,7 +16,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/iwarp)
 get_property(layers GLOBAL PROPERTY IWARP_LAYERS)
 if(IWARP_SHARED)
-  # Install the single library libiwarp.so; the names of all layers refer to it.
+  # Install the single library libiwarp.so. The CMake targets of all layers refer to this library.
   install(TARGETS iwarp_iwarp EXPORT iwarpTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
   set(pc_libraries -liwarp)

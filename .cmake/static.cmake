@@ -9,8 +9,8 @@ set(ZLIB_USE_STATIC_LIBS ON)
 
 find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)
 mark_as_advanced(FMT_INCLUDE_DIR)
-# The library must also contain the functions that only other headers of fmt use. Their use here
-# makes the compiler emit these functions.
+# This source includes only fmt/format.h, but the library must also contain functions that other
+# headers of fmt use. The calls below make the compiler emit these functions.
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/fmt.cpp CONTENT "// Made by CMake.
 #include <fmt/format.h>
 
