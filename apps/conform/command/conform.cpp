@@ -91,7 +91,8 @@ std::vector<const conform::Case*> select_cases(const ConformOptions& options) {
 
 std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
-/// Reaches the peer under test, and makes a connecting peer connect again.
+/// The peer under test: the address of a listening peer, or the acceptor of a connecting peer and,
+/// if there is one, the client command that makes this peer connect again.
 class Peer {
  public:
   explicit Peer(const ConformOptions& options) {

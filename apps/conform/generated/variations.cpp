@@ -17,7 +17,8 @@ constexpr std::uint64_t kMax64 = 0xFFFFFFFFFFFFFFFF;
 std::uint32_t msn(S s, P p) { return p.next_msn[s.header.qn % ddp::kQueues]; }
 std::uint64_t end_of(P p) { return p.memory.to + p.memory.length; }
 
-// Flips T. Sets valid values in the fields that only the other DDP model has.
+// Flips T, which changes a tagged segment to an untagged one or vice versa. Sets valid values in
+// the fields that the segment did not have before.
 void flip_tagged(S s, P p) {
   s.header.tagged = !s.header.tagged;
   s.header.stag = {p.memory.stag};

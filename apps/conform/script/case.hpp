@@ -66,7 +66,7 @@ std::span<const Case> tagged_cases();   ///< cases about tagged segments and pla
 std::span<const Case> stag_cases();     ///< cases about STags and bounds (5041 7, 5042 6)
 std::span<const Case> untagged_cases();   ///< cases about MSN, MO, QN, receive buffers (5041)
 std::span<const Case> operation_cases();  ///< cases about Sends, Writes and their order (5040 5)
-std::span<const Case> opcode_cases();     ///< cases about misplaced opcodes (5040 4.1, 7.2)
+std::span<const Case> opcode_cases();     ///< cases about opcodes to refuse (5040 4.1, 7.2)
 std::span<const Case> read_cases();       ///< cases about the tester's Read Requests (5040 5.2.1)
 std::span<const Case> response_cases();  ///< cases about responses to the peer's Reads (5040 5.2.2)
 std::span<const Case> terminate_cases();   ///< cases about the peer's Terminates (5040 4.8, 7.1)

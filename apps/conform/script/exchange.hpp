@@ -20,11 +20,12 @@ struct PeerMemory {
   std::uint32_t length = 0;
 };
 
-/// Number of octets that one exchange transfers in each direction.
+/// Number of octets that one rping exchange transfers in each direction.
 inline constexpr std::uint32_t kExchangeSize = 64;
 
-/// Runs the first half of the exchange and returns the memory that the peer names. The peer then
-/// waits for the tester's next Send. Throws Failed if the peer does not cooperate.
+/// Runs the first half of an rping exchange and returns the memory whose STag and TO the peer has
+/// sent. The peer then waits for the tester's next Send. Throws Failed if the peer does not
+/// cooperate.
 PeerMemory learn_memory(Script& script, std::uint32_t size = kExchangeSize);
 
 /// Fills the beginning of Script::memory() with a text of `size` octets, including its NUL.
@@ -34,7 +35,8 @@ void show_text(Script& script, std::uint32_t size);
 /// Script::memory().
 Octets advert_of(std::uint64_t offset, std::uint32_t size);
 
-/// Sends an advert of 16 octets, in the way that the case tests.
+/// Sends an advert of 16 octets. A case provides its own Sender if it tests a particular form of
+/// Send, for example a Send in several segments.
 using Sender = std::function<void(bytes::View advert)>;
 
 /// Runs the second half of the exchange and checks the data. A listening peer must Write back the

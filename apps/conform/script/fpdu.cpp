@@ -44,7 +44,7 @@ class Layout {
   const Framing& framing_;
   const Tamper& tamper_;
   Octets out_;
-  std::optional<std::size_t> start_;  ///< stream position of the ULPDU_Length field
+  std::optional<std::size_t> start_;  ///< offset of the ULPDU_Length field in out_
   bool tampered_ = false;
 };
 

@@ -31,7 +31,7 @@ struct Tamper {
 struct Framing {
   bool markers = false;
   bool crc = true;
-  std::uint64_t position = 0;  ///< stream position of the next octet; markers count
+  std::uint64_t position = 0;  ///< stream position of the next octet, counting markers
 };
 
 /// Returns the octets of one FPDU. Advances `framing.position` by their number.

@@ -13,7 +13,7 @@ namespace iwarp::apps::conform {
 /// Returns the ULPDU of a single-segment Write of `payload`, to `offset` from the start of the
 /// peer's memory.
 Octets write_ulpdu(const PeerMemory& memory, std::uint64_t offset, bytes::View payload);
-/// Sends the Write whose ULPDU write_ulpdu() returns.
+/// Sends the FPDU of a Write, with the ULPDU that write_ulpdu() returns.
 void write(Script& script, const PeerMemory& memory, std::uint64_t offset, bytes::View payload);
 
 /// Reads the peer's memory back and expects `wanted` at `offset`. This shows that the peer accepted

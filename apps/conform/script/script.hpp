@@ -136,8 +136,8 @@ class Script {
   // Listening -----------------------------------------------------------------------------------
   /// Returns the peer's next FPDU, how the connection ended, or nothing if the deadline passes.
   /// Answers Reads of the tester's memory and places Writes into it, without returning them, unless
-  /// serve_memory(false) was called. Zero-length Reads, with which a peer finds out what has
-  /// arrived, are answered even after serve_memory(false), but not after serve(Serve::kNothing).
+  /// serve_memory(false) was called. Answers zero-length Reads, which show a peer that its earlier
+  /// messages have arrived, even after serve_memory(false), but not after serve(Serve::kNothing).
   Received receive();
   Received receive(std::chrono::milliseconds at_most);
   enum class Serve : std::uint8_t { kNothing, kEmptyReads, kMemory };

@@ -131,7 +131,7 @@ void split(Script& s) {
 
 // Returns the FPDUs of many Writes. The sizes of the Writes are multiples of 4, so the FPDUs have
 // no PAD. If a caller splits the stream at multiples of 4, no split is inside of a 4-octet field
-// such as the CRC. The cases that use split<> test such splits.
+// such as the CRC. Splits inside of such a field are tested by the cases that use split<>.
 Octets many_fpdus(Script& s, const PeerMemory& memory, Octets& wanted) {
   Octets stream;
   for (std::uint32_t size = 0; size <= kExchangeSize; size += 4) {
@@ -165,8 +165,8 @@ void trickle(Script& s) {
 
 void waits_for_all(Script& s) {
   s.establish();
-  // Wait until the peer has sent its own Reads, because the tester could not answer a Read in the
-  // middle of the FPDU.
+  // Wait until the peer has sent its own Reads: while the tester has sent only a part of an FPDU,
+  // it cannot answer a Read.
   expect_answer(s, learn_memory(s));
   const Octets fpdu = s.make(empty_read_ulpdu(s));
   s.octets(bytes::View(fpdu).first(fpdu.size() - mpa::kCrcSize));

@@ -21,15 +21,15 @@ inline constexpr std::byte kReservedFlags{0x0F};
 void set_length(Octets& frame, std::size_t length);
 
 /// Completes startup after the case has sent the tester's startup frame as raw octets: expects the
-/// peer to accept, handles an RTR if one is due, and runs a round of the exchange.
+/// peer to accept, handles an RTR if one is due, and runs one rping exchange.
 void carry_on(Script& script, const Setup& setup);
 
 /// Expects the peer to accept the tester's frame, or to reject it with R=1. In both cases the peer
 /// found the frame well-formed. Returns whether the peer accepted.
 bool answered(Script& script);
 
-/// Expects full operation. Also succeeds if the peer's program rejects the connection because IRD
-/// and ORD are missing.
+/// Expects full operation, without an rping exchange: the peer's program may be unable to run one
+/// after a Request of revision 1, which has no IRD and ORD.
 void expect_full_operation(Script& script);
 
 /// Expects the connection to end. The peer may first send a Terminate, but no other FPDU.
@@ -43,7 +43,7 @@ void expect_next_works(Script& script);
 void expect_no_fpdu(Script& script);
 
 /// Sends a first FPDU, which may be invalid, to a peer whose program waits for Sends. Expects that
-/// the exchange works or that the stream ends. Silence of the peer fails the case.
+/// an rping exchange works or that the stream ends. Silence of the peer fails the case.
 void exchange_or_end(Script& script);
 
 /// Sends `count` zero-length RDMA Reads in one TCP segment, and expects all responses in order.

@@ -154,7 +154,8 @@ void brings(Script& s) {
   if (flags != expected) throw Failed{words(expected), words(flags)};
 }
 
-// Does not require the headers, because figure 10 of RFC 5040 says "If possible" for this error.
+// The Terminate need not return the headers of the invalid segment: figure 10 of RFC 5040 says "If
+// possible" for this error.
 void brings_for_opcode(Script& s) {
   const auto flags = flags_of(opcode_error(s).received);
   if (flags.r || flags.m != flags.d) throw Failed{"R=0 and M as D", words(flags)};
