@@ -90,8 +90,8 @@ Plan make_plan(const PerfOptions& options, const std::string& test) {
   return plan;
 }
 
-// Returns the text of --cost, for the client's end. Latency tests do not support --cost, because
-// their messages go in both directions.
+// Returns the text that --cost prints. It describes the client's costs only. Latency tests do not
+// support --cost, because their messages go in both directions.
 std::string bill(const PerfOptions& options, const Measurement& result) {
   const bool sender = result.plan.test->operation != measure::Operation::kRead;
   return usage::bill(usage::cost_host(*options.cost), result.client, result.octets(),

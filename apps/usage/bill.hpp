@@ -20,8 +20,9 @@ void add_cost_option(cli::Command& command, std::optional<std::string>& host);
 /// Returns the host that --cost names. Throws UsageError if the preset is unknown or the file is
 /// invalid.
 model::ParameterSet cost_host(const std::string& host);
-/// Returns the text about `run`, in which this end sent (if `sender` is true) or received `octets`
-/// bytes. Each message had `message` bytes, except that the last one may have been shorter.
+/// Returns the text that --cost prints about `run`: this end has sent (if `sender` is true) or
+/// received `octets` bytes. Each message had `message` bytes, except that the last one may have
+/// been shorter.
 std::string bill(const model::ParameterSet& host, model::Observed run, double octets,
                  double message, bool sender);
 

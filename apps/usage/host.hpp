@@ -18,7 +18,7 @@ inline constexpr double kNsPerUs = 1000;
 /// error. Throws UsageError if the preset is unknown or the file is invalid.
 model::ParameterSet load_host(const std::string& preset, const std::string& file);
 
-/// Returns the title of the host that every output shows, for example "the processor of this host".
+/// Returns the host's title, for example "the processor of this host". Every output shows it.
 std::string title_of(const model::ParameterSet& set);
 
 }  // namespace iwarp::apps::usage

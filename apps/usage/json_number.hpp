@@ -28,8 +28,8 @@ T whole_number(const Json& json, const char* name) {
   throw Error(fmt::format("{}: not an integer, or out of range", name));
 }
 
-/// Reads the number that is the member `name` of `object` into `out`. Throws Json::exception if the
-/// member is missing.
+/// Sets `out` to the member `name` of `object`, which must be a number. Throws Json::exception if
+/// the member is missing.
 template <typename T, typename Json>
 void read_number(const Json& object, const char* name, T& out) {
   const auto& json = object.at(name);

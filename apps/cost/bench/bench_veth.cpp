@@ -115,8 +115,9 @@ double packets(int mtu) {
   return static_cast<double>(kOctets) / static_cast<double>(mtu - static_cast<int>(kHeaders));
 }
 
-/// Runs in the near namespace. The result is the cost of a packet on one side. It is therefore half
-/// of the difference that transfer() measures for both sides.
+/// Runs in the near namespace. Returns the cost of a packet on one side: the additional processor
+/// time of a transfer in small packets, divided by the number of additional packets, and then by 2,
+/// because transfer() returns the time of both sides.
 Sample near_side(int line, pid_t far) {
   char go = 0;
   if (read(line, &go, 1) != 1) fail("cannot create a second network namespace");

@@ -14,9 +14,9 @@ namespace iwarp::apps::cost {
 using usage::difference;
 using usage::used_so_far;
 
-/// The congestion control of every measured connection. Reno does not pace, and the model does not
-/// include a timer per segment. With bbr as the system default and timers that a hypervisor
-/// emulates, pacing would cost more than the whole rest of a transfer.
+/// The congestion control of every measured connection. Reno does not pace, which suits the model:
+/// the model has no cost for a timer per segment. If the system default were bbr, which paces, and
+/// a hypervisor emulated the timers, pacing would cost more than the whole rest of a transfer.
 inline constexpr const char* kCongestion = "reno";
 
 struct Job {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kLargestSize = 1ULL << 32;
 constexpr double kLargestRate = 10'000;  // maximum rate in Gb/s
 constexpr double kLargestCores = 4096;
-// Maximum number of reuses and of transfers per advertisement.
+// Maximum number of transfers per registration, and of transfers per advertisement.
 constexpr double kLargestCount = 1e12;
 
 }  // namespace

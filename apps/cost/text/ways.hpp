@@ -14,7 +14,7 @@ namespace iwarp::apps::cost {
 
 struct Way {
   std::string name;    ///< for example "kernel sockets", "RNIC, each time" or "RNIC, once"
-  std::string letter;  ///< stands for the way in the tables: "a" to "d", "d*" or "d'"
+  std::string letter;  ///< abbreviation of `name` in tables: "a" to "d", "d*" or "d'"
   model::Mode mode;
   model::Workload workload;
 };
@@ -23,8 +23,8 @@ inline constexpr const char* kEachTime = "RNIC, each time";
 inline constexpr const char* kAsAsked = "RNIC, as asked";
 inline constexpr const char* kOnce = "RNIC, once";
 
-/// Returns all ways. If the workload reuses each registration for several transfers, adds a further
-/// way with this reuse between the two ways with an RNIC.
+/// Returns all ways. If the workload reuses each registration for several transfers, the list also
+/// contains kAsAsked, which has this reuse; it stands between kEachTime and kOnce.
 std::vector<Way> ways(const Question& question);
 model::Workload registered_each_time(model::Workload workload);
 model::Workload registered_once(model::Workload workload);

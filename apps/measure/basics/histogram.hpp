@@ -18,8 +18,8 @@ class Histogram {
   std::uint64_t count() const { return count_; }
   /// Returns a histogram of the durations that were added since the copy `before` was made.
   Histogram operator-(const Histogram& before) const;
-  /// Returns the smallest duration that the share `part` (0 to 1) of all durations does not exceed,
-  /// within the precision of the buckets. Returns zero if the histogram is empty.
+  /// Returns a percentile: the share `part` (0 to 1) of all durations is at most as long as the
+  /// result. The result is precise to one bucket, and zero if the histogram is empty.
   Nanoseconds percentile(double part) const;
   /// Returns the histogram as text with one bar per power of two, from the first to the last that
   /// is not empty.

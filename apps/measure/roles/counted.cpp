@@ -88,8 +88,9 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The client of a counted stream over TCP. It measures the time from the server's answer to the
-/// previous phase until the server's answer to this phase.
+/// The client of a counted stream over TCP. The server answers once at the end of each phase. The
+/// client measures the time between the answer that ended the previous phase and the answer that
+/// ends this phase.
 class CountedTcpClient final : public ClientRole {
  public:
   CountedTcpClient(const Plan& plan, Socket socket)

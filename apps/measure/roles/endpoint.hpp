@@ -22,7 +22,8 @@ namespace iwarp::apps::measure {
 
 using usage::Observed;
 
-/// The kind of a signal. In the TCP baselines, the first byte of each message also has this type.
+/// The kind of a signal: a small Send by which client and server synchronise. In the TCP baselines,
+/// the first byte of each message also has this type.
 enum class Mark : std::uint8_t {
   kData,   ///< data; only used by the TCP baselines
   kBegin,  ///< a phase begins; the server starts to count its own usage
@@ -62,7 +63,7 @@ class Endpoint {
   /// Creates the queue pairs and posts their receives.
   Endpoint(const Plan& plan, Side side);
 
-  /// Connects all lanes, and then exchanges adverts over `control`.
+  /// Connects the queue pairs of all lanes, and then exchanges adverts over `control`.
   void connect(const net::Address& to, Control& control);
   /// Listens at `host`, sends the port over `control`, accepts all lanes, and exchanges adverts.
   void accept(const std::string& host, Control& control);

@@ -89,8 +89,8 @@ Lane Endpoint::make_lane(std::uint64_t index) {
   init.limits.max_recv_wr = static_cast<std::uint32_t>(receives_);
   lane.qp = check(rnic_->create_qp(*pd_, init), "cannot create a queue pair");
   const bool pair = plan_.is_latency() && plan_.test->operation == Operation::kWrite;
-  // Initialise the buffers with 0xFF, which would be the last byte of a message before the first
-  // one.
+  // A peer that polls memory recognises a message by its last byte, the low byte of the message
+  // number. Initialise the buffers with 0xFF, which differs from that byte of message 0.
   lane.data.assign(plan_.size * (pair ? 2 : plan_.places()), std::byte{0xFF});
   const net::MemoryOptions own{.only_for = lane.qp.get()};
   lane.data_memory = check(
