@@ -93,7 +93,8 @@ class Reading {
     if (file == nullptr) {
       return complain(fmt::format("cannot read the capture {}: {}", path, errno_text()));
     }
-    // The buffers must outlive the readers, because the readers close the files.
+    // A reader closes its file, and fclose() still uses the buffer of the file. The buffers must
+    // therefore outlive the readers.
     const auto buffer = buffer_of(file);
     if (!explain::Gunzip::is_gzip(file)) return read_unpacked(file, path);
     explain::Gunzip packed(file);

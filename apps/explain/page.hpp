@@ -19,7 +19,8 @@ std::string_view page_file(std::string_view name);
 
 class Page {
  public:
-  /// Limits of the model's size, so that a browser can handle the page.
+  /// Options for the JSON in the page, which is the model that the script shows. They limit its
+  /// size, so that a browser can handle the page.
   static constexpr frames::JsonOptions kModel{
       .octets = true, .max_octets = 2048, .max_size = 64 * 1024 * 1024};
 

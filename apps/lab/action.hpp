@@ -21,7 +21,7 @@ using trace::Side;
 enum class Verb : std::uint8_t {
   kDeliver,  ///< delivers octets of the segment that is due; with 0 octets, a FIN or a reset
   kConnect,  ///< the initiator connects and sends its Request
-  kTell,     ///< sends a Send that advertises STag, TO and length of this end's window
+  kTell,     ///< sends a Send that advertises this end's window: its STag, TO and length
   kSend,
   kInvalidate,  ///< sends a Send with Invalidate for the STag of the peer's window
   kWrite,

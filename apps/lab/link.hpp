@@ -63,7 +63,7 @@ class Link {
   std::uint64_t sent(Side from) const { return at(from).sent; }
   std::uint64_t arrived(Side from) const;
 
-  /// Passes everything that was sent to `tap`, as a tap at the initiator's end would see it.
+  /// Replays all traffic of both ends into `tap`, as a tap at the initiator's end would see it.
   void replay(verbs::WireTap& tap) const;
 
  private:

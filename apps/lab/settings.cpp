@@ -92,7 +92,7 @@ std::string to_words(const Settings& settings) {
 }
 
 verbs::ConnectionOptions options_of(const Settings& settings, Side end) {
-  // Let the connection frame one FPDU at a time, so that pump() sends each FPDU in a separate
+  // Let the connection build only one FPDU at a time, so that pump() sends each FPDU in a separate
   // segment.
   constexpr std::size_t kOneFpdu = 1;
   verbs::ConnectionOptions options;

@@ -36,8 +36,8 @@ struct Part {
 };
 
 /// One TCP connection of the capture. While one of its streams waits for a missing segment, `kept`
-/// holds all new parts of both streams. The decoder then gets the parts in the order of the
-/// capture.
+/// holds all new parts of both streams. When the wait ends, the decoder gets these parts in the
+/// order of the capture.
 struct Connections::Flow : TellingFlow {
   struct Kept {
     std::size_t order;

@@ -57,8 +57,9 @@ class TcpReassembly {
   /// of the first hole count as missing.
   static constexpr std::size_t kMaxHeld = 256 * 1024;
   static constexpr std::size_t kMaxSegments = 256;
-  /// Maximum distance of a retransmission. If a sequence number is further behind the expected one,
-  /// it is assumed to have wrapped around, that is, to be far ahead.
+  /// Maximum number of octets by which a retransmission can be behind the expected sequence number.
+  /// A sequence number that is further behind is assumed to have wrapped around, that is, to be far
+  /// ahead.
   static constexpr std::int64_t kMaxBack = std::int64_t{1} << 26;
 
  private:

@@ -13,8 +13,8 @@ namespace iwarp::apps::frames {
 /// Returns a line such as "RDMA Write #3, 64 octets to STag=0x11223344 TO=0x1000".
 std::string frame_line(const Explained& e);
 
-/// Returns the relations of the frame to other frames, for example "answers frame 7", or which
-/// frame advertised its STag.
+/// Returns the relations of the frame to other frames, for example "answers frame 7". If the frame
+/// uses an STag, they include the frame that has probably advertised this STag.
 std::vector<std::string> relations(const Explained& e);
 
 /// Returns a line such as "[DDP-31] the MSN does not follow the one before: 7 where 6 is due".

@@ -169,7 +169,7 @@ std::optional<mpa::EnhancedWord> enhanced_word(const mpa::StartupFrame& frame) {
 
 void judge_fpdu(Explained& e) {
   judge_mpa(e);
-  // The content was damaged in transit, so the other rules cannot be checked.
+  // A wrong CRC means that the content was damaged in transit. The other rules cannot be checked.
   if (e.frame->crc == CrcVerdict::kBad) return;
   if (!e.header) {
     if (e.frame->missing == 0) note(e, Rule::kHeader);

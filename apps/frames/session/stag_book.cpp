@@ -13,7 +13,7 @@ namespace {
 using bytes::View;
 
 constexpr std::size_t kMaxEntries = 1024;
-/// Smaller STags are not searched for: the octets of a small number occur in almost every payload,
+/// The smallest STag to search for: the octets of a smaller number occur in almost every payload,
 /// in one byte order or the other.
 constexpr std::uint32_t kSmallest = 0x100;
 /// A TO that is at most this far above an address in the payload is assumed to be in the memory at
