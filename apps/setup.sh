@@ -65,8 +65,8 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# leave_out_what_is_not_offered: removes packages from `missing`, a variable of install_packages:
-# those packages of others_packages that apt does not offer.
+# leave_out_what_is_not_offered: removes from `missing`, a variable of install_packages, those
+# packages of others_packages that apt does not offer.
 leave_out_what_is_not_offered() {
   local package kept=()
   for package in "${missing[@]}"; do

@@ -58,7 +58,7 @@ struct Option {
 
 /// The options that the command line contained, and the words that follow the last option.
 struct Given {
-  /// Maps the long name of each option that was given to the last word given for it.
+  /// The options that were given. Maps the long name of an option to its last value.
   std::map<std::string, std::string, std::less<>> words;
   /// The words that were not parsed. Only used by commands with `takes_command`.
   std::vector<std::string> rest;

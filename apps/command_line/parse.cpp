@@ -163,8 +163,8 @@ class Tree {
     return text.substr(0, text.find('\n'));
   }
 
-  /// Returns the first unknown option. If there is none, returns the first word for which the
-  /// command has no argument.
+  /// Returns the first unknown option. If there is none, returns the first word after the
+  /// positional arguments that the command declares.
   static std::string first_extra(const CLI::App& app) {
     const auto words = app.remaining();
     const auto option =

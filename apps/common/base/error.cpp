@@ -33,8 +33,8 @@ std::string to_text(const net::CmEvent& event) {
     return words.empty() ? "the peer rejected the connection"
                          : "the peer rejected the connection: " + printable(words);
   }
-  // Use the text of the error code, except for these four codes, because `why` below is more
-  // specific. For kSystem, for example, `why` describes the system error or names an unknown host.
+  // For these four codes, `why` below is more specific than the text of the error code: for
+  // kSystem, for example, it describes the system error or names an unknown host.
   if (event.error && event.error != verbs::Errc::kSystem &&
       event.error != verbs::Errc::kAddressInvalid && event.error != verbs::Errc::kMpaProtocol &&
       event.error != verbs::Errc::kCarrierFailed) {

@@ -19,8 +19,9 @@ int stop_fd();
 /// messages.
 bool stop_requested();
 
-/// Makes the next stop signal set only finish_requested(), so that the command can finish in an
-/// orderly way. A second stop signal interrupts the command as usual.
+/// The next stop signal after this call does not interrupt the command: only finish_requested()
+/// reports it, so that the command can finish in an orderly way. A second stop signal interrupts
+/// the command as usual.
 void finish_on_next_stop();
 /// Returns the time at which the first stop signal after the call of finish_on_next_stop() arrived,
 /// or nullopt if none has arrived. Costs only one load.

@@ -9,9 +9,9 @@
 
 namespace iwarp::apps {
 
-/// Each function returns the factory of TLS carriers: the first function for an end that connects,
-/// the second for an end that listens. Returns null if TLS is off. Throws Error if a file is
-/// unusable.
+/// Each function returns the factory that puts TLS between MPA and TCP: the first function for an
+/// end that connects, the second for an end that listens. Returns null if TLS is off. Throws Error
+/// if a file is unusable.
 std::shared_ptr<const net::CarrierFactory> connecting_carrier(const options::TlsSettings& tls);
 std::shared_ptr<const net::CarrierFactory> listening_carrier(const options::TlsSettings& tls);
 

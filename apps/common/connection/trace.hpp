@@ -8,8 +8,8 @@
 
 namespace iwarp::apps {
 
-/// Creates `file` and returns a factory whose taps record all connections into it. Returns an empty
-/// factory if `file` is empty. Throws Error if the file cannot be created.
+/// Creates `file`. Returns a factory of taps; each tap records one connection in `file`. Returns an
+/// empty factory if `file` is empty. Throws Error if the file cannot be created.
 net::TapFactory make_tap_factory(const std::string& file);
 
 }  // namespace iwarp::apps

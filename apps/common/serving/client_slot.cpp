@@ -9,7 +9,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kSilentFor = 100ms;  // idle limit before the first message
+// How long a client must be idle before it may be evicted: kSilentFor until its first message, and
+// kIdleFor afterwards.
+constexpr auto kSilentFor = 100ms;
 constexpr auto kIdleFor = 5s;
 
 }  // namespace

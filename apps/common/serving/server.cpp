@@ -86,7 +86,7 @@ class ClientList {
     try {
       handler_(rnic_, *client.request, client.slot);
     } catch (const std::exception& error) {
-      // The reason may quote the peer's private data, so log_event() must accept arbitrary bytes
+      // error.what() may quote the peer's private data, so log_event() must accept arbitrary bytes
       // here.
       const auto peer = net::to_string(client.request->peer());
       log_event({.level = verbs::LogLevel::kWarning,
