@@ -31,8 +31,9 @@ struct Run {
   std::string ended_early;  ///< why the run stopped early; empty if all sessions were run
 };
 
-/// Runs `sessions` in order. If kTimeout sessions in a row cannot connect or reach their state,
-/// stops the run, and reports that the peer was gone after the session that precedes them.
+/// Runs `sessions` in order. If kTimeout sessions in a row cannot connect, or cannot reach the
+/// state in which they send their sample, stops the run. In this case reports that the peer was
+/// gone after the session that precedes them.
 inline constexpr std::size_t kTimeout = 3;
 void run(const std::vector<Session>& sessions, const Target& target, const PeerTimeouts& timeouts,
          const std::function<void(const Outcome&)>& ended, Run& run);

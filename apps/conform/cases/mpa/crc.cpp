@@ -96,8 +96,8 @@ void empty_write(Script& s) {
 void first_fpdu(Script& s) {
   s.establish();
   s.fpdu(empty_read_ulpdu(s), {.crc_xor = 1});
-  // The peer must not send a Read Response, because it has not yet validated an FPDU. The case
-  // accepts a Terminate.
+  // The peer must not send a Read Response, because it has not yet validated an FPDU. It may send a
+  // Terminate.
   s.watch([](const Segment& segment) {
     require(segment.is(rdmap::Opcode::kTerminate), "no answer", "a Read Response");
   });
