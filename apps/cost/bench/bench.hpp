@@ -20,8 +20,7 @@ using offload_model::Sample;
 
 /// Calls `once` for each of `rounds` rounds, and returns the median and the spread of the results.
 Sample sample(const std::function<double()>& once, int rounds = 9);
-/// Calls `call` as often as `times` says. Returns this thread's processor time per call, in
-/// nanoseconds.
+/// Makes `times` calls of `call`. Returns this thread's processor time per call, in nanoseconds.
 double time_of(const std::function<void()>& call, std::uint64_t times);
 
 // Memory ------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ namespace iwarp::apps::cost {
 
 namespace {
 
-// Minimum uncertainty of a measured parameter, because no benchmark here is more precise.
+// Every measured parameter is at least this uncertain, because no benchmark here is more precise.
 constexpr double kSmallestUncertainty = 0.03;
 
 struct CalibrateOptions {

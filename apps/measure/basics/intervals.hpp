@@ -30,8 +30,9 @@ class Intervals {
 
   /// Creates an Intervals object that reports nothing.
   Intervals() = default;
-  /// Creates an Intervals object that calls `show` after every `every`, which must be positive. The
-  /// call happens between two messages, so `show` should return quickly.
+  /// Creates an Intervals object that calls `show` at the end of each interval. An interval lasts
+  /// for `every`, which must be positive. The call happens between two messages, so `show` should
+  /// return quickly.
   Intervals(std::chrono::milliseconds every, Show show);
 
   /// Begins a phase that is planned to last for `duration`.

@@ -42,7 +42,7 @@ std::uint64_t data_receives(const Plan& plan, bool server) {
   const bool send = plan.test->operation == Operation::kSend;
   if (plan.is_latency()) return write || send ? kPingPongReceives : 0;
   // The server of a stream of Sends posts many receives, because every Send consumes one. With
-  // fewer receives, the stream would have to wait sooner.
+  // fewer receives, more Sends would have to wait until the server has reposted a receive.
   return send && server
              ? std::clamp(kInbox / plan.size, std::min(4 * plan.depth, kMaxReceives), kMaxReceives)
              : 0;
