@@ -267,8 +267,8 @@ void Connections::make_room(const Flow* keep) {
     Flow& flow = list.back();
     if (flow.session && flow.decoder) ++counts_.set_aside;
     close(flow, Closing::kSetAside, last_);
-    // Look up the connection by key: close() may have found its first frame and moved it to the MPA
-    // list.
+    // Look up the connection by key, because it may be in another list now: if close() finds the
+    // first frame of a connection, it moves the connection to the MPA list.
     t.erase(t.by_key.at(flow.key));
     return true;
   };
