@@ -30,8 +30,8 @@ lab_packages=(clang-19 lld-19 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libcl
   wasi-libc)
 # Packages to view the pages and to type-check their scripts.
 page_packages=(chromium node-typescript "${lab_packages[@]}")
-# Packages to automate the browser: node, and npm, which installs playwright-core. Skip both if npm
-# is present: a nodejs that does not come from Debian includes npm.
+# Packages to automate the browser: node, and npm, which installs playwright-core. If npm is present,
+# install neither: npm then belongs to a nodejs, which may come from another source than Debian.
 if ! command -v npm >/dev/null; then page_packages+=(nodejs npm); fi
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 interop_packages=(  # packages to build and run a guest with the kernel's siw, see test/interop/siw

@@ -46,7 +46,7 @@ class ClientList {
     client.request = std::move(request);
     try {
       client.thread = std::jthread([this, &client] { run(client); });
-    } catch (const std::system_error&) {  // thrown at the limit of processes or memory
+    } catch (const std::system_error&) {  // limit of processes or memory reached
       refuse(*client.request, kNoThread);
       clients_.pop_back();
     }

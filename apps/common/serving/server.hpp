@@ -22,7 +22,7 @@ struct ServerOptions {
   LogOptions log;
 };
 
-/// Serves one client, in the client's own thread. If the handler throws, only this client is
+/// Serves one client. Each call has a thread of its own. If the handler throws, only this client is
 /// disconnected.
 using ClientHandler = std::function<void(net::Rnic&, net::ConnectRequest&, ClientSlot&)>;
 
