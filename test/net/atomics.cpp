@@ -57,8 +57,8 @@ struct Client {
     REQUIRE(a.qp->query().extensions);
   }
 
-  // Adds 1 to the word `count` times. Returns how many times the word's old value was smaller than
-  // the old value that the previous addition returned.
+  // Adds 1 to the word `count` times, in batches. Returns the number of batches whose last addition
+  // returned a smaller value than the last addition of the previous batch.
   std::uint64_t add(std::uint64_t count, bool polling) {
     const auto old = a.sge(0, 8);
     const SendWr one{.opcode = WrOpcode::kFetchAdd,
@@ -182,8 +182,8 @@ TEST_CASE(
     CHECK_EQ(terminate_code(peer), code);
     peer.close();
     expect(*pair.b.cm, Type::kDisconnected);
-    // The posted receive is valid and the peer broke the rule, so the receive is flushed and does
-    // not fail.
+    // The error is in the peer's message and not in the posted receive, so the receive is flushed
+    // and does not fail.
     CHECK_EQ(to_string(pair.b.completion().status), to_string(verbs::WcStatus::kWrFlush));
     REQUIRE_FALSE(pair.b.qp->reset());
   }

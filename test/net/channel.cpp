@@ -15,8 +15,8 @@
 using namespace std::chrono_literals;
 using iwarp::net::Channel;
 
-// A CompletionChannel must not convert to Channel&. The descriptor of the base class would not
-// become readable when the socket of a connection does.
+// A CompletionChannel must not convert to Channel&. Its descriptor becomes readable when the socket
+// of a connection does, and the descriptor of a Channel does not.
 static_assert(
     !std::is_base_of_v<Channel<iwarp::verbs::CompletionQueue*>, iwarp::net::CompletionChannel>);
 

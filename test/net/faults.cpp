@@ -163,9 +163,9 @@ TEST_CASE("whichever system call fails, both programs are notified and no object
     failing = ++n;
     calls = 0;
     CAPTURE(n);
-    // After an injected failure the passive side may have lost a connection, and the startup
-    // timeout ends the wait for it. On a slow machine that timeout may also expire without an
-    // injected failure, so the loop ends only after a run that succeeded.
+    // After an injected failure, the passive side may have lost the connection. The active side
+    // then waits until the startup timeout expires. On a slow machine this timeout may also expire
+    // without an injected failure, so the loop ends only after a run that succeeded.
     const bool worked = scenario(2s);
     reached = calls >= n || !worked;
     CHECK_EQ(open_descriptors(), before);

@@ -158,7 +158,7 @@ TEST_CASE("accept() fails if the requesting peer has gone, and no event is repor
   auto peer = RawPeer::connect(pair.listener->local().port);
   peer.send_startup(request());
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
-  // Octets after the Request are a protocol error. When the connection closes, the device has
+  // Octets after the Request are a protocol error. The device closes the connection after it has
   // detected the error.
   peer.send(octets("too early"));
   peer.wait_for_end();
@@ -257,8 +257,8 @@ TEST_CASE(
   std::vector<RawPeer> silent;
   for (std::size_t i = 0; i < kSilent; ++i) silent.push_back(RawPeer::connect(port));
   for (int i = 0; i < kHonest; ++i) {
-    // All peers connect from the same host. This is the worst case, because then only the limit for
-    // the whole device evicts peers.
+    // All peers are on the host of the listener, so the limits for each source and each port do not
+    // apply. This is the worst case: only the limit for the whole device evicts peers.
     for (auto& peer : silent) {
       if (peer.has_ended()) peer = RawPeer::connect(port);
     }

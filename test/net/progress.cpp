@@ -154,7 +154,8 @@ constexpr std::uint64_t kBegun = 2;
 
 TEST_CASE("a poll that finds a message reads the socket once") {
   Established pair;
-  // With the held clock, the worker does not take over if the program is interrupted for a while.
+  // The clock stands still, so that the worker does not take over if the program is interrupted for
+  // a while.
   const test::HeldClock clock;
   poll_empty(pair.b, 200);  // After these polls the program of b counts as a poller.
   const auto before = pair.rnic->counters(*pair.b.qp).receive_calls;
@@ -240,7 +241,7 @@ TEST_CASE("no thread is woken while a connection is idle") {
   poll_empty(pair.b, 500);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
   pair.a.expect_success();
-  Pair others;  // Ends on another device. Their messages measure how long `pair` is idle.
+  Pair others;  // ends on another device; while they exchange messages, `pair` is idle
   others.connect();
   const auto end = std::chrono::steady_clock::now() + kLimit;
   for (bool is_at_rest = false; !is_at_rest;) {

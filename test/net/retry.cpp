@@ -80,7 +80,7 @@ TEST_CASE("a listener that is replaced by another one on its port causes no peer
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, at, with_time(), *pair.a.cm));
   auto peer = former->accept();
   CHECK_EQ(revision(peer), 2);
-  // Later connections are refused, or they are reset together with the listener.
+  // Each later connection is refused, or is reset when the listener closes.
   peer.reset();
   former.reset();
   pair.listener = must(pair.rnic->listen(at, {}, *pair.b.cm));

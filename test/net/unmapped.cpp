@@ -32,8 +32,8 @@ constexpr std::size_t kPages = 8;
 constexpr std::size_t kSize = kPages * kPage;
 
 // The first address for the pages. It is far from the addresses that the kernel chooses, so that
-// nothing else is mapped where a test has unmapped memory. Sanitizers allow no mappings there; with
-// them it is 0, and the kernel chooses.
+// nothing else is mapped where a test has unmapped memory. Sanitizers allow no mappings there, so
+// in a build with a sanitizer kPlace is 0 and the kernel chooses the address.
 #ifdef IWARP_SANITIZED
 constexpr std::uintptr_t kPlace = 0;
 #else
@@ -308,15 +308,16 @@ TEST_CASE("memory is unmapped before it is deregistered, while requests are in p
     Two two(options);
     {
       LostPages source(two.pair.a);
-      // The peer has posted no receive. Posts more than TCP can buffer.
+      // The peer has posted no receive. The loop fills the send queue with more data than TCP can
+      // buffer.
       const std::vector<verbs::Sge> pieces(verbs::QpLimits{}.max_send_sge, source.sge(0, kSize));
       while (!two.pair.a.qp->post_send({.opcode = WrOpcode::kSend, .sgl = pieces})) {
       }
       source.lose(Loss::kUnmapped);
     }
-    // With a CRC, framing has already copied the data. The sender then needs no memory until the
-    // peer has consumed the first message, so the connection could end before it accesses the lost
-    // memory. A receive lets the peer consume the message.
+    // With a CRC, framing has already copied the data, so the sender accesses the lost memory only
+    // after the peer has consumed the first message. A receive lets the peer consume that message.
+    // The connection may also end before the sender accesses the lost memory.
     if (crc) {
       const verbs::Sge one = two.pair.b.sge(0, 64);
       (void)two.pair.b.qp->post_recv({.sgl = std::span(&one, 1)});

@@ -19,7 +19,7 @@ constexpr int kCalls = 32;
 
 std::size_t sockets_of(const ReadyDatagrams& end) { return sockets_at(port_of(end)).size(); }
 
-/// Sends to `to` until `from` opens a connected socket for it.
+/// Sends kCalls datagrams to `to`, so that `from` opens a socket that is connected to `to`.
 void send_often(ReadyDatagrams& from, const ReadyDatagrams& to) {
   for (int i = 0; i != kCalls; ++i) from.send(1, to);
 }
@@ -41,8 +41,8 @@ std::uint64_t malformed(const ReadyDatagrams& end) {
   return end.qp->counters().dropped_for(verbs::DatagramDrop::kMalformed);
 }
 
-/// Polls until the worker stops watching the socket. From then on, the polling thread reads the
-/// socket.
+/// Polls often enough that the worker stops watching the socket. From then on, the polling thread
+/// reads the socket.
 void poll_in_vain(const ReadyDatagrams& end) {
   std::array<verbs::WorkCompletion, 1> none;
   for (int i = 0; i != 1000; ++i) (void)end.cq->poll(none);
@@ -152,9 +152,9 @@ TEST_CASE("datagrams that arrived before the connected socket existed are delive
   ReadyDatagrams there;
   constexpr int kMany = 1000;  // more datagrams than the window of sequence numbers holds
   there.post_receives(2 * kCalls);
-  // The loop below always leaves one completion in the queue, so the program counts as not having
-  // polled everything. The queue pair therefore keeps datagrams that arrive while no receive is
-  // posted, instead of dropping them.
+  // While the completion queue is not empty, the queue pair keeps datagrams that arrive when no
+  // receive is posted, instead of dropping them. The last loop therefore polls all completions but
+  // one.
   here.post_receives(1);
   there.send(1, here);
   REQUIRE(comes_true([&] { return here.qp->counters().delivered == 1; }));

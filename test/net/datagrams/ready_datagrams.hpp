@@ -80,8 +80,8 @@ struct ReadyDatagrams {
       REQUIRE_FALSE(qp->post_recv({.wr_id = 1, .sgl = std::span(&all, 1)}));
     }
   }
-  /// Posts `count` datagrams as one list. Returns when the socket has accepted all of them, because
-  /// the worker may send some of them later.
+  /// Posts `count` datagrams as one list. Waits until the socket has accepted all of them, because
+  /// the worker may send some of them after the post returns.
   void send_to(verbs::QpNum number, std::size_t count) {
     const std::uint64_t before = qp->counters().sent;
     const verbs::Sge piece = sge(64);

@@ -159,7 +159,8 @@ TEST_CASE("a datagram that is refused because of its own content is not sent aga
   CHECK_EQ(none.count, 0);
   CHECK_EQ(none.calls, 1);
   CHECK_EQ(counted.calls(), 1);
-  // Sending also stops at the first error if the second datagram needs a message of its own.
+  // If the second datagram has another hop limit, it is not in the same message of sendmmsg(2) as
+  // the first datagram. Sending then still stops at the first error.
   batch.sendings[1].path.hop_limit = 9;
   CHECK_EQ(sender.send(batch.sendings).calls, 1);
   CHECK_EQ(counted.calls(), 2);

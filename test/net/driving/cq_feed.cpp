@@ -47,8 +47,8 @@ class NotedDriven final : public Driven {
 
 constexpr int kPolls = 100;
 
-/// A completion queue with its feed. A completion arrives while the queue is being armed. With the
-/// held clock, polls count as consecutive, even on a slow machine.
+/// A completion queue with its feed. A completion arrives while the queue is being armed. The clock
+/// stands still, so that polls count as consecutive even on a slow machine.
 struct Fed final : verbs::Progress {
   Fed() {
     feed->feeds(queue);

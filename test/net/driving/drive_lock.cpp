@@ -22,8 +22,9 @@ namespace {
 
 using Lock = BasicDriveLock<Explored>;
 
-/// An earlier version of the lock with a bug that the model must find. If the holder itself had
-/// work left, drive() ignored work that other threads had added to `word_` during its turn.
+/// An earlier version of the lock with a bug that the model must find. If the holder had work left
+/// after its turn, drive() ignored the work that other threads had added to `word_` during that
+/// turn.
 class BlindLock {
  public:
   using Rest = Lock::Rest;

@@ -65,9 +65,9 @@ verbs::WorkCompletion asleep_in(const Epoll& epoll, End& end) {
   }
 }
 
-/// Like asleep_in(), but reads exactly one event for each wakeup of `epoll`, as in the manual page
-/// of ibv_get_cq_event(). If `drains` is set, then reads all further events, as an edge-triggered
-/// program must.
+/// Like asleep_in(), but after each wakeup of `epoll` it reads exactly one event, as in the manual
+/// page of ibv_get_cq_event(). If `drains` is set, it reads all pending events, as an
+/// edge-triggered program must.
 verbs::WorkCompletion told_once(const Epoll& epoll, End& end, bool drains) {
   verbs::WorkCompletion wc;
   for (;;) {
@@ -86,7 +86,8 @@ bool is_long() {
   return value != nullptr && std::string_view(value) == "1";
 }
 
-// Number of changes in a normal run. kManyChanges takes longer and needs IWARP_LONG=1.
+// Number of messages in a normal run. For each message, the receiver chooses its role anew. A run
+// with kManyChanges messages takes longer and needs IWARP_LONG=1.
 constexpr int kChanges = 10'000;
 constexpr int kManyChanges = 100'000;
 
@@ -288,7 +289,7 @@ TEST_CASE("while idle, a program asleep in its epoll set is not woken") {
   const Epoll of_b(*pair.b.channel);
   ping_pong(pair, 100, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
   verbs::WorkCompletion wc;
-  Pair others;  // Ends on another device. Their messages measure how long `pair` is idle.
+  Pair others;  // ends on another device; while they exchange messages, `pair` is idle
   others.connect();
   const auto limit = std::chrono::steady_clock::now() + kLimit;
   for (bool is_at_rest = false; !is_at_rest;) {

@@ -173,7 +173,8 @@ TEST_CASE("without a delay each request is sent at once") {
 TEST_CASE("an acknowledgement request is sent with the request that follows an answer") {
   Gathering pair(kNever, verbs::Completions::kAcknowledged);
   constexpr std::uint64_t kPosts = 40;
-  // With the held clock, the poller still counts as a poller if it is interrupted for a while.
+  // The clock stands still, so that the program still counts as a poller if it is interrupted for a
+  // while.
   const test::HeldClock clock;
   for (int i = 0; i < 500; ++i) REQUIRE_FALSE(pair.poll_once());
   const auto before = pair.send_calls();
@@ -206,8 +207,8 @@ TEST_CASE("the acknowledgement request is sent in time if the program stops poll
   for (int i = 0; i < 500; ++i) REQUIRE_FALSE(pair.poll_once());
   pair.post(1);
   const bool answered = pair.poll_once();  // false unless the peer's worker answers immediately
-  // The next post carries the acknowledgement request for the first post, unless that is already
-  // acknowledged.
+  // The next post carries the acknowledgement request for the first post, unless the first post is
+  // already acknowledged.
   pair.post(1);
   if (!answered) (void)pair.a.spin();
   pair.await_arrival(before + 4);
