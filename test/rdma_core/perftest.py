@@ -59,17 +59,18 @@ class PerftestCase(Case):
         """Runs all tools that have the option. Without IWARP_LONG=1, runs only every second one of them."""
         fitting = [tool for tool in tools if takes(tool, option)]
         for tool in fitting[next(part) % PARTS::PARTS] or fitting:
-            # On iWARP, the client of ib_send_bw stops when it has consumed the server's receives. It continues when
-            # the server writes a new count into the client's memory. With -e the client then sleeps, and no event
-            # wakes it.
+            # On iWARP, the client of ib_send_bw stops when it has consumed all receives of the server. It continues
+            # when the server writes a new count of receives into the client's memory. With -e, a client that has
+            # stopped sleeps until an event, but this Write causes none. With -r, the server therefore posts enough
+            # receives for the whole run.
             more = ("-r", 2 * ITERATIONS) if (tool, option) == ("ib_send_bw", "-e") else ()
             with self.subTest(tool=tool, words=words):
                 self.measure(tool, *words, *more, **how)
 
     def sizes(self, result):
-        """Returns the rows that have a count of iterations followed by figures, not all of which may be 0. If the
-        program reports that it could not measure the processor's clock, as happens on a busy machine, then
-        figures of 0 are accepted."""
+        """Returns the message sizes of all rows that have a count of iterations followed by figures. At least one
+        figure of a row must not be 0. If the program reports that it could not measure the processor's clock, as
+        happens on a busy machine, rows whose figures are all 0 are also accepted."""
         figures = "" if "Correlation coefficient" in result.err else ".*[1-9]"
         return tuple(int(size) for size in
                      re.findall(rf"(?m)^ (\d+) +[1-9]\d* +{figures}", result.out))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests `iwarp run --careful`. Each incorrect program in careless/ must be reported, with the line of its mistake.
-Nothing may be reported about the correct programs and about third-party programs."""
+Nothing may be reported about the correct programs or about third-party programs."""
 import os
 import pathlib
 import re

@@ -84,8 +84,9 @@ class Injected(Planned):
 
     @staticmethod
     def in_order_of_rules(log):
-        """Returns the log sorted by rule, so that its order does not depend on timing. Timing determines how many
-        sends precede a completion. The seed determines only the order of the events that one rule counts."""
+        """Returns the log sorted by rule. For each rule, the seed determines which of the counted events trigger the
+        rule. Timing determines in which order the events of different rules occur, for example how many sends
+        precede a completion."""
         return sorted(log, key=lambda line: re.sub(r"\(\w+ \d+,", "(", line))
 
     def test_a_registration_that_fails(self):
@@ -103,7 +104,7 @@ class Injected(Planned):
 class Datagrams(Planned):
     """Runs both ends of programs/datagrams.cpp on one host, without a relay. The datagrams that the sender does not
     log as lost must arrive."""
-    TOTAL = 1000  # The program sends one more datagram as its last one.
+    TOTAL = 1000  # The program sends one more datagram, which marks the end.
 
     def play(self, text, *options):
         """Returns the log of the sender, and the output of the receiver."""

@@ -232,7 +232,7 @@ class TwoHosts(Networks, PerftestCase):
             self.assertRegex(gids[0][1], "^fe80::")
             for index, gid in gids:
                 for program in ("ibv_rc_pingpong", "ibv_srq_pingpong"):
-                    for client in (names[1], names[0]):  # one on another host, one on the server's
+                    for client in (names[1], names[0]):  # on the other host, then on the server's host
                         with self.subTest(gid=gid, program=program, client=client):
                             port = free_port()
                             call = (program, "-c", "-g", index, "-p", port)

@@ -232,7 +232,7 @@ class Staying(Case):
 
 
 class WithoutRights(Case):
-    """Runs with the UID 65534, which cannot gain privileges. It cannot become root or use mounts and namespaces."""
+    """Runs programs as UID 65534. They cannot gain privileges, become root, or use mounts and namespaces."""
 
     def test_it_is_there(self):
         if os.getuid() != 0 or shutil.which("setpriv") is None:

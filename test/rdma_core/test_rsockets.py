@@ -233,8 +233,8 @@ class Iperf3(Case):
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
 @unittest.skipIf(SANITIZER, "the programs are not built with the sanitizer")
 class PreloadedFork(Streams):
-    """A server that forks for each connection. The child connects again to the port number that the parent's TCP
-    socket uses, so RDMA needs a port offset."""
+    """A server that forks for each connection. librspreload first connects over TCP. After the fork, it connects an
+    rsocket to the same port number. The parent's TCP socket still uses this number, so RDMA needs a port offset."""
 
     def test_rstream_with_plain_sockets(self):
         env = {"LD_PRELOAD": PRELOAD, "RDMAV_FORK_SAFE": "1"}

@@ -199,7 +199,7 @@ class Libraries(Abi):
 
 class Refusals(Abi):
     def refused(self, *hows):
-        """Returns NAME@NODE for each name and each of its nodes."""
+        """Returns NAME@NODE for each entry of the table whose third column is in `hows`."""
         names = [f"{name}@{node}" for name, nodes in self.table.items()
                  for node, how in nodes.items() if how in hows]
         self.assertTrue(names, hows)

@@ -76,7 +76,7 @@ static void connect_ends(uint8_t rnr_retry) {
   pthread_join(thread, NULL);
 }
 
-/// Prints "sent" after it has posted the Send, and posts the receive for it on SIGUSR1.
+/// Posts a Send and prints "sent". Posts the receive for this Send only when SIGUSR1 arrives.
 static void receive_late(const sigset_t* signals) {
   struct ibv_mr* from = rdma_reg_msgs(client, source, kLength);
   struct ibv_mr* to = rdma_reg_msgs(server, sink, kLength);

@@ -40,8 +40,9 @@ int write(End& end, const End& peer, std::uint64_t id, std::uint32_t rkey) {
 
 // Each of these functions returns the number of a queue pair that does not exist. refusing(): the
 // TCP port that belongs to the number has no listener. silent(): the TCP port belongs to this
-// process, which has no such queue pair, so a connection request waits there. absent(): the queue
-// pair with this number would have to connect to this end.
+// process, which has no such queue pair, so a connection request waits there. absent(): the number
+// is smaller than the number of this end, so the queue pair with this number would have to connect
+// to this end.
 std::uint32_t refusing(const ibv_qp*) { return 0xFF0001; }
 std::uint32_t silent(const ibv_qp* qp) { return 0xFE0000 | (qp->qp_num & 0xFFFF); }
 std::uint32_t absent(const ibv_qp*) { return 1; }

@@ -61,7 +61,8 @@ TEST_CASE("a peer with wrong PSNs is not accepted, and with the right ones it is
     make_ready_to_receive(b, a.qp, 2);
     make_ready_to_send(a, b.qp, 1);
     make_ready_to_send(b, a.qp, 2);
-    // A request with the same numbers from before the reset may still arrive.
+    // A request that has the same queue pair numbers and was sent before the reset may still
+    // arrive.
     REQUIRE_EQ(b.modify(IBV_QPS_RESET), 0);
     make_ready_to_receive(b, a.qp, 1);
     make_ready_to_send(b, a.qp, 1);

@@ -98,8 +98,8 @@ TEST_CASE("objects of two contexts of a device may be combined") {
   CHECK_EQ(error_of(one, attr), 0);
 }
 
-/// Returns the state that an RNIC reports instead of RESET, which it does not have. A new queue
-/// pair reports INIT, because it accepts receives.
+/// Returns the state that ibv_query_qp() reports for a queue pair of an RNIC in state `state`. This
+/// is INIT instead of RESET, because a new queue pair of an RNIC accepts receives.
 ibv_qp_state as_told(ibv_qp_state state) { return state == IBV_QPS_RESET ? IBV_QPS_INIT : state; }
 
 TEST_CASE("a new queue pair is in RESET, and passes through the states") {

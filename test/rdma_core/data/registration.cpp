@@ -10,7 +10,8 @@ namespace {
 
 using namespace data;
 
-// If the access rights are not a constant, the macro calls a different function.
+// In rdma-core's header these names are also macros, which call ibv_reg_mr_iova2() if the access
+// rights are not a constant. The tests must call the functions.
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 

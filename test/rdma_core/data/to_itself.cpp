@@ -15,7 +15,7 @@ void check_all_operations(End& end) {
 
   REQUIRE_EQ(end.post_rdma(IBV_WR_RDMA_READ, end, 200, 9, 100), 0);
   CHECK_EQ(success(end.cq).qp_num, end.qp->qp_num);
-  CHECK_EQ(end.text(100, 9), "to myself");  // The Write was placed before the Send completed.
+  CHECK_EQ(end.text(100, 9), "to myself");  // The Write was placed before the Read completed.
   CHECK_EQ(end.text(200, 9), "to myself");
 
   end.word(512) = 40;

@@ -144,7 +144,8 @@ TEST_CASE("a queue pair without receives behaves as if none were posted") {
     REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
     rule("after 1 send rnr 3600s");
     REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, 0, 8), 0);
-    CHECK_EQ(next(pair.a.cq).status, IBV_WC_SUCCESS);  // The other end still has its receives.
+    // The rule affects only `a`; `b` still has its receive.
+    CHECK_EQ(next(pair.a.cq).status, IBV_WC_SUCCESS);
     rule("after 1 receive rnr 3600s");
     REQUIRE_EQ(pair.b.post_recv(2, 0, 8), 0);
     success(pair.b.cq);

@@ -48,8 +48,9 @@ class Ucmatose(Case):
 class Cmtime(Case):
     def setUp(self):
         super().setUp()
-        # cmtime of rdma-core 56 uses one port number for RDMA and TCP. Without -q 0 it would then use queue pair
-        # numbers that do not exist, which no iWARP device can connect.
+        # cmtime of rdma-core 56 uses one port number for RDMA and TCP, so the test sets a port offset. By default,
+        # cmtime uses the numbers of queue pairs that do not exist, which no iWARP device can connect. -q 0 prevents
+        # this.
         usage = self.run_program("cmtime", "-h", statuses=(0, 1), plain=True)
         self.words = ("-q", 0) if "[-q base_qpn]" in usage.out + usage.err else ()
 

@@ -11,7 +11,8 @@ import time
 from support import LONG, TIMEOUT, Case, Program, free_port, main
 from tried import tried
 
-# For a page of zeros QEMU sends one message in each direction and no data, so most pages are not zero.
+# For a page of zeros QEMU sends no data and only one message in each direction. The test therefore fills most pages
+# with noise.
 MEGABYTES = 256 if LONG else 16
 
 

@@ -12,7 +12,8 @@ namespace {
 
 using namespace rdma_core_test;
 
-// Number of races. If events and completions were not ordered, most of these races would be lost.
+// Number of rounds. In each round, an event and a completion are due at the same time. If the
+// library did not order them, the completion would come first in most rounds.
 constexpr int kRaces = 50;
 
 /// A client that is connecting, and a server that has received its request. Each has posted a

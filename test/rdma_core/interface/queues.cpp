@@ -35,7 +35,7 @@ TEST_CASE("a new queue pair is in RESET, and has at least the requested capabili
   ibv_qp_attr attr{};
   ibv_qp_init_attr queried{};
   REQUIRE(ibv_query_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_CAP, &queried) == 0);
-  CHECK(attr.qp_state == IBV_QPS_INIT);  // INIT is the first state on every RNIC.
+  CHECK(attr.qp_state == IBV_QPS_INIT);  // An RNIC reports INIT instead of RESET.
   CHECK(qp->state == IBV_QPS_RESET);
   CHECK(queried.cap.max_send_wr == init.cap.max_send_wr);
   CHECK(queried.send_cq == cq.get());

@@ -48,7 +48,8 @@ TEST_CASE("without parameters a Send waits for its receive, however long it take
     const Buffer out(from.pd.get(), "late");
     const Buffer in(to.pd.get(), 64);
     REQUIRE(from.send(out.sge()) == 0);
-    check_few_retries_end();  // This takes as long as the waiting Send would take to fail.
+    // Takes as long as the Send above would take to fail if its retries were limited.
+    check_few_retries_end();
     REQUIRE_FALSE(is_readable(pair.mine->fd));
     REQUIRE(to.receive(in.sge()) == 0);
     CHECK(in.text(End::done(to.receive_cq).byte_len) == "late");

@@ -90,7 +90,8 @@ class Buffer {
   ibv_mr* mr_;
 };
 
-// Receives until a message of one octet arrives. The sender then needs no more answers.
+// Receives until a message of one octet arrives. After this message, the sender waits for no more
+// answers.
 void receive_all(const char* address, int sender) {
   rdma_cm_id* const listener = endpoint(address, "0", RAI_PASSIVE);
   check(rdma_listen(listener, 1) == 0, "rdma_listen");

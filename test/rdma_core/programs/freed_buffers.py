@@ -7,8 +7,8 @@ from mpi4py import MPI
 
 WORLD = MPI.COMM_WORLD
 RANK = WORLD.Get_rank()
-# Large enough for rendezvous, but small enough that the C library does not map the buffer separately: freed memory
-# stays in the process.
+# Large enough for rendezvous, but small enough that the C library does not map the buffer separately. Freed memory
+# therefore stays mapped.
 LENGTH = 100_000
 
 libc = ctypes.CDLL(None)

@@ -119,8 +119,8 @@ struct Device : rdma_core_test::VerbsEnd {
   std::uint64_t* words = reinterpret_cast<std::uint64_t*>(memory);
 };
 
-/// Both ends destroy their queue pair before it is ready. Only one end has connected its queue pair
-/// before that.
+/// Each end destroys its queue pair before the pair is connected. Before that, only one end has
+/// called connect(): the client in even rounds, and the server in odd rounds.
 void give_up(Device& device, Peer& peer, int round, bool client) {
   ibv_qp* const qp = device.make();
   const Told other = peer.exchange(device.end(qp, 7));

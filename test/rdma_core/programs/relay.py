@@ -11,7 +11,7 @@ import sys
 
 ADDRESS, PORT, PEER, TOTAL, SEED = sys.argv[1], int(sys.argv[2]), sys.argv[3], *map(int, sys.argv[4:])
 FAMILY = socket.AF_INET6 if ":" in ADDRESS else socket.AF_INET
-AWAY = 20  # number of datagrams held back at a time; none is held back while 512 others pass
+AWAY = 20  # number of datagrams held back at a time; so few that 512 others never overtake one of them
 TIMEOUT = 20
 
 

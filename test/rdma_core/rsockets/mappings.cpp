@@ -23,7 +23,7 @@ TEST_CASE("the peer can write to mapped memory, up to its end") {
   send_all(pair.client, pattern(1));
   CHECK(receive_all(pair.server, 1) == pattern(1));
   CHECK(memory == sent);
-  // After this, the peer may write to this memory again.
+  // Tells the client that the server has read the memory, so that the client may write to it again.
   send_all(pair.server, pattern(1));
   CHECK(receive_all(pair.client, 1) == pattern(1));
   CHECK(riowrite(pair.client.get(), sent.data(), 10, 1000 + 199'995, 0) == 5);

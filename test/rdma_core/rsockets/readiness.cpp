@@ -56,8 +56,9 @@ TEST_CASE("raccept() allocates the descriptor of a connection, above those alrea
   const Socket listener = listening();
   const Socket client = connect_to(port_of(listener));
   REQUIRE(await(listener, POLLIN) == POLLIN);
-  // librspreload opens /dev/null to reserve the number that the program sees. Its select() uses the
-  // lower of the two numbers.
+  // librspreload opens /dev/null to reserve the number that the program sees, and then calls
+  // raccept(). If the number of the rsocket were lower, select() in librspreload before rdma-core
+  // 63 would report the wrong descriptor.
   std::array<int, 32> in_use{};
   for (int& fd : in_use) fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   const Socket server(raccept(listener.get(), nullptr, nullptr));
