@@ -159,8 +159,8 @@ TEST_CASE(
   CHECK_FALSE(pair.to_b.fin);
   CHECK_FALSE(pair.to_a.fin);
   CHECK(pair.a->qp->state() == QpState::kIdle);
-  // After the rejection, received data does not belong to MPA, and a FIN does not report a second
-  // rejection.
+  // Data that arrives after the rejection does not belong to MPA, so the connection does not read
+  // it. A FIN does not cause a second event.
   CHECK(pair.a->connection->receive_plan().empty());
   CHECK(pair.b->connection->receive_plan().empty());
   CHECK(pair.a->connection->read_ahead().empty());

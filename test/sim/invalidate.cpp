@@ -318,7 +318,8 @@ TEST_CASE("an invalidate in the middle of a Read ends it with an access error [V
   pair.run();
   check_refused(pair, *pair.b, "0/1/00");
   CHECK(text(pair.a->completions()) == "1 remote access error");
-  // The Terminate repeats the Read Request, which shows how much of it was answered. [RDMAP-22]
+  // In the Terminate, the Read Request has the size and address of the part that was not answered.
+  // [RDMAP-22]
   const auto echo = pair.b->qp->query().terminate_sent->segment;
   REQUIRE(echo.has_value());
   const auto request = rdmap::decode_read_request(bytes::View(echo->rdma_header));

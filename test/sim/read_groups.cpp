@@ -45,7 +45,8 @@ TEST_CASE("large Reads start in groups of a quarter of the unanswered ones") {
     pair.read(kLarge);
     started += std::to_string(pair.started()) + " ";
   }
-  // The first four keep the peer busy. A group has at most four Reads of this size.
+  // The first four Reads start at once and keep the peer busy. Later Reads start in groups, which
+  // have at most four Reads of this size.
   CHECK(started == "1 2 3 4 4 6 6 8 8 8 11 11 11 11 15 15 ");
   CHECK(completed(pair).ends_with("16 success"));
   CHECK(pair.started() == kDepth);

@@ -16,7 +16,8 @@ ConnectionOptions large(bool crc) {
   return o;
 }
 
-// Deregisters the region as an Rnic does. Notifies each connection once if it holds a pin.
+// Deregisters the region as an Rnic does. If the connection holds a pin on it, revokes the pin
+// once.
 void destroy(End& end, Region* region) {
   int asked = 0;
   const auto error = end.stags.destroy(region, [&](Region& r) {

@@ -10,7 +10,7 @@ using namespace iwarp::test;  // NOLINT
 namespace {
 
 /// Returns options of an end that holds a Send until there is a receive for it. `agreed` is whether
-/// the end offers the extension.
+/// the end offers Send with Immediate.
 ConnectionOptions waiting(const ConnectionOptions& base, bool agreed = true) {
   auto out = holding(60s, base);
   out.startup.send_immediate = agreed;

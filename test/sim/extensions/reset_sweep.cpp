@@ -49,7 +49,7 @@ std::size_t good_in_order(const std::vector<WorkCompletion>& list) {
   return good;
 }
 
-// Runs a session whose link breaks at an octet. Returns whether the session ended before that.
+// Runs a session whose link breaks at octet `at`. Returns whether the session ended before that.
 bool extensions_with_reset(const ConnectionOptions& options, std::size_t max_segment,
                            std::size_t at) {
   Pair pair(options, options, {.seed = 4, .max_segment = max_segment, .reset_at = at});
