@@ -79,7 +79,8 @@ TEST_CASE("a port is bound again while its former connections are open or in TIM
     auto beside_the_connection = must(bind_tcp(at));
     CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));
   }
-  // `b` closes first, so its end of the connection enters TIME_WAIT. That end has the port of `at`.
+  // `b` closes first, so its end of the connection enters TIME_WAIT. That end is bound to the port
+  // of `at`.
   REQUIRE_FALSE(pair.b.qp->disconnect());
   expect(*pair.a.cm, Type::kDisconnected);
   expect(*pair.b.cm, Type::kDisconnected);

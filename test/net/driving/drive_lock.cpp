@@ -89,7 +89,7 @@ class Model {
   }
   void poll() { kick(kPoll | kPolled, false); }
   void let_go() { kick(kLetGo | kPoll, false); }
-  /// Drives the connection as destroying an object or deregistering memory does.
+  /// Drives the connection in the same way as a call that destroys an object or deregisters memory.
   void sync() {
     lock_.lock();
     run(lock_.take() | kTransmit, false);
