@@ -36,8 +36,8 @@ def programs():
 
 
 def python_with_mpi_over_ucx():
-    """Returns (interpreter, None), or (None, reason) if there is none. Debian's mpi4py is built for Debian's
-    interpreter."""
+    """Returns (interpreter, None), or (None, reason) if no interpreter can be used. Debian's mpi4py is built for
+    Debian's interpreter."""
     if shutil.which("ompi_info") is None:
         return None, "mpirun is missing; apt-get install openmpi-bin"
     listed = subprocess.run(["ompi_info", "--param", "pml", "ucx"], capture_output=True, text=True, timeout=60).stdout

@@ -117,8 +117,8 @@ class Pingpong(Tls):
         self.assertIn(PINGPONG, plain)
         self.assertIn(MPA, plain)
         streams = self.play(self.own("server"), self.own("client"))
-        # Either end may connect first, between the same two ports, and is refused if the other end is not ready.
-        # The stream of a refused connection contains only a TLS alert.
+        # Either end may connect first. The other end refuses the connection if it is not ready. The stream of a refused
+        # connection contains only a TLS alert, and can have the same two ports as a later connection.
         self.assertLessEqual({begins(octets)[0] for octets in streams}, {HANDSHAKE, ALERT})
         for hello in (CLIENT_HELLO, SERVER_HELLO):
             record = re.compile(re.escape(hello[0]) + rb"...%c" % hello[1], re.DOTALL)

@@ -75,7 +75,7 @@ def system():
 @functools.cache
 def versions_of(packages):
     """Returns the names and versions of the packages from the package manager, or an empty list if there is no
-    package manager. Debian 13 has renamed some libraries because of 64-bit times on other processors."""
+    package manager. Debian 13 has renamed some libraries, because time_t now has 64 bits on other processors."""
     names = [name + suffix for name in packages.split() for suffix in ("", "t64")]
     try:
         said = subprocess.run(["dpkg-query", "-W", "-f=${Package} ${Version}\n", *names],

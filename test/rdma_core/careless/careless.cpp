@@ -232,7 +232,8 @@ void destroyed_in_use() {
   ibv_destroy_qp(p.a.qp);
 }
 
-/// Posts only as many unsignaled requests as one completion covers.
+/// Fills the send queue with one signaled request and 15 unsignaled ones, and polls the completion
+/// before it posts another.
 void proper_unsignalled() {
   const Pair p;
   for (std::size_t i = 0; i < 16; ++i) {

@@ -125,8 +125,8 @@ TEST_CASE("a datagram that is delayed when its queue pair is destroyed never arr
     gone.end();
   }
   from.send_all(to, {2});
-  // Queue pair `gone` was destroyed before its datagram was due. Otherwise that datagram would have
-  // arrived before this one.
+  // If queue pair `gone` had not been destroyed before its datagram was due, datagram 1 would have
+  // arrived before datagram 2.
   CHECK_EQ(to.take(1), Numbers{2});
 }
 

@@ -16,8 +16,8 @@ inline constexpr int kToRtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_Q
 inline constexpr int kToRts = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                               IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
 
-/// Returns the attributes of all three transitions to connect to a queue pair of this process. The
-/// caller sets `qp_state`.
+/// Returns the attributes for the transitions to INIT, RTR and RTS that connect a queue pair to
+/// `peer`, a queue pair of this process. The caller sets `qp_state`.
 inline ibv_qp_attr rc_attributes(ibv_context* context, const ibv_qp* peer, unsigned rights,
                                  std::uint8_t reads) {
   ibv_port_attr port{};
