@@ -96,7 +96,7 @@ TEST_CASE(
     CHECK(received[0].invalidated);
     CHECK(received[0].invalidated_stag == stag_of(theirs));
     CHECK_FALSE(theirs->valid.load());
-    // The completion has been polled, so the peer must refuse a later Write.
+    // The completion has been polled, so `b` must refuse a later Write.
     std::fill_n(mine->address, 100, std::byte{0xEE});
     post_write(*pair.a, 4, sge(mine, 0, 100), remote(theirs));
     pair.run();

@@ -37,7 +37,8 @@ TEST_CASE(
     "a Send that waits for its receive does not delay the completions of requests before it") {
   for (const std::size_t segment : {100'000U, 50U}) {
     for (std::uint64_t receives = 0; receives <= 16; ++receives) {
-      // Every second receiver has completions as in RFC 5040. This must make no difference.
+      // If `receives` is odd, the completions of the receiver are as in RFC 5040. This must make no
+      // difference.
       const auto receiver = receives % 2 == 0 ? acknowledging() : waiting({});
       Connected pair(acknowledging(), receiver, {.seed = 7, .max_segment = segment});
       const Memories m(pair);
