@@ -20,7 +20,7 @@ SEED = int(os.environ.get("IWARP_SEED", "1"))
 
 
 def content(version):
-    """Returns content in which every block differs from that block in every other version."""
+    """Returns the content of a file. Each block contains the version number, so a mixture of versions is detected."""
     block = version.to_bytes(8, "little") * 512
     return (block * (SIZE // len(block) + 1))[:SIZE]
 

@@ -38,7 +38,8 @@ class HostileServer(Case):
         self.assertEqual(self.names(self.out), [])
 
     def test_a_window_to_be_written_cannot_be_read(self):
-        """The server must not read the previous contents of that memory. [SEC-15] [SEC-18] [SEC-35]"""
+        """The server may write to a window of get, but must not read what the memory contained before. [SEC-15]
+        [SEC-18] [SEC-35]"""
         self.check_refused(self.get("read"), "0/1/02")
 
     def test_a_window_to_be_written_takes_no_atomics(self):
@@ -72,7 +73,7 @@ class HostileServer(Case):
                     self.assertEqual(self.names(self.out), [])
 
     def test_a_window_to_be_read_cannot_be_written(self):
-        """The server must not change the file that the client sends either. [SEC-18]"""
+        """The server may read a window of put, but must not change the file that the client sends. [SEC-18]"""
         self.check_refused(self.put("write"), "1/1/02")
         self.assertEqual(self.source.read_bytes(), self.before)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the option --metrics of serve, ping and perf: the metrics during the run must agree with the reports. Also
-tests what hostile scrapers and other users get, and the log of a server in each format."""
+tests what hostile scrapers and processes with other user ids get, and the log of a server in each format."""
 import json
 import os
 import re
@@ -141,7 +141,7 @@ class Shown(Case):
 
 
 class Kept(Case):
-    """Tests scrapers that misbehave, other users, and addresses that are refused."""
+    """Tests scrapers that misbehave, a process with another user id, and addresses that are refused."""
 
     def test_scrapers_that_are_silent_or_ask_too_much_keep_nobody_out(self):
         with Server("ping", "--server", "--metrics", "0") as server:

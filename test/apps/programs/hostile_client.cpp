@@ -83,8 +83,8 @@ class Attacker {
     listen();
   }
 
-  /// Sends Immediate Data while the server waits for windows. Sends more Immediate Data than the
-  /// server has buffers.
+  /// Sends Immediate Data while the server waits for a Window message. Then requests, one after the
+  /// other, more pieces of the file than the server has buffers.
   void immediate_while_getting(const std::string& name) {
     auto& messages = client_.messages();
     messages.send(GetRequest{name});

@@ -82,8 +82,8 @@ class Attacker {
                         .sgl = {&sge, 1},
                         .remote = {.rkey = stag, .to = window_.memory.to + off},
                         .atomic = {.add_or_swap = 1}});
-    // A Write completes before the client has checked the access. A Read completes with the result
-    // of that check.
+    // A Write completes before the client has checked the access rights. The completion of a Read
+    // reports whether the client has permitted the access.
     while (session_.wait(kLimit).opcode == verbs::WcOpcode::kRecv) {
     }
   }
@@ -109,7 +109,7 @@ struct Attack {
 constexpr std::uint64_t kBefore = ~std::uint64_t{0};
 
 constexpr std::array kAttacks{
-    // Attacks on get, whose windows may be written.
+    // Attacks on `iwarp get`, which permits the server to write to its windows.
     Attack{"read", [](Attacker& a) { a.read(); }},
     Attack{"add", [](Attacker& a) { a.add(); }},
     Attack{"guess", [](Attacker& a) { a.guess(); }},
@@ -130,7 +130,7 @@ constexpr std::array kAttacks{
              a.say_done();
              a.keep_writing(kFalse);
            }},
-    // Attacks on put, whose windows may be read.
+    // Attacks on `iwarp put`, which permits the server to read its windows.
     Attack{"write", [](Attacker& a) { a.write(kFalse); }},
     Attack{"read-before", [](Attacker& a) { a.read(kBefore, 1); }},
     Attack{"read-behind", [](Attacker& a) { a.read(0, kSize + 1); }},

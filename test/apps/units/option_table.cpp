@@ -21,7 +21,7 @@ using options::Kind;
 using options::Option;
 using options::Settings;
 
-/// Returns the rows that also have an option of `iwarp run`.
+/// Returns the rows that have not only an environment variable but also an option of `iwarp run`.
 std::vector<const Option*> rows() {
   std::vector<const Option*> out;
   for (const auto& option : options::all()) {

@@ -171,7 +171,8 @@ TEST_CASE("a plan arrives at the server unchanged, and one out of bounds is refu
   refused([](Plan& p) { p.check = true; });
   refused([](Plan& p) { p.qps = 2; });
   refused([](Plan& p) { p.test = find_test("read-bw"); });
-  // The test tcp-stream cannot have outstanding Reads either.
+  // Each of the two tests below is refused: read-bw because it does not use Writes, and tcp-stream
+  // because the number of octets per receive call is 0.
   refused([](Plan& p) { p.test = find_test("tcp-stream"); });
 }
 
