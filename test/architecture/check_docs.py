@@ -11,8 +11,8 @@ A doc comment is `///` above a declaration, without a blank line between them, o
 - A comment also covers declarations that follow without a blank line: further overloads of the same name, and
   one-line accessors below a one-line accessor.
 - These need no comment: destructors, deleted and defaulted members, overrides, friends, operators == and <=>;
-  constructors that have no parameters, copy or move, or have an empty body; and definitions of functions that
-  are declared further up.
+  copy and move constructors, and constructors without parameters or with an empty body; and definitions of
+  functions that are declared further up.
 - If a function returns std::error_code, Expected or Result, its comment says "Fails with ..." (`Errc::k...`,
   or the fault), "Fails as ..." (the function that lists the errors) or "Never fails"."""
 import dataclasses
@@ -40,7 +40,7 @@ ACCESS = re.compile(r"(public|private|protected):(?!:)")
 
 @dataclasses.dataclass
 class Declaration:
-    """A statement of a header without its comments. If the statement has a body, only the part before the body."""
+    """A statement of a header without its comments. If the statement has a body, `text` ends before the body."""
     text: str
     first: int  # line number
     last: int

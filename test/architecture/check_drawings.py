@@ -88,9 +88,9 @@ class Drawing:
 
 
 def included(base, readme):
-    """Returns two sets of pairs: a room, and another room that it includes. The first set has only the includes
-    among the rooms' own files. The second set also has the includes of the layer's shared headers, in both
-    directions. Such a header belongs to the room whose row in the README names it."""
+    """Returns two sets of pairs: a room, and another room that it includes. A pair is in the first set only
+    if a file in one room includes a file in the other room. For the second set, either file may also be a shared
+    header of the layer. Such a header belongs to the room whose row in the README names it."""
     rooms, by_folder, all_of_them = ROOMS[base], set(), set()
     layer = base.removesuffix("/src")
     owners = {name: room for room, row in ROW.findall(readme) for name in re.findall(r"`(\w+)`", row)}

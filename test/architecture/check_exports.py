@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that for every function that programs written for rdma-core can call, a test calls it or tests its
-refusal. These are the names in verbs/rdma_core/exports.def, and the inline functions of the headers.
+"""Checks that a test covers every function that a program written for rdma-core can call: the names in
+verbs/rdma_core/exports.def, and the inline functions of the headers. If a function is refused, the test must check
+the refusal.
 
   check_exports.py [HEADERS]            checks; exits with 1 if a name has no test, or the table is stale
   check_exports.py [HEADERS] --update   rewrites the table in verbs/rdma_core/README.md
 
 A source of test/rdma_core must call each handwritten function (`impl`), or look it up by name.
-test/rdma_core/abi/test_abi.py calls the generated functions, according to their HOW."""
+test/rdma_core/abi/test_abi.py must call the generated functions of each kind (the column HOW of exports.def)."""
 import pathlib
 import re
 import sys
@@ -73,7 +74,7 @@ def used_by_tests():
 
 
 def generated_and_called():
-    """Returns each HOW for which test_abi.py calls the functions."""
+    """Returns each kind of function (the column HOW of exports.def) that test_abi.py calls."""
     return {how for words in re.findall(r'self\.refused\(([^)]*)\)', GENERATED.read_text())
             for how in re.findall(r'"(\w+)"', words)}
 

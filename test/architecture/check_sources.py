@@ -334,7 +334,8 @@ def check_sizes():
 
 
 def in_a_loop(text, match):
-    """Returns whether a line of a script is inside a loop, or is itself one, that ends when a condition holds."""
+    """Returns whether a line of a script is part of a loop that ends when a condition holds. The line may also contain
+    the whole loop."""
     lines = text[:match.end()].splitlines()
     inner = len(lines[-1]) - len(lines[-1].lstrip())
     if SCRIPT_LOOP.search(lines[-1]):

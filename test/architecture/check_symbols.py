@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the layers below the driver and apps/frames do no I/O, by the symbols that their archives import.
-Reads `nm -uC` of each archive that is given as LAYER=ARCHIVE on the command line. Supports only GNU nm."""
+"""Checks that apps/frames and the layers below the driver do no I/O. For this, examines the symbols that their
+archives import. Reads `nm -uC` of each archive that is given as LAYER=ARCHIVE on the command line. Supports only
+GNU nm."""
 import os
 import re
 import subprocess

@@ -143,7 +143,7 @@ class SourceRules(Tree):
         for path, text in KEPT.items():
             self.write(path, HEAD + ("#pragma once\n" if path.endswith(".hpp") else "") + text)
         for rule in (*BREAKS, "heads"):
-            if rule == "readmes":  # the folders that exist in the small tree
+            if rule == "readmes":  # The small tree does not have a README for each layer.
                 continue
             status, output = self.run_script(self.CHECK, rule)
             self.assertEqual(status, 0, output)
