@@ -285,8 +285,8 @@ void World::put(Link& link, std::size_t from, bytes::View piece) {
   wire.push(changed);
 }
 
-// With a CRC, the stream must end. Without a CRC, the oracle records which octet of the payload has
-// changed. It also records the octet with a CRC if the payload was already placed.
+// If the connection uses CRCs, the stream must end. If it does not use CRCs, or places payload
+// before it has checked the CRC, the oracle records which octet of the payload has changed.
 void World::flip(Link& link, std::size_t from, bytes::View piece, std::size_t at, std::byte mask) {
   Side& side = link.sides[from];
   Side& peer = link.peer_of(side);

@@ -12,7 +12,7 @@
 
 namespace {
 
-using namespace iwarp::chaos;  // NOLINT: all of this is about it
+using namespace iwarp::chaos;  // NOLINT: this file only runs the chaos test
 
 constexpr std::uint64_t kShortRun = 3'000;
 constexpr std::uint64_t kLongRun = 100'000;

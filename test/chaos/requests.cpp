@@ -113,8 +113,8 @@ bool Program::fill(Link& link, Side& side, const Step& step, Draft& draft) {
 void Program::fill_immediate(const Step& step, Draft& draft) {
   const Act act = draft.op.act;
   if (act == Act::kSend || act == Act::kWrite) return;
-  // With the extension, an Immediate whose last four octets have certain values announces a Send.
-  // This sets them to 0.
+  // If the ends have negotiated Send with Immediate, the value 0xC0000000 in the last four octets
+  // means that the Immediate belongs to the next Send. Sets these octets to 0.
   draft.op.immediate = (step.value >> 32 | 1) << 32;
 }
 
@@ -219,8 +219,8 @@ bool Program::fill_opening(Side& side, const Step& step, Draft& draft) {
   return true;
 }
 
-// Either end may invalidate an STag. The peer does so only after all of its requests that use the
-// STag.
+// Either end may invalidate an STag. If the peer does so, its invalidation follows all of its
+// requests that use the STag. If the owner does so, a request of the peer may still use the STag.
 bool Program::fill_invalidate(Link& link, Side& side, const Step& step, Draft& draft) {
   Op& op = draft.op;
   Side& peer = link.peer_of(side);

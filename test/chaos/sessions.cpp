@@ -81,8 +81,8 @@ void Program::top_up() {
 
 bool Program::is_quiet(Link& link) {
   if (link.session == nullptr || !link.cause.empty()) return true;
-  // An end that is closing may wait for a while, so that the peer can request the acknowledgement
-  // of what this end has received.
+  // After a close, an end may stay outside of Idle for a while, because the peer may still ask
+  // whether its last requests have arrived.
   const auto is_done = [&link](const Side& s) {
     return s.is_idle() && s.has_received_all() && (!link.closes || is_still_idle(s));
   };
@@ -180,8 +180,8 @@ void Program::finish_side(Link& link, Side& side) {
             link.number);
     o.state = valid ? State::kOpen : State::kClosed;
   }
-  // The memory may have changed. Predicts the results of requests that wait for the next connection
-  // again.
+  // The memory may have changed, so the results of the requests that wait for the next connection
+  // are predicted again.
   for (std::size_t i = peer.over; i < peer.ops.size(); ++i) predict(side, peer.ops[i]);
 }
 

@@ -90,7 +90,7 @@ struct Side {
   verbs::Connection* connection() const { return driver->connection.get(); }
   verbs::QpState state() const { return qp->state(); }
   bool is_idle() const { return over == ops.size() || qp->query().send_outstanding == 0; }
-  /// Returns whether this side has posted a request on this connection that is sent to the peer.
+  /// Returns whether this side has posted, on this connection, a request that is sent to the peer.
   bool has_spoken() const;
   /// Returns whether all messages of this side that consume a receive have arrived.
   bool has_received_all() const;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Tests the oracle, because an oracle that never complains proves nothing. With each fault of chaos_faults.py, one
-of the fault's rules must be broken within its number of seeds. Without a fault, no rule may be broken."""
+of the fault's rules must be broken within the number of seeds that the fault allows. Without a fault, no rule may
+be broken."""
 import concurrent.futures
 import os
 import subprocess

@@ -48,7 +48,7 @@ struct World {
   void cut(Link& link);
   /// Records whether this request, which has begun or is about to begin, may end the connection.
   void judge(Link& link, Side& side, std::size_t index);
-  /// Returns for how many messages in flight to `side` no receive is posted.
+  /// Returns the number of messages in flight to `side` for which no receive is posted.
   std::size_t lacking_receives(Link& link, Side& side);
 
   // Defined in completions.cpp, which polls the queues and checks every completion:

@@ -112,7 +112,8 @@ Session pick_session(Random& random) {
   Session s;
   s.options = {pick_options(random), pick_options(random)};
   if (random.one_in(2)) s.options[1] = s.options[0];
-  // Each end has its own IRD and ORD. If one end has none, both ends use the other end's number.
+  // Each end has its own IRD and ORD. If the ends do not negotiate these values, agree_on_reads()
+  // later makes them equal.
   const std::array<std::uint16_t, 4> reads{0, 1, 4, 16};
   s.ird = random.one_of(reads);
   s.ord = random.one_of(reads);
