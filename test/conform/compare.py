@@ -21,8 +21,8 @@ def sessions_of(path):
 
 
 def differences(first, second):
-    """Returns the kinds of differences as (kind, ids). Kinds with a wrong peer come first, then kinds with most
-    sessions."""
+    """Returns the kinds of differences as (kind, ids). Kinds with a wrong peer come before kinds in which both peers
+    are right, and within each group the kinds with the most sessions come first."""
     kinds = collections.defaultdict(list)
     for name in first.keys() & second.keys():
         a, b = first[name], second[name]

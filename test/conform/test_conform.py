@@ -17,8 +17,8 @@ import xml.etree.ElementTree as xml
 
 from support import Case, IWARP, TIMEOUT, Server, main, run, start
 
-# Reasons for which a case may be skipped with this stack's peer: a part of the reason, and the options for which it
-# is allowed.
+# Reasons for which a case may be skipped with this stack's peer: a part of the reason's text, and a function that
+# returns whether this reason is allowed with the options of the peer.
 MAY_SKIP = (
     ("the peer does not ask for markers", lambda options: "--markers" not in options),
     ("the peer insists on CRCs", lambda options: "--crc=off" not in options),
@@ -26,8 +26,8 @@ MAY_SKIP = (
     ("the peer does not ask for CRC", lambda options: "--crc=off" in options),
     ("the peer does not ask for peer-to-peer mode", lambda options: "--rtr=" not in options),
     ("the peer asks for peer-to-peer mode", lambda options: "--rtr=" in options),
-    # The peer accepts more Reads than fit into one segment, because its IRD includes Reads with which another peer
-    # of this kind would request acknowledgements.
+    # With acknowledged completions, peers of this stack send additional Reads, and the IRD includes them. A TCP
+    # segment does not have room for that number of Read Requests.
     ("the peer agreed to more than one TCP segment has", lambda options: "acked" in options),
     ("it advertises less", lambda options: "--size=" not in options),
     # The peer's program reacts to a meaningless message, so the peer may end the stream before the rest of the

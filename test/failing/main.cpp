@@ -192,11 +192,13 @@ class Runner {
   std::size_t running_ = 0;
 };
 
-// A thousand calls suffice, because further calls of a kind only repeat the same polls.
+// For each kind, it suffices that a thousand calls fail: if a scenario has more calls of a kind,
+// most of them repeat the same poll.
 constexpr unsigned long kEach = 1000;
 
 struct Options {
-  /// Maximum number of calls of a kind that fail in one way, each in its own run.
+  /// Maximum number of runs for each kind of call and each way in which it may fail. A different
+  /// call fails in each run.
   unsigned long most = 4;
   unsigned jobs = 2;
   std::string kind;

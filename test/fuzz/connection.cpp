@@ -15,7 +15,7 @@
 namespace iwarp::fuzz {
 namespace {
 
-using namespace verbs;  // NOLINT: the target is about nothing else
+using namespace verbs;  // NOLINT: all tested code is in it
 using mpa::Role;
 
 // The region is large enough that the connection places payloads while they arrive.
@@ -78,7 +78,8 @@ class Harness {
     if (options.honest_startup) startup();
   }
   ~Harness() {
-    end_->qp->abort();  // While connected, End shares ownership of the queue pair.
+    // While connected, the queue pair shares ownership of the End that owns it. Ends this cycle.
+    end_->qp->abort();
     check();
   }
 

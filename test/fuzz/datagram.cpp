@@ -10,7 +10,7 @@
 namespace iwarp::fuzz {
 namespace {
 
-using namespace verbs;  // NOLINT(google-build-using-namespace): the target's only subject
+using namespace verbs;  // NOLINT(google-build-using-namespace): all tested code is in it
 
 constexpr std::size_t kRoom = 512;
 

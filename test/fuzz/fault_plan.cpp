@@ -9,7 +9,7 @@
 namespace iwarp::fuzz {
 namespace {
 
-using namespace rdma_core::fault;  // NOLINT(google-build-using-namespace): the only subject
+using namespace rdma_core::fault;  // NOLINT(google-build-using-namespace): all tested code is in it
 
 void check(const Rule& rule) {
   require(rule.text.size() <= kMaxLine, "the text of a rule fits in a line");

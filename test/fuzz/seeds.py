@@ -157,8 +157,8 @@ def capture_seeds(vectors):
 
 
 def marked(fpdus, marker, counted=4):
-    """Returns the FPDUs as one stream with markers. marker(distance) returns the octets of each marker. The sender
-    counts only `counted` octets of each CRC field."""
+    """Returns the FPDUs as one stream with markers. marker(distance) returns the octets of each marker. To find the
+    positions of the markers, the sender counts only `counted` of the 4 octets of each CRC field."""
     out, position = b"", 0
     for fpdu in fpdus:
         begin = None
@@ -223,7 +223,8 @@ def datagram_seeds():
 
 
 def log_records(frames_of_log):
-    """Returns a log of `frames`, a list of (whether sent, octets), and of one event of each other kind."""
+    """Yields the records of a log. It has one event for each frame, and then one event of each other kind. A frame is
+    (whether this end has sent it, octets)."""
     def event(name, data):
         return {"time": 1.5, "name": f"iwarp:{name}", "group_id": "1", "data": data}
 

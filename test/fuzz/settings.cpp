@@ -12,7 +12,7 @@
 namespace iwarp::fuzz {
 namespace {
 
-using namespace rdma_core;  // NOLINT(google-build-using-namespace): the target's only subject
+using namespace rdma_core;  // NOLINT(google-build-using-namespace): all tested code is in it
 
 using Variables = std::map<std::string, std::string, std::less<>>;
 

@@ -13,7 +13,7 @@
 namespace iwarp::fuzz {
 namespace {
 
-using namespace rdmap;  // NOLINT: the target is about nothing else
+using namespace rdmap;  // NOLINT: all tested code is in it
 
 // An Ulp with two windows for the peer, receives, and sinks of Reads, all in one arena between
 // guard pages.
