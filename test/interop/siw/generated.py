@@ -42,8 +42,8 @@ def sessions_of_one_guest(variant, options):
 
 
 def run(variant, options):
-    """Returns the report of all guests. After the first one, each guest begins after the session that ended the
-    previous guest."""
+    """Returns the combined report of all guests. If a session ends a guest early, the next guest continues with the
+    session that follows."""
     sessions, after = [], ()
     for _ in range(MOST_GUESTS):
         report, words = sessions_of_one_guest(variant, (*options, *after))

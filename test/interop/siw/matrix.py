@@ -136,7 +136,7 @@ def timed(title, test, *arguments):
 # The matrix -----------------------------------------------------------------------------------
 
 def cell_text(setup, mover, kind, size):
-    """Returns the cell as on the command line. "out" means that the connecting end sends the data."""
+    """Returns the cell in the form of the command line. "out" means that the connecting end sends the data."""
     return f"{'out' if (mover == 'ours') == setup.we_connect else 'in'}:{kind}:{size}"
 
 

@@ -109,8 +109,8 @@ bool matches(std::span<const std::byte> octets, std::uint32_t seed) {
   return std::ranges::all_of(octets, [&](std::byte one) { return one == octet(seed, i++); });
 }
 
-/// Fills the memory for `size` octets and the guard after it with a value that shows whether it was
-/// changed.
+/// Fills the first `size` octets and the guard after them with one value, so that later changes are
+/// detected.
 void blank(std::span<std::byte> memory, std::uint32_t size, std::byte with) {
   std::ranges::fill(memory.first(size + kGuard), with);
 }

@@ -4,7 +4,7 @@
 // are written once for an abstract Link, so that this stack and libibverbs perform the same steps.
 // Uses no sockets, no verbs and no time.
 //
-// For each cell, with M the end that moves the data and O the other end:
+// Each cell consists of these messages. M is the end that moves the data, and O is the other end:
 //   client -> server  kBegin {kind, size, seed, who moves}
 //   O -> M            kReady {STag, TO of O's target}
 //   M -> O            the messages of the kind, then kDone {what M found}
@@ -23,7 +23,7 @@ namespace iwarp::interop {
 
 /// Maximum number of octets of one message.
 inline constexpr std::size_t kMaxSize = std::size_t{1} << 20;
-/// Number of octets after a message that must not change.
+/// Number of guard octets after the memory of a message. They must not change.
 inline constexpr std::size_t kGuard = 16;
 inline constexpr std::size_t kBuffer = kMaxSize + kGuard;
 inline constexpr std::size_t kControlSize = 32;

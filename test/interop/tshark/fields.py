@@ -136,7 +136,8 @@ class Tshark:
                 yield name, int(field.get("value") or "0", 16), int(field.get("size"))
 
     def of_mpa(self, proto):
-        """Returns an FPDU for each of tshark's trees. tshark shows markers in separate trees."""
+        """Returns a frame for each FPDU, Request and Reply. tshark shows markers in separate trees, whose fields are
+        added to the last frame."""
         trees = [t for t in proto if t.get("name") in
                  ("iwarp_mpa.fpdu", "iwarp_mpa.req", "iwarp_mpa.rep")]
         frames = [list(self.leaves(tree)) for tree in trees]
@@ -261,7 +262,8 @@ def swapped_terminate(name, _number, field, record):
 
 
 def reserved_behind_control(name, _number, field, record):
-    """Immediates and atomics do not use 32 bits of their header. tshark 4.0 shows them only for other messages."""
+    """Immediates and atomics do not use the 32 bits of the field Invalidate STag. tshark 4.0 shows these bits only
+    for other messages."""
     return (name is None and field[0] == ("rdmap", "Invalidate STag (unused)")
             and record["rdmap"]["opcode"] >= 8)
 
