@@ -26,7 +26,7 @@ def idle_on(cpu):
 
 @contextlib.contextmanager
 def spinning(preparations):
-    """Runs one spinning process for each function in `preparations`, which it calls first."""
+    """Runs one process for each function in `preparations`. The process calls that function and then spins."""
     parent = os.getpid()
     children = []
     try:

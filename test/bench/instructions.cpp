@@ -47,7 +47,8 @@ void count(bool on) {
   CALLGRIND_TOGGLE_COLLECT;
 }
 
-// Which points of a row are at a system call.
+// Which of the row's two points is at a system call: counting stops when send() is called, or
+// starts when recv() has returned data.
 struct Marks {
   bool stop_at_send = false;
   bool start_after_receive = false;

@@ -31,7 +31,8 @@ class Latencies {
  public:
   void add(Clock::duration time);
   std::uint64_t count() const { return count_; }
-  /// Returns the time that a `share` of all recorded times does not exceed.
+  /// Returns a quantile: for a `share` of 0.99, the time that 99 % of all recorded times do not
+  /// exceed.
   std::chrono::duration<double, std::micro> quantile(double share) const;
   void clear() { *this = {}; }
 

@@ -55,7 +55,7 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   Shared& shared() { return *shared_; }
-  /// Returns a sample of the passive end that was started after this call began.
+  /// Waits until the passive end has taken a new sample of its usage, and returns that sample.
   Usage sample() {
     const auto before = shared_->samples.load();
     while (shared_->samples < before + 2) pause();
@@ -227,7 +227,7 @@ struct Sample {
 };
 
 // Returns whether the maximum of the last third of the samples exceeds the maximum of the first
-// third by at most `slack`.
+// third by at most 5 % plus `slack`.
 template <typename Value>
 bool flat(const std::vector<Sample>& samples, std::size_t slack, Value value) {
   const auto third = samples.size() / 3;

@@ -5,10 +5,11 @@ solutions.md, each value is followed by the place where `iwarp explain` prints i
 
     `value`<!-- answer: CAPTURE FRAME WHAT -->
 
-CAPTURE is a file in test/vectors/course, or a path from the root of the project. `fpdu` (without FRAME) is the
-frame in hexadecimal under the heading of the same name in exercises.md. FRAME is the number that explain gives
-to the frame, or `close`. WHAT is a path in the frame's JSON, `from` for the end that sent the frame, `gap` for
-the seconds since the previous frame, or `field:NAME` or `octets:NAME` for a field."""
+CAPTURE is a file in test/vectors/course, or a path from the root of the project. FRAME is the number that explain
+gives to the frame, or `close`. Instead of CAPTURE FRAME, there may be the word `fpdu`. It stands for the frame that
+exercises.md shows in hexadecimal under the heading that the solution also has. WHAT is a path in the frame's JSON,
+`from` for the end that sent the frame, `gap` for the seconds since the previous frame, or `field:NAME` or
+`octets:NAME` for a field."""
 import pathlib
 import re
 import sys

@@ -16,7 +16,8 @@ DELIMITER = re.compile(r"^\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?$")
 
 
 def blank(found):
-    """Returns a text with the same lines and the same length, but without Markdown."""
+    """Replaces each character of the match by an x, except line ends. The result has no Markdown, and as many lines
+    and characters as the match."""
     return re.sub(r"[^\n]", "x", found[0])
 
 

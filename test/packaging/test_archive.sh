@@ -28,7 +28,7 @@ for file in "$scratch/$name/bin/iwarp" "$scratch/$name"/lib/iwarp/*; do
   for library in $needed; do
     case $library in
       libc.so.6 | libm.so.6 | ld-linux-x86-64.so.2) ;;
-      libibverbs.so.1) [[ $file == */librdmacm.so.1 ]] ;;  # the copy in the archive
+      libibverbs.so.1) [[ $file == */librdmacm.so.1 ]] ;;  # librdmacm uses the libibverbs of the archive
       *) echo "$file needs $library" >&2; exit 1 ;;
     esac
   done

@@ -142,7 +142,7 @@ class Pair {
     renew(initiator, responder);
   }
   ~Pair() {
-    // A queue pair holds its driver while it is connected.
+    // While connected, each queue pair shares ownership of the End that owns it. Ends this cycle.
     a->qp->abort();
     b->qp->abort();
   }

@@ -21,8 +21,8 @@ namespace iwarp::test {
 class WireScript {
  public:
   struct Options {
-    bool near_markers = false;  ///< M flag of the Request: the far end sends markers
-    bool far_markers = false;   ///< M flag of the Reply: the near end sends markers
+    bool near_markers = false;  ///< M flag of the Request: if set, the far end sends markers
+    bool far_markers = false;   ///< M flag of the Reply: if set, the near end sends markers
     bool crc = true;
   };
   struct Sent {

@@ -101,8 +101,8 @@ TEST_CASE("a held stream continues with the data that TLS has already read") {
   End& a = connected.pair.a;
   End& b = connected.pair.b;
   constexpr int kSends = 40;
-  // Posts all Sends as one batch, so that they fill only a few records. b reads these records at
-  // once, when no receive is posted for any of the Sends.
+  // Posts all Sends as one batch, so that they fill only a few records. b reads these records
+  // before a receive is posted for any of the Sends.
   for (int i = 0; i < kSends; ++i) REQUIRE_FALSE(a.post(verbs::WrOpcode::kSend, 0, 1000));
   for (int i = 0; i < kSends; ++i) a.expect_success();
   bool polls = false;
