@@ -26,7 +26,8 @@ def content(version):
 
 
 def disk(fail, log):
-    """Returns an environment in which the given calls (call, n, errno) fail, and all other calls are recorded."""
+    """Returns an environment in which calls to the disk fail as `fail` lists them: (call, n, errno) means that the
+    n-th call of a function fails with this errno. All other calls are recorded."""
     return dict(os.environ, LD_PRELOAD=os.environ["DISK"], DISK_LOG=str(log),
                 DISK_FAIL=",".join(f"{call}:{n}:{code}" for call, n, code in fail),
                 ASAN_OPTIONS="verify_asan_link_order=0")

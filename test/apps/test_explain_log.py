@@ -19,7 +19,7 @@ SEPARATOR = b"\x1e"
 
 def records(path, killed=False):
     """Returns the objects of a log. Each object must have its separator and its line end. If the process was
-    killed, the last line may be incomplete, because Linux may truncate its write."""
+    killed, the last line may be incomplete, because Linux may have written only a part of it."""
     octets = path.read_bytes()
     assert octets.startswith(SEPARATOR), octets[:20]
     found, parts = [], octets.split(SEPARATOR)[1:]

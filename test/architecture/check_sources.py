@@ -118,7 +118,7 @@ IO_HEADERS = re.compile(
     r"(future|semaphore|barrier|latch|stop_token|fstream|iostream|filesystem|random|ctime|"
     r"sys/(?!auxv).*|netinet/.*|arpa/.*|linux/.*|net/.*|poll\.h|unistd\.h|fcntl\.h|netdb\.h|"
     r"pthread\.h|signal\.h|csignal|time\.h|errno\.h|cerrno|boost/asio.*|openssl/.*|pcap.*)$")
-# These headers are allowed: objects that connections share need locks, and their threads may have to yield.
+# In verbs/ these headers are allowed: objects that connections share need locks, and their threads may have to yield.
 # check_symbols.py checks that <thread> is not used to create threads.
 LOCK_HEADERS = re.compile(r"(thread|mutex|shared_mutex|condition_variable)$")
 FILE_HEADERS = re.compile(r"(fstream|filesystem|sys/stat\.h|cerrno|unistd\.h|fcntl\.h|arpa/inet\.h|pcap/.*)$")

@@ -30,7 +30,7 @@ def perf(test, *options):
 
 
 def streams():
-    """Yields the rows that compare a stream with the TCP under it."""
+    """Yields the rows that compare an iWARP stream with plain TCP."""
     tcp = perf("tcp-stream")
     for condition, addition in CONDITIONS.items():
         for what, options in (("RDMA Write 64 KiB", ("write-bw",)), ("RDMA Read 64 KiB", ("read-bw",)),

@@ -57,8 +57,8 @@ struct Program::Draft {
   bool has_key = true;  ///< whether the request has the correct key for its source or sink
 };
 
-// Returns whether the connection supports the step, which most programs check before they post a
-// request. For one `place` in 16, returns true without a check.
+// Returns whether the connection supports the step. Most programs check this before they post a
+// request. To simulate a program without this check, returns true for one `place` in 16.
 bool Program::suits(Link& link, const Side& side, const Step& step) const {
   if (step.place % 16 == 0) return true;
   const bool reads = step.act == Act::kRead || step.act == Act::kReadInvalidate ||

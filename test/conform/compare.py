@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows the differences between two peers in the same generated sessions, and which peer is right.
 Usage: compare.py [--markdown] A.json B.json   two reports of `iwarp conform --generated --json=FILE`
-All differences of one kind are one line: the rules that the sessions break, what each peer did, the number of
+Prints one line for each kind of difference: the rules that the sessions break, what each peer did, the number of
 such sessions, and one of them as an example. The exit status is 0 even if there are differences, and 2 if the
 two reports do not match."""
 import argparse

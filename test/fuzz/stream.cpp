@@ -15,8 +15,8 @@ namespace {
 
 using namespace rdmap;  // NOLINT: all tested code is in it
 
-// An Ulp with two windows for the peer, receives, and sinks of Reads, all in one arena between
-// guard pages.
+// An Ulp whose buffers are all in one arena between guard pages: two windows for the peer, the
+// buffers of receives, and the sinks of Reads.
 class ArenaUlp final : public Ulp {
  public:
   bool next_request(bool read_credit, Request& out) override {
@@ -224,8 +224,8 @@ class Harness {
 
   void end(unsigned how, Input& in) {
     if (how < 2) stream_.terminate(kLocalCatastrophic, in.flag());
-    // lower_layer_closed() may be called only once, because the closed state has no edge for a
-    // second call.
+    // lower_layer_closed() may be called only once, because the state machine has no edge for a
+    // second call in the closed state.
     if (how == 2 && stream_.state() != StreamState::kClosed) stream_.lower_layer_closed();
     if (how == 3) stream_.cancel();
   }

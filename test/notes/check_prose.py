@@ -21,8 +21,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GENERATED = {"build", "node_modules", ".git", ".cache", "__pycache__"}
-# Not checked: quotations of RFCs, texts of other projects, and files generated from sources that are checked
-# themselves.
+# The check skips quotations of RFCs, texts of other projects, and files that are generated from sources which are
+# checked themselves.
 NOT_OURS = ("LICENSE", "rfc-notes/requirements/", "rfc-notes/messages.md", "test/vectors/", "test/fuzz/regressions/")
 EXCEPTIONS = pathlib.Path(__file__).with_name("prose_exceptions.txt")
 SLASHES = {".cpp", ".hpp", ".h", ".c", ".ts", ".tsx", ".js", ".css"}

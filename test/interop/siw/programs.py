@@ -166,9 +166,8 @@ def has_figures(lines, size):
 
 
 def closed_too_soon(status, lines, client):
-    """Returns whether only siw's end failed, although the client's lines have all figures. If the answer and the
-    FIN arrive before siw has counted its Send as sent, siw completes the Send with an error. A fast peer causes
-    this."""
+    """Returns whether only siw's end failed, although the client's lines have all figures. If a fast
+    peer answers and closes before siw has counted its own Send as sent, siw completes this Send with an error."""
     return status == 1 and has_figures(client, 4096) and any("Bad wc status 2" in l for l in lines)
 
 

@@ -6,7 +6,7 @@
 
 namespace iwarp::offload_model {
 
-/// Returns the sizes of a link of MTU 1500 without offloads, with every cost zero.
+/// Returns parameters with the sizes of a link of MTU 1500 without offloads. All costs are 0.
 inline Parameters free_of_cost() {
   Parameters p{};
   p.clock = 1;

@@ -106,7 +106,7 @@ class ScriptedUlp final : public Ulp {
     std::uint32_t length;
   };
 
-  // Answers of the script.
+  // Scripted answers.
   Octets arena = Octets(4096, std::byte{0xEE});
   std::vector<Window> writable;
   std::vector<Window> readable;
