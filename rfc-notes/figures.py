@@ -15,8 +15,8 @@ frame of test/vectors:
   changes FILE [MACHINE]          the edges of the state machines that the frames follow
   machine NAME                    a table of rfc-notes/fsm as a graph and as a list
   source FILE                     lines of a source file of the project
-  variables                       the variables of the table of options, by the commands that accept
-                                  the option
+  variables                       the environment variable of each option (verbs/options), grouped by the
+                                  commands that accept the option
 
 After "|", a list separated by ";" selects the parts of the output or of the source file to show:
 
@@ -286,7 +286,7 @@ def same(recipe, new, old):
 
 
 def unmade_output(path, text):
-    """Yields a problem for each picture and each code block without a language that has no mark of its origin."""
+    """Yields a problem for each picture, and for each code block without a language, whose origin is not marked."""
     if path.parent != ROOT and "rfc-notes" not in path.relative_to(ROOT).parts:
         return
     text = FIGURE.sub(lambda found: "\n" * found[0].count("\n"), text)

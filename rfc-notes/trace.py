@@ -4,7 +4,7 @@
 
   trace.py            check; exit 1 if a mark, a row or the table in README.md is wrong
   trace.py --update   rewrite the status table in README.md
-  trace.py --promote  set every deferred row that both code and a test mention to done
+  trace.py --promote  set to done every deferred row whose id both the code and a test mention
   trace.py --missing  list what each open row lacks
 
 requirements/README.md has the rules for marks and rows.

@@ -184,9 +184,10 @@ def write_table(path):
             "over siw of Linux 6.1, as Debian has it (`stock`) and with repairs (`fixed`; see",
             "[siw.md](siw.md)). A dash means that the case tests an optional feature that the peer does not",
             "offer. `iwarp ping` was run with and without `--markers`, and as a client also with each kind of",
-            "RTR. A case that failed with a connecting guest was repeated with a new guest; *fail once* means",
-            "that the new guest passed the case, or that the case was skipped. `iwarp ping` skips two cases,",
-            "which need a peer with `--crc off`; the test `conform.peers` has such a peer.", "",
+            "RTR. siw runs in a guest, a virtual machine. If a case failed while siw connected, the case was",
+            "repeated with a new guest; *fail once* means that the new guest passed the case, or that the case",
+            "was skipped. `iwarp ping` skips two cases, which need a peer with `--crc off`; the test",
+            "`conform.peers` has such a peer.", "",
             "The tables show the cases that some peer fails; `iwarp conform --list` lists all cases.", "",
             "`test/interop/siw/conform.py --table` wrote this page.", ""]
     body = [*table("Listening peers", servers), "", *table("Connecting peers", clients), "",
