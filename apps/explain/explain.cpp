@@ -184,8 +184,8 @@ class Reading {
     return unpacking_failed() ? packed_->error() : otherwise;
   }
 
-  /// Adds the number of octets that were read to the progress. In a compressed file, counts the
-  /// compressed octets, because the progress bar shows the share of the file's size.
+  /// Advances the progress by `octets`, which have been read. The progress of a compressed file is
+  /// counted in compressed octets, because the progress bar shows the share of the file's size.
   void count(std::uint64_t octets) {
     octets_ = packed_ != nullptr ? before_packed_ + packed_->taken() : octets_ + octets;
   }

@@ -194,8 +194,8 @@ class Cost(Case):
         self.fails("nested too deep", "validate", "--runs", self.json_file("runs.json", deep))
 
     def judged(self, factor, spread=0.0):
-        """Runs the validation on synthetic runs of sockets, and of iWARP that costs `factor` times the prediction.
-        The costs of the runs differ by `spread`."""
+        """Runs the validation on synthetic measurements of sockets and of iWARP. iWARP costs `factor` times what is
+        predicted. The costs of the rounds vary by `spread`, a fraction of 1, in both directions."""
         runs = []
         for round_factor in (1, 1 + spread, 1 - spread, 1 + spread, 1 - spread):
             for size in (64, 1024, 16384, 65536, 1 << 20):

@@ -126,8 +126,8 @@ class Sender {
     if ((error.ee_code & SO_EE_CODE_ZEROCOPY_COPIED) != 0) copied_ += count;
   }
 
-  // With a single request in flight, the stream stays in order. Each request waits until all of its
-  // bytes have been sent.
+  // Keeps one request in flight, so that the stream stays in order. A request completes only when
+  // all of its bytes have been sent.
   void uring(bool zero_copy, Clock::time_point end) {
     io_uring ring{};
     if (const int error = io_uring_queue_init(64, &ring, 0); error < 0) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a program that writes to its buffers while they are sent, with a receiver process that the program stops
-from time to time. The connection must survive in both personas, with and without a CRC. The test takes a few
+from time to time. The connection must survive with `--as iwarp` and with `--as roce`, with and without a CRC. The test takes a few
 seconds; with IWARP_LONG=1 each of the four runs takes 30 s. The program is part of this project
 (programs/changed_sources.cpp) and linked to the system's libraries."""
 import itertools

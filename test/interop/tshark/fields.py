@@ -80,7 +80,7 @@ BRANCHES = {
     "iwarp_rdma.term_hdrct"}
 
 
-# Fields that only tshark has, with the reason why explain does not have them.
+# Fields that only tshark has. Each value says why `iwarp explain` does not have the field.
 TSHARK_ALONE = {
     "iwarp_ddp.rsvdulp": "explain shows these octets in RDMAP, as control field and Invalidate STag",
     "iwarp_rdma.term_hdrct_m": "explain shows the three bits as one field",

@@ -335,8 +335,9 @@ void tell_end_early(Core& core, RcQp& qp) {
     if (qp.end_told || !qp.is_connected()) return;
   }
   const auto event = core.rnic().stream_ended(qp.sender());
-  // If the core returns no event, it has already queued the event for the dispatcher, which will
-  // log the reason. untold_ends() delays the exit of the process until the dispatcher has done so.
+  // If stream_ended() returns no event, the event is already in the dispatcher's queue, and the
+  // dispatcher will log why the stream ended. untold_ends() delays the exit of the process until
+  // it has logged that.
   if (!event) return core.untold_ends().seen(qp.num());
   const std::lock_guard lock(cm().mutex);
   const auto it = cm().by_qp.find(qp.num());

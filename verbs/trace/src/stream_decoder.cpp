@@ -383,7 +383,8 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
 /// [MPA-25]
 StreamDecoder::Late StreamDecoder::find_late_markers(Direction& d, View in) {
   if (d.crcs_uncounted || d.format->guessed || d.format->crc) return Late::kNo;
-  // After this number of FPDUs, the markers of such a sender are in the correct places.
+  // The markers of such a sender are late by kCrcSize octets per FPDU. If the sum is a multiple of
+  // kMarkerInterval, its markers are in the correct places.
   if (mpa::kCrcSize * d.fpdus % mpa::kMarkerInterval == 0) return Late::kNo;
   const std::uint64_t begin = d.position - mpa::kCrcSize * d.fpdus;
   auto position = begin;

@@ -85,8 +85,8 @@ class Deframer {
   /// Returns writable memory for the next octets of the stream, in order, valid until the next call
   /// that is not const. The memory is empty only after a Fault, or while the staging area is full
   /// of FPDUs that wait for consume(). If `read_ahead` is false, the memory ends at the end of the
-  /// current FPDU, or at the end of ULPDU_Length if that field has not arrived; it is then also
-  /// empty if all of the current FPDU has arrived.
+  /// current FPDU, or at the end of ULPDU_Length if that field has not arrived. With `read_ahead`
+  /// false, the memory is also empty if all of the current FPDU has arrived.
   std::span<const bytes::Span> plan(bool read_ahead = true);
 
   /// Reports that the first `n` octets of the last plan() now hold stream data.

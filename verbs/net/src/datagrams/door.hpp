@@ -41,7 +41,7 @@ struct DatagramDoor {
   const std::shared_ptr<SocketWaits> waits;
   WatchedSocket watched;
   std::size_t expected = 1;     ///< number of datagrams to request in the next receive call
-  std::uint32_t lost = 0;       ///< value of DatagramSocket::lost() that the counters include
+  std::uint32_t lost = 0;       ///< DatagramSocket::lost() when losses were last counted
   std::uint64_t last_sent = 0;  ///< value of DatagramCounters::sent when this socket last sent
 };
 

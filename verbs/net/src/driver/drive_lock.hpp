@@ -80,9 +80,9 @@ class BasicDriveLock {
   }
 
   /// Does `work`, and the work that other threads add meanwhile, by calling `turn(work)`, which
-  /// returns a Rest with its unfinished work. Then unlocks. Calls `send`, which makes another
-  /// thread call succeed(), if other threads still add work after `turns` turns, or if no other
-  /// thread is certain to do the unfinished work. Call with the lock held.
+  /// returns a Rest with its unfinished work. Then unlocks. Calls `send` if other threads still
+  /// add work after `turns` turns, or if no other thread is certain to do the unfinished work.
+  /// `send` must cause another thread to call succeed(). Call with the lock held.
   template <typename Turn, typename Send>
   void drive(std::uint32_t work, int turns, Turn turn, Send send) {
     for (int done = 1;; ++done) {
