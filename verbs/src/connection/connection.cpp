@@ -12,8 +12,6 @@
 namespace iwarp::verbs {
 namespace {
 
-// Sizes of the buffers that every connection has, even an idle one.
-constexpr std::size_t kScratch = 4 * 1024;
 constexpr std::size_t kMaxPieces = 512;
 constexpr std::size_t kLargestHeader = ddp::kUntaggedHeaderSize + rdmap::kMaxTerminateSize;
 // If there is no CRC, payload of up to this size in octets is copied next to its header. A copy is
@@ -80,8 +78,7 @@ Connection::Connection(mpa::Role role, QueuePair* qp, QpDriver& driver,
       tap_(tap),
       observed_(Observed::by(tap)),
       startup_(role, startup_options(options)),
-      state_(ConnectionState::kStartup),
-      scratch_(kScratch) {
+      state_(ConnectionState::kStartup) {
   update_mulpdu();
 }
 

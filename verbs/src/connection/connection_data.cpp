@@ -13,6 +13,8 @@ namespace {
 // Smaller FPDUs are not placed while they arrive, because such placement is faster only if many
 // octets of the FPDU are still to arrive.
 constexpr std::size_t kPlaceAbove = 4096;
+// Size of the buffer for startup frames and for input that is dropped.
+constexpr std::size_t kScratch = 4096;
 
 [[gnu::noinline]] void scatter_pieces(std::span<const bytes::View> pieces, std::size_t skip,
                                       const bytes::Scatter& target) {
@@ -83,6 +85,7 @@ std::span<const bytes::Span> Connection::receive_plan() {
   if (state_ == ConnectionState::kOver || is_rejected()) {
     last_receive_plan_ = {};
   } else if (full_ == nullptr || discarding()) {
+    scratch_.resize(kScratch);
     scratch_plan_ = scratch_;
     last_receive_plan_ = {&scratch_plan_, 1};
   } else if (full_->hold != Full::Hold::kNone) {
@@ -114,11 +117,16 @@ void Connection::received(std::size_t n, const Now& now) {
 void Connection::startup_received(bytes::View octets, TimePoint now) {
   const auto used = startup_.receive(octets, now);
   startup_progress(now);
-  if (is_rejected()) read_ahead_ = octets.subspan(used);
+  if (is_rejected()) {
+    read_ahead_ = octets.subspan(used);
+    return;
+  }
   // The octets after the startup frame belong to full operation. [MPA-64] [MPA-88]
-  if (used == octets.size() || full_ == nullptr || discarding()) return;
-  full_->deframer.feed(octets.subspan(used));
-  run_inbound(now);
+  if (used != octets.size() && full_ != nullptr && !discarding()) {
+    full_->deframer.feed(octets.subspan(used));
+    run_inbound(now);
+  }
+  scratch_ = std::vector<std::byte>();  // An idle connection needs no buffer.
 }
 
 void Connection::run_inbound(const Now& now, std::size_t filled) {

@@ -187,7 +187,8 @@ class Connection {
   std::size_t emss_ = 0;
   ConnectionState state_;
   std::unique_ptr<Full> full_;
-  std::vector<std::byte> scratch_;  ///< memory for startup frames, and for input that is dropped
+  /// Memory for startup frames and for input that is dropped. Allocated when octets are expected.
+  std::vector<std::byte> scratch_;
   bytes::Span scratch_plan_;
   bytes::View startup_out_;
   bytes::View read_ahead_;  ///< view into scratch_
