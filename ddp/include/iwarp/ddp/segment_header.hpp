@@ -58,8 +58,8 @@ void encode(const SegmentHeader& header, bytes::Writer& out);
 
 /// Describes a header on one line.
 std::string describe_header(const SegmentHeader& header);
-/// Describes a segment on one line: its header and the size of its payload. Works on truncated
-/// octets too.
+/// Describes a segment on one line: its header and the size of its payload. Also works if the
+/// segment is truncated.
 std::string describe_segment(bytes::View ulpdu);
 
 // header_size(), decode() and encode() are inline, because the stack calls them several times for

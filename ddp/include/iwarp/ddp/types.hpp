@@ -18,8 +18,8 @@ struct Stag {
   constexpr auto operator<=>(const Stag&) const = default;
 };
 
-/// Tagged Offset: a position in the tagged buffer, as a virtual address or counted from zero. A
-/// message may begin at any TO. [DDP-26]
+/// Tagged Offset: a position in the tagged buffer, either a virtual address or an offset from zero.
+/// A message may begin at any TO. [DDP-26]
 struct TaggedOffset {
   std::uint64_t value = 0;
   constexpr auto operator<=>(const TaggedOffset&) const = default;

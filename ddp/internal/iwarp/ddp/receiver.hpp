@@ -37,8 +37,8 @@ class Receiver {
   /// Begins a segment of `ulpdu_length` octets, a length that the lower layer determines [DDP-7].
   /// `prefix` holds at least the DDP header of the segment, or all of the ULPDU if that is shorter.
   /// Makes all checks before the caller places an octet [DDP-78]. If the checks pass, arrival()
-  /// says where the payload goes. Fails with kHeaderTooShort, a kTagged or kUntagged fault of
-  /// types.hpp, or a fault that the Sink returned.
+  /// says where the payload goes. Fails with kHeaderTooShort, a fault of types.hpp whose name
+  /// begins with kTagged or kUntagged, or a fault that the Sink returned.
   template <typename Sink>
   bytes::Check begin(Sink& sink, bytes::View prefix, std::size_t ulpdu_length) {
     if (fault_) return bytes::fault(*fault_);  // [DDP-81]
@@ -70,7 +70,7 @@ class Receiver {
     Msn expected;
     bool open = false;  ///< a message has begun to arrive in `buffer` and is not complete
     std::uint32_t next_mo = 0;
-    std::size_t size = 0;  ///< octets that `buffer` holds
+    std::size_t size = 0;  ///< capacity of `buffer` in octets
     UntaggedBuffer buffer;
   };
 
