@@ -343,8 +343,8 @@ inline StepOrFault Deframer::State::finish(const Fault* wrong, Phase then, Step 
   return step;
 }
 
-/// Verifies a staged FPDU: first the CRC, which covers PAD, and then the markers. The contents of
-/// PAD are not checked otherwise. [MPA-16] [MPA-46]
+/// Verifies a staged FPDU: first the CRC, which covers PAD, and then the markers. Nothing else
+/// checks the contents of PAD. [MPA-16] [MPA-46]
 inline const Fault* Deframer::State::verify_staged() {
   const std::byte* first = stage.get() + begin;
   // Without CRCs, the CRC field is not checked. [MPA-35] [DDP-6] [MPA-18] [MPA-41]

@@ -365,9 +365,9 @@ std::size_t Framer::State::until_marker() {
 }
 
 void Framer::State::append_marker() {
-  // A marker before ULPDU_Length has an FPDUPTR of 0. The FPDUPTR of any other marker is its
-  // distance from ULPDU_Length of its FPDU. Markers and FPDUs begin at multiples of 4. [MPA-22]
-  // [MPA-27] [MPA-28] [MPA-31]
+  // A marker before ULPDU_Length has an FPDUPTR of 0. The FPDUPTR of any other marker is the
+  // distance of the marker from ULPDU_Length of the same FPDU. Markers and FPDUs begin at multiples
+  // of 4. [MPA-22] [MPA-27] [MPA-28] [MPA-31]
   const auto fpduptr = static_cast<std::uint16_t>(fpdu_begun ? position - fpdu_start : 0);
   std::array<std::byte, kMarkerSize> octets;
   bytes::Writer marker(octets);  // [MPA-19]

@@ -17,7 +17,7 @@ namespace iwarp::mpa {
 class Placement {
  public:
   /// Begins a placement. `staged` holds the wire octets of the FPDU that have arrived so far.
-  /// Copies the payload among them to `target`. Returns how many octets were copied.
+  /// Copies the payload octets of `staged` to `target`, and returns their number.
   std::size_t begin(const FpduLayout& layout, bool crc, std::size_t header_size,
                     const bytes::Scatter& target, bytes::View staged);
   /// Directs the rest of the payload into scratch memory of this object.

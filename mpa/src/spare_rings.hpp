@@ -31,8 +31,8 @@ struct SpareRings {
 // function call.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareRings spare_rings;
 
-/// Sets the limit of this thread's spare rings at the first call. Returns false if the thread may
-/// not hold another ring.
+/// If this thread has no limit yet and is not ending, sets the limit and returns true. Otherwise
+/// returns false: the thread must not keep another ring.
 bool begin_to_hold();
 
 /// Returns a ring of `size` octets: the spare ring that this thread kept last, if that ring has

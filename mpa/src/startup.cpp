@@ -379,7 +379,7 @@ std::optional<Fault> Startup::agree_on_reply() {
   // this end's ORD. [EMPA-23] [EMPA-27]
   negotiated_.ord = std::min(negotiated_.ord, offer_->ird);
   if (offer_->ord != kNoNegotiation) {  // else this end keeps its IRD [EMPA-29]
-    // The peer may not have more Reads than the application allows. [EMPA-24] [SEC-31]
+    // The peer must not have more Reads than the application allows. [EMPA-24] [SEC-31]
     if (offer_->ord > options_.max_ird) return kInsufficientIrd;
     negotiated_.ird = std::max(negotiated_.ird, offer_->ord);  // [EMPA-22]
   }

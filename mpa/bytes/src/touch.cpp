@@ -34,7 +34,7 @@ struct Place {
 [[noreturn]] void jump(Place& place) { __builtin_longjmp(place.buffer, 1); }
 #endif
 
-// An exception from `work` also ends guarded(), so restore the state that was set before it.
+// An exception from `work` also ends guarded(), so restore the state from before guarded().
 void run(void (*work)(void*), void* context, void* outer) {
   try {
     work(context);

@@ -17,7 +17,8 @@ namespace iwarp::crc32c {
 namespace {
 
 constexpr std::size_t kStep = 256;
-constexpr std::size_t kMinFold = 128;  // for shorter ranges, the CRC32 instruction chain is as fast
+// Below this size, a chain of CRC32 instructions is as fast as folding.
+constexpr std::size_t kMinFold = 128;
 
 /// Multipliers that move a 128-bit lane forward by a number of bits. The first 8 octets of a lane,
 /// which are its low 64 bits, hold the coefficients of the high powers of x. A reflected 64 x 64

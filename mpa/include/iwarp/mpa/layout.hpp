@@ -13,7 +13,8 @@
 
 namespace iwarp::mpa {
 
-/// The largest value of ULPDU_Length that a peer can write; RFC 5044 allows less.
+/// The largest value that fits into ULPDU_Length. RFC 5044 allows only smaller values, but a peer
+/// may break that rule.
 inline constexpr std::size_t kMaxLengthField = 65535;
 /// Returns the largest number of markers that an FPDU with a ULPDU of this length can have.
 constexpr std::size_t max_markers(std::size_t ulpdu_length) {
@@ -30,7 +31,8 @@ constexpr std::size_t to_next_marker(std::uint64_t position) {
 }
 
 /// A leading marker is a marker directly before ULPDU_Length, and belongs to the same FPDU. Returns
-/// its size if the FPDU that begins at `position` has a leading marker, and 0 otherwise. [MPA-29]
+/// the size of the leading marker of the FPDU that begins at `position`, or 0 if that FPDU has
+/// none. [MPA-29]
 constexpr std::size_t leading_marker_size(std::uint64_t position, bool markers) {
   return markers && to_next_marker(position) == 0 ? kMarkerSize : 0;
 }
@@ -63,9 +65,9 @@ class FpduLayout {
   std::size_t length_offset() const {
     return marker_count_ != 0 && first_marker_ == 0 ? kMarkerSize : 0;
   }
-  /// Returns the FPDUPTR that marker `index` must hold: its distance from ULPDU_Length, or 0 for a
-  /// leading marker. The result is modulo 2^16, which matters only for lengths above the RFC's
-  /// limit. [MPA-27] [MPA-28] [MPA-30]
+  /// Returns the FPDUPTR that marker `index` must hold: the distance of the marker from
+  /// ULPDU_Length, or 0 if it is the leading marker. The result is modulo 2^16, which matters only
+  /// for lengths above the RFC's limit. [MPA-27] [MPA-28] [MPA-30]
   std::uint16_t fpduptr(std::size_t index) const {
     const std::size_t offset = marker_offset(index);
     return offset == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>(offset - length_offset());

@@ -43,8 +43,8 @@ constexpr Extensions spoken(Extensions said) { return std::min(said, Extensions:
 
 /// Returns the tag that an end with the extensions `said` appends to its private data. `said` is
 /// not kNone. Only this stack uses such tags, see rfc-notes/decisions/0010-agreeing-on-rfc-7306.md
-/// and 0024. The tags of Requests and Replies differ, so a ULP that echoes the private data of the
-/// Request does not agree to the extensions by accident.
+/// and 0024. The tags of Requests and Replies differ. Otherwise a ULP that only echoes the private
+/// data of the Request would appear to agree to the extensions.
 constexpr std::string_view extensions_tag(FrameKind kind, Extensions said = Extensions::kRfc7306) {
   const bool request = kind == FrameKind::kRequest;
   if (said == Extensions::kAcknowledged) return request ? "7306 ack" : "ack. too";
@@ -117,7 +117,7 @@ constexpr std::size_t startup_frame_size(std::size_t private_data) {
 /// Appends the frame to `out`. Its private data has at most 512 octets. [MPA-65] [MPA-67] [MPA-78]
 void encode(const StartupFrame& frame, bytes::Writer& out);
 
-/// Describes a frame on one line; works on truncated and invalid octets too.
+/// Describes a frame on one line; also works if the frame is truncated or invalid.
 std::string describe_startup_frame(bytes::View in);
 
 }  // namespace iwarp::mpa

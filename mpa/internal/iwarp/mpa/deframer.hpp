@@ -25,10 +25,10 @@ struct DeframerOptions {
   /// Size of the staging area in octets. The Deframer raises a smaller value to the size of the
   /// largest FPDU with markers.
   std::size_t stage = 256 * 1024;
-  /// An FPDU of at least this many octets is large. While it arrives, the memory from plan() ends
-  /// at its end. After it, the memory ends where the next FPDU is expected to end, because octets
-  /// read beyond that point would have to be moved. While FPDUs are smaller, plan() covers all of
-  /// the free staging area.
+  /// An FPDU of at least this many octets is large. While a large FPDU arrives, the memory from
+  /// plan() ends at the end of that FPDU. After a large FPDU, the memory ends where the next FPDU
+  /// is expected to end, because octets read beyond that point would have to be moved. After a
+  /// smaller FPDU, plan() returns all of the free staging area.
   std::size_t exact_above = 16 * 1024;
   std::uint64_t position = 0;  ///< for tests: first stream position, a multiple of 4
 };
@@ -39,7 +39,7 @@ struct DeframerCounters {
   std::uint64_t markers = 0;
   std::uint64_t pad_octets = 0;
   std::uint64_t octets = 0;  ///< stream octets received
-  /// Octets moved inside the staging area, or from it to a placement.
+  /// Octets moved inside the staging area, or from it to the memory given to place().
   std::uint64_t octets_copied = 0;
   std::uint64_t octets_crced = 0;  ///< octets over which a CRC was computed
 };

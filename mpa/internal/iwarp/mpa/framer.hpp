@@ -25,9 +25,9 @@ struct FramerOptions {
   std::size_t ring = 256 * 1024;
   std::size_t max_fpdus = 256;    ///< largest number of FPDUs in the queue
   std::size_t max_pieces = 1024;  ///< largest number of gather pieces in the queue
-  /// Payload of up to this many octets is copied next to its header. With kMaxMulpdu all payload is
-  /// copied; the application may then change it as soon as frame() has returned, and the CRC stays
-  /// right.
+  /// Payload of up to this many octets is copied next to its header. If the value is kMaxMulpdu,
+  /// all payload is copied. The application may then change the payload as soon as frame() has
+  /// returned, and the CRC remains correct.
   std::size_t copy_below = 512;
   std::uint64_t position = 0;  ///< for tests: first stream position, a multiple of 4
 };
@@ -44,7 +44,7 @@ struct FramerCounters {
 
 /// Whether frame() copies the payload of an FPDU.
 enum class PayloadMode : std::uint8_t {
-  kInPlace,  ///< payload above copy_below is not copied: it must not change until it is sent
+  kInPlace,  ///< payload above copy_below is not copied, and must not change until it is sent
   kCopy,     ///< frame() copies the payload, whatever its size
 };
 
@@ -64,7 +64,8 @@ class Framer {
   bool room(std::size_t header_size, std::size_t payload_size, PayloadMode mode) const {
     return room(need(header_size, payload_size, mode), SIZE_MAX);
   }
-  /// The room that an FPDU needs. A caller that queues FPDUs of one size computes it only once.
+  /// The room that an FPDU needs. A caller that queues many FPDUs of the same size computes their
+  /// Need only once.
   struct Need {
     std::size_t octets = 0;  ///< octets of the ring
     std::size_t pieces = 0;  ///< pieces of the gather list
@@ -95,8 +96,8 @@ class Framer {
   std::optional<std::uint64_t> pop_sent();
 
   /// Copies the queued pieces that lie inside `memory`, which is about to be deregistered or
-  /// invalidated, so that the Framer no longer refers to it. May allocate. Returns false if a piece
-  /// could not be read because of a memory fault at bytes::touching.address.
+  /// invalidated, so that the Framer no longer refers to that memory. May allocate. Returns false
+  /// if a piece could not be read because of a memory fault at bytes::touching.address.
   bool detach(bytes::View memory);
   /// Does what detach() does, for all payload that has not been copied.
   bool detach_all();

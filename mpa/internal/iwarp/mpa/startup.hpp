@@ -73,8 +73,8 @@ class Startup {
   const std::optional<PeerOffer>& peer_offer() const;
   /// Returns the outcome of startup; valid in kFullOperation.
   const Negotiated& negotiated() const;
-  /// Returns why startup failed. Has a value in kFailed. In kFullOperation it has a value only if
-  /// Failure::send_terminate is true.
+  /// Returns why startup failed. The result has a value in kFailed. In kFullOperation, the result
+  /// has a value only if Failure::send_terminate is true.
   const std::optional<Failure>& failure() const;
 
  private:

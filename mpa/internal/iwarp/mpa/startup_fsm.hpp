@@ -36,7 +36,7 @@ enum class StartupEvent : std::uint8_t {
   kAccept,          ///< the ULP accepts
   kReject,          ///< the ULP rejects
   kGoodReply,       ///< a Reply with R=0 and acceptable terms arrived
-  kUnusableReply,   ///< a Reply with R=0 arrived, but its ORD is too large or no RTR kind is common
+  kUnusableReply,   ///< a Reply with R=0 has too large an ORD, or no RTR kind that this end offered
   kRejectReply,     ///< a Reply with R=1 arrived
   kMalformedFrame,  ///< a frame arrived whose key, Rev, PD_Length or form is wrong
   kEarlyOctets,     ///< octets arrived after a Request and before its Reply
@@ -58,7 +58,7 @@ inline constexpr std::array kStartupEvents{
     StartupEvent::kTimeout,
 };
 
-/// An edge of the machine; `rfc` names the rule.
+/// An edge of the machine; `rfc` names the rule that requires it.
 using StartupEdge = bytes::Edge<StartupState, StartupEvent>;
 
 // clang-format off

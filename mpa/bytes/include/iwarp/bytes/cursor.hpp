@@ -40,8 +40,8 @@ constexpr void store_be(std::byte* to, T value) {
   std::copy_n(octets.begin(), sizeof(T), to);
 }
 
-/// Copies `from` to `to`, which must not overlap. Lengths of 8 to 32 octets, which most headers
-/// have, are copied without a function call.
+/// Copies `from` to `to`. The two ranges must not overlap. Lengths of 8 to 32 octets, which most
+/// headers have, are copied without a function call.
 inline void copy_short(std::byte* to, View from) {
   const auto copy_ends = [to, from]<std::size_t kOctets>() {
     std::memcpy(to, from.data(), kOctets);

@@ -38,7 +38,7 @@ class Mutex {
  private:
   static constexpr std::uint32_t kFree = 0;
   static constexpr std::uint32_t kTaken = 1;
-  /// The mutex is taken, and other threads may wait for it.
+  /// The mutex is taken, and other threads may be waiting for it.
   static constexpr std::uint32_t kAwaited = 2;
 
   // A thread that has waited does not know whether other threads still wait, so it sets the state
