@@ -61,9 +61,9 @@ Crossover crossover_of(const Better& better, const Parameters& p) {
   const auto last = std::find_if(coarse.rbegin(), coarse.rend(), fails);
   if (last == coarse.rbegin()) return {};
   const auto first = *std::ranges::find_if(coarse, holds);
-  // Between two coarse sizes a step of a cost may reverse the result. So examine the sizes on both
-  // sides of each step, up to twice the first size at which the alternative is better and twice the
-  // last size at which it is not.
+  // Between two coarse sizes, a step of a cost may reverse the result. So examine the sizes on both
+  // sides of each step. Stop at twice the first size at which the alternative is better, or at
+  // twice the last size at which it is not better, whichever is larger.
   const auto beyond = 2 * std::max({first, last == coarse.rend() ? 0 : *last, kNear});
   const auto high = beyond < kLargest ? *std::ranges::lower_bound(coarse, beyond) : kLargest;
   const auto fine = fine_sizes(p, std::max(1.0, std::floor(first / 2)), high);

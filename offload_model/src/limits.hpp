@@ -12,10 +12,11 @@ inline constexpr double kBitsPerOctet = 8;
 /// and each octet is copied `copies` times.
 double memory_limit(double bus, double copies);
 
-/// The approximation fixed + slope n of a cost, without the steps of the cost.
+/// A linear approximation of a cost, which ignores the steps of the cost: a message of n octets
+/// costs fixed + slope n.
 struct Line {
-  double fixed = 0;  ///< cost of a message of any size, in ns
-  double slope = 0;  ///< additional ns per octet
+  double fixed = 0;  ///< part that does not depend on the size, in ns
+  double slope = 0;  ///< ns per octet
 };
 struct Lines {
   Line tx;

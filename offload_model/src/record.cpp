@@ -14,8 +14,8 @@ std::vector<Record> medians(const std::vector<Record>& records) {
   for (const auto& r : records) kinds[kind_of(r)].push_back(r);
   std::vector<Record> out;
   for (auto& [kind, same] : kinds) {
-    // Take the run of median cost with all its counters. If the median of each counter were taken
-    // separately, the counters would come from different runs.
+    // Take the run with the median cost, and all counters of that run. If the median of each
+    // counter were taken separately, the counters would come from different runs.
     std::ranges::sort(same, {}, &Record::cpu_ns);
     out.push_back(same[(same.size() - 1) / 2]);
   }

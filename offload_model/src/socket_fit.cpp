@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits five unknown costs to runs of many message sizes. If messages are small, the numbers of
-// calls and of pieces correlate, so that runs alone cannot separate their costs. Therefore the
+// calls and of pieces correlate, so runs alone cannot separate their costs. Therefore the
 // micro-benchmarks are added as observations of low weight.
 #include "iwarp/offload_model/socket_fit.hpp"
 

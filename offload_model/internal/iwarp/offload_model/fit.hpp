@@ -18,7 +18,7 @@ struct ErrorSummary {
 /// Summarises relative errors, which must not be negative. Returns zeros if there are no errors.
 ErrorSummary summarise(std::vector<double> relative_errors);
 
-/// One measurement: how often each cost was incurred, and the total.
+/// One measurement: how often each cost was incurred, and the measured total cost.
 struct Observation {
   /// Element i says how often cost i was incurred. All observations have the same number of costs.
   std::vector<double> counts;

@@ -17,7 +17,7 @@ struct Machine {
   std::map<std::string, double> crc;  ///< ns per octet of CRC, by the name of the kernel
 };
 
-/// The run of median cost among all runs of one kind, and the prediction for it.
+/// The run with the median cost among all runs of one kind, and the prediction for that run.
 struct Point {
   Record run;
   double spread = 0;  ///< distance between the quartiles of identical runs, divided by their median

@@ -83,7 +83,7 @@ struct Tally {
   int figures = 0;
   int hold = 0;
 };
-/// Counts the checks of the rows of one use, except the checks of limits (`at_most`).
+/// Counts the checks of all rows with this `use`, except the checks of limits (`at_most`).
 Tally tally(const std::vector<PublishedRow>& rows, Use use);
 /// Counts the checks of limits (`at_most`), for example "below 5 %".
 Tally tally_limits(const std::vector<PublishedRow>& rows);

@@ -36,7 +36,7 @@ using Kind =
 /// Returns the settings of a run.
 Kind kind_of(const Record& record);
 
-/// Returns, for each kind of run, the run of median cost.
+/// Returns, for each kind of run, the run with the median cost.
 std::vector<Record> medians(const std::vector<Record>& records);
 
 /// The share of copying in the measured processor time of sockets. The lower bound is the time of

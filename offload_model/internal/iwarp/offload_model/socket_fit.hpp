@@ -11,8 +11,8 @@
 namespace iwarp::offload_model {
 
 /// The costs to be fitted, in nanoseconds: the cost of a send call, of a receive call or wait, of a
-/// piece that TCP and the driver exchange (both ends together), of an octet (both ends together),
-/// and of a context switch.
+/// piece that TCP and the network driver exchange (both ends together), of an octet (both ends
+/// together), and of a context switch.
 enum class Unknown : std::uint8_t { kSend, kReceive, kPiece, kOctet, kSwitch };
 inline constexpr std::size_t kUnknowns = 5;         ///< number of unknowns
 using SocketCosts = std::array<double, kUnknowns>;  ///< nanoseconds, by Unknown

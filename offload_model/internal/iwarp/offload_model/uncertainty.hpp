@@ -32,12 +32,12 @@ std::vector<Parameters> draw(const ParameterSet& set, std::size_t samples = kDef
 Band band(const std::vector<Parameters>& drawn,
           const std::function<double(const Parameters&)>& predict);
 
-/// A crossover, and the range of sizes in which it may be because of the uncertainties.
+/// A crossover, and the range of sizes in which the crossover may lie, given the uncertainties.
 struct UncertainCrossover {
   Crossover estimate;  ///< the crossover with the values of the set
   /// 5 % of the drawn sets have their crossover below this size. At most `estimate.first`.
   double low = 0;
-  /// 5 % of the drawn sets have their crossover above this size; infinity if they have no
+  /// 5 % of the drawn sets have their crossover above this size; infinity if these 5 % have no
   /// crossover. At least `estimate.octets`.
   double high = 0;
 };
