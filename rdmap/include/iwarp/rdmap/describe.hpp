@@ -8,8 +8,8 @@
 
 namespace iwarp::rdmap {
 
-/// Describes the RDMAP message of a ULPDU, which begins with its DDP header, on one line; works on
-/// truncated octets too.
+/// Describes the RDMAP message of a ULPDU, which begins with its DDP header, on one line. Also
+/// works if the ULPDU is truncated.
 std::string describe_message(bytes::View ulpdu);
 
 }  // namespace iwarp::rdmap

@@ -16,7 +16,8 @@
 
 namespace iwarp::rdmap {
 
-/// Why memory may not be accessed. RDMAP turns this into the error code that fits the message.
+/// The reason for which an access to memory is refused. RDMAP converts the reason to the error code
+/// that fits the message.
 enum class AccessError : std::uint8_t {
   kStagInvalid,  ///< no such STag, or it has been invalidated
   kOutOfBounds,  ///< the range is not inside the registered memory
@@ -100,7 +101,7 @@ const char* explain(bytes::Layer layer, std::uint8_t type, std::uint8_t code);
 /// have the same meaning, the type is listed once, with code 0.
 std::vector<bytes::Fault> known_faults();
 
-/// Describes a Terminate on one line; works on truncated octets too.
+/// Describes a Terminate on one line; also works if the Terminate is truncated.
 std::string describe_terminate(bytes::View payload);
 
 }  // namespace iwarp::rdmap

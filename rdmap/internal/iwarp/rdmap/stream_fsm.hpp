@@ -40,7 +40,7 @@ inline constexpr std::array kStreamEvents{
     StreamEvent::kLowerLayerClosed,
 };
 
-/// An edge of the machine; `rfc` names the rule.
+/// An edge of the machine; `rfc` names the rule that requires it.
 using StreamEdge = bytes::Edge<StreamState, StreamEvent>;
 
 // clang-format off

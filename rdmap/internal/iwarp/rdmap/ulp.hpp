@@ -41,8 +41,9 @@ struct ReceivedSend {
   bool solicited = false;    ///< the message asks for a Solicited Event [RDMAP-53]
   bool invalidate = false;   ///< the message asks to invalidate `invalidated`
   Stag invalidated;          ///< STag to invalidate, if `invalidate`
-  /// If the message is an Immediate, its value; `length` is then 0, and the buffer is unchanged. If
-  /// an Immediate belongs to the Send, the value of that Immediate, which is not 0.
+  /// Immediate: its value; `length` is then 0, and the buffer is unchanged. Send: the value of the
+  /// Immediate that belongs to the Send, or 0 if there is none. The value of such an Immediate is
+  /// never 0.
   std::uint64_t immediate = 0;
 };
 
