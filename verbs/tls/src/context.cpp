@@ -14,8 +14,8 @@
 namespace iwarp::tls {
 namespace {
 
-// The cipher suites for a shared key. A suite must use the same hash as the key, which is SHA-256
-// by RFC 8446 section 4.2.11.
+// The cipher suites for a shared key. A suite must use the hash of the key, and that hash is
+// SHA-256 (RFC 8446 section 4.2.11).
 constexpr auto kSha256Suites = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256";
 // The cipher suites for certificates. The first suite is the fastest on processors with AES
 // instructions, and is as strong as the key exchange.

@@ -89,7 +89,8 @@ Boundary BoundarySearch::find(View in, const Hints& hints, bool last) {
       if (startup == true) return {.kind = Kind::kStartup, .at = at};
       if (!startup && !last) return {.kind = Kind::kMore, .at = at};
     }
-    // An FPDU begins at a multiple of 4 octets after startup, so none begins here.
+    // Counted from the end of startup, every FPDU begins at a multiple of 4 octets, so no FPDU
+    // begins anywhere else.
     if (hints.position && (*hints.position + at) % 4 != 0) continue;
     auto trial = Trial::kNo;
     if (hints.marked != true) {

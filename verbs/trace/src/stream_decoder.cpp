@@ -150,7 +150,7 @@ void StreamDecoder::ended(Side from) {
   Direction& d = direction(from);
   if (d.ended) return;
   d.ended = true;
-  advance(from, {});  // Reports a complete FPDU that has only waited for the next FPDU.
+  advance(from, {});  // Reports an FPDU that is complete and was held only until the next one.
   constexpr const char* kEnded = "the stream ended inside a frame";
   do {
     // If the format is known, the first FPDU is incomplete: search for other FPDUs after its first
@@ -383,8 +383,8 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
 /// [MPA-25]
 StreamDecoder::Late StreamDecoder::find_late_markers(Direction& d, View in) {
   if (d.crcs_uncounted || d.format->guessed || d.format->crc) return Late::kNo;
-  // The markers of such a sender are late by kCrcSize octets per FPDU. If the sum is a multiple of
-  // kMarkerInterval, its markers are in the correct places.
+  // Each FPDU delays the markers of such a sender by kCrcSize octets. If the delay of all FPDUs so
+  // far is a multiple of kMarkerInterval, the markers are in the correct places.
   if (mpa::kCrcSize * d.fpdus % mpa::kMarkerInterval == 0) return Late::kNo;
   const std::uint64_t begin = d.position - mpa::kCrcSize * d.fpdus;
   auto position = begin;
@@ -477,8 +477,8 @@ void StreamDecoder::emit(Side side, Frame& frame) {
   const bool is_frame = frame.kind != FrameKind::kUndecodable;
   found_ = found_ || is_frame;
   listener_(frame);
-  // A frame of octets that were not seen has only their number, which may exceed the size of the
-  // input.
+  // If the octets of the frame were not seen, the frame contains only their number, which may
+  // exceed the size of the input.
   const std::uint64_t size = frame.octets.empty() ? frame.missing : frame.octets.size();
   d.begin += frame.octets.size();
   d.offset += size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS 1.3 (RFC 8446) below MPA, for ConnectOptions::carrier and ListenOptions::carrier. An end
-// sends no octet of MPA, and so none of registered memory, before the peer has proven its identity.
-// rfc-notes/security.md says which attacks this prevents and which it does not.
+// TLS 1.3 (RFC 8446) below MPA, for ConnectOptions::carrier and ListenOptions::carrier. Before the
+// peer has proven its identity, an end sends no octet of MPA, and therefore no octet of registered
+// memory. rfc-notes/security.md says which attacks this prevents and which it does not.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CaptureTap: writes one connection into a PacketSink, as a TCP connection with made-up Ethernet,
 // IP and TCP headers. The packets include a handshake, correct sequence numbers, acknowledgement
-// numbers and checksums, and a FIN or RST. Each TCP segment holds exactly one MPA frame if the
-// frame fits, whatever segments TCP really sent, because tshark cannot read streams with markers
-// otherwise. CaptureTap writes a frame when it is complete.
+// numbers and checksums, and a FIN or RST. Each TCP segment in the capture holds exactly one MPA
+// frame if the frame fits, whatever segments TCP really sent: tshark can read a stream with markers
+// only in this form. CaptureTap writes a frame when it is complete.
 #pragma once
 
 #include <array>

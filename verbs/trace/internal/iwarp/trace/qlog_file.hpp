@@ -32,7 +32,7 @@ class QlogFile {
   QlogFile(const QlogFile&) = delete;
   QlogFile& operator=(const QlogFile&) = delete;
 
-  /// Appends an event of `group`, the number of a connection. `data` is a JSON object. After the
+  /// Appends an event of the connection with the number `group`. `data` is a JSON object. After the
   /// first failure, does nothing.
   void event(std::uint64_t group, std::string_view name, std::string_view data, mpa::TimePoint at);
   mpa::TimePoint now() const { return now_(); }
