@@ -80,7 +80,7 @@ struct Deframer::State {
   std::unique_ptr<std::byte[]> stage;
   /// Offset in `stage` of the current FPDU or, in kPlacing, of its trailer (PAD and CRC).
   std::size_t begin = 0;
-  std::size_t end = 0;  ///< one past the last octet received
+  std::size_t end = 0;  ///< offset in `stage` just after the last octet received
 
   std::vector<Span> plan;     ///< never resized after construction
   std::size_t plan_size = 0;  ///< 0 if the plan has to be rebuilt

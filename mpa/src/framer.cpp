@@ -106,7 +106,7 @@ struct Framer::State {
 
   FramerOptions options;
   std::size_t ring_size;
-  Ring ring;                  ///< null while nothing is queued; every FPDU has octets in the ring
+  Ring ring;                  ///< null while nothing is queued; all queued FPDUs use the ring
   std::size_t ring_next = 0;  ///< where the next octet is written
   std::size_t ring_used = 0;
 
@@ -243,8 +243,8 @@ void Framer::drop_unsent() {
   State& s = *state_;
   while (!s.records.empty() && s.back_begin() >= s.sent_position) s.records.pop_back();
   const bool half_out = !s.records.empty() && s.records.back().end > s.sent_position;
-  // The next FPDU begins where the first dropped FPDU began. The positions of its markers depend on
-  // that. [MPA-25]
+  // The next FPDU begins where the first dropped FPDU began. Its beginning determines the
+  // positions of its markers. [MPA-25]
   s.position = half_out ? s.records.back().end : s.sent_position;
   s.cut_pieces(s.position - s.sent_position);
 }

@@ -22,8 +22,8 @@ struct SpareRings {
   };
   std::array<Spare, 4> rings;
   std::uint8_t count;
-  /// Largest permitted `count`. It is 0 before the thread keeps its first ring, and again when the
-  /// thread ends.
+  /// Largest permitted `count`. The limit is 0 before the thread keeps its first ring, and again
+  /// when the thread ends.
   std::uint8_t limit;
   bool is_over;
 };

@@ -28,8 +28,8 @@ class Mutex {
     return state_.compare_exchange_strong(expected, kTaken, std::memory_order_acquire,
                                           std::memory_order_relaxed);
   }
-  /// Unlocks the mutex and wakes up one waiter. The thread that locks the mutex next may destroy it
-  /// even before this call has returned.
+  /// Unlocks the mutex and wakes up one waiter. The thread that locks the mutex next may destroy
+  /// the mutex even before this call has returned.
   void unlock() {
     if (state_.exchange(kFree, std::memory_order_release) == kAwaited) [[unlikely]]
       state_.notify_one();

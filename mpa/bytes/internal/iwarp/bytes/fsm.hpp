@@ -52,8 +52,8 @@ constexpr bool deterministic(const Edges& edges) {
   return true;
 }
 
-/// Returns whether every edge, and so every state that the table names, can be reached from
-/// `start`.
+/// Returns whether every edge can be reached from `start`. If so, every state that the table names
+/// can be reached too.
 template <typename Edges>
 constexpr bool all_reachable(const Edges& edges, StateOf<Edges> start) {
   std::array<bool, std::tuple_size_v<Edges>> reached{};

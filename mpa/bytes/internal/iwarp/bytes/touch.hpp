@@ -14,7 +14,7 @@ namespace iwarp::bytes {
 
 /// The state of guarded() in one thread. The handler of SIGSEGV and SIGBUS reads it.
 struct Touching {
-  void* back = nullptr;                ///< jump target of the innermost guarded(); null outside it
+  void* back = nullptr;                ///< jump target of the innermost guarded(), or null if none
   bool now = false;                    ///< the thread is between begin_touch() and end_touch()
   const std::byte* address = nullptr;  ///< address of the last memory fault
 };
