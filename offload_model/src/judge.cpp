@@ -11,8 +11,8 @@ namespace iwarp::offload_model {
 
 namespace {
 
-/// Returns, for each kind of run, the distance between the quartiles of identical runs, divided by
-/// their median.
+/// Returns, for each kind of run, the spread of the costs of identical runs: the distance between
+/// the quartiles of the costs, divided by the median cost.
 std::map<Kind, double> spreads(const std::vector<Record>& runs) {
   std::map<Kind, std::vector<double>> costs;
   for (const auto& r : runs)

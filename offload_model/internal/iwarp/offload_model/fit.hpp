@@ -8,8 +8,8 @@
 
 namespace iwarp::offload_model {
 
-/// The relative errors of predictions: their distance from the measurements, divided by the
-/// measurements. 0.1 is 10 %.
+/// The relative errors of predictions: the distance of each prediction from its measurement,
+/// divided by the measurement. 0.1 is 10 %.
 struct ErrorSummary {
   double mean = 0;  ///< mean absolute percentage error
   double p90 = 0;   ///< 90th percentile of the absolute errors

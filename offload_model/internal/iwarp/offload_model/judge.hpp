@@ -20,8 +20,9 @@ struct Machine {
 /// The run with the median cost among all runs of one kind, and the prediction for that run.
 struct Point {
   Record run;
-  double spread = 0;  ///< distance between the quartiles of identical runs, divided by their median
-  Ledger predicted;   ///< processor time of both ends according to the model
+  /// Distance between the quartiles of the costs of identical runs, divided by the median cost.
+  double spread = 0;
+  Ledger predicted;  ///< processor time of both ends according to the model
   /// Returns the relative error of the prediction; negative if it is too low.
   double error() const { return predicted.total() / run.cpu_ns() - 1; }
 };
