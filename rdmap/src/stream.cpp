@@ -72,7 +72,8 @@ constexpr std::uint8_t own_size(Opcode opcode) {
   return is_immediate(opcode) ? kImmediateSize : 0;
 }
 
-// The properties of a request's message, most of them from kOpcodes, in one machine word.
+// The properties of the message that carries a request, in one machine word. Most of them come from
+// kOpcodes.
 struct alignas(8) Shape {
   bool tagged = false;
   bool invalidates = false;

@@ -94,7 +94,7 @@ class Stream {
   std::size_t inbound_reads() const { return inbound_.size(); }
   /// Returns whether an Immediate of the peer has arrived without the Send that it belongs to.
   bool awaits_send() const { return announced_ != 0; }
-  /// Returns whether no message is partly sent, so that the next segment would start a message.
+  /// Returns whether no message is partly sent. If so, the next segment starts a message.
   bool at_message_boundary() const { return transmitter_.idle(); }
   /// Return the two halves of the DDP stream, for tests of the MSN wrap.
   ddp::Transmitter& transmitter() { return transmitter_; }
