@@ -34,8 +34,8 @@ struct Boundary {
 /// `in` must contain the control octets. `lead` is the size of a leading marker, or 0 if there is
 /// none.
 bool starts_like_fpdu(bytes::View in, std::size_t lead);
-/// Returns whether `ulpdu` has a valid DDP header and so may be a ULPDU. The header must not
-/// contain markers.
+/// Returns whether `ulpdu` has a valid DDP header, and may therefore be a ULPDU. The header must
+/// not contain markers.
 bool plausible_header(bytes::View ulpdu);
 /// The number of octets that starts_like_fpdu() needs after the leading marker.
 inline constexpr std::size_t kFpduStartSize = mpa::kLengthFieldSize + 2;

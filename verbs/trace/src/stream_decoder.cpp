@@ -150,7 +150,8 @@ void StreamDecoder::ended(Side from) {
   Direction& d = direction(from);
   if (d.ended) return;
   d.ended = true;
-  advance(from, {});  // Reports an FPDU that is complete and was held only until the next one.
+  // Reports an FPDU that is complete, and that the decoder held only to see the FPDU after it.
+  advance(from, {});
   constexpr const char* kEnded = "the stream ended inside a frame";
   do {
     // If the format is known, the first FPDU is incomplete: search for other FPDUs after its first
