@@ -103,8 +103,8 @@ void put_header_fields(msghdr& message, const DatagramPath& path) {
 
 /// Appends the source address to `message`.
 void put_source(msghdr& message, bool as_v6, const DatagramPath& path) {
-  // A datagram to a multicast group is sent on the interface of the path, not on that of the
-  // routing table.
+  // A datagram to a multicast group is sent on the interface of the path, not on the interface that
+  // the routing table selects.
   const unsigned interface =
       is_local_to_link(path.peer) || is_multicast(path.peer) ? path.interface : 0;
   if (as_v6) {

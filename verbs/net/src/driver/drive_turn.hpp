@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// DriveTurn: the part of Driven that a connection and a datagram queue pair share. A thread that
-// posts, that polls or that the socket has woken calls with its work, which is a bit set. If the
-// lock is free, the thread takes a turn: it locks, receives and sends as the work requires, and
-// unlocks. If another thread holds the lock, that thread does the work. The table in drive_mode.hpp
-// says which thread reads the socket.
+// DriveTurn: the part of Driven that a connection and a datagram queue pair share. A thread calls
+// DriveTurn when it posts or polls, or when the socket has woken it. It passes its work as a bit
+// set. If the lock is free, the thread takes a turn: it locks, receives and sends as the work
+// requires, and unlocks. If another thread holds the lock, that thread does the work. The table in
+// drive_mode.hpp says which thread reads the socket.
 #pragma once
 
 #include <atomic>

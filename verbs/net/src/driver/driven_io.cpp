@@ -61,8 +61,8 @@ bool has_something(int socket) {
 }  // namespace
 
 // Runs one turn and returns the work that it did not finish. `arrived` is the value of arrivals_
-// before the turn. `look` says what a receive call has shown about the socket after arrivals_ was
-// read.
+// before the turn. `look` is kEmptied if a receive call that was made after arrivals_ was read has
+// emptied the socket.
 std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived, Look look) {
   Active& a = *active_;
   a.awaited.is_valid = false;

@@ -25,8 +25,8 @@ class Worker {
   /// `busy_poll` is how long the idle thread busy-polls before it blocks. Throws std::system_error
   /// if a thread or descriptor is not available.
   explicit Worker(std::chrono::microseconds busy_poll);
-  /// Stops and joins the thread. Destroys the functions of post() that have not run, without
-  /// calling them.
+  /// Stops and joins the thread. Functions that were passed to post() and have not run are
+  /// destroyed without being called.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;

@@ -84,9 +84,9 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
                                             const ConnectOptions& connect_options,
                                             CmChannel& channel);
   std::vector<std::shared_ptr<DrivenConnection>> live() const;
-  /// Sends the requests posted so far, as far as the sockets accept them. A function that
-  /// invalidates memory calls this first, because the posted requests may need the memory, and a
-  /// hardware adapter would already have read it. Waits for the locks of connections.
+  /// Sends the posted requests, as far as the sockets accept them. A function that invalidates
+  /// memory calls this first, because the posted requests may need the memory, and a hardware
+  /// adapter would already have read it. Waits for the locks of connections.
   void send_posted() const;
   /// Moves the queued and all later events about `qp` from `from` to `to`.
   void move_events(const verbs::QueuePair& qp, CmChannel& from, CmChannel& to);

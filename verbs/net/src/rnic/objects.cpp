@@ -207,8 +207,9 @@ Expected<CqHandle> Rnic::create_cq(std::size_t capacity,
     *self = cq.get();
     feed->feeds(*cq);
     cq->set_progress(feed.get());
-    // Make the handle last, when no step can fail any more: its deleter takes the lock, which this
-    // thread holds, and requires the queue to be in the registry.
+    // Make the handle last, when no step can fail any more. If a later step failed, the handle's
+    // deleter would run. The deleter takes the lock, which this thread holds, and requires the
+    // queue to be in the registry.
     const std::lock_guard lock(impl_->mutex);
     if (impl_->cqs.size() == impl_->options.max_cqs) return refuse(Errc::kLimitReached);
     impl_->async.reserve();

@@ -32,7 +32,7 @@ Expected<std::unique_ptr<Rnic>> Rnic::open(const RnicOptions& options) {
     return std::unique_ptr<Rnic>(new Rnic(std::make_unique<Impl>(options)));
   } catch (const std::system_error& error) {
     return std::unexpected(error.code());
-    // this class does not derive from std::system_error
+    // boost::system::system_error does not derive from std::system_error
   } catch (const boost::system::system_error& error) {
     return std::unexpected(std::error_code(error.code()));
   } catch (const std::bad_alloc&) {

@@ -210,8 +210,9 @@ void ResponderClient::request(DrivenConnection& connection, const mpa::Startup& 
   out.offer = startup.peer_offer();  // [EMPA-16]
   out.private_data = copy(startup.peer_private_data());
   out.peer_identity = identity_of(connection);
-  // No step after this one may fail, because the destructor of the Request would reject it and lock
-  // the connection, whose lock this thread holds.
+  // After the next statement, no step may fail. If one threw an exception, the Request would be
+  // destroyed, and its destructor would reject the peer. To do that, the destructor waits for the
+  // connection's lock, which this thread already holds.
   out.request = std::make_unique<Request>(claims_, *channel_, connection.shared(), startup);
   pending_.asked();
   channel_->push_made(made);

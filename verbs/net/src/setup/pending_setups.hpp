@@ -21,8 +21,9 @@
 
 namespace iwarp::net {
 
-/// Returns the source to which the set-ups of a peer are counted: its IPv4 address, or the /64
-/// network of its IPv6 address, because one host may own all addresses of a /64.
+/// Returns the source for which Limits::per_source counts the set-ups of a peer: the peer's IPv4
+/// address, or the /64 network of its IPv6 address, because one host may own all addresses of a
+/// /64.
 std::string source_of(const Address& peer);
 
 class PendingSetups {

@@ -41,9 +41,9 @@ std::error_code last_error();
 std::error_code to_errc(const std::error_code& error);
 /// Opens a TCP socket, non-blocking and close-on-exec.
 std::expected<UniqueFd, std::error_code> open_tcp_socket(int family);
-/// Which other sockets may share a port.
+/// Which sockets may already use the port that open_bound() binds.
 enum class Sharing : std::uint8_t {
-  kNever,
+  kNever,       ///< no socket
   kWithFormer,  ///< connections, open or in TIME_WAIT, whose listener is closed
 };
 /// Opens a socket that reserves its port, see BoundSocket. If `dual_stack`, an IPv6 socket accepts
@@ -52,7 +52,7 @@ std::expected<UniqueFd, std::error_code> open_bound(const SocketAddress& at, boo
                                                     Sharing sharing);
 /// Listens on a socket of open_bound(). On failure the socket remains unchanged.
 std::error_code start_listening(int fd, int backlog);
-/// Binds a socket that will connect. A socket of open_bound() may have reserved the port.
+/// Binds a socket that will connect. Succeeds even if a socket of open_bound() reserves the port.
 std::error_code bind_to_connect(int fd, const SocketAddress& from);
 /// Makes a connected socket non-blocking and sets TCP_NODELAY.
 std::error_code prepare_connected(int fd);
@@ -76,8 +76,8 @@ void await_octets(int fd, std::chrono::milliseconds limit);
 /// may still be unread.
 bool is_closed(int fd);
 /// Returns the time since the peer's TCP last sent an acknowledgement. If there are no octets for
-/// the peer to acknowledge, returns 0 and enables keepalive probes each second. The connection then
-/// fails if the peer does not answer these probes.
+/// the peer to acknowledge, returns 0 and makes TCP send a keepalive probe every second. The
+/// connection then fails if the peer does not answer these probes.
 std::chrono::milliseconds silent_for(int fd);
 /// Returns whether `fd` is a reserved number. The reserved numbers are the highest `reserve`
 /// numbers that the process may use, or the highest quarter of its numbers if the quarter is

@@ -102,7 +102,7 @@ class Channel {
 
  protected:
   /// Call when the application's thread is awake and will call leave() before it sleeps. Until
-  /// then, new events do not make the descriptor readable, which saves system calls.
+  /// leave() is called, new events do not make the descriptor readable, which saves system calls.
   void attend() {
     const std::lock_guard lock(mutex_);
     attended_ = true;

@@ -46,9 +46,9 @@ struct ConnectOptions {
   /// Limit for the time to resolve the name and connect TCP, both together.
   std::chrono::milliseconds tcp_timeout = std::chrono::seconds(10);
   /// Name of the TCP congestion control, see TCP_CONGESTION in tcp(7); empty for the system's
-  /// default. If the named one is not available or not permitted, connecting fails with
-  /// `Errc::kInvalidArgument`. An adopted socket keeps pacing if its former congestion control used
-  /// pacing.
+  /// default. If the named congestion control is not available or not permitted, connecting fails
+  /// with `Errc::kInvalidArgument`. An adopted socket keeps pacing if its former congestion control
+  /// used pacing.
   std::string congestion;
   /// Whether to connect again with revision 1, without RTR and without the tag of RFC 7306, if the
   /// peer closes or resets TCP after an enhanced Request. [EMPA-50]
@@ -66,8 +66,8 @@ struct ConnectOptions {
 /// Options of a responder.
 struct ListenOptions {
   verbs::ConnectionOptions connection;  ///< options of MPA and of the connections
-  /// Maximum number of unpolled connection requests on the channel that came to this port. The
-  /// device resets the connections of further requests.
+  /// Maximum number of connection requests to this port that are on the channel, waiting to be
+  /// polled. The device resets the connections of further requests.
   int backlog = 1024;
   std::string congestion;  ///< see ConnectOptions::congestion
   TapFactory tap;          ///< makes the tap of each connection; may be empty

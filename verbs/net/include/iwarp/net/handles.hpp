@@ -75,11 +75,12 @@ class Memory {
   std::uint64_t to(const std::byte* at) const;
   /// Returns whether the memory is registered and its STag can be used.
   bool valid() const;
-  /// Changes the rights and the domain of a region, which keeps its STag. Returns when each access
-  /// in progress is allowed by the new rights and domain. To achieve that, ends the connection of
-  /// each peer, and of each request of the former domain, whose access is no longer allowed. Fails
-  /// with `Errc::kInvalidArgument` if the memory is not mapped, or not writable although `access`
-  /// requires that, and with `Errc::kBusy` while windows are bound to the region.
+  /// Changes the rights and the domain of a region, which keeps its STag. Returns when no access
+  /// that the new rights and domain forbid is in progress. To stop such accesses, ends the
+  /// connections that make them, both for accesses of a peer and, if the domain changes, for
+  /// requests of the former domain. Fails with `Errc::kInvalidArgument` if the memory is not
+  /// mapped, or not writable although `access` requires that, and with `Errc::kBusy` while windows
+  /// are bound to the region.
   std::error_code change(const ProtectionDomain& pd, Access access);
   /// Deregisters the memory. Ends each connection that is using the memory at that moment, and
   /// returns when no connection can access the memory any more. Does nothing if this object is

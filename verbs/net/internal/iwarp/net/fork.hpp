@@ -8,9 +8,9 @@ namespace iwarp::net {
 /// in the parent, without sending anything to the peers, so that the parent's connections end when
 /// the parent ends them. Takes no lock and allocates nothing, so a handler of pthread_atfork() may
 /// call it. The child must not use the parent's objects; destroying them closes no descriptor. Two
-/// kinds of descriptors stay open: three for each worker of the parent, which wake the worker and
-/// keep no connection open, and any descriptor that another thread is opening or accepting at the
-/// moment of the fork.
+/// kinds of descriptors stay open. Each worker of the parent has three descriptors that wake the
+/// worker; these keep no connection open. A descriptor that another thread is opening or accepting
+/// at the moment of the fork also stays open.
 void close_inherited() noexcept;
 
 }  // namespace iwarp::net
