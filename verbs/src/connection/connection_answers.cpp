@@ -16,8 +16,8 @@ Reads reads_to_ask(const Reads& wanted, const ConnectionOptions& options) {
     return static_cast<std::uint16_t>(std::min<std::uint32_t>(reads + kMore, mpa::kMaxReads));
   };
   // Round the IRD up to a power of two, because StartupOptions::round_ird rounds it down. The
-  // result would otherwise be too small for the Reads of the peer's application together with the
-  // Reads that ask for acknowledgements.
+  // result would otherwise be too small for the Reads of the peer's application and for the empty
+  // Reads with which the peer asks for acknowledgements.
   const auto ird = std::bit_ceil(more(wanted.ird));
   return {.ird = std::min(ird, mpa::kMaxReads), .ord = more(wanted.ord)};
 }
@@ -110,14 +110,14 @@ void Connection::hold_for_receive(TimePoint now) {
   if (!f.deadlines.is_set(Deadline::kReceive) && hold != PeerTimeouts::kForEver) {
     f.deadlines.set(Deadline::kReceive, now + hold);
   }
-  // This function is called many times while the same FPDU waits; count it once.
+  // This function is called many times while the same FPDU waits; count that FPDU only once.
   if (f.held_at == f.deframer.counters().fpdus) return;
   f.held_at = f.deframer.counters().fpdus;
   f.port->await_receive(now);
   ++f.receive_holds;
-  // The peer's next Read that asks for an acknowledgement arrives after the waiting message and
-  // cannot be processed. So acknowledge the earlier messages without such a Read. After its FIN,
-  // this end can send no acknowledgement.
+  // The empty Read with which the peer will ask for an acknowledgement arrives behind the waiting
+  // message, and this end cannot process the Read before that message. So acknowledge the earlier
+  // messages without being asked. After its FIN, this end can send no acknowledgement.
   const bool may_answer = state_ == ConnectionState::kOpen || state_ == ConnectionState::kDraining;
   if (may_answer && f.is_unacknowledged) f.stream.acknowledge_held();
 }

@@ -174,9 +174,9 @@ void Connection::begin_early() {
   const auto length = f.deframer.ulpdu_length();
   const bool permitted = !startup_.negotiated().crc ||
                          options_.placement == Placement::kDirect;  // Deviation: see Placement
-  // Do not place the first FPDU while it arrives: if the FPDU were refused, no Terminate might be
-  // sent yet. [MPA-93] If there is a tap, octets have to be received into a buffer of the
-  // connection.
+  // Do not place the first FPDU while it arrives: if this end had to refuse the FPDU, it would not
+  // be permitted to send a Terminate yet. [MPA-93] If there is a tap, octets have to be received
+  // into a buffer of the connection.
   if (!permitted || is_gated(state_) || tap_ != nullptr || length < kPlaceAbove) return;
   if (!f.stream.begin(f.deframer.prefix(), length)) return;
   const auto& [header, payload, target, hold] = f.stream.arrival();

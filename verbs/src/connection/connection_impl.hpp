@@ -19,12 +19,13 @@ struct Reads {
   std::uint16_t ird = 0;
   std::uint16_t ord = 0;
 };
-/// Returns the IRD and ORD to offer to the peer: the values of `wanted` plus the Reads that ask for
-/// acknowledgements in each direction.
+/// Returns the IRD and ORD to offer to the peer. With Completions::kAcknowledged, both are larger
+/// than in `wanted`, to leave room for the empty Reads with which each end asks the other end for
+/// acknowledgements.
 Reads reads_to_ask(const Reads& wanted, const ConnectionOptions& options);
 mpa::StartupOptions startup_options(const ConnectionOptions& options);
-/// Returns the ORD that may be used, including Reads that ask for acknowledgements. `asked` is the
-/// ORD that the application wants.
+/// Returns the ORD that this end may use for Reads of the application and for empty Reads that ask
+/// for acknowledgements. `asked` is the ORD that the application wants.
 std::uint16_t usable_ord(const mpa::Startup& startup, const ConnectionOptions& options,
                          std::uint16_t asked);
 StreamPort::Terms terms_for(const mpa::Negotiated& n, const ConnectionOptions& options,

@@ -164,7 +164,7 @@ void SendQueue::delivered_before(rdmap::Msn msn) {
 // No answer ---------------------------------------------------------------------------------------
 
 // Fails the request that the peer has refused, and completes the requests before it, which the peer
-// has placed because it handles messages in order. [RDMAP-17] [RDMAP-20] [VRB-54]
+// has placed because the peer handles messages in order. [RDMAP-17] [RDMAP-20] [VRB-54]
 void SendQueue::judge(const rdmap::Terminate& terminate) {
   if (const auto* const own = own_read(terminate)) return acknowledge(own->covers);
   const auto refused = named_by(terminate);

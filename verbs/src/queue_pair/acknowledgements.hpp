@@ -38,7 +38,7 @@ struct Acknowledgements {
   std::uint64_t octets = 0;  ///< number of octets sent after the last empty Read
   // The next members are sequence numbers, each just after the last request that it includes.
   std::uint64_t wanted = 0;        ///< end of the requests that need an acknowledgement
-  std::uint64_t covered = 0;       ///< end of the requests that Reads in flight cover
+  std::uint64_t covered = 0;       ///< end of the requests that empty Reads cover
   std::uint64_t acknowledged = 0;  ///< end of the requests that the peer has acknowledged
   std::uint64_t noted = 0;         ///< end of the started requests that note_started() has seen
   std::uint64_t messages = 0;      ///< end of the last started request that is not local

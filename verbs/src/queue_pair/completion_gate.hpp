@@ -17,7 +17,8 @@
 
 namespace iwarp::verbs {
 
-/// Observes each completion when it is made. Called with a lock held, so it must not call back.
+/// Observes each completion when it is made. Called with a lock held, so completed() must not call
+/// the queue pair.
 class CompletionWatcher {
  public:
   virtual void completed(const WorkCompletion& wc) = 0;

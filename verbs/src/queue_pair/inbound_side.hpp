@@ -60,7 +60,7 @@ class InboundSide {
   void flush();
   /// Returns whether the segment that is arriving, or the receive being filled, uses `region`.
   bool holds(const Region& region) const;
-  /// Unpins the region. Returns whether the receive being filled needs the region, so that the
+  /// Unpins the region. Returns whether the receive being filled needs the region; if so, the
   /// stream has to end.
   bool revoke(const Region& region);
   /// Fails the receive being filled if its buffers contain the octet at `address`.

@@ -26,7 +26,7 @@ struct QpShared {
   std::atomic<Access> inbound = init.inbound;
   std::atomic<QpState> state{QpState::kIdle};
   std::atomic<std::uint64_t> completions{0};
-  /// Whether a request or completion has failed because of this end, so that the stream has to end.
+  /// Whether a request or completion has failed because of this end; if so, the stream has to end.
   std::atomic<bool> local_failure{false};
   /// whether query() reports a local error; keeps its value until the next connection
   std::atomic<bool> local_error{false};

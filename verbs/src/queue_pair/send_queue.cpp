@@ -48,9 +48,9 @@ constexpr std::array kKinds{
 
 // Large Reads start in groups, so that each end wakes up once for a group instead of once for a
 // Read. A Read of at least kLargeRead octets waits for its group if the answers to earlier Reads
-// have at least kKeepsPeerBusy octets and so keep the peer busy meanwhile. The group starts when it
-// has kGroup octets, or when it has at least 1/kGroupShare of the octets of all Reads that are in
-// flight or waiting.
+// that are still to arrive have at least kKeepsPeerBusy octets. Sending these answers keeps the
+// peer busy during the wait. The group starts when it has kGroup octets, or when it has at least
+// 1/kGroupShare of the octets of all Reads that are in flight or waiting.
 constexpr std::uint64_t kLargeRead = 16 * 1024;
 constexpr std::uint64_t kKeepsPeerBusy = 256 * 1024;
 constexpr std::uint64_t kGroup = 256 * 1024;
@@ -388,8 +388,8 @@ void SendQueue::retire() {
   }
 }
 
-// Invalidates the sink's STag of a Read with Invalidate, after placement and before the completion.
-// [VRB-48]
+// Invalidates the STag of the sink after the payload of a Read with Invalidate has been placed and
+// before the Read completes. [VRB-48]
 bool SendQueue::invalidate_sink(SendSlot& slot) {
   const auto done =
       qp_.stags.invalidate(qp_.init.pd, qp_.num, slot.sgl[0].lkey, false, qp_.own_driver());

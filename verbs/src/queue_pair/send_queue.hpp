@@ -35,9 +35,9 @@ class SendQueue {
 
   // If the peer acknowledges requests, the following functions are called instead of those above;
   // see acknowledged_sends.cpp.
-  /// Starts a new stream. `reads` is the maximum number of Reads in flight that ask for
-  /// acknowledgements; with 0, the peer is not asked. `rtr` is the RTR of this end, which may have
-  /// used the first MSN.
+  /// Starts a new stream. `reads` is the maximum number of empty Reads in flight, with which this
+  /// end asks for acknowledgements; if it is 0, this end asks for none. `rtr` is the RTR of this
+  /// end, which may have used the first MSN.
   void open(std::size_t reads, mpa::Rtr rtr);
   bool is_acknowledged() const { return acks_.is_on; }
   bool next_acknowledged(bool read_credit, rdmap::Request& out);
@@ -69,7 +69,8 @@ class SendQueue {
     return started_ != ring_.posted.load(std::memory_order_acquire) || waits_for_memory_ ||
            more_due_.has_value() || acks_.is_due();
   }
-  /// Returns whether next_request() would start only a Read that asks for an acknowledgement.
+  /// Returns whether next_request() would start only an empty Read, which asks for an
+  /// acknowledgement.
   bool only_asks() const {
     return acks_.is_due() && started_ == ring_.posted.load(std::memory_order_acquire) &&
            !waits_for_memory_ && !more_due_;
@@ -86,9 +87,9 @@ class SendQueue {
   }
   /// Counts the MSN of a message that has been started.
   void note_message(const rdmap::OpcodeInfo& message);
-  /// Unpins the region for requests that no longer need its octets. Returns whether any request
-  /// still needs its octets, so that the stream has to end. `mid_message` is true if the request
-  /// that was started last has not been framed completely.
+  /// Makes all requests in flight unpin the region. If any of them still needs octets of the
+  /// region, fails the oldest such request and returns true; the stream then has to end.
+  /// `mid_message` is true if the request that was started last has not been framed completely.
   bool revoke(const Region& region, bool mid_message);
   /// Fails the oldest request in flight whose buffers contain the octet at `address`.
   void memory_gone(const std::byte* address);

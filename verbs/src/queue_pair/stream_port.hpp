@@ -26,8 +26,9 @@ class StreamPort final : private rdmap::Ulp {
     bool send_immediate = false;  ///< whether both ends support Send with Immediate
     /// whether a Send waits, instead of failing, if no receive is posted
     bool hold_on_empty = false;
-    /// Maximum number of Reads in flight that ask for acknowledgements. If not 0, requests complete
-    /// when the peer has placed them; if 0, when they have been sent.
+    /// Maximum number of empty Reads in flight, with which this end asks for acknowledgements. If
+    /// it is 0, requests complete when they have been sent; otherwise, when the peer has placed
+    /// them.
     std::size_t acknowledging_reads = 0;
     mpa::Rtr rtr = mpa::Rtr::kNone;  ///< the RTR of this end
   };
@@ -67,7 +68,7 @@ class StreamPort final : private rdmap::Ulp {
     qp_.receive_awaited_since.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   }
   /// Completes requests that were sent, and flushes requests that were posted since the queue pair
-  /// left RTS. Returns true once after a request has failed because of this end, so that the stream
+  /// left RTS. Returns true once after a request has failed because of this end; the stream then
   /// has to end. Called by Connection::settle().
   bool settle() {
     if (qp_.state.load(std::memory_order_acquire) != QpState::kRts) flush_posted();
@@ -81,15 +82,15 @@ class StreamPort final : private rdmap::Ulp {
   }
   /// Flushes posted requests and receives if the queue pair is in a state that flushes.
   void flush_posted();
-  /// Unpins an invalid region for requests and receives that no longer need its octets. Returns
-  /// whether any request or receive still needs its octets, so that the stream has to end.
+  /// Makes all requests in flight, and the receive being filled, unpin an invalid region. Returns
+  /// whether any of them still needs octets of the region; if so, the stream has to end.
   /// `mid_message` is true if the request that was started last has not been framed completely.
   bool revoke(const Region& region, bool mid_message);
 
   /// Returns whether a segment or message that is arriving uses `region`.
   bool holds(const Region& region) const { return inbound_.holds(region); }
   /// Ends only the peer's accesses to the region. Returns whether the receive being filled needs
-  /// the region, so that the stream has to end.
+  /// the region; if so, the stream has to end.
   bool withdraw(const Region& region) { return inbound_.revoke(region); }
 
   /// Fails the work in flight whose buffers contain `address`, which is no longer mapped.

@@ -18,8 +18,8 @@
 namespace iwarp::verbs {
 namespace {
 
-// The maximum number of destroyed STags, the most recent ones, whose indexes stay reserved.
-// create() does not assign a reserved index to a new STag.
+// Maximum number of destroyed STags whose indexes stay reserved; beyond that number, the oldest
+// index becomes free. create() does not assign a reserved index to a new STag.
 constexpr std::size_t kRetired = 1024;
 
 constexpr std::uint32_t index_of(std::uint32_t stag) { return stag >> 8; }

@@ -83,7 +83,7 @@ class alignas(64) CompletionQueue {
   std::uint32_t attached() const { return attached_.load(std::memory_order_relaxed); }
 
   // For queue pairs -----------------------------------------------------------------------------
-  /// What polling one completion does: it raises `counter`, unless null, to `value`. [VRB-42]
+  /// Polling a completion raises `counter` to `value`, unless `counter` is null. [VRB-42]
   struct Reaped {
     ReapCount* counter = nullptr;
     std::uint64_t value = 0;

@@ -61,11 +61,11 @@ struct ConnectionOptions {
   /// Maximum time that the queue pair stays in the Terminate and Closing states [VRB-12]. Also the
   /// maximum time without a transferred octet while a close waits for posted requests.
   Duration close_timeout = std::chrono::seconds(5);
-  /// With Completions::kAcknowledged: how long an end that closes, or is destroyed, waits for the
-  /// Read with which the peer asks for an acknowledgement of its last messages. After its FIN, this
-  /// end cannot answer such a Read. The wait is limited because a peer that did not signal its last
-  /// requests sends no Read. The limit must be longer than a thread of the peer may have to wait
-  /// for a processor.
+  /// With Completions::kAcknowledged: how long this end, when it closes or is destroyed, waits for
+  /// the Read with which the peer asks for an acknowledgement of the peer's last messages. After
+  /// its FIN, this end cannot answer such a Read. The wait is limited because a peer that did not
+  /// signal its last requests sends no Read. The limit must be longer than a thread of the peer may
+  /// have to wait for a processor.
   Duration ack_request_wait = std::chrono::milliseconds(200);
   /// How long an initiator delays its first FPDU after the Reply; must be less than close_timeout.
   /// Works around responders (kernel siw before a fix) that begin to watch the socket only some
@@ -73,10 +73,9 @@ struct ConnectionOptions {
   /// notices the FPDU only when more octets arrive. The initiator cannot recognise such a responder
   /// by its frames. 100 ms was enough in every trial.
   Duration first_fpdu_delay = std::chrono::seconds(0);
-  /// The longest time after the last transmission for which the driver may delay a small request in
-  /// order to coalesce it with others. The driver delays a request only if the application has not
-  /// polled its completion queues empty since the previous request. 0 means that it delays no
-  /// request.
+  /// How long, counted from the last transmission, the driver may delay a small request in order to
+  /// coalesce it with others. The driver delays a request only if the application has not polled
+  /// its completion queues empty since the previous request. 0 means that it delays no request.
   Duration gather_delay = std::chrono::microseconds(50);
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors that calls return. A call fails because of a misuse of the interface, and then changes
-// nothing, or because a connection set-up failed. Faults of a peer are bytes::Fault values instead.
+// Errors that calls return. A call fails for one of two reasons: the caller misused the interface,
+// in which case the call changes nothing, or a connection set-up failed. Faults of a peer are
+// bytes::Fault values instead.
 #pragma once
 
 #include <system_error>

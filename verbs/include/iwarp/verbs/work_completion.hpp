@@ -40,8 +40,8 @@ enum class WcStatus : std::uint8_t {
   kRemoteOperation,  ///< the peer sent a Terminate for another reason
   // The next two values occur only with Completions::kAcknowledged.
   kRnrRetryExceeded,  ///< the peer posted no receive for the message in time
-  /// the peer had not acknowledged the request when the connection was lost or the peer did not
-  /// answer in time
+  /// the connection was lost, or the peer did not answer in time, before the peer had acknowledged
+  /// the request
   kRetryExceeded,
   kFatal,  ///< reserved; never reported
 };
@@ -89,9 +89,9 @@ struct WorkCompletion {
   std::uint32_t source_qp = 0;  ///< for a datagram: number of the sending queue pair
   /// For a datagram: true if the GRH holds an IPv4 header, false if it holds an IPv6 header.
   bool over_ipv4 = false;
-  /// For kRecvImmediate: number of bytes that the peer's last RDMA Writes before the Immediate
-  /// placed. An earlier Write counts only if the next Write begins at the TO at which the earlier
-  /// one ended.
+  /// For kRecvImmediate: number of bytes placed by the last RDMA Writes that the peer sent before
+  /// the Immediate. An earlier Write counts only if the next Write begins at the TO at which the
+  /// earlier one ended.
   std::uint32_t written = 0;
   /// Value of the Immediate. kRecvImmediate: 64 bits; kRecvSendImmediate: the upper 32 bits;
   /// kRecvDatagramImmediate: 32 bits.

@@ -30,7 +30,7 @@ struct ConnectionEvent {
 /// What a connection has to send.
 enum class Output : std::uint8_t {
   kNone,       ///< no output: transmit_plan() would be empty
-  kQuestions,  ///< only Reads that ask the peer for an acknowledgement; they can be delayed
+  kQuestions,  ///< only empty Reads, which ask for an acknowledgement; they can be delayed
   kMessages,   ///< there may be other messages; transmit_plan() returns them, if any
 };
 

@@ -113,8 +113,8 @@ class StagTable {
   Invalidated invalidate(PdId pd, QpNum qp, Stag stag, bool remote, Waiter waiter = nullptr);
 
   /// If the entry of `stag` (whose key is ignored) is invalid, pins the entry, so that it can be
-  /// neither made valid nor reused, and returns a Grant for its memory. If the entry is valid, or
-  /// destroy() is ending it, returns an empty Grant.
+  /// neither made valid nor reused, and returns a Grant for its memory. Returns an empty Grant if
+  /// the entry is valid, or while destroy() destroys it.
   Grant hold_invalid(Stag stag) const;
 
   /// Invalidates the windows bound through queue pair `qp`, which is being destroyed. [VRB-4]
