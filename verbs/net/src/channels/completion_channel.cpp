@@ -73,9 +73,9 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::keep_promise() {
     feed->queue().call_consumer();
     if (const auto out = events.leave()) return out;
   }
-  // No queue is armed, but the application may have seen `outside` readable and then expects an
-  // event. So return an event of a queue that is not armed. end_sleeping() prevents further such
-  // events.
+  // No queue is armed. But the application may have seen that `outside` was readable; if so, it
+  // expects an event. So return an event of a queue that is not armed. end_sleeping() prevents
+  // further such events.
   for (const auto& feed : feeds) feed->end_sleeping();
   owed.store(false);
   return feeds.empty() ? std::nullopt : std::optional(&feeds.front()->queue());

@@ -49,8 +49,8 @@ struct CompletionChannel::Impl {
     }
     void unwatch(const SocketSet& set) override {
       epoll_.remove(set.fd());
-      // The application may have seen the descriptor readable because of input that the workers
-      // will now read, so it expects an event.
+      // Input that the workers will now read may have made the descriptor readable. If the
+      // application has seen that, it expects an event.
       if (owed_ != nullptr) owed_->store(true);
       --watched_;
     }

@@ -22,9 +22,9 @@ constexpr std::size_t kMostPolled = 8;
 constexpr unsigned kOften = 16;
 constexpr unsigned kPollsPerLook = 8;
 constexpr auto kWindow = std::chrono::milliseconds(2);
-// If the application has not polled for this time, the timer gives the connections back to the
-// workers at its second tick without a poll. So the interval between ticks limits how long the peer
-// of an application that stopped polling waits for an answer.
+// If the application has not polled for this time, nor since the previous tick of the timer, the
+// next tick gives the connections back to the workers. So the interval between ticks limits how
+// long the peer waits for an answer when the application has stopped polling.
 constexpr auto kPause = std::chrono::microseconds(500);
 // If a thread has slept on the sockets for longer than this, the workers take over. Its wake-ups
 // are then so rare that waking it through a worker costs little.

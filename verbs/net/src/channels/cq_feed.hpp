@@ -98,7 +98,7 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   Clock::time_point last_look_;
   unsigned polls_ = 0;
   unsigned polls_seen_ = 0;   ///< value of polls_ at the last tick()
-  unsigned spare_polls_ = 0;  ///< number of next polls that drive no socket; see kSparePolls
+  unsigned spare_polls_ = 0;  ///< how many of the next polls drive no socket; see kSparePolls
   bool was_unserved_ = false;
   asio::steady_timer timer_;
   /// Time until the next tick(), which checks whether a thread still polls.

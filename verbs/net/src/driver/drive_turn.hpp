@@ -73,8 +73,9 @@ class DriveTurn : public Driven {
       const std::uint32_t left = turn(now);
       return {.work = left, .is_followed = !by_worker && is_followed(mode())};
     };
-    // If work is left after kTurns turns, the worker does it later. So a worker serves its other
-    // sockets first, and a thread of the application that was driving returns from its call.
+    // If work is left after kTurns turns, the worker does it later. Before that, a worker that was
+    // driving serves its other sockets, and an application thread that was driving returns from its
+    // call.
     lock_.drive(work, kTurns, next, [this] {
       worker_.post([kept = self().shared_from_this(), this] {
         if (const auto all = lock_.succeed()) self().run(*all, true);

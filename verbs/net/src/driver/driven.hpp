@@ -38,8 +38,8 @@ class Driven {
   /// Returns whether a woken thread must ask the set what the socket is ready for, for example
   /// because the object waits for room to send in addition to input.
   virtual bool is_blocked() const = 0;
-  /// Sends the posts that have been held back to be sent together. Call when the application polls
-  /// or is about to sleep.
+  /// Sends the posts that were held back so that they can be sent together. Call when the
+  /// application polls or is about to sleep.
   virtual void flush_posts() = 0;
   // The next two functions are called before an operation that removes memory or access rights that
   // posted requests need.
@@ -49,9 +49,9 @@ class Driven {
   /// then returns. Waits for the lock.
   virtual void sync() = 0;
   bool ended() const { return ended_.load(std::memory_order_acquire); }
-  /// Makes the object call note_taken() of its sets, until conceal(), whenever it has read input
-  /// from the socket. A feed calls expose() when the application gets a descriptor that is readable
-  /// while the socket is readable.
+  /// From now on, until conceal(), the object calls note_taken() of its sets whenever it has read
+  /// input from the socket. A feed calls expose() when the application gets a descriptor that is
+  /// readable while the socket is readable.
   void expose() { exposed_.fetch_add(1); }
   void conceal() { exposed_.fetch_sub(1); }
   /// Returns false if the last poll was for the other completion queue of this object and found the

@@ -20,8 +20,8 @@ verbs::Counters DrivenConnection::counters() {
   return out;
 }
 
-// Another thread may have completed a request with an error before it has recorded the end of the
-// stream. sync() waits for that thread.
+// Another thread may already have completed a request with an error, but not yet have recorded the
+// end of the stream. sync() waits for that thread.
 std::optional<verbs::StreamEnd> DrivenConnection::stream_end() {
   sync();
   std::optional<verbs::StreamEnd> out;

@@ -196,7 +196,7 @@ bool DrivenConnection::take(ssize_t n, std::size_t asked) {
   const auto size = static_cast<std::size_t>(n);
   a.octets_received += size;
   a.core.received(size, verbs::Now(mpa::Clock::now));
-  // If `size` is smaller, the socket is empty until new octets make it readable.
+  // If `size` is less than `asked`, the socket is empty until new octets make it readable.
   return size == asked;
 }
 

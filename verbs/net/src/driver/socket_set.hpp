@@ -35,9 +35,9 @@ class SocketSet {
   std::span<const Ready> ready(std::array<Ready, kMost>& out) const;
 
   /// Call when the application gets a descriptor that is readable while a socket of this set is
-  /// ready. From then on, note_taken() sets `*owed`: the application may have seen the descriptor
-  /// readable because of input that another thread has since read, and then still expects an event.
-  /// A null `owed` stops this.
+  /// ready. From then on, note_taken() sets `*owed`: input that another thread has since read may
+  /// have made the descriptor readable. If the application has seen that, it still expects an
+  /// event. A null `owed` stops this.
   void expose_to(std::atomic<bool>* owed) { owed_.store(owed); }
   /// Call after reading input from a socket of the set, or after removing a socket from the set.
   void note_taken() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that this process may access a memory range, before an STag for it is issued. [RDMAP-123]
-// [SEC-33]
+// Checks, before an STag for a memory range is issued, that this process may access the range.
+// [RDMAP-123] [SEC-33]
 #pragma once
 
 #include <cstddef>

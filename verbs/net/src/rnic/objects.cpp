@@ -73,7 +73,7 @@ ProtectionDomain::~ProtectionDomain() {
 
 Expected<Memory> Rnic::register_memory(ProtectionDomain& pd, std::span<std::byte> octets,
                                        Access access, const MemoryOptions& options) {
-  // Check that the process may access the memory before an STag exists. [DDP-103] [RDMAP-123]
+  // Before an STag exists, check that the process may access the memory. [DDP-103] [RDMAP-123]
   // [SEC-33]
   if (!is_mapped(octets, needs_writing(access))) return refuse(Errc::kInvalidArgument);
   if (impl_->options.catch_faults) catch_faults();

@@ -60,7 +60,7 @@ class InitiatorClient final : public ConnectionClient {
   Retry retry_;
   const std::size_t private_octets_;
   bool established_ = false;  ///< whether kEstablished has been reported
-  /// Event for the end of the connection; empty afterwards.
+  /// Holds the event for the end of the connection until that event is reported; then empty.
   CmChannel::Made end_ = CmChannel::Made(1);
 };
 
@@ -93,7 +93,7 @@ class ResponderClient final : public ConnectionClient {
   const Refused refused_;
   Setups::Mark pending_;
   bool established_ = false;  ///< whether kEstablished has been reported
-  /// Event for the end of the connection; empty afterwards.
+  /// Holds the event for the end of the connection until that event is reported; then empty.
   CmChannel::Made end_ = CmChannel::Made(1);
 };
 

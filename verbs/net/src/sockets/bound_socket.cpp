@@ -35,8 +35,8 @@ std::vector<Tcp::endpoint> resolve(const Address& at) {
 
 std::expected<UniqueFd, std::error_code> open_in_range(Tcp::endpoint endpoint, PortRange range,
                                                        bool dual_stack) {
-  // Prefer a port without former connections, because the peers of such connections may still keep
-  // their state.
+  // Prefer a port without former connections, because the peers may still hold the state of such
+  // connections.
   for (const Sharing sharing : {Sharing::kNever, Sharing::kWithFormer}) {
     for (std::uint32_t port = range.first; port <= range.last; ++port) {
       endpoint.port(static_cast<std::uint16_t>(port));

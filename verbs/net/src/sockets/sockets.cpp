@@ -130,7 +130,7 @@ std::expected<UniqueFd, std::error_code> open_tcp_socket(int family) {
 // the port have that option too and none of them listens, which is true of former connections.
 // Afterwards the option is cleared again, which keeps other sockets from binding the port, because
 // at each bind the kernel compares the options of both sockets. A socket that connects from this
-// port uses SO_REUSEPORT, which no other program sets by chance.
+// port uses SO_REUSEPORT, which other programs rarely set.
 //
 // The first bind of a port must not have SO_REUSEADDR: if it had, the kernel would record that the
 // port is shared, and would no longer compare the options of its sockets.

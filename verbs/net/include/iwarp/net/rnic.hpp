@@ -34,7 +34,8 @@ struct RnicOptions {
   /// number of worker threads, at least 1; each connection belongs to one worker thread
   unsigned workers = 1;
   /// How long an idle worker busy-polls before it blocks; 0 means that it blocks at once. If
-  /// processors are idle, busy-polling saves the time to wake up; otherwise it costs throughput.
+  /// processors are idle, busy-polling saves the time that a wake-up takes; otherwise it costs
+  /// throughput.
   std::chrono::microseconds busy_poll{0};
   std::size_t max_pds = 4096;       ///< maximum number of protection domains
   std::size_t max_regions = 65536;  ///< maximum number of regions and windows
@@ -53,8 +54,8 @@ struct RnicOptions {
   std::size_t max_pending_per_source = 2048;
   /// maximum number of half-open connections per listening port
   std::size_t max_pending_per_listener = 3072;
-  /// Number of descriptors that inbound set-ups keep free for the application; at most a quarter of
-  /// RLIMIT_NOFILE.
+  /// Number of descriptors that are reserved for the application: inbound set-ups do not use them.
+  /// At most a quarter of RLIMIT_NOFILE.
   std::size_t reserved_descriptors = 128;
   /// If true, an access to registered memory that has been unmapped, protected or truncated ends
   /// the connection instead of the process. The first registration installs a handler for SIGSEGV

@@ -19,7 +19,7 @@ namespace iwarp::net {
 enum class SetupFailure : std::uint8_t {
   kUnreachable,  ///< active: TCP could not be connected, or the name is unknown
   kNoRoom,       ///< passive: a limit of RnicOptions was reached, and no set-up could be evicted
-  kGaveWay,      ///< passive: evicted, as its peer was silent, to admit another set-up
+  kGaveWay,      ///< passive: evicted to admit another set-up, because its peer was silent
   kBacklogFull,  ///< passive: the application polls connection requests too slowly
   kTimedOut,     ///< the peer missed the startup deadline
   kReset,        ///< the peer closed or reset TCP
