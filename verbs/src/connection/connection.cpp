@@ -349,7 +349,7 @@ void Connection::stream_ended(TimePoint now) {
 
 // Half-closes TCP when all output has been sent, and closes it when both ends have half-closed.
 void Connection::close_progress(TimePoint now) {
-  // Deviation: until first_fpdu_delay is over, an initiator sends nothing and so does not close.
+  // Deviation: until first_fpdu_delay is over, an initiator sends nothing, not even a FIN.
   if (full_->deadlines.is_set(Deadline::kFirstFpdu)) return;
   switch (state_) {
     case ConnectionState::kGatedClosing:

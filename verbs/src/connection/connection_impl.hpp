@@ -106,7 +106,7 @@ struct Connection::Full {
 
   // The members for Connection::incidents().
   static constexpr std::uint64_t kNoFpdu = ~std::uint64_t{0};
-  /// number of FPDUs received before the last FPDU that had to wait for a receive
+  /// number of FPDUs that had been received when an FPDU last began to wait for a receive
   std::uint64_t held_at = kNoFpdu;
   std::uint64_t receive_holds = 0;
   std::uint64_t pins_broken = 0;

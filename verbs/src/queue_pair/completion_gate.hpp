@@ -102,7 +102,8 @@ class CompletionGate {
     what_ = what;
     open_.store(watcher_ == nullptr ? what : Announce::kNothing, std::memory_order_release);
   }
-  // Correct for failed completions as well, because the opcode of a failed receive is kRecv.
+  // This test is correct for failed completions as well, because the opcode of a failed receive is
+  // kRecv.
   static bool is_request(const Held& held) { return held.wc.opcode != WcOpcode::kRecv; }
   static bool passes(Announce what, WcStatus status) {
     if (what == Announce::kAll) return true;

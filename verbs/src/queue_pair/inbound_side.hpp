@@ -74,8 +74,7 @@ class InboundSide {
   std::expected<void, AccessError> acquire(const AccessRequest& who, Stag stag,
                                            rdmap::TaggedOffset to, std::uint32_t length,
                                            Grant& out) const;
-  /// Records why access was refused to the peer, because the refusal ends the stream. Returns
-  /// `why`.
+  /// Records why an access was refused, because the refusal ends the stream. Returns `why`.
   [[gnu::cold, gnu::noinline]] std::unexpected<AccessError> refused(RefusedMemory::User user,
                                                                     Stag stag,
                                                                     rdmap::TaggedOffset to,

@@ -16,8 +16,8 @@ namespace iwarp::verbs {
 
 namespace {
 
-// The message of a request on the wire, without and with a solicited event, and the opcode of its
-// completion. A local request has no message.
+// The message that a request sends, without and with a solicited event, and the opcode of the
+// request's completion. A local request sends no message.
 struct Kind {
   WrOpcode opcode;
   rdmap::Opcode message;

@@ -99,8 +99,8 @@ class StreamPort final : private rdmap::Ulp {
     send_.memory_gone(address);
   }
 
-  /// Returns why the stream ended: `cause`, which the connection passes, and the information of the
-  /// queue pair.
+  /// Returns why the stream ended: `cause`, which the connection passes, and what the queue pair
+  /// has recorded about the end.
   StreamEnd end(StreamEnd::Cause cause) const;
 
   // SendQueue and InboundSide document the following functions.

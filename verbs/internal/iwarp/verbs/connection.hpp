@@ -107,7 +107,7 @@ class Connection {
   SocketAction socket_action();
   /// Returns whether event(), socket_action() and timeout() would return nothing new.
   bool is_steady() const;
-  /// Returns whether no message is partly sent, so a FIN would cut no message. False during set-up.
+  /// Returns whether no message is partly sent and a FIN could be sent now. False during set-up.
   bool at_rest() const;
   /// Returns whether a Read or atomic operation of the peer is not answered yet.
   bool owes_answers() const;

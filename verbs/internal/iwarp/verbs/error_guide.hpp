@@ -26,7 +26,7 @@ std::uint32_t vendor_error(const bytes::Fault& fault);
 /// Returns the fault that a vendor_err represents, with the text of rdmap::explain() as `why`.
 /// Returns nullopt if `number` does not have the form 0x1LTCC.
 std::optional<bytes::Fault> fault_of_vendor_error(std::uint32_t number);
-/// The vendor_err of a completion whose status an injected fault has set.
+/// The vendor_err of a completion whose status was set by an injected fault.
 inline constexpr std::uint32_t kInjectedVendorError = 0x20000;
 
 }  // namespace iwarp::verbs

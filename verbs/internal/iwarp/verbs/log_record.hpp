@@ -16,7 +16,7 @@ namespace iwarp::verbs {
 /// listed before it.
 enum class LogLevel : std::uint8_t {
   kOff,      ///< no records
-  kError,    ///< the stack itself does not work
+  kError,    ///< the iWARP stack itself does not work
   kWarning,  ///< a requested feature was refused, and the application continues without it
   kInfo,     ///< a connection or transfer begins or ends
   kDebug,    ///< steps and figures of connections and transfers

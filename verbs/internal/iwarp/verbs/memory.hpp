@@ -66,8 +66,8 @@ class StagTable {
     std::byte* address = nullptr;
     std::uint64_t length = 0;  ///< length in bytes
     Access access = Access::kNone;
-    /// If set, the first byte has this number, instead of its virtual address, as its TO and as its
-    /// address in an Sge.
+    /// If set, this number replaces the virtual address of the first byte, both as the byte's TO
+    /// and as its address in an Sge.
     std::optional<std::uint64_t> iova;
   };
   /// Adds an entry whose STag has an unpredictable index and key 0. A kRegion is valid at once. The
