@@ -26,7 +26,7 @@ class Driven;
 /// sleeps.
 class SleepDescriptor {
  public:
-  /// Returns the flag for SocketSet::expose_to() if the application can poll the descriptor itself.
+  /// Returns the flag for SocketSet::expose_to() if the application itself can poll the descriptor.
   /// Otherwise returns null.
   virtual std::atomic<bool>* owed() = 0;
   /// Adds the set to the descriptor. Returns false if the kernel refuses.

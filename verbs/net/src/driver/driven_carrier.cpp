@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a driven connection uses its carrier. These functions send and read octets that the carrier
-// has buffered, which the socket does not report, and close the carrier before TCP. driven_io.cpp
-// sends and receives messages through the carrier.
+// How a driven connection uses its carrier. These functions send and read the octets that the
+// carrier has buffered, because the socket does not report such octets. They also close the carrier
+// before TCP. driven_io.cpp sends and receives messages through the carrier.
 #include <cerrno>
 
 #include "driver/driven_active.hpp"

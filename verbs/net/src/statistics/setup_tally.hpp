@@ -52,8 +52,8 @@ class CountedSetup {
     if (!is_over()) tally_.established();
     outcome_ = Outcome::kEstablished;
   }
-  /// Counts the set-up as failed. The reason is that of blame(), if blame() was called, otherwise
-  /// `why`.
+  /// Counts the set-up as failed. The reason is the one passed to blame(), or `why` if blame() was
+  /// not called.
   void failed(SetupFailure why) {
     if (is_over()) return;
     tally_.failed(blame_.value_or(why));

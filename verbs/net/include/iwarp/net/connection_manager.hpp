@@ -97,9 +97,8 @@ class ConnectRequest {
   /// data. The set-up is then not evicted while it waits for the peer's RTR.
   virtual void set_recognized() = 0;
   /// Accepts the request with `qp`, which moves to RTS. The event kEstablished or kConnectFailed
-  /// follows. `ird` and `ord` are the values that this end wants; accept() lowers them to those
-  /// that the peer offers. Post receives before the call, because the peer may send at once. Fails
-  /// with
+  /// follows. `ird` and `ord` are the values that this end wants; accept() lowers a value if the
+  /// peer offers less. Post receives before the call, because the peer may send at once. Fails with
   /// - `Errc::kWrongState` if the request has been accepted, rejected or dropped, or if `qp` is not
   ///   Idle or is being connected,
   /// - `Errc::kConnectionReset` if the peer has closed the connection,

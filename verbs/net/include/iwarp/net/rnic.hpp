@@ -110,7 +110,7 @@ class Rnic {
   /// above RnicOptions::max_wr, or if limits.max_sge is above 16; or with `Errc::kLimitReached`.
   Expected<SrqHandle> create_srq(ProtectionDomain& pd, const SharedReceiveQueue::Limits& limits);
   /// Makes a queue pair in Idle, and sets init.pd. The SRQ may belong to another domain. Fails with
-  /// `Errc::kInvalidArgument` if a limit is above that of the device or of QpLimits, if a
+  /// `Errc::kInvalidArgument` if a limit is above the maximum of the device or of QpLimits, if a
   /// completion queue is null or belongs to another device, or if init.num is in use or has more
   /// than 24 bits. Fails with `Errc::kLimitReached` if there are max_qps queue pairs.
   Expected<QpHandle> create_qp(ProtectionDomain& pd, verbs::QpInit init);
@@ -119,8 +119,8 @@ class Rnic {
   /// completes as if it had been posted to `of`. The new queue pair has no receives and grants the
   /// peer no rights. Destroy it before `of`. Fails with `Errc::kLimitReached`.
   Expected<QpHandle> create_other_end(const QueuePair& of);
-  /// Makes a datagram queue pair. Fails with `Errc::kInvalidArgument` if a limit is above that of
-  /// the device, or if a completion queue is null or belongs to another device; with
+  /// Makes a datagram queue pair. Fails with `Errc::kInvalidArgument` if a limit is above the
+  /// maximum of the device, or if a completion queue is null or belongs to another device; with
   /// `Errc::kLimitReached`; or with the system's error if no UDP port can be bound.
   Expected<std::unique_ptr<DatagramQp>> create_datagram_qp(ProtectionDomain& pd,
                                                            const DatagramQpOptions& options);

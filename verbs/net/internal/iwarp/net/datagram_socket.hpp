@@ -109,8 +109,8 @@ class DatagramSocket {
 
 /// Returns whether the address is a multicast group.
 bool is_multicast(const IpAddress& address);
-/// Returns whether the address is link-local, so that it denotes a different host or group on each
-/// interface.
+/// Returns whether the address is link-local. A link-local address denotes a different host or
+/// group on each interface.
 bool is_local_to_link(const IpAddress& address);
 
 }  // namespace iwarp::net
