@@ -329,7 +329,7 @@ void Connection::stream_ended(TimePoint now) {
   const bool half_closed = state_ == ConnectionState::kHalfClosed;
   note_end(f.stream.own_terminate() ? StreamEnd::Cause::kTerminateSent
                                     : StreamEnd::Cause::kTerminateReceived);
-  // A responder that may not transmit yet cannot send a Terminate. [MPA-93]
+  // A responder that is not yet permitted to transmit cannot send a Terminate. [MPA-93]
   const bool mute = is_gated(state_) && !f.deadlines.is_set(Deadline::kFirstFpdu);
   step(ConnectionCause::kStreamEnded);
   f.hold = Full::Hold::kNone;

@@ -49,8 +49,8 @@ void Connection::withdraw(const Region& region, TimePoint now) {
 }
 
 // Ends the stream, because neither the message in progress nor any later message of either end can
-// be completed. A request or receive of this end that names the memory fails, because the peer has
-// made no error. [RDMAP-92] [VRB-54]
+// be completed. Because the peer has made no error, the request or receive of this end that names
+// the memory fails. [RDMAP-92] [VRB-54]
 void Connection::memory_gone(const std::byte* address) {
   Full& f = *full_;
   events_.push_back(

@@ -19,9 +19,9 @@ struct Acknowledgements {
   /// The cookie of empty Reads; larger than any sequence number.
   static constexpr std::uint64_t kCookie = (std::uint64_t{1} << 62) - 1;
 
-  /// kMost is the maximum number of empty Reads in flight. After an empty Read, kOctets more octets
-  /// trigger the next empty Read. So the peer acknowledges large Writes in parts, and the sender
-  /// does not stall.
+  /// kMost is the maximum number of empty Reads in flight. While an empty Read is in flight, the
+  /// next one starts only after kOctets more octets. So the peer acknowledges large Writes in
+  /// parts, and the sender does not stall.
   static constexpr std::size_t kMost = 4;
   static constexpr std::uint64_t kOctets = 128 * 1024;
 

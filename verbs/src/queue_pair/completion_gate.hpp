@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompletionGate: holds completions of a queue pair back, in order, until the application can have
-// seen the events that precede these completions; see QueuePair::announce(). By default all
-// completions pass. While there is a CompletionWatcher, lets_pass() returns false, so that hold()
-// shows each completion to the watcher.
+// CompletionGate: holds completions of a queue pair back, in order, until QueuePair::announce()
+// lets them pass. The application must first see the connection events that precede these
+// completions. By default all completions pass. While there is a CompletionWatcher, lets_pass()
+// returns false, so that hold() shows each completion to the watcher.
 #pragma once
 
 #include <algorithm>

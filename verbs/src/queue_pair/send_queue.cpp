@@ -215,8 +215,8 @@ inline bool SendQueue::permitted(SendSlot& slot) {
   return !refused;
 }
 
-// Pins the buffers of the request until it is finished, and sets `out` to these buffers. If a
-// buffer may not be accessed, fails the request and returns false.
+// Pins the buffers of the request until it is finished, and sets `out` to these buffers. If access
+// to a buffer is refused, fails the request and returns false.
 inline bool SendQueue::pin_buffers(SendSlot& slot, const AccessRequest& who, bytes::Gather& out) {
   if (has(slot.flags, SendFlags::kInline)) {
     out.assign({slot.inline_data, slot.length});

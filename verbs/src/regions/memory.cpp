@@ -96,8 +96,8 @@ StagTable::StagTable(std::size_t capacity, std::function<std::uint32_t()> random
       random_(std::move(random)),
       mask_(table_size(capacity) - 1),
       slots_(static_cast<Region**>(std::calloc(mask_ + 1, sizeof(Region*)))) {
-  // calloc() maps a table of this size as untouched zero pages, so that only pages in use cost time
-  // and memory. Zero octets are null pointers on this platform.
+  // calloc() maps a table of this size as untouched zero pages. Only the pages in use then cost
+  // time and memory. Zero octets are null pointers on this platform.
   if (slots_ == nullptr) throw std::bad_alloc();
 }
 

@@ -112,7 +112,7 @@ class QueuePair final {
   /// - `Errc::kNotAgreed` in RTS if the peer has not agreed to the extension that the opcode needs,
   /// - `Errc::kInvalidArgument` if kInline is set on a request that sends no payload, a kImmediate
   ///   has elements, `immediate` of a kSendImmediate has a bit set in its lower half, or the peer
-  ///   would mistake another request's Immediate for a kSendImmediate's (rdmap::announces_send()),
+  ///   would take the Immediate of another opcode for a kSendImmediate (rdmap::announces_send()),
   /// - `std::errc::not_enough_memory`.
   std::error_code post_send(const SendWr& wr);
   /// Posts requests in order until one is refused. Sets `posted` to the number of requests posted.

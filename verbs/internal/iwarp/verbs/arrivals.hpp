@@ -18,7 +18,8 @@ namespace iwarp::verbs {
 struct DatagramSender {
   IpAddress ip{};
   std::uint32_t qp = 0;  ///< number of the sending queue pair
-  /// Value of DatagramHeader::instance, which differs for earlier queue pairs with the same number.
+  /// Value of DatagramHeader::instance, which distinguishes the queue pair from earlier queue pairs
+  /// with the same number.
   std::uint32_t instance = 0;
   auto operator<=>(const DatagramSender&) const = default;
 };

@@ -137,7 +137,7 @@ class DatagramQueuePair {
   void complete_send(const OutgoingDatagram& datagram, WcStatus status, std::uint32_t length);
   std::optional<DatagramDrop> judge(const Datagram& datagram, bytes::View octets,
                                     const DatagramPath& path);
-  /// Places the datagram in the oldest receive. If the memory of that receive may not be written,
+  /// Places the datagram in the oldest receive. If access to the memory of that receive is refused,
   /// the receive completes with an error.
   std::optional<DatagramDrop> deliver(const Datagram& datagram, const DatagramPath& path);
   void count(DatagramDrop drop) { ++counters_.dropped[static_cast<std::size_t>(drop)]; }

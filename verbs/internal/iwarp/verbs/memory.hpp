@@ -105,7 +105,7 @@ class StagTable {
   enum class Invalidated : std::uint8_t {
     kDone,     ///< the STag is invalid and not pinned
     kPinned,   ///< the STag is invalid, but accesses are in progress
-    kRefused,  ///< the STag may not be invalidated by this caller; nothing has changed
+    kRefused,  ///< this caller has no right to invalidate the STag; nothing has changed
   };
   /// Invalidates an STag on behalf of queue pair `qp` of `pd`, or of its peer (`remote`), which may
   /// invalidate only memory tied to `qp` or with Access::kRemoteInvalidate. After kPinned, call
