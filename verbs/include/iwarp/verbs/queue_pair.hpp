@@ -154,9 +154,8 @@ class QueuePair final {
   std::error_code abort();
   /// Moves to Error as abort() does, but first answers the peer's requests that have arrived. Then
   /// closes the connection in order, or resets it if a message is partly sent. Waits until no other
-  /// thread drives the connection. Changes nothing and returns false while the peer may ask for an
-  /// acknowledgement of its last messages; then call again (see
-  /// ConnectionOptions::ack_request_wait).
+  /// thread drives the connection. Changes nothing and returns false while the peer may still ask
+  /// for an acknowledgement; then call again (see ConnectionOptions::ack_request_wait).
   bool depart();
   /// Fails an unconnected queue pair: moves it from Idle to Error, completes the oldest request
   /// with WcStatus::kRetryExceeded and flushes all others. Fails with `Errc::kWrongState` if the

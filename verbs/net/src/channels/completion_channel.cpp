@@ -169,9 +169,9 @@ std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::wait_
 std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::await(
     std::optional<Clock::time_point> end) {
   // The channel cannot tell an application that has slept in its own poll(2) before this call from
-  // an application that sleeps only in this call. The latter treats an event of an empty queue as
-  // an error. So this call never adds the sockets to `outside`, because that would require events
-  // even of queues that are empty.
+  // an application that sleeps only in this call. An application that sleeps only in this call
+  // treats an event of an empty queue as an error. So this call never adds the sockets to
+  // `outside`, because that would require events even of queues that are empty.
   if (const auto out = impl_->look()) return *out;
   while (true) {
     pollfd waiting{.fd = impl_->waits_on(), .events = POLLIN, .revents = 0};

@@ -75,12 +75,12 @@ class Memory {
   std::uint64_t to(const std::byte* at) const;
   /// Returns whether the memory is registered and its STag can be used.
   bool valid() const;
-  /// Changes the rights and the domain of a region, which keeps its STag. Returns when no access
-  /// that the new rights and domain forbid is in progress. To stop such accesses, ends the
-  /// connections that make them, both for accesses of a peer and, if the domain changes, for
-  /// requests of the former domain. Fails with `Errc::kInvalidArgument` if the memory is not
-  /// mapped, or not writable although `access` requires that, and with `Errc::kBusy` while windows
-  /// are bound to the region.
+  /// Changes the rights and the domain of a region, which keeps its STag. Returns when the new
+  /// rights and domain permit every access that is still in progress. To achieve this, ends each
+  /// connection whose peer is making a forbidden access and, if the domain changes, each connection
+  /// with an unfinished request that uses the memory. Fails with `Errc::kInvalidArgument` if the
+  /// memory is not mapped, or not writable although `access` requires that, and with `Errc::kBusy`
+  /// while windows are bound to the region.
   std::error_code change(const ProtectionDomain& pd, Access access);
   /// Deregisters the memory. Ends each connection that is using the memory at that moment, and
   /// returns when no connection can access the memory any more. Does nothing if this object is
