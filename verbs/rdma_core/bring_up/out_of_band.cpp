@@ -23,8 +23,8 @@ using verbs::Errc;
 
 constexpr const char* kBringUp = "a queue pair brought up without rdma_cm";
 constexpr std::uint32_t kPsnMask = 0xFFFFFF;
-// A value of rq_psn that accepts any PSN. It applies until the step to RTS, in which the program
-// sets the sq_psn of this end.
+// A value of Wanting::of_peer.rq_psn that accepts any PSN. It is used until the step to RTS. Only
+// in that step does the program set the sq_psn of this end, which the peer's rq_psn must equal.
 constexpr std::uint32_t kAnyPsn = UINT32_MAX;
 // How long the core repeats a connect before it reports a failure. A connect fails while the peer
 // is not ready: the peer resets the connection, or does not answer the request.

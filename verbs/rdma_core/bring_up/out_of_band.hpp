@@ -89,8 +89,8 @@ class OutOfBand final : public BringUp {
     OobRoute route;
     std::optional<Clock::time_point> sends_since;  ///< the time of the queue pair's step to RTS
     bool connecting = false;
-    /// Set when a request was accepted or the connection was established. No other request is
-    /// accepted then.
+    /// Set when a request was accepted or the connection was established. After that, no other
+    /// request is accepted.
     bool accepted = false;
     bool established = false;
     Clock::time_point since;

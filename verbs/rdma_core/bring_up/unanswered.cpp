@@ -29,7 +29,8 @@ constexpr auto kLeast = 2s;
 // The maximum time for which requests wait after the peer has disconnected. A longer wait would be
 // useless, because the peer does not connect again.
 constexpr auto kMost = 2s;
-// The time between two checks for requests when the peer cannot be reached.
+// While the peer of a queue pair cannot be reached, the time between two checks whether the queue
+// pair has requests.
 constexpr auto kBetweenLooks = 100ms;
 
 /// Returns the time of the next check: `now` plus `limit`. The time is rounded up, so that several

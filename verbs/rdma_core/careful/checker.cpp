@@ -187,9 +187,9 @@ void Checker::end_of_present() {
 }
 
 // Makes the Checker stop when the process exits, because exit() frees much memory, and reports of
-// that would not be useful. First of all, exit() destroys the thread-local objects of the main
-// thread. So the destructor of such an object stops the Checker. If the main thread never registers
-// memory, there is no such object, and an exit handler stops the Checker later.
+// that would not be useful. Before exit() does anything else, it destroys the thread-local objects
+// of the main thread. So the destructor of such an object stops the Checker. If the main thread
+// never registers memory, there is no such object, and an exit handler stops the Checker later.
 void Checker::end_with_main_thread() {
   struct End {
     bool is_armed = false;

@@ -92,7 +92,7 @@ class Held {
 
  private:
   static constexpr std::size_t kMost = 32;
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): would slow down every free()
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): initialization would slow down free()
   Range ranges_[kMost];
   std::size_t count_ = 0;
 };

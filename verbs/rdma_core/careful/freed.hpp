@@ -17,7 +17,7 @@ namespace iwarp::rdma_core::careful {
 /// functions of libiwarp_careful.so.1.
 class FreedWatch {
  public:
-  /// Looks up the library, which may not be loaded.
+  /// Looks up libiwarp_careful.so.1. If the process has not loaded it, is_loaded() returns false.
   FreedWatch();
   bool is_loaded() const { return shared_ != nullptr; }
   /// Tests the library: frees a block of memory, and returns whether the library has recorded this.

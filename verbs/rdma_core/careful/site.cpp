@@ -83,8 +83,9 @@ Site site_at(const void* address) {
   return kept(of, {.frames = {address}});
 }
 
-// Unwinds the stack only if the call came from a header function that was not inlined. Unwinding
-// takes microseconds, which programs that were built with optimization do not need to spend.
+// Unwinds the stack only if the call came from a header function that was not inlined, because
+// unwinding takes microseconds. In programs that were built with optimization, the header functions
+// are inlined, so the stack is not unwound.
 Site call_site() {
   const void* const return_address = CallSite::current();
   if (return_address == nullptr) return nullptr;

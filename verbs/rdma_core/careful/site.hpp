@@ -14,7 +14,8 @@ namespace iwarp::rdma_core::careful {
 /// Return addresses in the program, the innermost one first. The entries after the last known
 /// address are null.
 struct Place {
-  // Five addresses are enough for header functions such as rdma_post_send(), and two callers.
+  // Five addresses are enough for two callers and up to three nested header functions, for example
+  // rdma_post_send(), rdma_post_sendv() and ibv_post_send().
   static constexpr std::size_t kFrames = 5;
   std::array<const void*, kFrames> frames{};
   bool operator<(const Place& other) const { return frames < other.frames; }
@@ -25,8 +26,8 @@ using Site = const Place*;
 
 /// Returns a place that consists of this address only, without callers. Thread-safe.
 Site site_at(const void* address);
-/// Returns the place of the call of the C interface that this thread is executing, or null if the
-/// thread is not executing such a call. Thread-safe.
+/// If this thread is executing a call of the C interface, returns the place of that call. Otherwise
+/// returns null. Thread-safe.
 Site call_site();
 
 }  // namespace iwarp::rdma_core::careful

@@ -96,9 +96,9 @@ std::vector<std::vector<Source>> sources_of(const Place& place) {
     const auto call = reinterpret_cast<std::uintptr_t>(call_before(frame));
     addresses.push_back(fmt::format("{:#x}", call - module->bias));
   }
-  // Tries addr2line first, because it is faster and the program waits for the result. addr2line may
-  // report lines of a header as lines of the file that includes the header; comes_from_header()
-  // takes that into account.
+  // Tries addr2line first, because it is faster than llvm-symbolizer, and the program waits for the
+  // result. addr2line may report lines of a header as lines of the file that includes the header;
+  // comes_from_header() takes that into account.
   std::array<Words, 2> commands{Words{"addr2line"}, Words{"llvm-symbolizer", "--output-style=GNU"}};
   for (Words& words : commands) {
     words.insert(words.end(), {"-a", "-f", "-i", "-C", "-e", module->path});

@@ -75,10 +75,10 @@ void undo(CmId& id, IdEvent how) {
   cm().by_qp.erase(id.qp_num);
 }
 
-/// Sets how long the connection waits for its peer. If rnr_retry_count is 7, or `param` is null, a
-/// Send of the peer waits for a receive without limit. If rnr_retry_count is smaller,
-/// IWARP_RECEIVE_HOLD limits this wait. On a client, retry_count and RDMA_OPTION_ID_ACK_TIMEOUT
-/// together limit the wait for a peer that does not respond. On a server, retry_count is ignored.
+/// Sets how long the connection waits for its peer. If this end has no posted receive, a Send of
+/// the peer waits: without limit if rnr_retry_count is 7 or `param` is null, and otherwise for at
+/// most IWARP_RECEIVE_HOLD. On a client, retry_count and RDMA_OPTION_ID_ACK_TIMEOUT together limit
+/// the wait for a peer that does not respond. On a server, retry_count is ignored.
 void set_timeouts(RcQp& qp, const CmId& id, const rdma_conn_param* param) {
   const auto retries = param == nullptr ? kRnrForEver : param->rnr_retry_count;
   const bool holds = retries >= kRnrForEver;

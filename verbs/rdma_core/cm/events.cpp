@@ -43,8 +43,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kTimeout = std::chrono::milliseconds(200);
 
-/// Returns the number of Reads `agreed`, limited to the maximum of the device. Programs pass this
-/// number to other calls, which refuse a number that exceeds the maximum.
+/// Returns the smaller of `agreed`, which is a number of Reads, and the maximum of the device.
+/// Programs pass this number to other calls, which refuse a number that exceeds the maximum.
 std::uint8_t reads_of(int agreed) { return static_cast<std::uint8_t>(std::min(agreed, kMaxReads)); }
 
 /// Sets the private data of the event. The program sees at most the first UINT8_MAX bytes.
@@ -182,7 +182,7 @@ void describe_connection(CmId& id, const RcQp& qp, const net::CmEvent& event,
 }
 
 /// Queues the events in `made` for the id. Returns false if the last one, DISCONNECTED, must wait
-/// until the program has polled its completions.
+/// until the program has polled the completions of all receives that succeeded.
 bool tell(CmId& id, const RcQp& qp, net::CmEvent& event, std::list<CmEnding>& made) noexcept {
   const bool established = event.type == Type::kEstablished;
   (void)id.life.step(established ? IdEvent::kEstablished : IdEvent::kOver);
@@ -337,7 +337,7 @@ void tell_end_early(Core& core, RcQp& qp) {
   const auto event = core.rnic().stream_ended(qp.sender());
   // If stream_ended() returns no event, the event is already in the dispatcher's queue, and the
   // dispatcher will log why the stream ended. untold_ends() delays the exit of the process until
-  // it has logged that.
+  // the dispatcher has written this log line.
   if (!event) return core.untold_ends().seen(qp.num());
   const std::lock_guard lock(cm().mutex);
   const auto it = cm().by_qp.find(qp.num());

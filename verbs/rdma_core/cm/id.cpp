@@ -76,7 +76,8 @@ void end(CmId& id, Leftovers& left) {
     if (event->child != nullptr && event->child->request != nullptr) event->child->request->drop();
   }
   left.events.clear();
-  // If the id itself was made for a request, the destructor of the request rejects it.
+  // If the id itself was made for a connection request, destroys the ConnectRequest, whose
+  // destructor rejects the request.
   left.request.reset();
   if (left.ended) {
     announce_all(*id.core, *left.ended);
@@ -90,8 +91,8 @@ void end(CmId& id, Leftovers& left) {
 
 /// Some programs bind an id only to check whether it gets a device: libfabric does this for each
 /// address of the host, and librpma for one address. At a loopback address the id gets no device.
-/// If the program then exits without having tried to open a device, logs that the loopback address
-/// is the reason why it used none.
+/// If the program then exits without having tried to open a device, logs that the program used no
+/// device because of the loopback address.
 void note_no_device(CmId& id) {
   {
     const std::lock_guard lock(cm().mutex);
@@ -164,7 +165,7 @@ CmId::CmId() = default;
 CmId::~CmId() = default;
 
 // Returns the only Cm of the process. Handlers of pthread_atfork(3) ensure that in the child of a
-// fork, the mutex is unlocked and the tables contain no ids and connections of the parent.
+// fork, the mutex is unlocked, and the tables contain neither ids nor connections of the parent.
 Cm& cm() {
   static Cm* const kCm = [] {
     static Cm* made = new Cm(settings());
@@ -216,8 +217,8 @@ bool settle_ending(verbs::QpNum num) {
   return any;
 }
 
-// As with the kernel and rdma-core, a program gets RDMA_CM_EVENT_DISCONNECTED even if it has
-// destroyed the queue pair of the connection itself.
+// As with the kernel and rdma-core, a program gets RDMA_CM_EVENT_DISCONNECTED even if the program
+// itself has destroyed the queue pair of the connection.
 bool forget_qp(verbs::QpNum num) {
   const bool any = settle_ending(num);
   const std::lock_guard lock(cm().mutex);

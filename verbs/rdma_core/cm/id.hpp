@@ -184,9 +184,9 @@ void announce_all(Core& core, verbs::QpNum num);
 bool settle_ending(verbs::QpNum num);
 /// Reports DEVICE_REMOVAL to each id that listens at an address of the device or has a queue pair.
 void tell_device_removed();
-/// Call when the queue pair is destroyed. Moves the id of its connection to kEnded, and queues
-/// RDMA_CM_EVENT_DISCONNECTED if the id was connected. Also calls settle_ending() and returns its
-/// result.
+/// Call when the queue pair is destroyed. Changes the state of its id to kEnded. If the id was
+/// connected, also queues RDMA_CM_EVENT_DISCONNECTED. Calls settle_ending() and returns the result
+/// of that call.
 bool forget_qp(verbs::QpNum num);
 
 /// Calls `function`, which returns 0 or an errno. Returns 0, or sets errno and returns -1, as

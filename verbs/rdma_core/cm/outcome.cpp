@@ -87,9 +87,9 @@ void log_outcome(CmId& id, const RcQp& qp, const net::CmEvent& event) {
     const std::string message = says_peer ? event.why : fmt::format("{}: {}", peer, event.why);
     if (event.end) {
       if (qp.end_told) return log_figures(id, qp, peer);
-      // Does not log a warning if the peer of an rsocket closes the connection. A message that
-      // grants this peer credit may still be in flight then, and its loss does not matter. If data
-      // of the program is lost, the program's own calls fail.
+      // Does not log a warning if the peer of an rsocket closes the connection. At that time, a
+      // message that grants credit to the peer may still be in flight, but the loss of this message
+      // does not matter. If data of the program is lost, the program's own calls fail.
       if (id.is_rsocket && event.end->cause == verbs::StreamEnd::Cause::kPeerClosed) {
         log_connection(name_of(event.type), message, std::move(fields));
       } else {

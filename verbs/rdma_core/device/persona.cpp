@@ -37,7 +37,7 @@ constexpr std::uint8_t kAckDelay = 15;
 constexpr std::uint16_t kMaxPkeys = 64;
 constexpr int kMaxGroups = 8192;
 constexpr int kMaxGroupMembers = 56;
-// RXE_MAX_HDR_LENGTH: octets of all RoCE v2 headers in an Ethernet frame.
+// RXE_MAX_HDR_LENGTH: the total size in octets of all RoCE v2 headers in an Ethernet frame.
 constexpr unsigned kHeaders = 80;
 // The capability flags of rxe, except SRQ_RESIZE.
 constexpr unsigned kCapabilities =

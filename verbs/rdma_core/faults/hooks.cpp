@@ -21,8 +21,8 @@ static_assert(IBV_EVENT_LID_CHANGE == 11 && IBV_EVENT_SM_CHANGE == 13 &&
 
 bool is_receive(ibv_wc_opcode opcode) { return (opcode & IBV_WC_RECV) != 0; }
 
-/// Calls `fails` for each request of the list, until `fails` returns an errno. Posts the requests
-/// before the failing one, and returns the errno.
+/// Calls `fails` for each request of the list, until `fails` returns an errno. Then posts only the
+/// requests that precede the failing one in the list, and returns the errno.
 template <typename Wr, typename Fails, typename Post>
 int post_until(Wr* wr, Wr** bad_wr, Fails fails, Post post) {
   Wr* last = nullptr;

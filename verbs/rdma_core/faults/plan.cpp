@@ -69,8 +69,10 @@ constexpr std::array kErrors{
     Named<int>{"ENODEV", ENODEV}, Named<int>{"EOPNOTSUPP", EOPNOTSUPP},
 };
 
-// The asynchronous events (IBV_EVENT_*) that a plan may raise. They are events of the port or the
-// device. The library counts acknowledgements only for the events of queues and queue pairs.
+// The asynchronous events (IBV_EVENT_*) that a plan may raise. All of them are events of the port
+// or the device, because the Injector does not count the events that it raises. Events of a queue
+// or a queue pair must be counted: before the queue or the queue pair is destroyed, libibverbs.so.1
+// waits until the program has acknowledged all of them.
 constexpr std::array kTold{
     Named<int>{"LID_CHANGE", 11},        Named<int>{"PKEY_CHANGE", 12}, Named<int>{"SM_CHANGE", 13},
     Named<int>{"CLIENT_REREGISTER", 17}, Named<int>{"GID_CHANGE", 18},

@@ -94,8 +94,8 @@ ssize_t Wire::receive(int fd, msghdr* message, int flags) {
   return n;
 }
 
-// Sends the datagrams one by one. If a rule loses or delays a datagram, counts it as sent in the
-// result for the driver.
+// Sends the datagrams one by one. The result, which is the number of sent datagrams, includes the
+// datagrams that a rule loses or delays.
 int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
   Injector& injector = attached.load()->injector_;
   unsigned done = 0;

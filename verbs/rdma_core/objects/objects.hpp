@@ -51,7 +51,7 @@ struct Context {
   EventQueue<ibv_async_event> async;
   /// Number of protection domains, completion channels and completion queues of the context.
   std::atomic<int> users{0};
-  Visits visits;  ///< counts the program, and each thread that waits for an asynchronous event
+  Visits visits;  ///< users: the program, and each thread that waits for an asynchronous event
 };
 
 /// A member of type ContextUse counts its object as a user of the context, so that the context is
@@ -107,7 +107,7 @@ struct CompChannel {
   Context& context;
   ContextUse use{context};
   net::CompletionChannel events;
-  Visits visits{};  ///< counts the program, and each thread that waits for a completion event
+  Visits visits{};  ///< users: the program, and each thread that waits for a completion event
 
   static CompChannel& of(ibv_comp_channel* channel) {
     return *reinterpret_cast<CompChannel*>(channel);

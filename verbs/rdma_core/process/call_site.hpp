@@ -22,8 +22,8 @@ class CallSite {
   CallSite(const CallSite&) = delete;
   CallSite& operator=(const CallSite&) = delete;
 
-  /// Returns the return address of the call of the C interface that this thread is executing, or
-  /// null if the thread is not executing such a call.
+  /// If this thread is executing a call of the C interface, returns the return address of that
+  /// call. Otherwise returns null.
   static const void* current() { return current_; }
   /// Returns how many calls of the C interface this thread has completed. If two results are equal,
   /// no call has ended between them.

@@ -10,8 +10,8 @@ namespace iwarp::rdma_core {
 
 /// Returns the options for a connect. They include a short time in which a connect that is refused
 /// or reset is retried. Servers that use rdma_cm close one listener before they open the next one.
-/// With hardware adapters, a connect takes longer than this gap. With this library, a client can
-/// connect while no listener is open.
+/// With hardware adapters, a connect takes longer than the time between these two steps. With this
+/// library, a connect can arrive between them, while no listener is open.
 net::ConnectOptions connect_options();
 /// Returns the options for a listener. If TLS is requested but the certificate or the key that a
 /// listener needs is missing, logs the reason and throws std::system_error.

@@ -144,8 +144,8 @@ void Core::start_metrics(const std::string& where) {
   auto server = net::MetricsServer::open(*address);
   if (!server) return log_refusal("IWARP_METRICS=" + where + ": " + server.error().message());
   metrics_ = std::move(*server);
-  // Removes the file of a Unix socket at exit, because the Core is never destroyed. The child of a
-  // fork does not remove the socket of its parent, because in the child `current` is not the
+  // The Core is never destroyed, so this exit handler removes the file of a Unix socket. The child
+  // of a fork does not remove the socket of its parent, because in the child `current` is not the
   // parent's Core.
   [[maybe_unused]] static const int kAtExit = std::atexit([] {
     const Core* const core = current.load();

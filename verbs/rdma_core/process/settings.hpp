@@ -24,8 +24,9 @@ Settings read_settings(const Environment& environment,
                        const std::function<void(const std::string&)>& complain);
 /// Returns the log line for a record, including the line feed.
 std::string line_of(const verbs::LogRecord& record, verbs::LogFormat format);
-/// Returns the settings of this process. The first call reads them with secure_getenv(3), so that a
-/// set-user-ID program does not write to a file that the user who started it chooses.
+/// Returns the settings of this process. The first call reads them with secure_getenv(3), which
+/// finds no variable in a set-user-ID program. So a user who starts such a program cannot choose
+/// the files to which the program writes.
 const Settings& settings();
 
 }  // namespace iwarp::rdma_core

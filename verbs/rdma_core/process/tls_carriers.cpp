@@ -23,8 +23,8 @@ constexpr std::size_t kMaxRefusals = 256;
 
 bool is_on(const std::string& demand) { return demand.empty() || demand == "on" || demand == "1"; }
 
-/// The refusals of peers that were already logged as a warning: for each one, the host and the
-/// reason.
+/// The refusals that were already logged as a warning: for each one, the host of the refused peer
+/// and the reason.
 struct Refusals {
   std::mutex mutex;
   std::set<std::pair<std::string, std::string>> said;

@@ -14,8 +14,8 @@ namespace iwarp::rdma_core {
 class BringUp;
 
 /// rdma_init_qp_attr() returns this number in place of the number of the peer's queue pair, which
-/// an iWARP peer does not send. If the program passes this number for the peer to ibv_modify_qp(),
-/// the CM and not BringUp connects the queue pair. No queue pair has this number.
+/// an iWARP peer does not send. If the program passes this number to ibv_modify_qp() as
+/// dest_qp_num, the CM and not BringUp connects the queue pair. No queue pair has this number.
 inline constexpr verbs::QpNum kQpOfTheCm = 0;
 
 struct RcQp final : Qp {
@@ -79,7 +79,7 @@ void show_connected(RcQp& qp);
 /// requests.
 void qp_disconnected(RcQp& qp);
 /// Call when a connection that was made without rdma_cm has ended, and no event can report the end.
-/// The state that the program sees does not change, and its receives stay posted.
+/// The state that the program sees does not change, and the receives of the queue pair stay posted.
 void qp_peer_left(RcQp& qp);
 /// Call when a request has waited too long for the peer after qp_peer_left(). Moves the queue pair
 /// to ERR, and completes the request with IBV_WC_RETRY_EXC_ERR.
@@ -89,8 +89,8 @@ void qp_retry_exceeded(RcQp& qp);
 bool is_in_error(const verbs::QpAttributes& core);
 /// Ends the connection. With IWARP_AS=roce, or if `flush` is set, flushes all posted requests at
 /// once. Otherwise the queue pair first sends its outstanding requests. The queue pair goes to ERR
-/// (RoCE) or SQD (RNIC). Returns false while the peer may still ask for an acknowledgement of its
-/// last messages. The caller must then repeat the call.
+/// (RoCE) or SQD (RNIC). Returns false while the peer may still ask this end to acknowledge the
+/// peer's last messages. The caller must then repeat the call.
 bool close_connection(RcQp& qp, bool flush);
 /// Sets which completions of the queue pair may be pushed to its completion queues. If the queue
 /// pair is in ERR, ignores `which` and pushes all completions.

@@ -71,7 +71,8 @@ int make_write_immediate(SendWr& out, std::uint32_t imm_data) {
 
 int make_atomic(SendWr& out, verbs::Sge& word) {
   if (word.length < kAtomicWord) return EINVAL;
-  word.length = kAtomicWord;  // The result fills the first 8 bytes of a longer buffer.
+  // If the buffer is longer, the result fills only its first 8 bytes.
+  word.length = kAtomicWord;
   out.sgl = std::span(&word, 1);
   return 0;
 }

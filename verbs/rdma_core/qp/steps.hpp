@@ -23,9 +23,9 @@ enum class QpRules : std::uint8_t {
   kRnicByHand,
 };
 
-/// Returns whether the step from `from` to `to` exists, and `mask` has all attributes that it
-/// requires and only attributes that it allows. If `mask` lacks IBV_QP_STATE, `from` and `to` must
-/// be equal.
+/// Returns whether the step from `from` to `to` exists, and `mask` contains all attributes that the
+/// step requires and only attributes that the step allows. If `mask` lacks IBV_QP_STATE, `from` and
+/// `to` must be equal.
 bool is_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask);
 /// Returns whether the step from `from` to `to` exists for at least one type of queue pair.
 bool may_change(ibv_qp_state from, ibv_qp_state to);

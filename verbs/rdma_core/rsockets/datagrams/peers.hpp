@@ -32,8 +32,8 @@ struct Peer {
   /// Set when the header of a data message contained a queue pair number that differs from
   /// `queue_pair`. After that, only an answer of the peer is trusted.
   bool doubted = false;
-  /// Set when a message was sent to the peer over UDP, so that the peer may answer with its queue
-  /// pair.
+  /// Set when a message was sent to the peer over UDP. The peer answers such a message with the
+  /// number of its queue pair. An answer is ignored while this member is not set.
   bool asked = false;
   bool has_own = false;  ///< whether the value of `own` was looked up
   Place own;             ///< the local address from which this host sends to the peer

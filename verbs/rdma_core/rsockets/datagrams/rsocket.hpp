@@ -57,7 +57,7 @@ class DatagramRSocket final : public Socket {
     /// Messages whose header contains a sender address that differs from the source address of the
     /// datagram.
     std::uint64_t forged = 0;
-    /// Messages that come from another peer than the one to which the rsocket is connected.
+    /// Messages of peers other than the one to which the rsocket is connected.
     std::uint64_t strangers = 0;
   };
   struct Target {

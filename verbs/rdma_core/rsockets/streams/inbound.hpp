@@ -31,8 +31,9 @@ class Inbound {
     std::size_t at;
     std::size_t length;
   };
-  /// Returns the part of the ring that contains the unread bytes after the first `skip` of them.
-  /// The part has at most `wanted` bytes, and does not extend past the end of the ring.
+  /// Skips the first `skip` unread bytes, and returns the part of the ring that contains the unread
+  /// bytes that follow. The part has at most `wanted` bytes, and does not extend past the end of
+  /// the ring.
   Part next(std::size_t wanted, std::size_t skip = 0) const;
   void consume(std::size_t length);
 
