@@ -21,8 +21,8 @@ std::expected<net::BoundSocket, std::error_code> bind_at(const OobAddress& at, s
   return net::bind_tcp({.host = to_text(at), .port = port}, range);
 }
 
-/// Returns whether this host no longer has the address, or, for an IPv6 address, does not have it
-/// yet. Addresses can come and go at any time.
+/// Returns whether `error` means that this host does not have the address. The address may have
+/// been removed, or it may be an IPv6 address that is not ready yet.
 bool is_absent(const std::error_code& error) {
   return error == std::errc::address_not_available || error == verbs::Errc::kAddressInvalid;
 }

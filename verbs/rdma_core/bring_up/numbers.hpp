@@ -4,10 +4,10 @@
 //
 //   QPN = counter (8 bits, of which the highest is 0) . TCP port (16 bits)
 //
-// When the first number of a port is assigned, a socket is bound to that port on each address that
-// peers may use. The socket starts to listen as soon as a queue pair with this address waits for a
-// peer. So if no queue pair of a program waits for a peer, the program has no open port. Numbers
-// are reused as late as possible.
+// When a queue pair number with a new port is assigned, a socket is bound to that port on each
+// address that peers may use. A socket starts to listen as soon as a queue pair that uses its
+// address waits for a peer. So if no queue pair of a program waits for a peer, the program has no
+// open port. Numbers are reused as late as possible.
 #pragma once
 
 #include <bitset>

@@ -29,8 +29,8 @@ constexpr std::uint32_t kAnyPsn = UINT32_MAX;
 // How long the core repeats a connect before it reports a failure. A connect fails while the peer
 // is not ready: the peer resets the connection, or does not answer the request.
 constexpr auto kTryFor = std::chrono::seconds(10);
-// If a connect fails in less time than this, it is not repeated, because a connect to a peer that
-// is not ready takes longer to fail.
+// If the core reports the failure of a connect in less time than this, connect_again() does not
+// start another one. If the peer were only not ready yet, the failure would be reported later.
 constexpr auto kShortest = std::chrono::seconds(1);
 // When a region is deregistered, a queue pair with posted requests may still be connecting. The
 // deregistration waits for this queue pair, but only until kComesUpIn has passed since its step to
@@ -233,8 +233,8 @@ int OutOfBand::connect(RcQp& qp, Wanting& wanting) {
   return to_errno(error);
 }
 
-// Starts to connect again, if the connect failed because the peer was not ready, and the queue pair
-// has no requests. Returns whether it has done so.
+// Starts another connect if the previous one failed because the peer was not ready, and if the
+// queue pair has no outstanding requests. Returns whether another connect was started.
 bool OutOfBand::connect_again(RcQp& qp, Wanting& wanting, const net::CmEvent& event) {
   wanting.connecting = false;
   const bool wait = event.type == Type::kConnectFailed && may_come(event.error) &&

@@ -121,8 +121,8 @@ class Ledger {
   /// Call when the queue pair goes to the error state or is reset. After that, none of its requests
   /// is outstanding.
   void stopped_qp(std::uint32_t qp);
-  /// Call when the program has handled the failure of a request. If other requests that are
-  /// outstanding now fail later, the program is assumed to have handled their failures, too.
+  /// Call when the program has handled the failure of a request. Other requests may be outstanding
+  /// at that time. If they also fail, the program is assumed to have handled their failures, too.
   void recovered_qp(std::uint32_t qp);
   /// Call when the program disconnects the queue pair and expects no more completions.
   void ending_qp(std::uint32_t qp);

@@ -280,9 +280,10 @@ void dispatch(Core& core, net::CmEvent& event) {
   });
 }
 
-/// Queues those events in Cm::endings that no longer need to wait. Returns the earliest deadline of
-/// the events that remain there. Only the dispatcher calls this function. Another thread removes an
-/// event from Cm::endings only when it destroys the id of that event.
+/// Moves the events that no longer need to wait from Cm::endings to the queues of their channels.
+/// Returns the earliest deadline of the events that remain in Cm::endings. Only the dispatcher
+/// calls this function. Another thread removes an event from Cm::endings only when it destroys the
+/// id of that event.
 Clock::time_point dispatch_endings(Core& core) {
   std::vector<verbs::QpNum> waiting;
   {

@@ -29,9 +29,9 @@ class PortMap {
   /// `program` is 0, which means any port.
   bool has_tcp(std::uint16_t program) const;
   /// tcp() converts a port number of the program to that of TCP, and program() does the inverse.
-  /// Port 0 stays 0. Both functions wrap around: TCP may assign a client a port below the offset,
-  /// and even for such a port, program() must return a number that no other port has and that both
-  /// ends agree on.
+  /// Port 0 stays 0. Both functions wrap around, because TCP may assign a client a port below the
+  /// offset. For such a port, too, program() must return a number that no other port has, and that
+  /// is the same at both ends.
   std::uint16_t tcp(std::uint16_t program) const;
   std::uint16_t program(std::uint16_t tcp) const;
 

@@ -16,8 +16,8 @@ int status_of(const rdma_cm_event& event) {
   return std::abs(event.status);
 }
 
-/// Makes `child`, the new id, the owner of the event that reports its connection request, so that
-/// the program can destroy the listener before the child.
+/// Makes `child`, the new id, the owner of the event that reports the connection request. The
+/// program can then destroy the listener before it destroys the child.
 void adopt(CmId& child, rdma_cm_event* event) {
   auto& record = CmEventRecord::of(event);
   const std::lock_guard lock(cm().mutex);

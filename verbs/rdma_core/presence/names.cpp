@@ -107,7 +107,7 @@ void look_with_ours(Glob& result) {
 }
 
 /// If a regular file was made instead of a device node, makes readdir(3) report the file as a
-/// device, because find(1) and other programs check only this type.
+/// device, because find(1) and other programs check only the type that readdir(3) reports.
 template <typename Entry>
 Entry* typed(DIR* folder, Entry* entry) {
   if (entry == nullptr || entry->d_type != DT_REG) return entry;

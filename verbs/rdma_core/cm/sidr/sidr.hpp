@@ -27,7 +27,7 @@ struct CmId;
 /// The UDP port of a datagram id that listens or sends a request.
 struct SidrEnd {
   using Clock = std::chrono::steady_clock;
-  /// Identifies one request: the peer that sends or answers it, and its number.
+  /// Identifies one request by the peer that sends or answers it and by the request's number.
   struct Peer {
     verbs::DatagramPath path;
     std::uint16_t port = 0;
