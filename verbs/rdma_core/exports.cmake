@@ -29,8 +29,8 @@ endfunction()
 
 # rdma_core_exports() calls the macros below, which read and set its variables.
 
-# Adds a name to the version script. If `how` is not impl, also adds the code of a function with
-# this name to refused.cpp.
+# Adds a name to the version script. If `how` is not impl, also adds a function with this name to
+# refused.cpp.
 macro(rdma_core_name node how name why)
   list(APPEND nodes ${node})
   string(APPEND names_${node} "    ${name};\n")

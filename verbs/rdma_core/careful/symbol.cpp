@@ -14,7 +14,7 @@
 namespace iwarp::rdma_core::careful {
 namespace {
 
-// Maximum size of a table that is read, in bytes.
+// Maximum size in bytes of a table in an ELF file. Larger tables are not read.
 constexpr std::uint64_t kMaxTable = std::uint64_t{1} << 28;
 constexpr std::size_t kMaxName = 128;
 

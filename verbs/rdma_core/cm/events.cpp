@@ -305,7 +305,7 @@ Clock::time_point dispatch_endings(Core& core) {
   auto next = Clock::time_point::max();
   {
     const std::lock_guard lock(cm().mutex);
-    // Local ports of connections whose end is still waiting in Cm::endings.
+    // Local ports of connections whose DISCONNECTED event is still waiting in Cm::endings.
     std::vector<std::uint16_t> held;
     held.reserve(cm().endings.size());
     told.reserve(cm().endings.size());

@@ -14,9 +14,9 @@ namespace iwarp::rdma_core {
 
 class GidTable {
  public:
-  /// Moves each GID that look_at_port(persona) has listed in `port` to its index in this table. The
-  /// entry of a GID that the host no longer has is filled with zeros. A new GID gets the first
-  /// entry of zeros, or is appended.
+  /// Reorders the GIDs in `port`, which look_at_port(persona) has listed: each GID gets the index
+  /// that it has in this table. The entry of a GID that the host no longer has is filled with
+  /// zeros. A new GID gets the first entry of zeros, or is appended.
   void arrange(Port& port);
 
  private:

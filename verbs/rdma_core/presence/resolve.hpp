@@ -25,8 +25,8 @@ Place resolve(int directory, const char* path, bool follow);
 /// file.
 Place resolve_opened(int descriptor);
 
-/// Translates a path that the C library has returned into the name that the program uses for this
-/// file.
+/// Takes a path that the C library has returned. Returns the name that the program uses for the
+/// file at this path.
 std::string told(const char* real);
 
 }  // namespace iwarp::rdma_core::presence

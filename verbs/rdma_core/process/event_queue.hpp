@@ -92,8 +92,8 @@ class EventQueue {
     return removed;
   }
 
-  /// Moves the events for which `wanted` returns true to the end of the queue `other`. Returns the
-  /// number of events that were moved.
+  /// Removes the events for which `wanted` returns true, and appends them to the queue `other`.
+  /// Returns the number of events that were moved.
   template <typename Predicate>
   std::size_t move_to(EventQueue& other, Predicate wanted) {
     Made moved;

@@ -42,7 +42,7 @@ class DatagramEndpoint {
     Place from;  ///< the sender's address from the network header, without a port
     std::span<const std::byte> octets;
   };
-  /// Appends the messages that have arrived to `out`. Returns whether any completion was polled.
+  /// Appends to `out` the messages that have arrived. Returns whether any completion was polled.
   bool take(std::vector<Received>& out);
   /// Posts the receive for this slot again. Returns 0 or an errno.
   int post_receive(std::uint32_t slot);

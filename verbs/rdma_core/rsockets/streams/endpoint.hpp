@@ -60,9 +60,9 @@ class Endpoint {
 
   // The functions below read and write the stream.
   std::size_t readable() const { return inbound_.readable(); }
-  /// Skips the first `skip` received bytes, and copies the bytes that follow to `to`. Returns the
-  /// number of bytes that were copied. All received bytes remain readable until consume() removes
-  /// them.
+  /// Skips the first `skip` received bytes, and fills `to` with the next received bytes. Returns
+  /// the number of bytes that were copied. All received bytes remain readable until consume()
+  /// removes them.
   std::size_t copy_to(std::span<std::byte> to, std::size_t skip = 0) const;
   /// Removes received bytes. When a sufficient number was removed, grants their room and credits to
   /// the peer again. Returns 0 or an errno.

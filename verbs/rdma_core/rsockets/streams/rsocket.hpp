@@ -121,7 +121,7 @@ class RSocket final : public Socket {
   std::optional<Greeting> peer_;
   Time next_keepalive_;
   std::weak_ptr<RSocket> listener_;
-  // The members below are used only if this rsocket listens.
+  // The next two members are used only if this rsocket listens.
   std::size_t backlog_ = 0;
   std::deque<std::shared_ptr<RSocket>> accepted_;
   // The memory that the application has mapped with riomap().
