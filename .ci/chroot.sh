@@ -27,7 +27,7 @@ chroot_packages() {
   case $2 in
     minimal) packages=ca-certificates ;;
     bare) packages=rdmacm-utils ;;  # without apt
-    guest)  # packages to build, from this release, the virtual machine of test/interop/siw
+    guest)  # this release's packages, from which test/interop/siw builds its virtual machine
       packages=apt,binutils,busybox-static,cpio,gcc,iproute2,kmod,make,python3,xz-utils
       packages+=,rdmacm-utils,ibverbs-utils,ibverbs-providers,perftest ;;
     build)
@@ -89,7 +89,7 @@ unpack_chroot() {
 }
 
 # in_chroot DIR [FOLDER...] -- COMMAND...: runs COMMAND in the chroot DIR. Each FOLDER is mounted at
-# the same path as outside. The mounts end with the command.
+# the same path as outside. All mounts disappear when COMMAND exits.
 in_chroot() {
   unshare --mount --pid --fork --kill-child --propagation private bash -ec '
     root=$1

@@ -13,8 +13,8 @@ list(FILTER headers INCLUDE REGEX "^(mpa|ddp|rdmap|verbs)/")
 set(DOXYGEN_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 set(DOXYGEN_HTML_OUTPUT reference)
 set(DOXYGEN_STRIP_FROM_INC_PATH ${headers})
-# Doxygen does not understand the specialization of a template by its qualified name, so remove
-# these lines.
+# Doxygen does not understand the specialization of a template by its qualified name, so remove the
+# lines that contain such a specialization.
 set(DOXYGEN_INPUT_FILTER "sed /is_error_code_enum/d")
 set(DOXYGEN_HAVE_DOT NO)
 set(DOXYGEN_JAVADOC_AUTOBRIEF YES)

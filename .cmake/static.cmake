@@ -9,8 +9,8 @@ set(ZLIB_USE_STATIC_LIBS ON)
 
 find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)
 mark_as_advanced(FMT_INCLUDE_DIR)
-# This source includes only fmt/format.h, but the library must also contain functions that other
-# headers of fmt use. The calls below make the compiler emit these functions.
+# The source file below includes only fmt/format.h, but the static library must also contain
+# functions that other headers of fmt use. The calls below make the compiler emit these functions.
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/fmt.cpp CONTENT "// Made by CMake.
 #include <fmt/format.h>
 
@@ -27,7 +27,8 @@ target_compile_definitions(iwarp_fmt PRIVATE FMT_HEADER_ONLY)
 target_compile_options(iwarp_fmt PRIVATE
   -w -fno-inline -fno-ipa-sra -fno-ipa-cp -fkeep-inline-functions)
 add_library(fmt::fmt ALIAS iwarp_fmt)
-# Set FMT_SHARED, as the shared fmt library does for the targets that use it.
+# Every target that uses this library must define FMT_SHARED, as every target that uses the shared
+# fmt library does.
 target_compile_definitions(iwarp_fmt INTERFACE FMT_SHARED)
 target_include_directories(iwarp_fmt SYSTEM INTERFACE ${FMT_INCLUDE_DIR})
 

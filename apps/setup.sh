@@ -28,13 +28,13 @@ bench_packages=(iperf3 libfabric-bin ucx-utils perftest libisal-dev python3-matp
 # is not built.
 lab_packages=(clang-19 lld-19 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32
   wasi-libc)
-# Packages to view the pages and to type-check their scripts.
+# Packages for viewing the pages and for type-checking their scripts.
 page_packages=(chromium node-typescript "${lab_packages[@]}")
-# Packages to automate the browser: node, and npm, which installs playwright-core. If npm is present,
-# install neither: npm then belongs to a nodejs, which may come from another source than Debian.
+# Packages for automating the browser: node, and npm, which installs playwright-core. If npm is
+# present, install neither, because npm and node may then come from a source other than Debian.
 if ! command -v npm >/dev/null; then page_packages+=(nodejs npm); fi
 fuzz_packages=(clang-19 libclang-rt-19-dev)
-interop_packages=(  # packages to build and run a guest with the kernel's siw, see test/interop/siw
+interop_packages=(  # for building and running a guest with the kernel's siw, see test/interop/siw
   qemu-system-x86 gcc-12 make binutils cpio kmod xz-utils busybox-static iproute2
   rdmacm-utils ibverbs-utils ibverbs-providers perftest)
 
@@ -159,8 +159,8 @@ announce() {
     echo "Building ($preset, in build/$preset): $units units, seconds from then on"
     return
   fi
-  # On average, a unit takes one and a half times as long as the program of ms_of_a_unit, including
-  # linking and generated files.
+  # On average, a unit takes one and a half times as long as the program that ms_of_a_unit compiles.
+  # This factor includes the time for linking and for generated files.
   minutes=$((units * ms * 3 / 2 / $(nproc) / 60000 + 1))
   echo "Building ($preset, in build/$preset): $units units, about $minutes min on $(nproc) processors" \
     "this time, because one has just taken $((ms / 1000)).$((ms % 1000 / 100)) s here; seconds from then on"
