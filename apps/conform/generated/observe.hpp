@@ -24,7 +24,7 @@ struct Observed {
 Observed observe(Script& script, const Sample& sample, const Progress& progress,
                  const Expectation& expected, std::chrono::milliseconds silence);
 
-/// Returns whether the sample is a valid Send, so that the peer's program must respond to it.
+/// Returns whether the sample is a valid Send. The peer's program must respond to a valid Send.
 bool must_deliver(const Sample& sample, const Progress& progress, const Expectation& expected);
 
 /// Checks the headers that a Terminate returns. Returns an error text, or an empty string if the

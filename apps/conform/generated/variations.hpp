@@ -10,7 +10,7 @@
 
 namespace iwarp::apps::conform::generated {
 
-/// The messages to which a Variation applies: those that have its field.
+/// The messages to which a Variation applies: the messages that contain the field that it changes.
 enum class Scope : std::uint8_t { kAny, kUntagged, kTagged, kSend, kRead, kTerminate };
 
 struct Variation {

@@ -23,7 +23,7 @@ class TextReport {
 
   void begins(const Case& what);
   void ended(const Result& result);
-  /// Writes the list of failed cases and the number of cases by result.
+  /// Writes the list of failed cases, and the numbers of passed, failed and skipped cases.
   void summary(const Report& report);
 
  private:

@@ -31,7 +31,7 @@ struct Tamper {
 struct Framing {
   bool markers = false;
   bool crc = true;
-  std::uint64_t position = 0;  ///< stream position of the next octet, counting markers
+  std::uint64_t position = 0;  ///< stream position of the next octet; includes markers
 };
 
 /// Returns the octets of one FPDU. Advances `framing.position` by their number.

@@ -53,8 +53,8 @@ class Link {
   void reset();
 
   enum class Got : std::uint8_t { kOctets, kClosed, kReset, kNothing };
-  /// Receives octets into `into` and sets `size` to their number. Otherwise reports a FIN, a RST,
-  /// or that the deadline passed.
+  /// Waits for octets. If octets arrive, copies them to `into` and sets `size` to their number.
+  /// Otherwise reports a FIN, a RST, or that the deadline passed.
   Got receive(bytes::Span into, std::size_t& size, Clock::time_point deadline);
 
   explicit operator bool() const { return socket_ >= 0; }

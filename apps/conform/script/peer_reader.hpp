@@ -84,7 +84,7 @@ class PeerReader {
   /// Resets the decoder at the start of a new connection.
   void restart();
   /// Passes the tester's startup frame to the decoder. `frame` must be the valid frame, even if the
-  /// case sends a corrupted copy. It determines whether the peer's FPDUs have markers.
+  /// case sends a corrupted copy. `frame` determines whether the peer's FPDUs have markers.
   void said(const mpa::StartupFrame& frame);
   void octets(bytes::View octets);
   void ended(bool reset);

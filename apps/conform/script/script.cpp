@@ -57,8 +57,8 @@ void Script::open() {
   try {
     take_connection();
   } catch (const Unreachable& unreachable) {
-    // If the case has already connected to the peer, a peer that can no longer be reached fails the
-    // case.
+    // If this case has connected to the peer before, the case fails because the peer can no longer
+    // be reached.
     if (met_) throw Failed{"another connection to the peer", unreachable.what()};
     throw;
   }

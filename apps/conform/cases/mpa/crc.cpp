@@ -119,7 +119,8 @@ void send_not_delivered(Script& s) {
   const auto memory = learn_memory(s);
   const auto header = untagged(rdmap::Opcode::kSend, s.take_msn(rdmap::Opcode::kSend));
   s.fpdu(make_ulpdu(header, advert_of(0, memory.length)), {.crc_xor = 1});
-  // A peer that delivers the Send reveals this: its program responds with a Write or a Send.
+  // If the peer delivers the Send in spite of the wrong CRC, its program responds with a Write or a
+  // Send.
   s.serve_memory(false);
   expect_terminate_next(s, {mpa::kCrcMismatch});
 }

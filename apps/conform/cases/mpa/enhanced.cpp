@@ -115,7 +115,7 @@ void enhanced_513(Script& s) {
   s.expect_refusal();
 }
 
-// A, B, C, D of the Reply -------------------------------------------------------------------------
+// Flags A, B, C and D of the Reply ----------------------------------------------------------------
 
 void client_server(Script& s) { expect_flags(answer_to(s, kClientServer), kClientServer); }
 

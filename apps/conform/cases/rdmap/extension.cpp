@@ -133,7 +133,7 @@ void fetch_add(Script& s) {
 
 void fetch_add_masked(Script& s) {
   Word word(s);
-  // The addition carries out of the masked field, and the carry must be dropped.
+  // The addition produces a carry out of the masked field. The peer must drop this carry.
   word.check(0xFF, {.data = 1, .mask = 0x80}, 0);
   word.check(0x00000000FFFFFFFF, {.data = 1, .mask = 0x80000000}, 0);
   word.check(0xFFFFFFFFFFFFFFFF, {.data = 0x0101010101010101, .mask = 0x8080808080808080}, 0);

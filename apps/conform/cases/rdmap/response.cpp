@@ -34,7 +34,7 @@ void read_done(Script& s, const rdmap::ReadRequest& request) {
 }
 
 // Expects the end of the stream. If the peer continues, throws Skipped with the reason `what`,
-// because section 5.2.2 makes the check optional (MAY).
+// because RFC 5040 section 5.2.2 makes the check that would detect the error optional (MAY).
 void expect_end_or_skip(Script& s, const char* what) {
   for (;;) {
     const Received received = s.receive();

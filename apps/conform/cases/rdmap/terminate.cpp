@@ -98,8 +98,9 @@ Flags flags_of(const ReceivedTerminate& received) {
 
 std::string words(const Flags& f) { return fmt::format("M={:d} D={:d} R={:d}", f.m, f.d, f.r); }
 
-// Three of the four Terminates have flags, which reveal the layout. The fourth may have no flags;
-// in this case the order of Layer and EType reveals the layout.
+// Checks the layout of the control word in four Terminates. Three of them set at least one of the
+// flags M, D and R, whose position reveals the layout. The fourth may set none of these flags; in
+// this case the order of Layer and EType reveals the layout.
 void control_word(Script& s) {
   for (Provoke* provoked : {crc_error, write_error, read_error, opcode_error}) {
     const auto received = provoked(s).received;
