@@ -178,14 +178,15 @@ class Reading {
   }
 
   bool unpacking_failed() const { return packed_ != nullptr && !packed_->error().empty(); }
-  /// Returns why the rest of a file cannot be read: the decompression error, if there is one,
-  /// because it causes all later errors; else `otherwise`.
+  /// Returns why the rest of a file cannot be read. If decompression has failed, returns the
+  /// decompression error, because it causes all later errors. If not, returns `otherwise`.
   std::string reason(const std::string& otherwise) const {
     return unpacking_failed() ? packed_->error() : otherwise;
   }
 
   /// Advances the progress by `octets`, which have been read. The progress of a compressed file is
-  /// counted in compressed octets, because the progress bar shows the share of the file's size.
+  /// counted in compressed octets, because the total of the progress bar is the size of the
+  /// compressed file.
   void count(std::uint64_t octets) {
     octets_ = packed_ != nullptr ? before_packed_ + packed_->taken() : octets_ + octets;
   }

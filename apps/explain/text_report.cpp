@@ -155,8 +155,8 @@ void TextReport::frame(const ConnectionInfo& info, const frames::Explained& e,
   for (const auto& relation : frames::relations(e)) text.append("; ").append(relation);
   std::string in_full;
   for (const auto& violation : e.violations) {
-    // A violation of this rule is detected in a response, but the end that sent the request has
-    // caused it.
+    // A violation of kReadByteOrder is detected in a response, but the end that sent the request
+    // has caused the violation.
     const bool by_peer = violation.rule == frames::Rule::kReadByteOrder && e.request;
     const auto by = by_peer ? other(e.frame->from) : e.frame->from;
     const std::tuple key{info.number, by, violation.rule};

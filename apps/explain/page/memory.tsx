@@ -6,7 +6,7 @@ import { scaleLinear } from 'd3-scale';
 import { Access, Connection, End, Field, Frame, Region, Session, counted, fieldsOf, octetsOf } from './model';
 
 const BINS = 256;
-const PREVIEW = 64; // maximum number of octets to show of the data that the open frame has written
+const PREVIEW = 64; // the page shows at most this many of the octets that the open frame has written
 const LINE = 16;
 
 const address = (text: string): bigint => BigInt(`0x${text}`);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of any length. All rows have the same height, and only the visible rows are in the document. When the page
-// is printed, all rows are in the document, up to a number that a browser can handle.
+// A list of any length. All rows have the same height, and the DOM contains only the visible rows and
+// their neighbours. When the page is printed, the DOM contains all rows, up to a number that a browser can handle.
 import * as React from 'react';
 
-const MARGIN = 8; // number of rows above and below the visible rows that are also in the document
+const MARGIN = 8; // number of hidden rows in the DOM above the visible rows, and also below them
 const MOST_ON_PAPER = 2000;
 
 /** Returns whether the page is being printed. */

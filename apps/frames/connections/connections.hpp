@@ -27,8 +27,8 @@ struct ConnectionInfo {
   std::array<bool, 2> seen{};          ///< by side: whether the capture has octets from that side
   std::array<bool, 2> startup_seen{};  ///< by side: whether its startup frame was captured
   bool rejected = false;               ///< whether a Reply with R=1 rejected the connection
-  /// By side: whether the capture lacks the startup frames, so that the decoder had to guess
-  /// whether that side's frames have markers and CRCs.
+  /// By side: true if the capture lacks the startup frames. The decoder then guesses whether that
+  /// side's frames have markers and CRCs.
   std::array<bool, 2> guessed{};
   std::array<std::uint64_t, 2> frames{};  ///< by side: number of frames so far
 };

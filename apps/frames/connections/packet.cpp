@@ -25,8 +25,8 @@ struct LinkRow {
   std::size_t size;         ///< size of the link header
   std::size_t protocol_at;  ///< offset of the EtherType in the link header
 };
-/// Value of protocol_at for a link header without an EtherType; the version field of IP decides
-/// instead.
+/// Value of protocol_at for a link header without an EtherType. skip_link() then reads the IP
+/// version from the IP header.
 constexpr std::size_t kNoProtocol = 99;
 constexpr std::array kLinks{
     LinkRow{kLinkEthernet, 14, 12},        LinkRow{kLinkCooked, 16, 14},

@@ -11,8 +11,8 @@ void TcpReassembly::segment(const TcpSegment& s, const PacketMark& mark, StreamS
   if (ended_) return;
   const std::uint32_t seq = s.seq + (s.syn ? 1 : 0);
   if (!started_) {
-    // Do not start at a pure acknowledgement: it may be out of order, so its sequence number may
-    // not be where the captured stream begins.
+    // Do not start at a pure acknowledgement: if it is out of order, the captured stream begins at
+    // another sequence number.
     if (s.size == 0 && !s.syn && !s.fin) return;
     started_ = true;
     first_seq_ = seq;

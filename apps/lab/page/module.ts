@@ -42,7 +42,8 @@ export class Lab {
 
   private ask(call: string, input = ''): string {
     const octets = new TextEncoder().encode(input);
-    // lab_input() may grow the memory, which replaces its buffer. Read `memory.buffer` only after this call.
+    // lab_input() may grow the module's memory, and `memory.buffer` is then a new object. Read it
+    // only after this call.
     const at = this.exports.lab_input(octets.length);
     new Uint8Array(this.exports.memory.buffer, at, octets.length).set(octets);
     return new TextDecoder().decode(this.output((this.exports[call] as () => number)()));
