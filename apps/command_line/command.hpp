@@ -40,7 +40,7 @@ struct Option {
   std::function<std::string(const Words&)> take;
 
   bool is_flag() const { return !is_argument && value_name.empty(); }
-  /// Returns the long spelling: "--quiet" of "-q,--quiet".
+  /// Returns the long spelling, for example "--quiet" if `names` is "-q,--quiet".
   std::string long_name() const;
 
   // Each of the following setters returns the option, so that calls can be chained.

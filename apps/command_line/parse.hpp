@@ -17,7 +17,7 @@ struct Invocation {
   bool wants_version = false;
 };
 
-/// A one-line explanation why a command line cannot be parsed.
+/// One line of text that explains why a command line cannot be parsed.
 struct Misuse {
   std::string command;  ///< the command that was selected, for example "iwarp cost predict"
   std::string text;

@@ -139,7 +139,7 @@ class Exposed {
  private:
   Session& session_;
   std::size_t size_;
-  // At least one byte, because an empty region cannot be registered.
+  // Contains at least one byte, because an empty region cannot be registered.
   std::vector<std::byte> octets_;
   net::Memory memory_;
 };

@@ -165,7 +165,8 @@ std::string preload_list(bool is_careful, const fs::path& program) {
   std::string list = sanitizer_library();
   if (list.empty()) list = address_sanitizer_of(program);
   if (!list.empty()) {
-    // The sanitizer replaces free() itself, so do not load the careful library.
+    // Both the sanitizer and the careful library replace free(), so do not load the careful
+    // library.
     list += ':';
   } else if (is_careful) {
     const fs::path careful = folder / kCarefulLibrary;

@@ -28,7 +28,7 @@ bool is_from_process(const siginfo_t& info) { return info.si_code <= 0; }
 [[noreturn]] void run_child(const std::function<int()>& become, pid_t parent,
                             const sigset_t& signals) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent ended before prctl() took effect, so end here.
+  // If the parent ended before prctl() took effect, exit.
   if (::getppid() != parent) ::_exit(kBySignal + SIGKILL);
   ::sigprocmask(SIG_SETMASK, &signals, nullptr);
   ::_exit(become());

@@ -139,7 +139,8 @@ void NewFile::inherit(const std::string& name) {
   auto mode = static_cast<mode_t>(mode_);
   if (fstatat(directory_.get(), name.c_str(), &before, AT_SYMLINK_NOFOLLOW) == 0) {
     mode = before.st_mode & kAllModes;
-    // If this process may not change the owner, it remains the owner of the file.
+    // If the kernel does not permit this process to change the owner, this process's user remains
+    // the owner.
     [[maybe_unused]] const int kept = fchown(fd_.get(), before.st_uid, before.st_gid);
   }
   if (fchmod(fd_.get(), mode) != 0) throw Error("cannot set permissions: " + errno_text());

@@ -34,7 +34,8 @@ Mapping::Mapping(const SourceFile& file, std::uint64_t offset, std::size_t lengt
       mmap(nullptr, length, PROT_READ, MAP_SHARED, file.fd.get(), static_cast<off_t>(offset));
   if (at == MAP_FAILED) throw Error("cannot map the file: " + errno_text());
   octets_ = {static_cast<std::byte*>(at), length};
-  // Only a hint: the pages are read once and in order.
+  // Tell the kernel that the pages are read once and in order. This is only a hint, so ignore an
+  // error.
   madvise(at, length, MADV_SEQUENTIAL);
 }
 

@@ -7,7 +7,7 @@
 //   put: The client sends Put, and the server sends Ready. For each window, the client sends a
 //        Window; the server RDMA Reads the data and sends a Piece, as for get. At the end the
 //        client sends Finish with the digest, and the server sends Done once the file is in place.
-//   Either end may send a Refusal at any time instead, which ends the stream.
+//   At any time, either end may send a Refusal instead of its next message. This ends the stream.
 //
 // Windows are advertised in file order and without gaps. Each window is kMaxPiece bytes long,
 // except the last one, which ends with the file. At most kMaxWindows windows may be outstanding:

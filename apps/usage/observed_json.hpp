@@ -11,7 +11,7 @@
 namespace iwarp::apps::usage {
 
 nlohmann::json to_json(const Observed& observed);
-/// Converts the JSON of to_json() back. Throws nlohmann::json::exception if `json` does not have
+/// Parses the JSON that to_json() returns. Throws nlohmann::json::exception if `json` does not have
 /// this form.
 Observed observed_from_json(const nlohmann::json& json);
 

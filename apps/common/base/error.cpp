@@ -12,8 +12,8 @@ namespace iwarp::apps {
 namespace {
 
 std::string lower_first(std::string text) {
-  // Change the first letter to lower case only if the second letter is lower case. Otherwise the
-  // text begins with an acronym.
+  // Change the first letter to lower case only if the second letter is lower case. If the second
+  // letter is upper case, the text begins with an acronym.
   if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
     text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
   }

@@ -29,8 +29,8 @@ std::string metrics_fault(const std::string& where) {
 }
 
 /// Checks a word that the table of options accepts but that may still be invalid: this system may
-/// lack the congestion control, and the table does not parse addresses for metrics. Returns an
-/// error text, or an empty string if the word is valid.
+/// not support the congestion control that the word names, and the table does not parse addresses
+/// for metrics. Returns an error text, or an empty string if the word is valid.
 std::string fault_here(std::string_view variable, const std::string& word) {
   if (variable == "IWARP_CONGESTION") return congestion_fault(word);
   if (variable == "IWARP_METRICS") return metrics_fault(word);

@@ -26,8 +26,8 @@ constexpr std::size_t kSmallestUlpdu = 128;  // size of a small ULPDU
 constexpr std::size_t kMarked = 2048;        // size of a ULPDU with four markers
 constexpr std::size_t kMost = 256 * kSmallestUlpdu;
 
-/// One end: queues, memory and connection. The time that it passes to the connection is always
-/// zero, so no timer expires.
+/// One end: queues, memory and connection. Every call of the connection's functions passes zero as
+/// the current time, so no timer expires.
 class End final : public verbs::QpDriver {
  public:
   End()

@@ -27,7 +27,7 @@ namespace iwarp::apps::cost {
 
 namespace {
 
-// Every measured parameter is at least this uncertain, because no benchmark here is more precise.
+// Minimum relative uncertainty of a measured parameter: no benchmark here is more precise.
 constexpr double kSmallestUncertainty = 0.03;
 
 struct CalibrateOptions {

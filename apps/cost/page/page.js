@@ -32,7 +32,7 @@ const total = (rows, mode, field) => rows.filter((row) => row.mode === mode)
   .reduce((sum, row) => sum + row[field], 0);
 const list = (rows, each) => rows.map(each).join('; ');
 
-// For each chart: a function that returns the chart's sentence and its numbers.
+// For each chart: a function that returns a sentence about the chart and the numbers in the chart.
 const texts = {
   bars: () => [`Stacked bars, microseconds of both hosts per message: ${list(unique(data.bars, 'mode'),
     (mode) => `${mode} ${number(total(data.bars, mode, 'us'))}`)}.`,

@@ -16,8 +16,8 @@ std::string prediction_text(const Question& question);
 /// registration only if the workload includes it.
 std::string workload_text(const model::Workload& workload);
 
-/// Describes in words what `way` saves compared with sockets: first the number of processors at the
-/// requested rate, then the throughput.
+/// Compares `way` with sockets, in words: first the number of processors that `way` saves at the
+/// requested rate, then the change in throughput.
 std::string verdict_text(const Question& question, const Way& way);
 
 }  // namespace iwarp::apps::cost

@@ -46,7 +46,7 @@ struct NamedCrossover {
   model::UncertainCrossover crossover;
 };
 /// Returns the sizes from which an RNIC is cheaper than sockets and than a TOE, for every kind of
-/// registration, and not only for the workload's.
+/// registration, and not only for the kind that the workload uses.
 std::vector<NamedCrossover> all_crossovers(const Question& question);
 
 }  // namespace iwarp::apps::cost

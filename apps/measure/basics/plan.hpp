@@ -40,10 +40,10 @@ enum class Waiting : std::uint8_t {
 };
 std::string_view to_string(Waiting waiting);
 
-/// A counted stream: a fixed number of messages from one buffer to one buffer. The ends read
-/// neither the clock nor the payload in between. `iwarp cost` uses counted streams to measure
-/// costs. A counted stream changes settings of the whole process, so a server accepts it only if
-/// the server was started for this measurement alone.
+/// A counted stream: a fixed number of messages from one buffer to one buffer. Between the first
+/// and the last message, the ends read neither the clock nor the payload. `iwarp cost` uses counted
+/// streams to measure costs. A counted stream changes settings of the whole process, so a server
+/// accepts it only if the server was started for this measurement alone.
 struct Counted {
   std::uint64_t messages = 0;  ///< 0 if the plan is not a counted stream
   std::uint64_t read = 0;      ///< for TCP: number of bytes that each receive call requests

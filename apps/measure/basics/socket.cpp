@@ -59,8 +59,8 @@ void wait_or_fail(int socket, short events, Clock::time_point deadline) {
   if (!wait_for(socket, events, deadline)) throw Error("the peer did not answer in time");
 }
 
-/// Handles errno after a failed call. Returns if the caller should retry the call, and throws
-/// otherwise.
+/// Handles errno after a failed call. If the caller should retry the call, returns normally.
+/// Otherwise throws.
 void wait_after_failure(int socket, short events, Clock::time_point deadline) {
   if (errno == EINTR) return;
   if (errno != EAGAIN) throw PeerGone("the peer closed the connection");

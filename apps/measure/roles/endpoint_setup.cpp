@@ -90,7 +90,7 @@ Lane Endpoint::make_lane(std::uint64_t index) {
   lane.qp = check(rnic_->create_qp(*pd_, init), "cannot create a queue pair");
   const bool pair = plan_.is_latency() && plan_.test->operation == Operation::kWrite;
   // A peer that polls memory recognises a message by its last byte, the low byte of the message
-  // number. Initialise the buffers with 0xFF, which differs from that byte of message 0.
+  // number. Initialise the buffers with 0xFF, which differs from the last byte of message 0.
   lane.data.assign(plan_.size * (pair ? 2 : plan_.places()), std::byte{0xFF});
   const net::MemoryOptions own{.only_for = lane.qp.get()};
   lane.data_memory = check(

@@ -28,8 +28,8 @@ TcpStream::TcpStream(Socket socket, Waiting waiting, Idle idle)
   if (waiting == Waiting::kEpoll) epoll_.emplace(fd);
 }
 
-// Handles errno after a failed call. Returns if the caller should retry the call, and throws
-// otherwise.
+// Handles errno after a failed call. If the caller should retry the call, returns normally.
+// Otherwise throws.
 void TcpStream::not_now(std::uint32_t events, Clock::time_point& since) {
   if (errno == EPIPE || errno == ECONNRESET) throw PeerGone("the peer closed the connection");
   if (errno != EINTR && errno != EAGAIN) throw Error("TCP: " + errno_text());
