@@ -31,9 +31,9 @@ struct Run {
   std::string ended_early;  ///< why the run stopped early; empty if all sessions were run
 };
 
-/// Runs `sessions` in order. If kTimeout sessions in a row cannot connect, or cannot reach the
-/// state in which they send their sample, stops the run. In this case reports that the peer was
-/// gone after the session that precedes them.
+/// Runs `sessions` in order. Stops early if kTimeout consecutive sessions cannot connect, or cannot
+/// reach the state in which they send their sample. In this case, the outcome of the session before
+/// these sessions says that the peer was gone after it.
 inline constexpr std::size_t kTimeout = 3;
 void run(const std::vector<Session>& sessions, const Target& target, const PeerTimeouts& timeouts,
          const std::function<void(const Outcome&)>& ended, Run& run);

@@ -25,8 +25,8 @@ PeerMemory advertised(Script& script) {
   return {advert->stag.value, advert->to, advert->length};
 }
 
-// Returns the memory of a listening peer, which is rping's server: the peer's Read Request names
-// this memory as its sink.
+// Returns the memory that a listening peer, which is rping's server, names as the sink of its Read
+// Request.
 PeerMemory learn_from_server(Script& script, std::uint32_t size) {
   show_text(script, size);
   script.send(advert_of(0, size));

@@ -47,7 +47,8 @@ class Link {
   /// Sends `octets`. Returns false if the peer has closed or reset the connection, or if the peer
   /// does not read. Cases ignore the result, because they judge the peer by what it sends.
   bool send(bytes::View octets, Clock::time_point deadline);
-  /// Returns the MSS that the tester's SYN advertised, minus the TCP options of each segment.
+  /// Returns the MSS that the tester's SYN advertised, less the size of the TCP options in each
+  /// segment.
   std::uint32_t advertised_mss() const;
   void half_close();
   void reset();

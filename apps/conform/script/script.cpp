@@ -194,8 +194,8 @@ Received Script::hear_until(Clock::time_point deadline) {
   return {};
 }
 
-// Answers the peer's Reads of the tester's memory and places its Writes. Returns true if this
-// function has handled the segment, so that the case need not see it.
+// Answers the peer's RDMA Reads, and places the peer's RDMA Writes in the tester's memory. Returns
+// true if this function has handled the segment, so that the case need not see it.
 bool Script::is_served(const Received& received) {
   if (serve_ == Serve::kNothing || received.kind != Received::Kind::kSegment) return false;
   const Segment& s = *received.segment;

@@ -69,8 +69,8 @@ class Script {
   void open();
   /// Limits the MSS that the tester's SYN advertises. Takes effect at the next open().
   void advertise_mss(int octets) { mss_ = octets; }
-  /// Returns the upper limit of the peer's EMSS: the MSS that the tester advertised minus TCP
-  /// options.
+  /// Returns the upper limit of the peer's EMSS: the MSS that the tester advertised, less the size
+  /// of the TCP options.
   std::uint32_t advertised_mss() const { return link_.advertised_mss(); }
   void octets(bytes::View octets);
   void half_close();
@@ -135,7 +135,7 @@ class Script {
 
   // Listening -----------------------------------------------------------------------------------
   /// Returns the peer's next FPDU, how the connection ended, or nothing if the deadline passes.
-  /// Answers Reads of the tester's memory and places Writes into it, without returning them, unless
+  /// Answers the peer's RDMA Reads and places its RDMA Writes, without returning them, unless
   /// serve_memory(false) was called. Answers zero-length Reads, which show a peer that its earlier
   /// messages have arrived, even after serve_memory(false), but not after serve(Serve::kNothing).
   Received receive();

@@ -63,8 +63,8 @@ void larger_than_mss(Script& s) {
   expect_memory(s, memory, text);
 }
 
-// Sends a ULPDU that is too short for its header. Further valid octets follow, because a peer may
-// wait for more octets before it reports the error.
+// Sends a ULPDU that is too short for its header. Valid octets follow this ULPDU, because a peer
+// may wait for more octets before it reports the error.
 template <std::size_t size, bool is_tagged>
 void too_short(Script& s) {
   s.establish();
@@ -77,8 +77,8 @@ void too_short(Script& s) {
   s.expect_end();
 }
 
-// Sends a ULPDU that is too short for its header as the second segment of a message. Further valid
-// octets follow, as in too_short().
+// Sends a message whose second segment is a ULPDU that is too short for its header. Valid octets
+// follow this ULPDU, as in too_short().
 template <std::size_t size, bool is_tagged>
 void later_too_short(Script& s) {
   s.establish();

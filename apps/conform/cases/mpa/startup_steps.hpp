@@ -43,7 +43,7 @@ void expect_next_works(Script& script);
 void expect_no_fpdu(Script& script);
 
 /// Sends a first FPDU, which may be invalid, to a peer whose program waits for Sends. Expects that
-/// an rping exchange works or that the stream ends. Silence of the peer fails the case.
+/// an rping exchange works or that the stream ends. The case fails if the peer stays silent.
 void exchange_or_end(Script& script);
 
 /// Sends `count` zero-length RDMA Reads in one TCP segment, and expects all responses in order.

@@ -82,8 +82,8 @@ void fin_before_answer(Script& s) {
 void answers_after_fin(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
-  // The Read is short, so that the FIN does not arrive during the response: an RNIC sends a
-  // Terminate if the FIN arrives while a longer response is in flight. [VRB-8]
+  // Use a short Read: the FIN then arrives after the response has been sent. If the FIN arrives
+  // during a longer response, an RNIC sends a Terminate. [VRB-8]
   s.read_request(read_of(memory, 0, kPiece));
   s.half_close();
   s.expect(rdmap::Opcode::kReadResponse);

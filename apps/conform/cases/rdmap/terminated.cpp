@@ -25,8 +25,8 @@ void say(Script& s, bytes::View payload) {
   s.fpdu(make_ulpdu(untagged(Opcode::kTerminate, s.take_msn(Opcode::kTerminate)), payload));
 }
 
-// Returns a Terminate, including headers, that reports an invalid STag in a Write, as the peer
-// might send it.
+// Returns the payload of a Terminate that reports an invalid STag in a Write. The payload includes
+// the headers of a Write that the peer might have sent.
 Octets with_headers() {
   auto out = octets_of({0x11, 0x00, 0xC0, 0x00, 0x00, 22});
   const auto write = make_ulpdu(tagged(Opcode::kWrite, 0xDEADBEEF, 0), {});
