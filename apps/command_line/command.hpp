@@ -51,7 +51,7 @@ struct Option {
   Option& repeatable();
   /// Lets the option take all words that follow, up to the next option.
   Option& greedy();
-  /// Adds a check of each word, which runs before the value is stored. `fault` returns an error
+  /// Adds a function that checks each word before the value is stored. `fault` returns an error
   /// text, or an empty string if the word is valid.
   Option& check(std::function<std::string(const std::string&)> fault);
 };

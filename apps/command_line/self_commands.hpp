@@ -9,8 +9,8 @@
 
 namespace iwarp::apps::cli {
 
-/// Adds the commands `help` and `completion` to `root`. When they run, `root` must contain all
-/// other commands and still be at the same address.
+/// Adds the commands `help` and `completion` to `root`. When one of these commands runs, `root`
+/// must contain all other commands and still be at the same address.
 void add_self_commands(Command& root, const std::string& version);
 
 }  // namespace iwarp::apps::cli

@@ -93,7 +93,7 @@ std::expected<CaptureReader, std::string> CaptureReader::read(std::FILE* file,
   char error[PCAP_ERRBUF_SIZE] = "";
   state->handle = state->library.open(file, PCAP_TSTAMP_PRECISION_NANO, error);
   if (state->handle == nullptr) {
-    // libpcap closes the file only if it could open the capture, so close it here.
+    // If libpcap cannot open the capture, it does not close the file, so close the file here.
     std::fclose(file);
     return std::unexpected(unreadable(name, error));
   }

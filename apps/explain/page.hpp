@@ -19,8 +19,8 @@ std::string_view page_file(std::string_view name);
 
 class Page {
  public:
-  /// Options for the JSON in the page, which is the model that the script shows. They limit its
-  /// size, so that a browser can handle the page.
+  /// Options for the model: the JSON in the page, which the script shows. These options limit the
+  /// size of the model, so that a browser can handle the page.
   static constexpr frames::JsonOptions kModel{
       .octets = true, .max_octets = 2048, .max_size = 64 * 1024 * 1024};
 

@@ -124,8 +124,8 @@ std::string_view text_in(bytes::View octets) {
 
 // Client ------------------------------------------------------------------------------------------
 
-/// Memory that the server accesses. If a Send with Invalidate of the server has invalidated the
-/// STag, the memory is registered again.
+/// Memory that the server accesses. If a Send with Invalidate from the server has invalidated the
+/// STag, the client registers the memory again.
 class Exposed {
  public:
   Exposed(Session& session, std::size_t size)

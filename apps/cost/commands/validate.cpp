@@ -38,7 +38,8 @@ struct ValidateOptions {
   bool published_only = false;
 };
 
-/// Returns a job for each combination of message size, frame size, CRC and markers to compare.
+/// Returns the jobs to run: those of sweep(), and one for each combination of message size, frame
+/// size, CRC and markers that the validation compares.
 std::vector<Job> all_jobs(const ValidateOptions& options) {
   auto out = sweep(options.seconds, options.cpus);
   Job job{.seconds = options.seconds, .cpus = options.cpus};
@@ -53,7 +54,7 @@ std::vector<Job> all_jobs(const ValidateOptions& options) {
   };
   for (const std::uint64_t size : {64U, 1024U, 16384U, 65536U, 1048576U}) {
     for (const std::uint64_t payload : {1428U, 8192U, 32768U}) {
-      // Skip this frame size if frames of half the size could already hold the whole message.
+      // Skip this frame size if a frame of half this size can already hold the whole message.
       if (payload > 1428 && payload / 2 >= size) continue;
       for (const char* crc : {"off", "portable", "best"}) add(size, payload, crc, false);
       if (size == 65536) add(size, payload, "best", true);
@@ -62,7 +63,8 @@ std::vector<Job> all_jobs(const ValidateOptions& options) {
   return out;
 }
 
-/// Returns the parameters from the file that the user gave, or the results of the micro-benchmarks.
+/// Returns the parameters from the file that the user gave. If the user gave no file, returns the
+/// results of the micro-benchmarks.
 Machine machine_of(const ValidateOptions& options) {
   Machine out{.host = usage::load_host(options.host.preset, options.host.host).resolve(),
               .crc = {}};

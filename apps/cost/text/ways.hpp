@@ -24,7 +24,8 @@ inline constexpr const char* kAsAsked = "RNIC, as asked";
 inline constexpr const char* kOnce = "RNIC, once";
 
 /// Returns all ways. If the workload reuses each registration for several transfers, the list also
-/// contains kAsAsked, which has this reuse; it stands between kEachTime and kOnce.
+/// contains, between kEachTime and kOnce, the way kAsAsked, which reuses registrations as the
+/// workload does.
 std::vector<Way> ways(const Question& question);
 model::Workload registered_each_time(model::Workload workload);
 model::Workload registered_once(model::Workload workload);

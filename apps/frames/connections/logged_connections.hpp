@@ -31,8 +31,8 @@ class LoggedConnections {
   };
 
   // Each of the following functions adds one event. It returns null, or the reason why the event
-  // was ignored. `group` names the connection in the file; the first call for a group must be
-  // started().
+  // was ignored. `group` names the connection in the file; the first call for a group must be a
+  // call of started().
   const char* started(std::string_view group, const Ends& ends, const PacketMark& mark);
   /// Adds octets of one stream. `offset` is the stream offset of the first of these octets. If the
   /// octets that were added earlier end before `offset`, the octets in between count as missing.

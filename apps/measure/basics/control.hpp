@@ -18,8 +18,8 @@ inline constexpr std::chrono::seconds kTimeout{20};
 /// How long the client waits for the server after the first stop signal, which ends the measurement
 /// early.
 inline constexpr std::chrono::seconds kFinishTimeout{2};
-/// Throws Interrupted if stop_requested(). If a first stop signal has only ended the measurement
-/// early (finish_requested()), throws Interrupted once kFinishTimeout has passed since then.
+/// Throws Interrupted if stop_requested(). If the first stop signal has ended the measurement early
+/// (finish_requested()), throws Interrupted once kFinishTimeout has passed since that signal.
 void check_stop(Clock::time_point now);
 /// Number of polls between two checks of the clock and of stop signals in a thread that spins.
 inline constexpr unsigned kSpinsBetweenLooks = 4096;

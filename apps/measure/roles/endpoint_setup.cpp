@@ -22,7 +22,7 @@ using verbs::Access;
 
 constexpr std::uint64_t kSignalReceives = 4;  // maximum number of signals in flight to either end
 constexpr std::uint64_t kPingPongReceives = 4;
-// Number of bytes that can arrive before the server has processed them, in a stream of Sends.
+// In a stream of Sends: number of bytes that can arrive before the server has processed them.
 constexpr std::uint64_t kInbox = 16 << 20;
 constexpr std::uint64_t kMaxReceives = 4096;
 constexpr std::uint64_t kSmallest = 64;  // minimum size of a receive, because a signal must fit
@@ -60,8 +60,8 @@ Endpoint::Endpoint(const Plan& plan, Side side)
     : plan_(plan), requests_(plan.depth), sges_(plan.depth) {
   const bool send = plan.test->operation == Operation::kSend;
   receives_ = data_receives(plan, side == Side::kServer) + kSignalReceives;
-  // If the payload is not checked, several receives may share a buffer, and so may the messages of
-  // a stream.
+  // If the payload is not checked, several receives may share one buffer, although their messages
+  // then overwrite each other.
   receive_slots_ = plan.check ? receives_ : std::min(receives_, plan.depth + kSignalReceives);
   receive_size_ = std::max(send ? plan.size : 0, kSmallest);
   net::RnicOptions options;
