@@ -15,8 +15,9 @@
 using namespace std::chrono_literals;
 using iwarp::net::Channel;
 
-// A CompletionChannel must not convert to Channel&. Its descriptor becomes readable when the socket
-// of a connection does, and the descriptor of a Channel does not.
+// A CompletionChannel must not convert to Channel&. When the socket of a connection becomes
+// readable, the descriptor of a CompletionChannel also becomes readable, but the descriptor of a
+// Channel does not.
 static_assert(
     !std::is_base_of_v<Channel<iwarp::verbs::CompletionQueue*>, iwarp::net::CompletionChannel>);
 

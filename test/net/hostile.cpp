@@ -326,7 +326,7 @@ TEST_CASE("garbage after startup ends the stream, but not the device [MPA-46]") 
   REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
   expect(*pair.b.cm, Type::kEstablished);
   peer.receive(20);
-  peer.send(std::vector<std::byte>(64));  // The FPDU has no ULPDU and a wrong CRC, 0.
+  peer.send(std::vector<std::byte>(64));  // The ULPDU is empty, and the CRC is 0, which is wrong.
   expect(*pair.b.cm, Type::kDisconnected);
   REQUIRE_FALSE(pair.b.qp->reset());
   pair.connect();

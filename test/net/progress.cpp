@@ -241,7 +241,7 @@ TEST_CASE("no thread is woken while a connection is idle") {
   poll_empty(pair.b, 500);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
   pair.a.expect_success();
-  Pair others;  // ends on another device; while they exchange messages, `pair` is idle
+  Pair others;  // `others` uses another device. While it exchanges messages, `pair` is idle.
   others.connect();
   const auto end = std::chrono::steady_clock::now() + kLimit;
   for (bool is_at_rest = false; !is_at_rest;) {

@@ -31,9 +31,10 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kPages = 8;
 constexpr std::size_t kSize = kPages * kPage;
 
-// The first address for the pages. It is far from the addresses that the kernel chooses, so that
-// nothing else is mapped where a test has unmapped memory. Sanitizers allow no mappings there, so
-// in a build with a sanitizer kPlace is 0 and the kernel chooses the address.
+// The first address for the pages. It is far from the addresses that the kernel chooses, so after a
+// test has unmapped its pages, no other code maps memory at their addresses. Sanitizers allow no
+// mappings at kPlace, so in a build with a sanitizer kPlace is 0 and the kernel chooses the
+// address.
 #ifdef IWARP_SANITIZED
 constexpr std::uintptr_t kPlace = 0;
 #else

@@ -75,8 +75,8 @@ void insist_on(bool right, const char* what) {
   if (!right) throw std::runtime_error(what);
 }
 
-/// The parts of DrivenConnection and CqFeed that matter for the hand-over. Data is counted in
-/// pieces. Each turn moves one piece in each direction.
+/// The parts of DrivenConnection and CqFeed that determine which thread drives the connection. Data
+/// is counted in pieces. Each turn moves one piece in each direction.
 template <typename DriveLock>
 class Model {
  public:
@@ -173,7 +173,7 @@ class Model {
   Explored<std::uint32_t> unsent_{0};  // pieces that were posted and have not been sent
   Explored<std::uint32_t> unread_{0};  // pieces in the receive buffer of the socket
   Explored<bool> is_waiting_{true};    // whether the worker waits for the socket
-  // Requests to continue driving that the worker has not handled yet.
+  // Number of times that the worker has been asked to continue driving, and has not done so yet.
   Explored<std::uint32_t> sent_{0};
   Guarded<DriveMode> mode_{DriveMode::kWorker};
   Guarded<bool> in_turn_{false};

@@ -86,8 +86,9 @@ bool is_long() {
   return value != nullptr && std::string_view(value) == "1";
 }
 
-// Number of messages in a normal run. For each message, the receiver chooses its role anew. A run
-// with kManyChanges messages takes longer and needs IWARP_LONG=1.
+// Number of messages in a normal run. For each message, the receiver decides at random whether it
+// busy-polls, waits on the completion channel, or blocks in epoll. A run with kManyChanges
+// messages takes longer and needs IWARP_LONG=1.
 constexpr int kChanges = 10'000;
 constexpr int kManyChanges = 100'000;
 
@@ -289,7 +290,7 @@ TEST_CASE("while idle, a program asleep in its epoll set is not woken") {
   const Epoll of_b(*pair.b.channel);
   ping_pong(pair, 100, [&](End& end) { return asleep_in(&end == &pair.a ? of_a : of_b, end); });
   verbs::WorkCompletion wc;
-  Pair others;  // ends on another device; while they exchange messages, `pair` is idle
+  Pair others;  // `others` uses another device. While it exchanges messages, `pair` is idle.
   others.connect();
   const auto limit = std::chrono::steady_clock::now() + kLimit;
   for (bool is_at_rest = false; !is_at_rest;) {

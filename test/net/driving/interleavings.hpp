@@ -224,7 +224,7 @@ class Explored {
   void notify_all() {
     all_.step(notified_, [](Value& count) { return ++count; });
   }
-  /// Reads the value without taking a step. For conditions and for at_end.
+  /// Reads the value without taking a step. Only the condition of await() and at_end call this.
   T peek() const { return static_cast<T>(all_.peek(cell_)); }
 
  private:
