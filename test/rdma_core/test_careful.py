@@ -89,7 +89,7 @@ class Mistakes(Case):
     """Mistakes of a C program that uses rdma_cm and has both ends in one process."""
 
     def late(self, how, rnr_retry):
-        """Lets the program post a receive only after the message has arrived and waits for a receive."""
+        """Lets the program post a receive only when the message has arrived and is already waiting for one."""
         where = f"unix:{self.scratch}/%p"
         with Program(MISTAKES, "late", rnr_retry, options=(*how["options"], "--metrics", where)) as program:
             where = where.replace("%p", str(program.process.pid))

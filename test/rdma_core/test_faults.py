@@ -137,7 +137,7 @@ class Datagrams(Planned):
 
     @staticmethod
     def lost(log):
-        """Returns the sequence numbers of the lost datagrams, beginning with 0."""
+        """Returns the sequence numbers of the lost datagrams. The first datagram sent has number 0."""
         found = (re.search(r" lose \(datagram (\d+), queue pair 1\)$", line) for line in log)
         return [int(each[1]) - 1 for each in found if each]
 

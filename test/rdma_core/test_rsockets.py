@@ -147,9 +147,9 @@ class Udpong(Case):
                     result = self.run_program("udpong", "-s", host, "-p", port, "-C", self.COUNT,
                                               *client, *words, prefix=within(names[1]))
                     self.assert_silent(result)
-                    # The server counts datagrams until it reads the client's last message. That message is sent by
-                    # queue pair. It may overtake datagrams of 1,536 bytes, which are too long for the queue pair
-                    # and are sent by UDP.
+                    # The server counts datagrams until it reads the client's last message. That message is sent
+                    # through the queue pair. It may overtake datagrams of 1,536 bytes, which are too long for the
+                    # queue pair and are sent over UDP.
                     self.assertRegex(result.out,
                                      r"(?m)^custom +[\d.]+k? +[\d.]+ .* +(?:[\d.]+|inf)$")
                     if "e" in client:

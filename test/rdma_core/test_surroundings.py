@@ -15,11 +15,12 @@ NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-n
 
 
 class Nobody(Case):
-    """Runs programs without privileges, without memory that may be locked, and with lo as the only interface."""
+    """Runs programs without privileges, with a limit of 0 bytes of locked memory, and with lo as the only
+    interface."""
 
     def setUp(self):
         super().setUp()
-        # Makes an installation that the unprivileged user may read, wherever the source tree is.
+        # Copies `iwarp` to a directory that the unprivileged user can read, wherever the build tree is.
         self.scratch.chmod(0o755)
         built = pathlib.Path(support.IWARP).resolve()
         (self.scratch / "bin").mkdir()

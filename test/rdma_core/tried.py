@@ -75,7 +75,8 @@ def system():
 @functools.cache
 def versions_of(packages):
     """Returns the names and versions of the packages from the package manager, or an empty list if there is no
-    package manager. Debian 13 has renamed some libraries, because time_t now has 64 bits on other processors."""
+    package manager. Debian 13 has added "t64" to the names of some libraries, because time_t now also has 64 bits
+    on 32-bit processors."""
     names = [name + suffix for name in packages.split() for suffix in ("", "t64")]
     try:
         said = subprocess.run(["dpkg-query", "-W", "-f=${Package} ${Version}\n", *names],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares this project's two libraries with rdma-core's: every name with its version, which functions are refused
-and how, and the texts. Installed programs and libraries are not run; only readelf and the dynamic loader read
-them."""
+and with which result, and the strings that functions such as ibv_wc_status_str() return. Installed programs and
+libraries are not run; only readelf and the dynamic loader read them."""
 import glob
 import os
 import pathlib
@@ -52,7 +52,7 @@ def symbols(path, defined):
 
 
 def table():
-    """Returns {name: {node: how}} of exports.def."""
+    """Returns {name: {version node: how the library implements the function}}, as exports.def says."""
     out = {}
     for line in TABLE.read_text().splitlines():
         name, node, how = line.split()
@@ -130,7 +130,7 @@ class Names(Abi):
             self.assertEqual(plain, set(), path)
 
     def test_all_that_rdma_core_exports_is_in_the_table(self):
-        """Functions whose default version is 1.1 may lack their IBVERBS_1.0 version."""
+        """The table need not have the IBVERBS_1.0 version of a function whose default version is IBVERBS_1.1."""
         real = [path for folder in library_folders() for name in LIBRARIES
                 for path in glob.glob(f"{folder}/{name}")]
         if not real:
@@ -191,7 +191,8 @@ class Libraries(Abi):
                                     env=dict(os.environ, **trace))
             said = result.stdout + result.stderr
             wrong = re.findall("undefined symbol.*|.*(?:not found|no version|cannot).*", said)
-            wrong += re.findall(r".*(?:libibverbs|librdmacm)\.so\.1 => .*", said)  # taken from the system
+            # The loader found one of rdma-core's libraries instead of the preloaded library.
+            wrong += re.findall(r".*(?:libibverbs|librdmacm)\.so\.1 => .*", said)
             if wrong or self.ibverbs not in said or self.rdmacm not in said:
                 problems[path] = wrong
         self.assertEqual(problems, {})

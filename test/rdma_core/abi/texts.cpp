@@ -28,7 +28,8 @@ constexpr int kMaxMult = 1000;
 constexpr int kMaxMbps = 2'000'000;
 
 /// Prints the texts of the values up to `last`, and of values outside of the enumeration. Skips
-/// enumerators of later releases, because this layer has no text for them.
+/// enumerators that later releases of rdma-core add, because this project's library has no texts
+/// for them.
 template <typename Enumeration>
 void texts(const char* kind, const char* (*function)(Enumeration), int last) {
   const auto text = reinterpret_cast<const char* (*)(int)>(function);

@@ -32,7 +32,7 @@ inline ibv_pd* domain() {
   return kDomain;
 }
 
-/// Makes queues of 16 requests, each of which is signaled individually. Uses the shared device and
+/// Returns `shape` with queues of 16 requests, without sq_sig_all, and with the shared device and
 /// protection domain.
 inline Shape small(Shape shape) {
   shape.cap = {.max_send_wr = 16,

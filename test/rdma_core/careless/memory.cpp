@@ -213,7 +213,8 @@ void proper_neighbours() {
   std::free(blocks[40]);
 }
 
-// No peer can access the memory without a queue pair, so the program may free it.
+// After both queue pairs have been destroyed, no peer can access the memory, so the program may
+// free the memory.
 void proper_disconnected() {
   const Pair p;
   char* const block = allocate(kSmall);
@@ -274,7 +275,8 @@ void proper_threads() {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Memory may still be registered at exit, because it is released with the process.
+// Memory may still be registered when the program exits, because the kernel then frees all memory
+// of the process.
 void proper_end() {
   const Pair p;
   static std::unique_ptr<char[]> left;

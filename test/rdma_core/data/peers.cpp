@@ -105,7 +105,9 @@ TEST_CASE("of the requests for a queue pair that is not ready, the latest 256 wa
   End a;
   End b;
   End unready;
-  make_ready_to_receive(a, b.qp);  // When `a` becomes ready, its device listens on the port.
+  // Makes this process listen on the TCP port that the queue pair number of `unready` also
+  // contains.
+  make_ready_to_receive(a, b.qp);
   const std::uint32_t to = unready.qp->qp_num;
   std::vector<Stranger> strangers;
   strangers.reserve(kWaiting + kMore);

@@ -98,8 +98,8 @@ TEST_CASE("objects of two contexts of a device may be combined") {
   CHECK_EQ(error_of(one, attr), 0);
 }
 
-/// Returns the state that ibv_query_qp() reports for a queue pair of an RNIC in state `state`. This
-/// is INIT instead of RESET, because a new queue pair of an RNIC accepts receives.
+/// Returns the state that ibv_query_qp() reports if a queue pair is in `state`. For RESET, an RNIC
+/// reports INIT, because its new queue pairs already accept receives.
 ibv_qp_state as_told(ibv_qp_state state) { return state == IBV_QPS_RESET ? IBV_QPS_INIT : state; }
 
 TEST_CASE("a new queue pair is in RESET, and passes through the states") {

@@ -89,7 +89,7 @@ TEST_CASE("a region that moves to another protection domain keeps its key") {
   CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
-/// Binds a window to `length` bytes at `at`, an address in the numbering of the region (iova).
+/// Binds a window to `length` bytes at `at`, an address in the iova range of the region.
 std::uint32_t bind_window(End& end, ibv_mw* mw, ibv_mr* mr, std::uint64_t at, std::size_t length) {
   ibv_send_wr wr{.opcode = IBV_WR_BIND_MW};
   wr.bind_mw = {.mw = mw,

@@ -49,8 +49,8 @@ class Cmtime(Case):
     def setUp(self):
         super().setUp()
         # cmtime of rdma-core 56 uses one port number for RDMA and TCP, so the test sets a port offset. By default,
-        # cmtime uses the numbers of queue pairs that do not exist, which no iWARP device can connect. -q 0 prevents
-        # this.
+        # cmtime uses the numbers of queue pairs that do not exist, which no iWARP device can connect. With -q 0,
+        # cmtime does not use such numbers.
         usage = self.run_program("cmtime", "-h", statuses=(0, 1), plain=True)
         self.words = ("-q", 0) if "[-q base_qpn]" in usage.out + usage.err else ()
 
@@ -72,8 +72,8 @@ class Cmtime(Case):
 
 
 class PortOffset(Case):
-    """The log shows the ports in use. With an offset it shows the RDMA number and the TCP number, otherwise only
-    one number."""
+    """The log shows the port numbers in use. With a port offset it shows the RDMA port number and the TCP port
+    number. Without an offset it shows one port number."""
 
     def log_of(self, port, *options):
         options = ("--log", "connections", *options)

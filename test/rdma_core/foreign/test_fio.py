@@ -12,7 +12,7 @@ SIZE = "1G" if LONG else "16M" if SANITIZER else "128M"
        personas=("iwarp", "roce"))
 class Fio(Case):
     def transfer(self, verb, *words):
-        """In fio, the reading end is the server, whatever the RDMA operation."""
+        """In fio, the server has --rw=read and the client has --rw=write, for every RDMA operation in `verb`."""
         port = free_port()
         shared = ("--ioengine=rdma", f"--port={port}", "--bs=256k", f"--size={SIZE}",
                   "--output-format=json", *words)

@@ -37,9 +37,9 @@ class OverRdmaCm(PerftestCase):
         self.each("-I", "-R", "-I", 64, "-s", 64)
 
     def test_a_shared_receive_queue(self):
-        # Tests only one queue pair. On iWARP, perftest counts credits by receive and not by the queue pair that
-        # consumed the receive. With several queue pairs, one can get ahead of the others, and perftest then waits
-        # forever on any device.
+        # Tests only one queue pair. On iWARP, perftest decides by the receive to which queue pair a credit belongs,
+        # and not by the queue pair that consumed the receive. With several queue pairs, one can get ahead of the
+        # others, and perftest then waits forever on any device.
         self.each("--use-srq", "-R", "--use-srq")
         self.measure("ib_send_bw", "-R", "--use-srq", "-b")
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""qperf over rdma_cm (-cm1). SIGALRM ends its tests, so the program itself must receive that signal."""
+"""qperf over rdma_cm (-cm1). SIGALRM ends its tests, so the kernel must deliver this signal to a thread of the
+program, and not to a thread of the library."""
 from support import LONG, Case, Program, free_port, main
 from tried import tried
 

@@ -25,8 +25,8 @@ constexpr std::size_t kOctets = 64;
 
 void never_block(int fd) { REQUIRE(::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK) == 0); }
 
-/// A connection. The server creates a Link when a connect request arrives, and the client when its
-/// route is resolved.
+/// A connection. The server creates a Link when a connect request arrives. The client creates one
+/// when its route is resolved.
 struct Link {
   explicit Link(Id its_id) {
     end.id = std::move(its_id);

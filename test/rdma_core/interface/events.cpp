@@ -23,8 +23,8 @@ namespace {
 
 using namespace rdma_core_test;
 
-/// Posts a receive and sends one byte to it, solicited if `flags` says so. Does not poll the
-/// queues.
+/// Posts a receive and sends one message, which consumes it. The message is solicited if `flags`
+/// contains IBV_SEND_SOLICITED. Does not poll the queues.
 void send_one(Pair& pair, const Buffer& out, const Buffer& in, unsigned flags = 0) {
   REQUIRE(pair.server.receive(in.sge()) == 0);
   REQUIRE(pair.client.send(out.sge(), IBV_SEND_SIGNALED | flags) == 0);

@@ -79,7 +79,7 @@ TEST_CASE("a full receive queue returns an error, and identifies the request tha
 }
 
 TEST_CASE("a full send queue returns an error; accepted requests arrive when the peer is ready") {
-  constexpr std::size_t kSize = 4 << 20;  // The kernel cannot buffer all of this.
+  constexpr std::size_t kSize = 4 << 20;  // more than the kernel can buffer
   constexpr std::uint32_t kQueue = 8;
   constexpr std::uint64_t kMost = 64;
   Pair pair({.cap = {kQueue, kQueue, 1, 1, 0}});

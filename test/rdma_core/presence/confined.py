@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """confined.py [CALL,...] -- CMD...: executes CMD without privileges and behind a system call filter, as in a
-container. CMD cannot use namespaces, mounts or device nodes, nor the named calls. Supports x86-64; on other
-processors it exits with status 77."""
+container. CMD cannot use namespaces, mounts or device nodes, nor the system calls that CALL,... names. Supports
+x86-64; on other processors it exits with status 77."""
 import ctypes
 import os
 import platform

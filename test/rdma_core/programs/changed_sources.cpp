@@ -164,7 +164,7 @@ class Sender {
   }
 
  private:
-  /// Posts requests until the count `most` is outstanding, and polls once. Returns the number of
+  /// Posts requests until `most` of them are outstanding, and polls once. Returns the number of
   /// completions.
   std::uint64_t send_some(std::optional<ibv_wr_opcode> opcode, std::uint32_t most = kDepth) {
     for (; opcode && outstanding_ < most; ++outstanding_) {

@@ -113,8 +113,8 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// The program calls this on ESTABLISHED. As in real key-value servers, an earlier completion is
-  /// an error.
+  /// The program calls this on ESTABLISHED. As in real key-value servers, a completion before this
+  /// call is an error.
   void established() {
     established_ = true;
     const Place own{.address = reinterpret_cast<std::uintptr_t>(received_buffer()),

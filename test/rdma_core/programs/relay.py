@@ -11,7 +11,8 @@ import sys
 
 ADDRESS, PORT, PEER, TOTAL, SEED = sys.argv[1], int(sys.argv[2]), sys.argv[3], *map(int, sys.argv[4:])
 FAMILY = socket.AF_INET6 if ":" in ADDRESS else socket.AF_INET
-AWAY = 20  # number of datagrams held back at a time; so few that 512 others never overtake one of them
+# Number of datagrams that are held back at a time. It is small enough that 512 datagrams never overtake another one.
+AWAY = 20
 TIMEOUT = 20
 
 

@@ -9,7 +9,7 @@
 namespace rsockets_test {
 
 /// Returns an address of this host that is also a GID of the device. Between such addresses,
-/// datagrams are sent by queue pair.
+/// rsockets can send datagrams through their queue pairs, and not only over UDP.
 sockaddr_in own_place(std::uint16_t port = 0);
 
 Socket datagram_socket();
@@ -26,8 +26,8 @@ struct Got {
 /// Returns the next datagram, or nullopt if nothing arrives within the timeout.
 std::optional<Got> receive_from(const Socket& socket, int timeout_ms = kTimeoutMs, int flags = 0);
 
-/// Two sockets that know the queue pair of each other, so that their datagrams are no longer sent
-/// by UDP.
+/// Two sockets that have learned each other's queue pair number. From then on they send their
+/// datagrams through the queue pairs, and not over UDP.
 struct DatagramPair {
   DatagramPair();
   Socket server, client;  ///< the client's socket is connected

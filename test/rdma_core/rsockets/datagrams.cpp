@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests datagram rsockets as programs use them. Message boundaries must be kept, whether a message
-// is sent by UDP or by queue pair.
+// is sent over UDP or through a queue pair.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

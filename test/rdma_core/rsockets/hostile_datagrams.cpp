@@ -37,7 +37,8 @@ wire::Place place(const sockaddr_in& address) {
   return wire::place_of(reinterpret_cast<const sockaddr&>(address));
 }
 
-/// A UDP socket for which the test encodes the UDP protocol of rsockets.
+/// A UDP socket from which the test sends messages of the UDP protocol of rsockets. The test
+/// encodes these messages itself.
 class Stranger {
  public:
   Stranger() : fd_(::socket(AF_INET, SOCK_DGRAM, 0)) {

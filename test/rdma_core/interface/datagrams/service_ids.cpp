@@ -202,8 +202,8 @@ TEST_CASE("1024 answers are stored, and a request whose answer was evicted is re
   stranger.send(request(2), port);
   CHECK(stranger.receive() == oldest);
   CHECK_FALSE(is_readable(channel->fd));
-  // Request 1 now counts as new. It evicts the next oldest request, and the program may give it
-  // another answer.
+  // Request 1 now counts as new, so the program may give a different answer to it. To remember
+  // request 1 again, the id evicts request 2, which is now the oldest.
   stranger.send(request(1), port);
   accept_as(next_request(channel), 0x820001);
   CHECK(decode_sidr(stranger.receive())->qp_num == 0x820001);
