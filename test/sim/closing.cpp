@@ -62,7 +62,7 @@ TEST_CASE("a responder may close before it has heard anything") {
 TEST_CASE("a close gives up if requests posted before it can never be sent") {
   Connected pair;
   Region* mine = pair.b->memory(100, kEverything);
-  // This responder has never received an FPDU, so it may not send. [MPA-93]
+  // This responder has never received an FPDU, so it must not send anything. [MPA-93]
   post_send(*pair.b, 1, sge(mine, 0, 100));
   CHECK(!pair.b->qp->disconnect());
   pair.run();

@@ -29,7 +29,7 @@ std::string hex_of(const std::vector<std::byte>& stream, std::size_t skip = kEnh
   return bytes::to_hex(View(stream).subspan(skip), 0);
 }
 
-// Delivers octets to `end` that its peer has not sent.
+// Delivers to `end` octets that its peer has not sent.
 void feed(End& end, View octets) {
   const auto plan = end.connection->receive_plan();
   REQUIRE_FALSE(plan.empty());
@@ -162,7 +162,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a Terminate waits for the partly sent segment, not for those queued after it [VRB-20]") {
-  constexpr std::size_t kSize = 200'000;  // The connection frames all of this at once.
+  constexpr std::size_t kSize = 200'000;  // The connection frames this many octets at once.
   ConnectionOptions options;
   options.max_ulpdu = 1000;
   Connected pair(options, {}, {.seed = 3, .max_segment = 700});
@@ -195,8 +195,8 @@ TEST_CASE("streams of one end share no inbound Read queue [SEC-25] [RDMAP-126]")
       post_read(*pair->a, id, sge(sink, id * 8, 8), remote(source));
     }
     pair->step();
-    CHECK(pair->to_b.wire.empty());               // Both Requests have arrived.
-    CHECK(pair->to_a.log.size() == kPlainFrame);  // Neither has been answered.
+    CHECK(pair->to_b.wire.empty());               // Both Read Requests have arrived.
+    CHECK(pair->to_a.log.size() == kPlainFrame);  // Neither of them has been answered.
   }
   for (Pair* pair : {&first, &second}) {
     pair->run();

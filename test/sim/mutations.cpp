@@ -38,9 +38,10 @@ ConnectionOptions small_segments(bool crc, bool markers) {
 
 struct Way {
   ConnectionOptions options;
-  bool plain;  ///< whether the stream has no markers, so that the test can find the ends of FPDUs
+  /// Whether the stream has no markers. Only in such a stream can the test find the ends of FPDUs.
+  bool plain;
   std::size_t size = 700;
-  std::size_t stride = 1;  ///< distance between flipped bits and between cuts
+  std::size_t stride = 1;  ///< distance in bits between two flips, in octets between two cuts
 };
 
 std::vector<Way> ways() {

@@ -68,7 +68,7 @@ TEST_CASE(
     "a peer that floods cannot fill the completion queue: the other stream on it loses nothing "
     "[SEC-24] [SEC-37] [RDMAP-117]") {
   constexpr std::uint64_t kEach = 4;
-  // The completion queue has as many entries as receives may be posted.
+  // The completion queue has one entry for each receive that is posted below.
   verbs::CompletionQueue shared(2 * kEach, nullptr);
   verbs::QpInit init;
   init.recv_cq = &shared;

@@ -171,8 +171,7 @@ inline bool saw(End& end, ConnectionEventType type) {
   return found;
 }
 
-/// Formats completions as the scenarios compare them, for example "1 success, 2 work request
-/// flushed".
+/// Formats completions for comparisons, for example "1 success, 2 work request flushed".
 inline std::string text(const std::vector<WorkCompletion>& list) {
   std::string out;
   for (const auto& wc : list) {

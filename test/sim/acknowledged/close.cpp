@@ -83,7 +83,8 @@ TEST_CASE("an end that has nothing to acknowledge closes at once") {
   CHECK(pair.b->qp->state() == QpState::kIdle);
 }
 
-// A server closes this way when it destroys its queue pairs while its clients send nothing.
+// For example, a server has received only RTRs if it destroys its queue pairs before its clients
+// have sent a message.
 TEST_CASE("an end that has received only an RTR closes at once [EMPA-38]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
     CAPTURE(static_cast<int>(rtr));

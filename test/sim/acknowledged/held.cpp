@@ -134,7 +134,7 @@ TEST_CASE("an acknowledgement is not sent between an Immediate and its Send") {
   Region* const inbox = pair.a->memory(4096, kEverything);
   post_receives(pair, m, 3);
   post_recv(*pair.a, 200, sge(inbox, 0, 4096));
-  // The responder may not send before it has received this Send.
+  // The responder must not send anything before it has received this Send.
   post_send(*pair.a, 0, sge(m.mine, 0, 64));
   CHECK(completed(pair) == "0 success");
   const Sge from = sge(m.theirs, 0, 3000);
