@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how threads hand over a connection that they drive. Every interleaving of the real
-// DriveLock with a small model of its users is run. The model has a program that polls and then
-// stops, a thread that posts, a peer, and the worker. The table in drive_mode.hpp determines which
-// thread drives.
+// Tests how threads hand over a connection that they drive. Runs every interleaving of the real
+// DriveLock with a small model of its users. The model has a program that polls and then stops, a
+// thread that posts, a peer, and the worker. The table in drive_mode.hpp determines which thread
+// drives.
 #include "driver/drive_lock.hpp"
 
 #include <doctest/doctest.h>

@@ -186,9 +186,9 @@ TEST_CASE("an acknowledgement request is sent with the request that follows an a
   }
   (void)pair.a.spin();
   (void)pair.a.spin();
-  // The last acknowledgement request needs a call of its own, because no post follows that could
-  // carry it. The worker may also finish up to two calls that it has already begun. Without
-  // coalescing, each acknowledgement request would need another call.
+  // The last acknowledgement request needs a send call of its own, because no post follows that
+  // could carry it. The worker may also finish up to two send calls that it has already begun.
+  // Without coalescing, each acknowledgement request would need a send call of its own.
   CHECK_LE(pair.send_calls() - before, kPosts + 1 + 2);
 }
 
