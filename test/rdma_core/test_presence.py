@@ -151,7 +151,7 @@ class Staying(Case):
         base = self.scratch / "base"
         base.mkdir()
         before = os.environ.get("TMPDIR")
-        os.environ["TMPDIR"] = str(base)  # Contains only directories that the programs make.
+        os.environ["TMPDIR"] = str(base)  # This directory has only entries that the programs make.
         self.addCleanup(os.environ.update if before else os.environ.pop,
                         *([{"TMPDIR": before}] if before else ["TMPDIR"]))
 

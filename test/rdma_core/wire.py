@@ -74,7 +74,7 @@ class Capture:
         self._socket.setblocking(False)
 
     def streams(self):
-        """Returns the octets sent so far in each stream, in order of arrival, by (source port, destination port)."""
+        """Returns {(source port, destination port): the octets sent so far in this direction, as they arrived}."""
         out = collections.defaultdict(bytearray)
         with contextlib.suppress(BlockingIOError):
             while True:

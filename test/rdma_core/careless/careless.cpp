@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small incorrect programs. Each is a function with a mistake that has no effect here, but fails on
-// hardware or with other timing. `careless NAME` runs one of them. `careless` lists each NAME and
-// the check that must report it. The functions named proper_* do the same things correctly.
+// Small incorrect programs. Each is a function with a mistake. The mistake has no effect here, but
+// the program would fail on hardware or with other timing. `careless NAME` runs one of the
+// programs. `careless` lists each NAME and the check that must report its mistake. The functions
+// named proper_* do the same things correctly.
 #include <array>
 #include <cstdio>
 #include <cstring>

@@ -108,8 +108,8 @@ void datagrams_proper() {
   ibv_destroy_cq(ud.cq);
 }
 
-// A reset ends all earlier requests. The transition from SQE to RTS ends the requests that failed
-// in SQE.
+// After a reset of the queue pair, none of its earlier requests is outstanding. After the
+// transition from SQE to RTS, the requests that failed in SQE are not outstanding.
 void datagrams_proper_again() {
   const Ud ud;
   for (int round = 0; round < 3; ++round) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests injected loss and delay of datagrams: which datagrams the receiver gets, that the sender
-// sees no difference, and how other errors are reported. The program runs as RoCE, which the
-// library reads once per process.
+// sees no difference, and how other errors are reported. The program runs with
+// IWARP_AS=roce, which the library reads once per process.
 #include <sys/syscall.h>
 
 #include <algorithm>

@@ -21,7 +21,7 @@ using namespace rdma_core_test;
 
 constexpr std::array<std::uint32_t, 2> kTriggers{EPOLLIN, EPOLLIN | EPOLLET};
 
-/// An epoll set that contains one descriptor, which it makes non-blocking.
+/// Makes a descriptor non-blocking, and watches it with an epoll set.
 class Watch {
  public:
   Watch(int fd, std::uint32_t events) : drains_((events & EPOLLET) != 0) {

@@ -13,8 +13,8 @@
 
 namespace {
 
-/// The keys and values. "SKEY VALUE" sets a value and is answered with "OK". "GKEY" is answered
-/// with the value. A key has 8 bytes.
+/// The keys and values. A request is "S", a key of 8 bytes and a value, or "G" and a key. "S" sets
+/// the value of the key, and the answer is "OK". The answer to "G" is the value of the key.
 class Store {
  public:
   std::string answer(std::string_view request) {

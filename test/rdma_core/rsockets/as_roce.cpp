@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the same cases as RoCE, where rsockets sends its messages as immediate data. The library
-// reads the variable once per process, so these cases are a separate program.
+// Runs cases of rdma_core.rsocket_calls, and the cases of datagram rsockets, with IWARP_AS=roce. An
+// rsocket then sends its messages as immediate data. The library reads the variable once per
+// process, so these cases are a separate program.
 #include <cstdlib>
 
 namespace {
