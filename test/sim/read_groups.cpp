@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that large Reads start in groups while earlier answers keep the peer busy, that no Read
-// waits without them, and that no other request waits for a group.
+// waits when the peer has no earlier answers to send, and that no other request waits for a group.
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
