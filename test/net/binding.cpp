@@ -24,8 +24,8 @@ std::error_code error_of(const Address& at) {
   return socket ? std::error_code() : socket.error();
 }
 
-/// Binds `port` on a socket with the socket option `option`, like a program that does not use this
-/// library. Returns the socket, or nullopt if the port is in use.
+/// Creates a socket, sets its option `option`, and binds it to `port`, as a program without this
+/// library does. Returns the socket, or nullopt if the port is in use.
 std::optional<UniqueFd> foreign_bind(std::uint16_t port, int option = SO_KEEPALIVE) {
   UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;

@@ -120,7 +120,7 @@ TEST_CASE("destroying a connected queue pair closes its connection and removes i
 
 TEST_CASE("the data of completed requests still arrives after their queue pair is destroyed") {
   constexpr std::size_t kMessage = 64 * 1024;
-  // While the peer's program does not read, its kernel cannot buffer all of these messages.
+  // While the peer's program does not read, the peer's kernel cannot buffer all of these messages.
   constexpr std::size_t kMessages = 8;
   ListenOptions listen;
   listen.connection.receive_hold = kLimit;

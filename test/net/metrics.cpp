@@ -65,7 +65,7 @@ UniqueFd connect_unix(const std::string& path) {
   return out;
 }
 
-/// A POSIX extended regular expression from <regex.h>, because GCC 12 with sanitizers warns about
+/// A POSIX extended regular expression. Uses <regex.h>, because GCC 12 with sanitizers warns about
 /// its own std::regex.
 class Pattern {
  public:
