@@ -68,7 +68,8 @@ class WithoutSys(Case):
 
 
 class Changed(Case):
-    """The child has another IWARP_AS than its parent. Each must see all files of its own device."""
+    """IWARP_AS has one value in a parent and another value in its child. Each process must see all files of its own
+    device."""
 
     def test_between_a_parent_and_its_child(self):
         for mine, other in (("iwarp", "roce"), ("roce", "iwarp")):

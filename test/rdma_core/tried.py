@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records results for the table in rfc-notes/programs.md. A test class declares which program of which package it
-tries, what it covers, and as which device. Each of its tests writes a line of JSON with its result to the folder
-IWARP_RESULTS. rfc-notes/programs.py makes the table from these files."""
+"""Records results for the table in rfc-notes/programs.md. A test class declares the program that it tries, the
+packages of this program, what the tests cover, and the personas. Each test writes a line of JSON with its result to
+the folder IWARP_RESULTS. rfc-notes/programs.py makes the table from these files."""
 import functools
 import json
 import os

@@ -18,7 +18,7 @@ using namespace careless;
 namespace {
 
 constexpr std::size_t kSmall = 4096;
-constexpr std::size_t kLarge = 1 << 20;  // The C library maps a block of this size separately.
+constexpr std::size_t kLarge = 1 << 20;  // malloc() maps such a block by itself.
 constexpr std::size_t kPage = 4096;
 
 CARELESS_INLINE ibv_mr* lend(void* memory, std::size_t size) {

@@ -15,7 +15,8 @@ import ucx
 
 HOSTS = ("10.99.8.1", "10.99.8.2")
 NO_HOSTS = why_no_namespaces()
-# Rows of test, data layout and size in bytes. A Get with zcopy has at least 65 bytes, and a short Put at most 64.
+# Each row has a test, a data layout and a size in bytes. A Get with zcopy has at least 65 bytes, and a short Put has
+# at most 64.
 RC_RUNS = (
     ("am_lat", "short", 8), ("am_lat", "bcopy", 4096), ("am_lat", "zcopy", 4096),
     ("am_bw", "short", 32), ("am_bw", "bcopy", 8000), ("am_bw", "zcopy", 8000),

@@ -48,7 +48,7 @@ TEST_CASE("without parameters a Send waits for its receive, however long it take
     const Buffer out(from.pd.get(), "late");
     const Buffer in(to.pd.get(), 64);
     REQUIRE(from.send(out.sge()) == 0);
-    // Takes as long as the Send above would take to fail if its retries were limited.
+    // If the retries of the Send above were limited, the Send would fail during this call.
     check_few_retries_end();
     REQUIRE_FALSE(is_readable(pair.mine->fd));
     REQUIRE(to.receive(in.sge()) == 0);

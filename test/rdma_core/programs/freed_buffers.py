@@ -7,8 +7,8 @@ from mpi4py import MPI
 
 WORLD = MPI.COMM_WORLD
 RANK = WORLD.Get_rank()
-# Large enough for rendezvous, but small enough that the C library does not map the buffer separately. Freed memory
-# therefore stays mapped.
+# Large enough for rendezvous, but small enough that malloc() does not map the buffer by itself. The buffer therefore
+# stays mapped after free().
 LENGTH = 100_000
 
 libc = ctypes.CDLL(None)
