@@ -114,7 +114,8 @@ void Program::fill_immediate(const Step& step, Draft& draft) {
   const Act act = draft.op.act;
   if (act == Act::kSend || act == Act::kWrite) return;
   // If the ends have negotiated Send with Immediate, the value 0xC0000000 in the last four octets
-  // means that the Immediate belongs to the next Send. Sets these octets to 0.
+  // of an Immediate means that this Immediate belongs to the next Send. post_send() therefore
+  // refuses the value in other requests. Sets these octets to 0, so that the value never occurs.
   draft.op.immediate = (step.value >> 32 | 1) << 32;
 }
 

@@ -81,8 +81,8 @@ void Program::top_up() {
 
 bool Program::is_quiet(Link& link) {
   if (link.session == nullptr || !link.cause.empty()) return true;
-  // After a close, an end may stay outside of Idle for a while, because the peer may still ask
-  // whether its last requests have arrived.
+  // After a close, an end may stay outside of Idle for a while, so that it can still acknowledge
+  // the peer's last requests.
   const auto is_done = [&link](const Side& s) {
     return s.is_idle() && s.has_received_all() && (!link.closes || is_still_idle(s));
   };

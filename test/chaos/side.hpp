@@ -69,11 +69,11 @@ struct Side {
   Target target;
   std::array<Opened, 3> opened;
 
-  // Requests. An index counts all requests that this side has ever posted.
+  // Requests. Their indexes continue from one connection to the next; they never start again at 0.
   Ops ops;
   std::size_t first = 0;   ///< index of the first request of the current connection
   std::size_t over = 0;    ///< requests before this index have completed or were treated as done
-  std::size_t reaped = 0;  ///< the slots of requests before this index have been returned
+  std::size_t reaped = 0;  ///< requests before this index no longer occupy the send queue
   std::size_t placed = 0;  ///< requests before this index have taken effect at the peer
   std::size_t next_message = 0;  ///< index of the first message whose receive has not completed yet
   std::size_t limit = SIZE_MAX;  ///< requests from this index on must not take effect at the peer

@@ -40,7 +40,7 @@ struct World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // Defined in links.cpp, which moves octets and time:
+  // Defined in links.cpp, which transfers octets and advances the clock:
   void connect(Link& link, const Session& session);
   /// Runs one turn of every link. Returns whether anything moved.
   bool turn();
