@@ -84,7 +84,7 @@ class Content(Case):
             self.assert_ok(run("put", source, server.url()))
             self.assert_fails(run("get", server.url("f"), fifo), 1, "no process has it open for reading$")
             with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader:
-                held = os.open(fifo, os.O_RDWR)  # remains open until the reader has opened it, too
+                held = os.open(fifo, os.O_RDWR)  # remains open at least until `cat` has opened the FIFO
                 result = []
                 worker = threading.Thread(target=lambda: result.append(
                     run("get", "-q", server.url("f"), fifo)))
@@ -186,7 +186,7 @@ def start_path():
 
 
 class SlowRoad:
-    """A TCP relay to a server that carries 32 MiB per second. It stalls whenever this process does not run."""
+    """Relays TCP connections to a server, at 32 MiB per second. It stalls whenever this process does not run."""
     STEP = 1 << 16
 
     def __init__(self, server):
@@ -264,7 +264,8 @@ class Killed(Case):
             _, err = client.communicate(timeout=TIMEOUT)
         self.assertEqual(client.returncode, 1)
         self.assertRegex(err, r"^iwarp put: .*\n$")
-        with Server("serve", self.dir):  # removes partial files, if O_TMPFILE does not work here
+        # The server removes partial files when it starts. There are such files only if O_TMPFILE does not work here.
+        with Server("serve", self.dir):
             self.assertEqual(self.names(self.dir), [])
 
     def test_the_client_of_a_get_is_killed(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests clients that break the protocol. The server must refuse such a client, leave no file of it in the
+"""Tests clients that break the protocol. The server must refuse such a client, leave none of its files in the
 directory, and continue to serve others."""
 import contextlib
 import os

@@ -15,7 +15,7 @@ RDMA = ("write-bw", "read-bw", "send-bw", "write-rate", "send-rate", "write-lat"
         "send-lat")
 TCP = ("tcp-stream", "tcp-pingpong")
 WATCHED_RACES = "thread" in SANITIZER
-SHORT = ("--duration", 0.04, "--warm-up", 0.01)  # Each run moves at least one message, however short it is.
+SHORT = ("--duration", 0.04, "--warm-up", 0.01)  # Even the shortest run moves at least one message.
 FIELDS = ["test", "size", "bytes_per_second", "messages_per_second", "latency_us",
           "cpu_seconds_per_gb", "counters", "bits_per_second", "seconds", "messages", "interrupted",
           "intervals", "options", "crc_kernel", "congestion_in_effect", "version", "date", "machine", "command"]

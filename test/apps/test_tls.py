@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests TLS between the commands: certificates and shared keys, which peers are refused, and with which message.
-openssl(1) makes the certificates."""
+"""Tests TLS between the commands, with certificates and with shared keys. Checks which peers are refused, and with
+which error message. openssl(1) makes the certificates."""
 import pathlib
 import shutil
 import subprocess

@@ -50,7 +50,7 @@ class Attacker {
   }
 
  private:
-  /// Starts to put a file of two windows, and then breaks the protocol.
+  /// Begins to upload a file that needs two windows, and then breaks the protocol.
   void put_then(const std::string& attack, const std::string& name) {
     auto& messages = client_.messages();
     const std::uint64_t size = 2 * kMaxPiece;

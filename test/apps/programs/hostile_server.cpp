@@ -59,8 +59,8 @@ class Attacker {
   void add() { run(WrOpcode::kFetchAdd, (8 - window_.memory.to % 8) % 8, 8, window_.memory.stag); }
   void guess() { run(WrOpcode::kWrite, 0, kSize, verbs::Stag{window_.memory.stag.value ^ 1}); }
 
-  // Sends a message that the piece is complete and now belongs to the client. This Send does not
-  // revoke the access rights, whereas the Send of a correct server would.
+  // Notifies the client that the piece is complete and now belongs to the client. This Send does
+  // not revoke the access rights, whereas the Send of a correct server would.
   void say_piece() { messages_.send(Piece{0}); }
   void say_done() {
     const std::vector<std::byte> octets(kSize, kTrue);

@@ -125,7 +125,7 @@ TEST_CASE("any flipped bit leads to a refusal or to another well-formed message"
       octets[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
       const auto back = decode_message(octets);
       if (back) CHECK(octets_of(*back) == octets);
-      // The flipped bit is in the magic number or the version.
+      // The first 5 octets are the magic number and the version, where no flipped bit is valid.
       if (bit < 8 * 5) CHECK_FALSE(back.has_value());
     }
   }

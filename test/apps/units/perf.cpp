@@ -170,9 +170,9 @@ TEST_CASE("a plan arrives at the server unchanged, and one out of bounds is refu
   refused([](Plan& p) { p.counted.crc_kernel = "none"; });
   refused([](Plan& p) { p.check = true; });
   refused([](Plan& p) { p.qps = 2; });
-  refused([](Plan& p) { p.test = find_test("read-bw"); });
   // Each of the two tests below is refused: read-bw because it does not use Writes, and tcp-stream
   // because the number of octets per receive call is 0.
+  refused([](Plan& p) { p.test = find_test("read-bw"); });
   refused([](Plan& p) { p.test = find_test("tcp-stream"); });
 }
 
