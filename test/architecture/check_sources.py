@@ -138,14 +138,14 @@ MAX_INCLUDED = 30
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(wo" r"rk|ho" r"me|ro" r"ot|tmp/build-|tmp/helpers)(/|\b)")
 SLEEPS = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
-# A call that waits for less than a second. A busy machine can delay any thread by that time, so an event that has
-# not arrived when the wait ends may still arrive later.
+# A call that waits for less than a second. A busy machine can delay any thread by a second, so an event that has not
+# arrived when the wait ends may still arrive later.
 SHORT_WAIT = re.compile(r"\b\w*(?:wait|readable)\w*\([^;{}]*?(?<![-\w])(?:[1-9]\d{0,2}(?:ms|us)|"
                         r"(?:milliseconds|microseconds)[({][1-9]\d{0,2}[)}])\s*\)|"
                         r"\b(?:poll|rpoll)\((?:&\w+|[\w.]+\(\)|\w+), [\w.]+(?:\(\))?, [1-9]\d{0,2}\)|"
                         r"\b(?:epoll_wait|is_readable|readable)\([^;{}()]*, [1-9]\d{0,2}\)")
 MAY_SLEEP = ("test/bench",)  # Benchmarks measure time.
-MAY_WAIT_BRIEFLY = {  # These test that a wait ends, or that a tool reports at intervals.
+MAY_WAIT_BRIEFLY = {  # The waits below check that a wait ends, or that a tool reports at intervals.
     "test/net/channel.cpp": ("wait(1ms)",),
     # In one test the program does not poll its queue for a while. In the other it arms the queue repeatedly.
     "test/net/driving/drive_modes.cpp": ("wait(2ms)", "wait(10ms)"),
@@ -221,8 +221,8 @@ def included_apps():
 
 
 def upward_includes():
-    """Finds includes within a folder of SUB_FOLDERS from a sub-folder to a later one, and files that are in no
-    sub-folder."""
+    """For each folder in SUB_FOLDERS, finds files that include a header of a later sub-folder, and files that are in
+    no sub-folder."""
     for folder, order in SUB_FOLDERS.items():
         name = folder.split("/")[-1]
         for path, text in files(CODE, (folder,)):
@@ -393,8 +393,8 @@ def check_public():
 
 
 def check_leftovers():
-    """Checks that there is no unfinished code, no path of one machine, and no test that sleeps or is repeated until
-    it passes."""
+    """Checks that there is no unfinished code, no path that exists only on one machine, and no test that sleeps or is
+    repeated until it passes."""
     for path, text in files(CODE + SCRIPTS + (".md", ".txt", ".hex", "run"), (*TOP_LEVEL, ".ci")):
         found = [(UNFINISHED, "unfinished"), (MACHINE_PATHS, "path of one machine")]
         if is_below(path, ("test", ".ci")) and not path.startswith("test/architecture/"):

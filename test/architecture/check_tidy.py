@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Runs clang-tidy 19 on the libraries and the command, with the checks of .clang-tidy. Every finding is an error.
-Reads the units of a configured build. Each unit joins several sources, so that it reads headers only once.
+Reads the units of a configured build. Each unit joins several sources, so that clang-tidy reads each header once.
 Usage: check_tidy.py BUILD_DIR [PARTS]
 With PARTS, checks only two groups of units: those with a source whose code differs from origin/main, and one of
 PARTS equal shares of the other units, a different share each day. IWARP_LONG=1 adds the analyzer, which takes

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Tests the checks in this folder and rfc-notes/trace.py. For each rule, the check must report a small tree that
-breaks it. Another tree breaks no rule. The trees use their own requirement ids (TOY-n)."""
+breaks it, and must accept another tree that breaks no rule. The trees use their own requirement ids (TOY-n)."""
 import pathlib
 import subprocess
 import sys
@@ -104,7 +104,7 @@ KEPT = {
 
 
 class Tree(unittest.TestCase):
-    """A repository in a temporary directory that has its own copies of the scripts."""
+    """A repository with its own copies of the scripts, in a temporary directory."""
 
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()

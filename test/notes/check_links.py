@@ -22,7 +22,7 @@ def blank(found):
 
 
 class Page:
-    """A file in which code is blanked, so that the Markdown stays on its original lines."""
+    """A file whose code is blanked instead of removed, so that the Markdown stays on its original lines."""
 
     def __init__(self, path):
         self.path, self.problems = path, []

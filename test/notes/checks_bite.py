@@ -25,7 +25,7 @@ esac
 
 
 class Tree(unittest.TestCase):
-    """A repository in a temporary directory that has its own copies of the scripts."""
+    """A repository with its own copies of the scripts, in a temporary directory."""
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
@@ -98,7 +98,7 @@ class Figures(Tree):
         self.assert_says(self.CHECK, "README.md:1: stale: iwarp x | lines 1,3; varies")
         self.assert_passes(self.CHECK, "--update")
         self.assertIn("one\n...\nthree\n```", (self.root / "README.md").read_text())
-        self.assert_passes(self.CHECK)  # The process id in the output has changed.
+        self.assert_passes(self.CHECK)  # passes although the process id in the output has changed
 
     def test_numbers_count_where_nothing_varies(self):
         self.figure("iwarp x | lines 1", "0x0 one")
