@@ -26,8 +26,8 @@ MAY_SKIP = (
     ("the peer does not ask for CRC", lambda options: "--crc=off" in options),
     ("the peer does not ask for peer-to-peer mode", lambda options: "--rtr=" not in options),
     ("the peer asks for peer-to-peer mode", lambda options: "--rtr=" in options),
-    # With acknowledged completions, peers of this stack send additional Reads, and the IRD includes them. A TCP
-    # segment does not have room for that number of Read Requests.
+    # With acknowledged completions, peers of this stack offer a larger IRD, for the Reads that request
+    # acknowledgements. A TCP segment does not have room for as many Read Requests as this IRD permits.
     ("the peer agreed to more than one TCP segment has", lambda options: "acked" in options),
     ("it advertises less", lambda options: "--size=" not in options),
     # The peer's program reacts to a meaningless message, so the peer may end the stream before the rest of the
@@ -36,7 +36,7 @@ MAY_SKIP = (
 )
 # Cases that a peer with this option must fail.
 MUST_FAIL = {"--crc=off": {"mpa/startup/crc-by-default"}}
-# The SHOULD cases run only with --markers, because some of them take until the peer's timeout expires.
+# The SHOULD cases run only with --markers, because some of them last until the peer's timeout expires.
 SERVERS = ("", "--markers", "--crc=off", "--completions=acked")
 CLIENTS = ("--size=1M", "--markers --size=1M", "--crc=off", "--rtr=write", "--rtr=read",
            "--rtr=send", "--completions=acked")
@@ -65,8 +65,8 @@ class OwnPeer(Case):
         return self.run_cases("initiator", options, "--serve", "0", "--client", client)
 
     def check(self, run_peer, all_options):
-        """No case may fail, no case may be skipped without an allowed reason, and each case must pass with some
-        options."""
+        """No case may fail, no case may be skipped without an allowed reason, and each case must pass with at least
+        one element of `all_options`."""
         wrong, passed, seen = [], set(), set()
         with concurrent.futures.ThreadPoolExecutor(len(all_options)) as pool:
             for options, cases in pool.map(run_peer, all_options):

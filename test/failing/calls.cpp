@@ -164,7 +164,7 @@ extern "C" ssize_t __wrap_sendmsg(int fd, const msghdr* message, int flags) {
 
 extern "C" int __real_epoll_ctl(int set, int what, int fd, epoll_event* event);
 extern "C" int __wrap_epoll_ctl(int set, int what, int fd, epoll_event* event) {
-  // Only adding to an epoll set can fail, because it needs memory or another watch.
+  // Only EPOLL_CTL_ADD can fail, because it needs memory and one of the user's epoll watches.
   const int code = what == EPOLL_CTL_ADD ? failure(Kind::kEpollAdd) : 0;
   if (code == 0) return __real_epoll_ctl(set, what, fd, event);
   errno = code;

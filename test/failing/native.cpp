@@ -107,7 +107,8 @@ class Session {
     b_.post_recv(kHalf, kHalf);
     a_.post_recv(0, kShort);
     ConnectOptions options;
-    // The timeout is short only if one end may wait for the other end without an answer.
+    // The timeout is short only if a failed call may leave one end waiting for an answer that never
+    // comes.
     options.connection.startup.timeout = may_break() ? 300ms : std::chrono::milliseconds(1h);
     // If the initiator fell back to revision 1, the other end would be established twice.
     options.fall_back_to_revision_1 = false;
