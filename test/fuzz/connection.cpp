@@ -78,7 +78,8 @@ class Harness {
     if (options.honest_startup) startup();
   }
   ~Harness() {
-    // While connected, the queue pair shares ownership of the End that owns it. Ends this cycle.
+    // While connected, the queue pair shares ownership of the End that owns it. abort() breaks this
+    // cycle.
     end_->qp->abort();
     check();
   }

@@ -128,8 +128,8 @@ void read_packets(apps::frames::Connections& connections, int link, Input& in) {
   }
 }
 
-/// Reads the streams of both ends without packets. The input contains pieces, holes, and the end of
-/// either stream.
+/// Passes the streams of both ends directly to a StreamDecoder, without packets. The input contains
+/// pieces, holes, and the end of either stream.
 void read_streams(Input& in) {
   std::array<std::uint64_t, 2> sent{};
   std::array<std::uint64_t, 2> told{};

@@ -83,7 +83,7 @@ void datagram_headers(View octets) {
 }
 
 void file_protocol(View octets) {
-  if (octets.size() > apps::kMaxMessage) return;  // No receive is larger than this.
+  if (octets.size() > apps::kMaxMessage) return;  // No receive has room for more octets.
   const auto message = apps::decode_message(octets);
   if (!message) return require(*message.error() != '\0', "an error has a reason");
   if (const auto* refusal = std::get_if<apps::Refusal>(&*message);

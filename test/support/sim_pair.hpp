@@ -142,7 +142,8 @@ class Pair {
     renew(initiator, responder);
   }
   ~Pair() {
-    // While connected, each queue pair shares ownership of the End that owns it. Ends this cycle.
+    // While connected, each queue pair shares ownership of the End that owns it. abort() breaks
+    // this cycle.
     a->qp->abort();
     b->qp->abort();
   }
