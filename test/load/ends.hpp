@@ -16,7 +16,7 @@
 
 namespace iwarp::load {
 
-inline constexpr std::size_t kSlot = 64 * 1024;  ///< bytes of memory for each connection that works
+inline constexpr std::size_t kSlot = 64 * 1024;  ///< bytes of memory for each busy connection
 
 /// The objects that each end has.
 struct End {

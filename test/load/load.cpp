@@ -82,7 +82,8 @@ class Server {
   net::UniqueFd process_;
 };
 
-// Maximum number of descriptors that exist once for all connections or are just being closed.
+// A process may have this many more descriptors open than before without a leak: some serve all
+// connections together, and others are just being closed.
 constexpr std::size_t kDescriptorSlack = 8;
 
 double kib(std::size_t octets) { return static_cast<double>(octets) / 1024; }
@@ -263,7 +264,7 @@ void print(const Sample& s, const Latencies& latencies, double seconds, std::uin
   std::fflush(stdout);
 }
 
-// Returns the median over the samples of their 99th percentile, in us.
+// Returns the median of the samples' p99 latencies, in us.
 double middle(std::span<const Sample> samples) {
   std::vector<double> values;
   for (const Sample& s : samples) values.push_back(s.p99);

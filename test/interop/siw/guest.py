@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Manages the guest for matrix.py. siw-guest.sh starts the guest, commands are sent over its control channel, and
-it is stopped at the end in any case. Also runs the programs on the host that communicate with the guest."""
+"""Manages the guest for matrix.py: starts the guest with siw-guest.sh, sends commands over its control channel, and
+always stops the guest at the end. Also runs the programs on the host that communicate with the guest."""
 import base64
 import os
 import pathlib

@@ -97,8 +97,8 @@ struct Cell {
 /// server.
 std::vector<Cell> parse_cells(const std::vector<std::string>& texts);
 
-/// How a client ends the sequence: in order (kClose), or with a message that the server must
-/// refuse.
+/// How a client ends the sequence: with an orderly close (kClose), or with a message that the
+/// server must refuse.
 enum class Ending : std::uint8_t { kClose, kWriteUnknownStag, kReadUnknownStag, kWriteDeadStag };
 std::optional<Ending> ending_named(const std::string& name);
 

@@ -134,7 +134,7 @@ boot() {
   for try in 1 2 3; do
     boot_once && return 0
     halt
-    # Another process took a port that this script had chosen, so the loop tries other ports.
+    # If another process has taken a port that this script had chosen, the loop tries other ports.
     grep -q 'Could not set up host forwarding' "$state/qemu.log" || break
   done
   err "guest did not come up"; tail -5 "$state/qemu.log" >&2; tail -20 "$state/console.log" >&2

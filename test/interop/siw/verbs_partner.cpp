@@ -208,7 +208,8 @@ class VerbsLink final : public Link {
     if (take()) return;
     const int ready = first_readable(channel_->fd, id_->channel->fd);
     if (ready < 0) fail("no completion event in time");
-    // siw need not flush receives when the connection ends.
+    // An event of the connection also ends the wait, because siw need not flush receives when the
+    // connection ends.
     if (ready != channel_->fd) fail("the connection is over");
     ibv_cq* cq = nullptr;
     void* context = nullptr;
