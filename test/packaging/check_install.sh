@@ -11,7 +11,7 @@ example=$here/../../apps/examples/hello_send.cpp
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-prefix=$scratch/moved  # moved after installing, so it must find its files relative to itself
+prefix=$scratch/moved  # moved after installing, so the package must find its files relative to its own location
 cmake --install "$build" --prefix "$scratch/prefix" --component dev >/dev/null
 if [ -e "$build/apps/iwarp" ]; then
   cmake --install "$build" --prefix "$scratch/prefix" --component iwarp >/dev/null

@@ -100,7 +100,8 @@ TEST_CASE("a program's second connection resumes the TLS session and reports the
   auto pair = pair_served_by(served_by(credentials.serving()));
   const auto asking = asked_by(credentials.asking());
   CHECK_EQ(connect(pair, asking).server, "127.0.0.1 (TLS_AES_128_GCM_SHA256)");
-  // The client reads data. The session ticket precedes that data in the stream.
+  // The client receives the session ticket when it reads data, because the ticket precedes that
+  // data in the stream.
   check_all_operations(pair);
   end_and_reset(pair);
   const auto again = connect(pair, asking);

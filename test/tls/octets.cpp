@@ -75,7 +75,9 @@ TEST_CASE("large transfers in both directions, with a new key each 64 KiB") {
   REQUIRE_FALSE(b.post(verbs::WrOpcode::kWrite, 0, kSize, a.remote(kSize)));
   a.expect_success();
   b.expect_success();
-  write_and_read(connected.pair, 1000);  // This Write is queued behind the data that b has sent.
+  // The Read Response follows the data that `b` has written, so all of that data has arrived when
+  // the Read completes. The Read that `b` posts below does the same for the data of `a`.
+  write_and_read(connected.pair, 1000);
   REQUIRE_FALSE(b.post(verbs::WrOpcode::kRead, 0, 1, a.remote(0)));
   b.expect_success();
   CHECK(std::equal(b.buffer.begin() + 1000, b.buffer.begin() + kSize,

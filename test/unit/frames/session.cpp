@@ -157,7 +157,7 @@ TEST_CASE("a session without faults breaks no rule, and its frames are linked") 
     const auto seen = look_at(script);
     REQUIRE(seen.size() == 12);
     for (std::size_t i = 0; i < 10; ++i) CHECK(seen[i].rules.empty());
-    CHECK(seen[4].operation == seen[6].operation);  // These are segments of one Write.
+    CHECK(seen[4].operation == seen[6].operation);  // Frames 4 and 6 are segments of one Write.
     CHECK(seen[8].operation == seen[7].operation);  // Frame 8 is the response to the Read Request.
     CHECK(seen[8].request == seen[7].number);
     // Frame 10 is the Write to the STag that was invalidated, and frame 11 the Terminate that

@@ -44,8 +44,8 @@ TEST_CASE(
   std::uint32_t msn = 0;
   for (const Row& row : rows) {
     bench.ulp.receives = {bench.ulp.memory(0, 8)};
-    // The sender sets the STag field for all opcodes. The receiver ignores the field unless the
-    // opcode invalidates.
+    // Sets the STag field for every opcode. The receiver ignores the field unless the opcode
+    // invalidates an STag.
     CHECK_FALSE(bench.feed(segment(send_header(++msn, row.opcode, 0xA1B2C3), pattern(3))));
     const auto& got = bench.ulp.received.back();
     CHECK(got.opcode == row.opcode);

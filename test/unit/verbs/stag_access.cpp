@@ -95,7 +95,7 @@ TEST_CASE("a region with a virtual address of its own is addressed by it, remote
       CHECK(table.ask(who, stag_of(region), address_of(region->address), 1) == "bounds");
     }
   }
-  Table table;  // The next region in the same slot again starts with the default offsets.
+  Table table;  // The next region in the same slot has the default offsets again.
   table.drop(table.add_at(0));
   const Region* region = table.add();
   CHECK(table.ask(local(Access::kNone), stag_of(region), 0, 1) == "bounds");
