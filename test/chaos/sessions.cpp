@@ -12,7 +12,7 @@ using State = Opened::State;
 
 constexpr int kRounds = 60;
 constexpr int kTurnsOfARound = 3000;
-constexpr int kStillTurns = 30;  // more turns than any delay of the links
+constexpr int kStillTurns = 30;  // longer than any link can delay a segment
 
 bool is_still_idle(const Side& side) { return side.state() == QpState::kIdle; }
 

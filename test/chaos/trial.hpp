@@ -14,7 +14,7 @@ namespace iwarp::chaos {
 struct Outcome {
   std::optional<Violation> violation;
   std::uint64_t connections = 0;
-  std::uint64_t undisturbed = 0;  ///< number of connections in which nothing prevented completion
+  std::uint64_t undisturbed = 0;  ///< number of connections that had no cause to end abruptly
   std::uint64_t completions = 0;
 };
 

@@ -37,8 +37,8 @@ class Wire {
   bool breaks() const;
   std::uint64_t pushed() const { return pushed_; }
 
-  /// Returns whether the flip is due in the next `n` octets that are pushed, and sets `at` to its
-  /// position. Counts only octets that the fault may change.
+  /// Returns whether the planned bit flip (Wreck::Kind::kFlip) is due in the next `n` octets that
+  /// are pushed, and sets `at` to its position. Counts only octets that the fault may change.
   bool flips_now(std::size_t n, std::size_t& at);
   bool flips_payload_only = false;
   const Wreck& wreck() const { return wreck_; }

@@ -54,8 +54,8 @@ class StubbornPeer {
 }  // namespace
 
 TEST_CASE("a peer that never stops sending does not block a case for ever") {
-  // The peer stops after 30 seconds, so that a tester that waits for its end fails instead of
-  // blocking forever.
+  // The peer stops after 30 seconds, so that a tester that waits for the end of the stream fails
+  // instead of blocking forever.
   const StubbornPeer peer([](const auto& send, const Octets& reply) {
     Framing framing;
     const auto small = make_fpdu(make_ulpdu(untagged(rdmap::Opcode::kSend, 1), {}), framing);

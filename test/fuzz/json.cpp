@@ -21,8 +21,8 @@ using Json = nlohmann::json;
 
 constexpr std::uint8_t kChanges = 0x80;
 
-/// Parses `text`. If `changes` is false, returns the result. Otherwise applies it to `right` as a
-/// merge patch, and returns the patched `right`.
+/// Parses `text`. If `changes` is false, returns the parsed JSON. Otherwise applies this JSON to
+/// `right` as a merge patch, and returns the patched `right`.
 Json changed(std::string_view text, bool changes, Json right) {
   if (model::nested_too_deep(text)) return {};
   auto json = Json::parse(text, nullptr, false);

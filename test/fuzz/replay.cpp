@@ -12,7 +12,7 @@ namespace {
 
 using iwarp::fuzz::Octets;
 
-// Longer files run only unchanged, because their variants would take too long.
+// Files of this size or more run only unchanged, because their variants would take too long.
 constexpr std::size_t kVariantsBelow = 512;
 
 Octets read_file(const std::filesystem::path& path) {

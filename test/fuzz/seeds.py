@@ -206,8 +206,8 @@ def datagram(msn, payload, flags=0, opcode=3, destination=0x800001, q_key=1, imm
 
 
 def datagram_seeds():
-    """Yields datagrams to which the target appends a CRC. The lowest bit of the size before each datagram requests
-    that."""
+    """Yields groups of datagrams. If the first octet of the input is 1, the target writes a valid CRC into the last 4
+    octets of each datagram. The target makes every size odd, so the sizes here are odd, too."""
     groups = {
         "sends": [datagram(1, b"hello"), datagram(3, b""), datagram(2, b"late!", opcode=5)],
         "immediate": [datagram(9, b"x" * 7, flags=1, immediate=5)],

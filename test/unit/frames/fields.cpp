@@ -88,7 +88,7 @@ ddp::SegmentHeader header_of(Opcode opcode) {
           .msn = {1}};
 }
 
-/// Returns a script with one frame of each kind, with markers in one direction.
+/// Returns a script with one frame of each kind, and with markers in both directions.
 WireScript every_kind() {
   WireScript script({.near_markers = true, .far_markers = true});
   script.request(counting(9));
