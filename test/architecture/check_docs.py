@@ -167,7 +167,7 @@ class Scanner:
             position = behind
 
     def declaration(self, head, where, owner, before):
-        """Checks one declaration. Returns it if its comment may also cover the next declaration."""
+        """Checks one declaration. Returns the declaration if its comment may also cover the next one."""
         start, brace, behind = where
         first, last = self.header.line_at(start), self.header.line_at(behind - 1)
         comment = self.header.comment_above(first)

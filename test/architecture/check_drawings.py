@@ -27,7 +27,7 @@ class Drawing:
         self.lines = text.splitlines()
         self.boxes = [(match[1], row, match.start(), match.end())
                       for row, line in enumerate(self.lines) for match in BOX.finditer(line)]
-        self.used = set()  # arrowheads at the end of a line from a room
+        self.used = set()  # cells of the arrowheads that a line from a room reaches
         self.arrows, self.astray = set(), set()
         for name, row, begin, end in self.boxes:
             for at, step in self.around(row, begin, end):

@@ -19,8 +19,8 @@ as_nobody() {
     --no-new-privs "$@"
 }
 
-# first_use [IWARP]: runs the commands as an ordinary user without privileges, and checks that the loader finds all
-# three libraries.
+# first_use [IWARP]: runs commands of iwarp as an ordinary user without privileges, and checks that the loader finds
+# all three libraries.
 first_use() {
   local iwarp=${1:-iwarp} seen
   as_nobody "$iwarp" info | head -n 3

@@ -134,8 +134,8 @@ TEST_CASE(
 TEST_CASE(
     "a peer that does not know the tag sees 8 more octets of private data, and its Reply has no "
     "tag") {
-  // As responder, a peer that does not know the tag passes the whole Request to its ULP. Its Reply
-  // is worked frame B.
+  // As responder, a peer that does not know the tag passes it to its ULP, as part of the private
+  // data. The Reply of this peer is worked frame B.
   auto end = requested(with_extensions(), octets("HELO"));
   end.receive(hex(kFrameB), kStart);
   CHECK(end.state() == StartupState::kFullOperation);
@@ -157,8 +157,8 @@ TEST_CASE("a tag that this end did not request belongs to the ULP") {
   end.receive(hex(kReplyKey + "5002000c 00100010 " + kReplyTag), kStart);
   CHECK(text(end.peer_private_data()) == text(octets("7306 too")));
   CHECK_FALSE(end.negotiated().extensions);
-  // An initiator also treats such a tag as private data if it omitted its own tag because the
-  // private data was too long.
+  // An initiator also treats such a tag as private data if it omitted the tag of its own Request,
+  // because the private data of the Request was too long.
   auto long_one = requested(with_extensions(), Octets(237));
   long_one.receive(hex(kReplyKey + "5002000c 00100010 " + kReplyTag), kStart);
   CHECK(text(long_one.peer_private_data()) == text(octets("7306 too")));

@@ -223,7 +223,7 @@ TEST_CASE(
     first.last = false;
     second.mo = static_cast<std::uint32_t>(cut);
     CHECK_FALSE(bench.feed(segment(first, header.first(cut))));
-    CHECK(bench.drain().empty());  // The request is not executed before it was delivered. [EXT-45]
+    CHECK(bench.drain().empty());  // The request is executed only after its delivery. [EXT-45]
     CHECK_FALSE(bench.feed(segment(second, header.subspan(cut))));
     CHECK(bench.drain() == "b");
     CHECK(bench.word() == 1);
