@@ -326,7 +326,7 @@ def check(path, update):
     def check_picture(found):
         try:
             digest = digest_of_rows(found["preset"], found["rows"])
-        except ValueError as error:  # the command was built without the library that draws
+        except ValueError as error:  # iwarp was built without Vega, which draws the charts
             print(f"SKIPPED: {found['path']}: {error}")
             return found[0]
         if digest == found["digest"]:

@@ -37,7 +37,7 @@ def unescaped(text):
 
 
 def literals(text):
-    """Yields the string literals. Joins literals with nothing but white space and comments between them."""
+    """Yields the string literals. Joins adjacent literals, which only white space or comments separate."""
     joined, in_assert, depth = None, False, 0
     for token in TOKEN.finditer(text):
         words = token[0]
