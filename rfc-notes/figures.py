@@ -225,7 +225,7 @@ def machine(arguments):
 
 OPTIONS = "verbs/options/src/table.cpp"
 GROUPS = {"kConnection": "`iwarp run` and each command that opens a connection",
-          "kTls": "`iwarp run` and, of those, each that has TLS", "kProgram": "`iwarp run`"}
+          "kTls": "`iwarp run` and each command that connects with TLS", "kProgram": "`iwarp run`"}
 
 
 def variables(_):
