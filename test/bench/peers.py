@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one measurement with this stack or with another stack, with both ends on loopback. Returns
-{bytes_per_second, messages_per_second, latency (us)}, without the figures that the program does not report. When
+{bytes_per_second, messages_per_second, latency (us), scaling}, without the figures that the program does not report. When
 a call returns, all its processes have ended."""
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -117,6 +118,16 @@ def iwarp(test, *options, seconds, server="--self", prefix=()):
     report = json.loads(output(*prefix, IWARP, "perf", server, test, *options, "--json",
                                "--duration", seconds, "--warm-up", min(0.2, seconds)))
     return report | {"latency": report["latency_us"]["p50"]}
+
+
+def scaling(test, seconds):
+    """Returns the throughput of two connections at a time, each between two processes of its own, relative to the
+    throughput of one connection."""
+    def run(_):
+        return iwarp(test, seconds=seconds)["bytes_per_second"]
+
+    with concurrent.futures.ThreadPoolExecutor(2) as both:
+        return {"scaling": sum(both.map(run, range(2))) / run(None)}
 
 
 def iperf3(seconds):

@@ -23,29 +23,33 @@ def machine():
 def figure(value, measure):
     if measure == "latency":
         return f"{value:.1f} us"
+    if measure == "scaling":
+        return f"{value:.2f} : 1"
     return f"{value / 1e9:.2f} GB/s" if measure == "bytes_per_second" else f"{value / 1e6:.2f} M/s"
 
 
 def cells(row):
-    """Returns name, ours, theirs, ratio, spread, target, verdict. If the row is noisy, the ratio would be
-    meaningless and is "-"."""
+    """Returns name, ours, theirs, ratio, spread, target, verdict, and the reason of a missed target. If the row is
+    noisy, the ratio would be meaningless and is "-"."""
     sign = "<=" if row["measure"] == "latency" else ">="
     return (row["what"], figure(row["ours"], row["measure"]), figure(row["theirs"], row["measure"]),
             "-" if row["noisy"] else f"{row['ratio']:.2f}", f"{row['spread'] * 100:.0f} %",
-            "" if row["target"] is None else f"{sign} {row['target']:.2f}", row["verdict"])
+            "" if row["target"] is None else f"{sign} {row['target']:.2f}", row["verdict"],
+            row["why"] if row["verdict"].startswith("missed") else "")
 
 
 def line(row):
-    what, ours, theirs, ratio, spread, target, verdict = cells(row)
-    return f"{what:<54} {ours:>10} {theirs:>10} {ratio:>5} +-{spread:<5} {target:<8} {verdict}"
+    what, ours, theirs, ratio, spread, target, verdict, why = cells(row)
+    text = f"{what:<54} {ours:>10} {theirs:>10} {ratio:>5} +-{spread:<5} {target:<8} {verdict}"
+    return f"{text}: {why}" if why else text
 
 
 def table(figures):
     about = figures["machine"]
     out = [f"{about['processor']}, {about['cores']} cores, Linux {about['kernel']}, "
-           f"TCP with {about['congestion']}, {about['date']}; load {figures['load']:.1f} before.", "",
-           "| ours : theirs | ours | theirs | ratio | spread | target | |",
-           "|---|--:|--:|--:|--:|---|---|"]
+           f"TCP with {about['congestion']}, {about['date']}; load average before the run: {figures['load']:.1f}.", "",
+           "| ours : theirs | ours | theirs | ratio | spread | target | verdict | reason |",
+           "|---|--:|--:|--:|--:|---|---|---|"]
     out += ["| " + " | ".join(cells(row)) + " |" for row in figures["rows"]]
     return "\n".join(out)
 
