@@ -11,7 +11,13 @@ install_packages "${build_packages[@]}" "${programs_packages[@]}"
 configure_and_build release iwarp_demo
 build/release/apps/iwarp_demo demo "$@"
 echo
-echo "Building the rest: the other subcommands of iwarp, and the libraries of \`iwarp run\`"
+rest="the other subcommands of iwarp, and the libraries of \`iwarp run\`"
+if [ -n "${unit_ms:-}" ]; then
+  units=$(($(units_of release iwarp_command) - $(units_of release iwarp_demo)))
+  echo "Building the rest, $rest: $units units, about $(minutes_for "$units") min"
+else
+  echo "Building the rest: $rest"
+fi
 run_ninja cmake --build --preset release --target iwarp_command
 if [ ! -f build/release/apps/lab/lab.html ]; then
   echo "Without the page of iwarp lab: apps/lab.sh installs what it needs, builds it and serves it"

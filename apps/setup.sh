@@ -148,22 +148,30 @@ ms_of_a_unit() {
   echo $((($(date +%s%N) - begun) / 1000000))
 }
 
-# announce PRESET TARGET...: prints that a first build begins and how long it will take.
-announce() {
-  local preset=$1 units ms minutes
-  shift
+# units_of PRESET TARGET...: prints how many sources are compiled for these targets.
+units_of() {
   # Count the compile commands of ninja. A dry run would stop when CMake has to look for new files.
-  units=$(ninja -C "build/$preset" -t commands "$@" | grep -c '\.o -c ' || true)
-  ms=$(ms_of_a_unit "$preset")
-  if [ -z "$ms" ]; then
-    echo "Building ($preset, in build/$preset): $units units, seconds from then on"
-    return
-  fi
+  ninja -C "build/$1" -t commands "${@:2}" | grep -c '\.o -c ' || true
+}
+
+# minutes_for UNITS: prints how many minutes it takes to build this number of units, if one takes unit_ms.
+minutes_for() {
   # On average, a unit takes one and a half times as long as the program that ms_of_a_unit compiles.
   # This factor includes the time for linking and for generated files.
-  minutes=$((units * ms * 3 / 2 / $(nproc) / 60000 + 1))
-  echo "Building ($preset, in build/$preset): $units units, about $minutes min on $(nproc) processors" \
-    "this time, because one has just taken $((ms / 1000)).$((ms % 1000 / 100)) s here; seconds from then on"
+  echo $(($1 * unit_ms * 3 / 2 / $(nproc) / 60000 + 1))
+}
+
+# announce PRESET TARGET...: prints that a first build begins and how long it will take. Sets unit_ms.
+announce() {
+  local units
+  units=$(units_of "$@")
+  unit_ms=$(ms_of_a_unit "$1")
+  if [ -z "$unit_ms" ]; then
+    echo "Building ($1, in build/$1): $units units, seconds from then on"
+    return
+  fi
+  echo "Building ($1, in build/$1): $units units, about $(minutes_for "$units") min on $(nproc) processors" \
+    "this time, because one has just taken $((unit_ms / 1000)).$((unit_ms % 1000 / 100)) s here; seconds from then on"
 }
 
 # configure_and_build PRESET TARGET...: configures the preset, announces a first build, and builds
