@@ -31,8 +31,9 @@ mpa::StartupOptions startup_options(const ConnectionOptions& options) {
   return out;
 }
 
-// Returns the negotiated ORD. If the peer's frame names no IRD, the peer has not agreed to
-// additional Reads, so the result is at most `asked`.
+// Returns how many Reads this end may have outstanding: the negotiated ORD. If the peer's frame
+// names no IRD, the result is at most `asked`, the ORD that the application wants. Such a peer has
+// not agreed to the Reads that reads_to_ask() adds for acknowledgements.
 std::uint16_t usable_ord(const mpa::Startup& startup, const ConnectionOptions& options,
                          std::uint16_t asked) {
   const mpa::Negotiated& n = startup.negotiated();
@@ -46,8 +47,8 @@ StreamPort::Terms terms_for(const mpa::Negotiated& n, const ConnectionOptions& o
                             std::uint16_t usable, std::uint16_t asked) {
   const bool acknowledged = options.completions == Completions::kAcknowledged && usable != 0;
   const std::uint16_t ord = acknowledged ? std::min(usable, asked) : n.ord;
-  // If the peer grants no additional Read, one of the application's Reads is used for
-  // acknowledgements.
+  // If the peer's IRD has room only for the application's Reads, an empty Read takes the place of
+  // one of them.
   const std::size_t reads = acknowledged ? std::max<std::size_t>(usable - ord, 1) : 0;
   return {.ird = n.ird,
           .ord = ord,

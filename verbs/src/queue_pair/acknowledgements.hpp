@@ -61,7 +61,7 @@ struct Acknowledgements {
     fill(out);
   }
   /// Removes the oldest empty Read, which the peer has answered. Returns the sequence number just
-  /// after the last request that it covers.
+  /// after the last request that the answer acknowledges.
   std::uint64_t answered() {
     const auto covers = own.front().covers;
     std::ranges::rotate(own, own.begin() + 1);

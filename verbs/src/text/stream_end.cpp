@@ -249,7 +249,8 @@ bool is_orderly(const StreamEnd& end) {
     case Cause::kLost:
       return end.outstanding == 0;
     case Cause::kTerminateReceived:
-      // kTcpLost means that this end closed TCP first.
+      // The peer sends kTcpLost if this end closed TCP while the peer was still at work. So this
+      // end closed the connection, and did not lose it.
       return end.terminate && end.terminate->fault == mpa::kTcpLost;
     default:
       return false;

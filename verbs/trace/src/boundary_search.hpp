@@ -68,7 +68,7 @@ class BoundarySearch {
   Trial try_run(bytes::View in, const Place& place, bool last);
   bool can_afford(std::size_t octets);
 
-  std::uint64_t searched_ = 0;  ///< number of octets at which no frame began
+  std::uint64_t searched_ = 0;  ///< number of positions at which no frame was found
   std::uint64_t work_ = 0;      ///< number of octets over which CRCs were computed
 };
 

@@ -364,8 +364,8 @@ bool StreamDecoder::step_fpdu(Side side, View in) {
   } else {
     d.unsure = false;
   }
-  // In a capture, the octets after a damaged FPDU show more reliably than the FPDU itself whether
-  // its length is correct.
+  // The length field of a damaged FPDU may be wrong, too. If it is correct, the octets after this
+  // FPDU look like the header of the next FPDU.
   const bool next_is_seen = options_.search && behind.size() >= mpa::kLengthFieldSize + 2 &&
                             !frame.marked && seen == in.size();
   if (frame.crc == CrcVerdict::kBad && next_is_seen &&

@@ -69,8 +69,9 @@ class BasicDriveLock {
     return true;
   }
   /// Adds `left` to the pending work and unlocks, even if other threads have added work. Then calls
-  /// `send`, which must make another thread call succeed(). Does not call `send` if the successor
-  /// of an earlier hand_over() has not called succeed() yet. Call with the lock held.
+  /// `send`, which must choose another thread as the successor and make it enter with succeed().
+  /// Does not call `send` if the successor of an earlier hand_over() has not entered yet. Call with
+  /// the lock held.
   template <typename Send>
   void hand_over(std::uint32_t left, Send send) {
     word_.fetch_or(left, std::memory_order_relaxed);
@@ -82,7 +83,7 @@ class BasicDriveLock {
   /// Does `work`, and the work that other threads add meanwhile, by calling `turn(work)`, which
   /// returns a Rest with its unfinished work. Then unlocks. Calls `send` if other threads still
   /// add work after `turns` turns, or if no other thread is certain to do the unfinished work.
-  /// `send` must cause another thread to call succeed(). Call with the lock held.
+  /// `send` must make another thread enter with succeed(). Call with the lock held.
   template <typename Turn, typename Send>
   void drive(std::uint32_t work, int turns, Turn turn, Send send) {
     for (int done = 1;; ++done) {

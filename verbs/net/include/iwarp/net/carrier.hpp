@@ -45,9 +45,9 @@ class Carrier {
   /// not use the memory of the accepted octets after the call. Also sends pending output. Returns 0
   /// if the carrier must receive octets from the peer before it can send.
   virtual ssize_t send(std::span<const iovec> plan) = 0;
-  /// Receives as recvmsg(2) does. Returns fewer octets than `plan` has room for only if no more are
-  /// available. Returns 0 if the peer has closed its half of the carrier. Fails with ECONNRESET if
-  /// the peer has closed TCP without closing the carrier.
+  /// Receives as recvmsg(2) does. Fills `plan` completely, or as far as octets are available, and
+  /// returns their number. Returns 0 if the peer has closed its half of the carrier. Fails with
+  /// ECONNRESET if the peer has closed TCP without closing the carrier.
   virtual ssize_t receive(std::span<const iovec> plan) = 0;
   /// Returns whether octets that send() accepted still have to be sent. If so, call send(), with an
   /// empty plan if necessary, when the socket is writable.
