@@ -31,8 +31,9 @@ std::string line(std::string_view name, const std::vector<Way>& all,
   return out + "\n";
 }
 
-/// A name is printed on two lines of the table's head: "kernel" above "sockets", "RNIC," above
-/// "each time". Returns one of these two lines.
+/// Returns the two lines of the table's head. Each name is split at its first space: for example,
+/// "kernel" is in the first line, and "sockets" is below it. A name without a space is in the
+/// second line.
 std::string head(std::string_view name, const std::vector<Way>& all) {
   const auto part = [](const Way& way, bool first) {
     const auto space = way.name.find(' ');
