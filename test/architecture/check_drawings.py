@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the drawing of rooms in the README of a layer with the includes. A room is a folder or a file of the
-layer (see ROOMS in check_sources.py). In the drawing it is a box, `[room]`. A line that ends in an arrowhead
-leads from a room to another room that the first one uses. `|` and `-` are parts of lines, which may cross
-without being connected. `+` connects all lines that touch it. Every arrow must be an include, and for every
-include there must be a path along the arrows."""
+"""Checks that the drawing in the README of a layer agrees with the includes of its sources. The drawing shows the
+rooms of the layer, which are folders or files (see ROOMS in check_sources.py). A room is drawn as a box, `[room]`. A
+line that ends in an arrowhead leads from a room to another room that the first one uses. `|` and `-` are parts of
+lines; two lines may cross without being connected. `+` connects all lines that touch it. For every arrow there must
+be an include, and for every include there must be a path along the arrows."""
 import pathlib
 import re
 import sys

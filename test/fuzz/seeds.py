@@ -223,8 +223,8 @@ def datagram_seeds():
 
 
 def log_records(frames_of_log):
-    """Yields the records of a log. It has one event for each frame, and then one event of each other kind. A frame is
-    (whether this end has sent it, octets)."""
+    """Yields the records of a log, which has one event for each frame, and then one event of each other kind. Each
+    element of `frames_of_log` is a pair: True if this end has sent the frame, and the octets of the frame."""
     def event(name, data):
         return {"time": 1.5, "name": f"iwarp:{name}", "group_id": "1", "data": data}
 

@@ -127,8 +127,8 @@ bool invalidates(Kind kind) {
   return kind == Kind::kSendInvalidate || kind == Kind::kSendSeInvalidate || kind == Kind::kMixed;
 }
 
-/// Does the part of M, the end that moves the data (see sequence.hpp): sends the messages, and
-/// checks the data of Reads.
+/// Sends the messages of one cell, and checks the data of Reads. Called by M, the end that moves
+/// the data (see sequence.hpp).
 Found move(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed, const Place& peer) {
   fill(link.source().first(size), seed);
   blank(link.sink(), size, kBlank);
@@ -156,7 +156,8 @@ Found check_send(Link& link, std::uint32_t size, std::uint32_t seed, bool solici
   return Found::kFine;
 }
 
-/// Does the part of O, the other end, between kReady and kDone: receives the Sends of the kind.
+/// Receives and checks the Sends of one cell. O, the end that does not move the data (see
+/// sequence.hpp), calls this function after it has sent kReady and before it receives kDone.
 Found take_sends(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed,
                  std::uint32_t stag) {
   auto found = Found::kFine;
@@ -172,8 +173,8 @@ Found take_sends(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed,
   return found;
 }
 
-/// Does the part of O, the other end, for a cell. Returns the results of M and O (see
-/// sequence.hpp).
+/// Performs all steps of end O, the end that does not move the data, for one cell (see
+/// sequence.hpp). Returns what M and what O found.
 std::pair<Found, Found> be_other(Link& link, const Control& cell) {
   blank(link.target(), cell.size, kBlank);
   if (cell.kind == Kind::kRead) fill(link.target().first(cell.size), cell.seed);
@@ -189,8 +190,8 @@ std::pair<Found, Found> be_other(Link& link, const Control& cell) {
   return {done.found, found};
 }
 
-/// Does the part of M, the end that moves the data, for a cell. Returns the results of M and O (see
-/// sequence.hpp).
+/// Performs all steps of end M, the end that moves the data, for one cell (see sequence.hpp).
+/// Returns what M and what O found.
 std::pair<Found, Found> be_mover(Link& link, const Control& cell) {
   const auto ready = receive(link, Step::kReady);
   const auto found = move(link, cell.kind, cell.size, cell.seed, ready.place);

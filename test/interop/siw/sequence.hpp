@@ -4,7 +4,8 @@
 // are written once for an abstract Link, so that this stack and libibverbs perform the same steps.
 // Uses no sockets, no verbs and no time.
 //
-// Each cell consists of these messages. M is the end that moves the data, and O is the other end:
+// A cell is one kind of message with one size in one direction. Each cell consists of the following
+// messages. M is the end that moves the data, and O is the other end:
 //   client -> server  kBegin {kind, size, seed, who moves}
 //   O -> M            kReady {STag, TO of O's target}
 //   M -> O            the messages of the kind, then kDone {what M found}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares tshark and iwarp explain on the same capture, field by field. TABLE pairs the fields that both decode.
-The lists after it name the fields that only one of them decodes. KNOWN contains the differences, and
-rfc-notes/wireshark.md says which program is right in each of them. A field in none of these tables is a finding."""
+"""Compares, field by field, how tshark and the command `iwarp explain` decode the same capture. TABLE pairs the fields
+that both programs decode. The lists after TABLE name the fields that only one of the programs decodes. KNOWN contains
+the differences, and rfc-notes/wireshark.md says which program is right in each of them. A field that is in none of
+these tables is a finding."""
 import json
 import re
 import subprocess
