@@ -185,8 +185,8 @@ def write_table(path):
             "[siw.md](siw.md)). A dash means that the case tests an optional feature that the peer does not",
             "offer. `iwarp ping` was run with and without `--markers`, and as a client also with each kind of",
             "RTR. siw runs in a guest, a virtual machine. If a case failed with siw as the connecting peer, the case",
-            "was repeated with a new guest; *fail once* means that the new guest passed the case, or that the case",
-            "was skipped. `iwarp ping` skips two cases, which need a peer with `--crc off`; the test",
+            "was repeated with a new guest; *fail once* means that the case passed or was skipped in this second run.",
+            "`iwarp ping` skips two cases, which need a peer with `--crc off`; the test",
             "`conform.peers` has such a peer.", "",
             "The tables show the cases that some peer fails; `iwarp conform --list` lists all cases.", "",
             "`test/interop/siw/conform.py --table` wrote this page.", ""]
