@@ -29,7 +29,7 @@ Fault write_fault(AccessError error) {
     case AccessError::kWraps:
       return ddp::kTaggedWrap;  // [DDP-77]
     case AccessError::kMisaligned:
-      break;  // Writes need no alignment.
+      break;  // An RDMA Write needs no alignment.
   }
   return ddp::kDdpCatastrophic;
 }
@@ -37,8 +37,8 @@ Fault write_fault(AccessError error) {
 constexpr unsigned kResponses =
     opcode_bit(Opcode::kReadResponse) | opcode_bit(Opcode::kAtomicResponse);
 
-// Between an Immediate and the Send that it belongs to, the peer may send only responses and its
-// Terminate.
+// Between an Immediate that announces a Send (see kOfNextSend) and that Send, the peer may send
+// only responses and its Terminate.
 constexpr auto kUnexpectedBeforeItsSend =
     static_cast<std::uint16_t>(~(opcode_bit(Opcode::kSend) | opcode_bit(Opcode::kSendSolicited) |
                                  kResponses | opcode_bit(Opcode::kTerminate)));

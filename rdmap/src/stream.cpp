@@ -59,7 +59,8 @@ Request held_request(Msn msn) {
   return {.opcode = Opcode::kWrite, .stag = kHeldStag, .to = held_to(msn)};
 }
 
-// Returns whether `last` is an Immediate that belongs to the next request, which must be a Send.
+// Returns whether `last` is an Immediate that announces a Send (see kOfNextSend). If so, the next
+// request must be this Send.
 bool awaits_its_send(const Request& last, const StreamOptions& options) {
   return options.send_immediate && is_immediate(last.opcode) && announces_send(last.immediate);
 }

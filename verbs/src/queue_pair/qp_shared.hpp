@@ -60,8 +60,8 @@ struct QpShared {
   std::atomic<bool> completion_lost{false};
 
   /// Returns an error if a request of RFC 7306 cannot be sent to the peer: the peer does not
-  /// support it, or would misread its Immediate as one that belongs to the next Send. Otherwise
-  /// returns no error.
+  /// support it, or would wrongly conclude that its Immediate announces a Send. Otherwise returns
+  /// no error.
   std::error_code refuses(WrOpcode opcode, std::uint64_t immediate) const;
 
   /// Returns the driver without locking. Only StreamPort and its parts may call this function, and

@@ -113,10 +113,11 @@ inline constexpr std::size_t kReadRequestSize = 28;
 /// Size of every Immediate, in octets. [EXT-52]
 inline constexpr std::size_t kImmediateSize = 8;
 /// The mark of Send with Immediate: if both ends agreed to use it, an Immediate whose last 4 octets
-/// have this value belongs to the next Send. RFC 7306 leaves all 8 octets to the ULP. See
+/// have this value announces a Send. The Immediate contains the immediate data of the next Send,
+/// and both messages consume one receive. RFC 7306 leaves all 8 octets to the ULP. See
 /// rfc-notes/decisions/0024-send-with-immediate.md.
 inline constexpr std::uint32_t kOfNextSend = 0xC0000000;
-/// Returns whether an Immediate belongs to the next Send: its last 4 octets are kOfNextSend.
+/// Returns whether an Immediate announces a Send: its last 4 octets are kOfNextSend.
 constexpr bool announces_send(std::uint64_t immediate) {
   return static_cast<std::uint32_t>(immediate) == kOfNextSend;
 }

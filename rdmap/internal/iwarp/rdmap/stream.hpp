@@ -92,7 +92,7 @@ class Stream {
   std::size_t outstanding_reads() const { return outstanding_.size(); }
   /// Returns how many Reads and Atomics of the peer have not been answered in full.
   std::size_t inbound_reads() const { return inbound_.size(); }
-  /// Returns whether an Immediate of the peer has arrived without the Send that it belongs to.
+  /// Returns whether an Immediate that announces a Send has arrived, but not yet that Send.
   bool awaits_send() const { return announced_ != 0; }
   /// Returns whether no message is partly sent. If so, the next segment starts a message.
   bool at_message_boundary() const { return transmitter_.idle(); }
@@ -149,8 +149,9 @@ class Stream {
   std::array<std::byte, kAtomicResponseSize> response_octets_{};
   std::array<std::byte, kImmediateSize> immediate_octets_{};
   bool immediate_open_ = false;  ///< the message arriving on queue 0 goes to immediate_octets_
-  std::uint64_t announced_ = 0;  ///< Immediate that belongs to the next Send, or 0 if there is none
-  std::uint16_t unexpected_;     ///< bits of the opcodes that the peer must not send now
+  /// Immediate whose announced Send has not arrived yet, or 0 if there is none
+  std::uint64_t announced_ = 0;
+  std::uint16_t unexpected_;  ///< bits of the opcodes that the peer must not send now
   std::array<std::byte, kMaxTerminateSize> terminate_octets_{};
   TerminatedSegment current_segment_;     ///< segment of the last begin()
   const OpcodeInfo* arriving_ = nullptr;  ///< message of the last begin(), set by admit()

@@ -19,7 +19,7 @@ struct StreamOptions {
   /// Responder: the RTR may be a Send. If the first message is an empty Send, it is the RTR.
   bool rtr_send_expected = false;
   bool extensions = false;  ///< both ends agreed to RFC 7306: opcodes 8 to B may arrive
-  /// With `extensions`: an Immediate may belong to the next Send.
+  /// With `extensions`: an Immediate may announce the next Send (see kOfNextSend).
   bool send_immediate = false;
   /// With `send_immediate`: the peer's requests complete when this end has acknowledged them.
   bool peer_acknowledged = false;

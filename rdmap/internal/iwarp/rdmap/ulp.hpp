@@ -41,9 +41,9 @@ struct ReceivedSend {
   bool solicited = false;    ///< the message asks for a Solicited Event [RDMAP-53]
   bool invalidate = false;   ///< the message asks to invalidate `invalidated`
   Stag invalidated;          ///< STag to invalidate, if `invalidate`
-  /// Immediate: its value; `length` is then 0, and the buffer is unchanged. Send: the value of the
-  /// Immediate that belongs to the Send, or 0 if there is none. The value of such an Immediate is
-  /// never 0.
+  /// For an Immediate: its value; `length` is then 0, and the buffer is unchanged. For a Send: the
+  /// value of the Immediate that announced this Send, or 0 if no Immediate did. The value of such
+  /// an Immediate is never 0.
   std::uint64_t immediate = 0;
 };
 
