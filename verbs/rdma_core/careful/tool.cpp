@@ -129,7 +129,7 @@ std::string output_of(std::span<const Words> commands) {
   start(child);
   to.reset();
   auto out = child.tool > 0 ? read_all(from.get(), Clock::now() + kLimit) : std::nullopt;
-  // The process id still belongs to the tool, because the tool's output is still open and so the
+  // The process id still belongs to the tool: the tool's output is still open, which means that the
   // tool is still running.
   if (!out && child.tool > 0) ::kill(child.tool, SIGKILL);
   errno = error;

@@ -79,7 +79,7 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
   if (const int code = cm().ports.check(*to)) return code;
   id.abi.route.addr.dst_storage = destination_of(*to);
   if (const int code = choose_source(id, from, id.destination())) {
-    // Fails at once if the program may not use the source address. Other errors are reported to the
+    // Fails at once if the program cannot use the source address. Other errors are reported to the
     // program in an event.
     if (code == EADDRINUSE || code == EADDRNOTAVAIL || code == EACCES) return code;
     queue_outcome(id, RDMA_CM_EVENT_ADDR_ERROR, -code);

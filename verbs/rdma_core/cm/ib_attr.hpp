@@ -14,9 +14,9 @@
 
 namespace iwarp::rdma_core {
 
-/// Returns the GID that an id contains for one of its addresses. A loopback address may not be in
-/// the GID table. In that case, as in the kernel, returns the GID of another address of the device,
-/// which also reaches this host.
+/// Returns the GID that an id contains for one of its addresses. If the address is a loopback
+/// address that is not in the GID table, returns the GID of another address of the device, which
+/// also reaches this host; the kernel does the same.
 ibv_gid shown_gid(const sockaddr& address, const Port& port);
 /// Returns the index of a GID in the port's GID table, or 0 if the table does not contain it.
 std::uint8_t index_of(const ibv_gid& gid, const Port& port);

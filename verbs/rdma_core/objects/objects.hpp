@@ -97,7 +97,7 @@ struct Mw {
 
 /// Zeros that follow a struct of the C interface which has no size field. If a program was built
 /// with newer headers, in which the struct has more function pointers, the program reads a null
-/// pointer for each additional one.
+/// pointer for each function pointer that only the newer headers have.
 using LaterFields = std::array<void*, 16>;
 
 struct Cq;

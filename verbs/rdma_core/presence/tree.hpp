@@ -26,8 +26,8 @@ std::vector<Entry> entries(const Port& port);
 /// Returns whether the path is that of a simulated file or folder, or is below a simulated folder.
 bool is_region(std::string_view path);
 
-/// Returns whether the path is a parent of a simulated folder. This parent may not exist on the
-/// system.
+/// Returns whether the path is a parent of a simulated folder, even if this parent does not exist
+/// on the system.
 bool leads_to_region(std::string_view path);
 
 /// The number of a character device below /dev/infiniband.

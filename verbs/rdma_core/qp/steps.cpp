@@ -18,7 +18,7 @@ struct Attributes {
   int required = 0;
   int allowed = 0;  ///< allowed in addition to `required` and IBV_QP_STATE
 };
-/// Nullopt if this type of queue pair may not take the step.
+/// Nullopt if queue pairs of this type cannot take the step.
 using Column = std::optional<Attributes>;
 
 struct Step {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acknowledged completions of a connection: the additional Reads on which the two ends agree, and
-// how long one end waits for the other. See rfc-notes/decisions/0023.
+// Acknowledged completions of a connection: how many Reads the two ends agree on in addition to
+// those of the application, and how long one end waits for the other. See rfc-notes/decisions/0023.
 #include <algorithm>
 #include <bit>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a connection stops using memory that is deregistered, invalidated or unmapped. Neither end
-// may use deregistered memory. The peer may not use invalidated memory (RFC 5042 section 6.2.2,
-// verbs draft sections 7.10.3 and 7.10.4). The application may also unmap memory that is still
-// registered (rfc-notes/decisions/0026).
+// How a connection stops using memory that is deregistered, invalidated or unmapped. After
+// deregistration, neither end is permitted to use the memory; after invalidation, the peer is not
+// (RFC 5042 section 6.2.2, verbs draft sections 7.10.3 and 7.10.4). The application may also unmap
+// memory that is still registered (rfc-notes/decisions/0026).
 #include <algorithm>
 
 #include "connection/connection_impl.hpp"
