@@ -18,8 +18,8 @@ enum class Level : std::uint8_t { kMust, kShould };
 
 /// The role of the peer under test.
 enum class PeerRole : std::uint8_t {
-  kResponder,  ///< the peer listens: iwarp conform HOST:PORT
-  kInitiator,  ///< the peer connects: iwarp conform --serve PORT
+  kResponder,  ///< the peer listens: `iwarp conform HOST:PORT`
+  kInitiator,  ///< the peer connects: `iwarp conform --serve PORT`
   kEither,
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client of streams: keeps `depth` messages in flight on each lane. With --check, it sends
-// Writes in rounds: after `depth` Writes it waits until the server has checked them.
+// The client of streams: keeps `depth` messages in flight on each lane. With --check, it sends RDMA
+// Writes in rounds of `depth`, and waits after each round until the server has checked them.
 #include <algorithm>
 #include <limits>
 
