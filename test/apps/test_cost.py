@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests iwarp cost: predictions, reports, short real runs, verdicts on synthetic runs, and invalid input."""
+"""Tests `iwarp cost`: predictions, reports, short real runs, verdicts on synthetic runs, and invalid input."""
 import json
 import os
 import re

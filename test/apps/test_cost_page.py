@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the page of iwarp cost report in headless Chromium. The screenshots stay in report-pictures/ of the build
+"""Tests the page of `iwarp cost report` in headless Chromium. The screenshots stay in report-pictures/ of the build
 tree. The test covers one page of each kind, and with IWARP_LONG=1 more pages."""
 import json
 import os

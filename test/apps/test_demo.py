@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests iwarp demo with every combination of its options: its output, and the capture that it writes."""
+"""Tests `iwarp demo` with every combination of its options: its output, and the capture that it writes."""
 import itertools
 import re
 import shutil

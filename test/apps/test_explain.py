@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests iwarp explain on captures of siw and of this stack, intact and damaged, from files and pipes, as text and
+"""Tests `iwarp explain` on captures of siw and of this stack, intact and damaged, from files and pipes, as text and
 JSON."""
 import gzip
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the file that iwarp explain --html writes, and the sources from which its page is bundled."""
+"""Tests the file that `iwarp explain --html` writes, and the sources from which its page is bundled."""
 import json
 import os
 import pathlib

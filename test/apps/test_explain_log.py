@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the logs that --trace FILE.qlog writes, and checks that iwarp explain reads them. A log contains details
+"""Tests the logs that --trace FILE.qlog writes, and checks that `iwarp explain` reads them. A log contains details
 that no capture has. explain must also read logs of other programs, and truncated or invalid logs, and print what
 it skips."""
 import json

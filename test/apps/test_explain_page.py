@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the page of iwarp explain in headless Chromium. The screenshots stay in explain-pictures/ of the build
+"""Tests the page of `iwarp explain` in headless Chromium. The screenshots stay in explain-pictures/ of the build
 tree."""
 from browser import BUILD, HERE, browser_or_skip, look
 from made_capture import sends

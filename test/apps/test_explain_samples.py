@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the output of iwarp explain, line by line, for the captures that users try first. After an intended
+"""Compares the output of `iwarp explain`, line by line, for the captures that users try first. After an intended
 change, set IWARP_UPDATE_SNAPSHOTS=1 to update the expected output, and read the diff."""
 import os
 import pathlib

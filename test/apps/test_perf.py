@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests iwarp perf: every test must transfer and check its payload and report its results, and invalid options must
+"""Tests `iwarp perf`: every test must transfer and check its payload and report its results, and invalid options must
 be refused. No check depends on the speed of the machine."""
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests iwarp ping with its own server: data, many clients, clients that misbehave, and orderly ends."""
+"""Tests `iwarp ping` with its own server: data, many clients, clients that misbehave, and orderly ends."""
 import contextlib
 import signal
 import socket

@@ -148,7 +148,7 @@ struct Row {
   std::function<void(Pair&)> round;
 };
 
-// Counts from post_send() to the system call that sends the message.
+// Counts the instructions from post_send() to the system call that sends the message.
 void post_to_send(Pair& pair) {
   pair.post_receive();
   marks = {.stop_at_send = true};
@@ -160,7 +160,7 @@ void post_to_send(Pair& pair) {
   (void)iwarp::next_completion(pair.client_cq());
 }
 
-// Counts from the return of recv() until the program has the completion.
+// Counts the instructions from the return of recv() until the program has the completion.
 void receive_to_completion(Pair& pair) {
   pair.post_receive();
   pair.send();
@@ -177,7 +177,7 @@ void empty_poll(Pair& pair) {
   count(false);
 }
 
-// Counts from posting the list to the completion of its last Write.
+// Counts the instructions from posting the list to the completion of its last Write.
 void list_sender(Pair& pair) {
   const auto before = pair.received();
   count(true);

@@ -111,7 +111,7 @@ def iwarp_over_tls(test, *options, seconds):
 
 
 def iwarp(test, *options, seconds, server="--self", prefix=()):
-    """Runs a test of iwarp perf. `server` is the server's address. `prefix` is a command with which the client is
+    """Runs a test of `iwarp perf`. `server` is the server's address. `prefix` is a command with which the client is
     started."""
     if not os.access(IWARP, os.X_OK):
         raise SystemExit(f"{IWARP} is missing: build it, or set IWARP to its path")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests iwarp conform from end to end. This stack's peers must pass every case. The command must handle usage
+"""Tests `iwarp conform` from end to end. This stack's peers must pass every case. The command must handle usage
 errors, lists, reports, an absent peer, a peer that disconnects, and an interrupt."""
 import concurrent.futures
 import contextlib
@@ -43,7 +43,7 @@ CLIENTS = ("--size=1M", "--markers --size=1M", "--crc=off", "--rtr=write", "--rt
 
 
 class OwnPeer(Case):
-    """Runs the cases against iwarp ping. A case that fails or is skipped shows a bug in the stack or in the case."""
+    """Runs the cases against `iwarp ping`. A case that fails or is skipped shows a bug in the stack or in the case."""
 
     def run_cases(self, role, options, *arguments):
         with tempfile.NamedTemporaryFile(suffix=".json") as report:
@@ -141,7 +141,7 @@ def silent_listener():
 
 
 def waiting(*arguments):
-    """Starts iwarp conform without a client command. Returns the process and the port on which it waits for a
+    """Starts `iwarp conform` without a client command. Returns the process and the port on which it waits for a
     client."""
     conform = start("conform", "--serve", "0", *arguments)
     return conform, int(re.search(r":(\d+)$", conform.stderr.readline().strip())[1])

@@ -24,7 +24,7 @@ struct Memory {
   }
   Region* target;
   Region* inbox;
-  Region* forbidden;  ///< region that the peer may not access
+  Region* forbidden;  ///< region that the peer must not access
   Region* counter;    ///< the word to which the peer adds 1
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the parts of iwarp perf that need no connection: percentiles, intervals, the data pattern,
-// and a plan from an untrusted client.
+// Tests the parts of `iwarp perf` that need no connection: percentiles, intervals, the data
+// pattern, and a plan from an untrusted client.
 #include <doctest/doctest.h>
 #include <sys/epoll.h>
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs iwarp conform against kernel siw. A peer with known defects shows how many of them the
+"""Runs `iwarp conform` against kernel siw. A peer with known defects shows how many of them the
 tester finds.
 Usage: conform.py stock|fixed     fails unless it finds exactly the known defects of this siw
        conform.py --table FILE    writes this stack's results and those of both siw variants as a Markdown page

@@ -172,7 +172,8 @@ def closed_too_soon(status, lines, client):
 
 
 def fault(client, server):
-    """Returns the error of a run. Each end is (status, lines). Not every server prints figures."""
+    """Returns the error of a run. `client` and `server` are pairs: the status of a program and its output lines. Not
+    every server prints figures."""
     for name, (status, lines), figures in (("client", client, True), ("server", server, False)):
         if status != 0 or (figures and not has_figures(lines, 4096)):
             return f"{name} ended with {status}: {[line for line in lines if line.strip()][-3:]}"

@@ -158,7 +158,7 @@ class Tshark:
 
 
 class Explain:
-    """The same frames as iwarp explain decodes them. A field has a layer and a name. A frame has its JSON record."""
+    """The same frames as `iwarp explain` decodes them. A field has a layer and a name. A frame has its JSON record."""
 
     def __init__(self, iwarp, path):
         said = subprocess.run([iwarp, "explain", "--json", "-vv", str(path)], check=True,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Uses tshark as a second opinion: tshark and iwarp explain must agree on every field that both decode. The
+"""Uses tshark as a second opinion: tshark and `iwarp explain` must agree on every field that both decode. The
 captures are from siw, from sessions of this stack with each option, and from a session with every kind of
 message. fields.py and rfc-notes/wireshark.md list the differences. Without tshark the test is skipped."""
 import os

@@ -37,8 +37,8 @@ exec ip netns exec "$name" unshare --uts sh -c "hostname $host; $*"
 
 
 def python_with_mpi4py():
-    """Returns an interpreter that has mpi4py. Debian's package is for Debian's interpreter, which may not be the
-    interpreter that runs this test."""
+    """Returns an interpreter that has mpi4py. Debian's package of mpi4py is for Debian's interpreter, but this test may
+    run under another one."""
     for python in (sys.executable, "/usr/bin/python3"):
         if subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode == 0:
             return python

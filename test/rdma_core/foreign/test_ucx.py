@@ -31,7 +31,7 @@ UD_RUNS = (
     ("am_lat", "zcopy", 900),
     ("am_bw", "short", 32), ("am_bw", "bcopy", 900), ("am_bw", "zcopy", 900),
 )
-# Tests with small messages, messages in several pieces, and rendezvous.
+# Tests of ucx_perftest, each with a size: small messages, messages in several pieces, and rendezvous.
 UCP_RUNS = (
     ("tag_lat", 8), ("tag_bw", 4096), ("tag_bw", 1 << 17), ("tag_sync_lat", 8), ("stream_bw", 4096),
     ("ucp_am_bw", 1 << 17), ("ucp_put_bw", 1 << 16), ("ucp_get", 1 << 16), ("ucp_fadd", 8),

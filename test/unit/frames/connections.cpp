@@ -238,7 +238,7 @@ TEST_CASE("datagrams of this stack are distinguished from others at the port tha
   constexpr std::uint32_t kQp = 0x821234;
   auto octets = ud_octets(kQp);
   for (const bool v6 : {false, true}) give(udp_packet(octets, 0x1234, v6));
-  give(udp_packet(ud_octets(0xFFFFFF), 0xFFFF, false));  // Sends to a multicast group.
+  give(udp_packet(ud_octets(0xFFFFFF), 0xFFFF, false));  // a datagram to a multicast group
   octets[40] ^= std::byte{1};
   give(udp_packet(octets, 0x1234, false));
   CHECK(seen.datagrams == std::vector<std::string>{

@@ -83,8 +83,8 @@ TEST_CASE(
     b.markers = bit(bits, 3);
     a.revision = bit(bits, 4) ? 2 : 1;
     b.revision = bit(bits, 5) ? 2 : 1;
-    // If only the initiator has revision 2, the responder closes the connection; a test below
-    // covers this.
+    // If only the initiator has revision 2, the responder closes the connection, which another test
+    // below checks.
     if (a.revision > b.revision) continue;
     Pair pair(a, b, bits);
     pair.run();

@@ -104,7 +104,7 @@ TEST_CASE("a wrong length ends the decoding of that direction only, if it can be
 TEST_CASE(
     "with CRC off, markers that point elsewhere show that the FPDU boundaries are lost [MPA-58]") {
   auto script = short_session({false, true, false});
-  // Changes the length from 714 to 1022, so that the FPDU covers one marker more.
+  // Changes the length from 714 to 1022, so that the FPDU contains one marker more.
   script.sent[4].octets[0] = std::byte{3};
   script.sent[4].octets[1] = std::byte{0xFE};
   Observer observer;
