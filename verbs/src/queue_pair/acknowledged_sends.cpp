@@ -200,7 +200,7 @@ const Acknowledgements::Own* SendQueue::own_read(const rdmap::Terminate& termina
 }
 
 // Finds the refused request by the echoed header. If the peer echoed no header, returns the oldest
-// request of the kind to which the error belongs.
+// request of the kind that the error concerns.
 std::optional<std::uint64_t> SendQueue::named_by(const rdmap::Terminate& terminate) {
   using Kind = rdmap::Subject::Kind;
   const auto subject = rdmap::subject_of(terminate);

@@ -83,8 +83,8 @@ class Ulp {
   /// Reports that RDMAP no longer uses the memory of read_source().
   virtual void release_source() = 0;
   /// Inbound Atomic with an aligned TO: executes the Atomic on the memory at (stag, to), atomically
-  /// with respect to all other Atomics of this Rnic, and returns the value that the word had
-  /// before. On failure the memory is unchanged. [EXT-4] [EXT-40] [EXT-67]
+  /// with respect to all other Atomics of this Rnic, and returns the value that the word had before
+  /// the Atomic. On failure the memory is unchanged. [EXT-4] [EXT-40] [EXT-67]
   virtual std::expected<std::uint64_t, AccessError> atomic(const AtomicRequest& request) = 0;
 
   /// Sets the empty `out` to the receive buffer for the Send that begins. An Immediate consumes a

@@ -91,7 +91,8 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived,
   return left;
 }
 
-// Does the part of a turn that precedes sending. Returns whether there may be more to read.
+// Performs the first half of a turn, everything before sending. Returns whether there may be more
+// octets to read.
 bool DrivenConnection::look_and_receive(std::uint32_t work, Look look) {
   Active& a = *active_;
   if ((work & kSlept) != 0) ++a.wakeups;
