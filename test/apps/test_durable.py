@@ -123,8 +123,8 @@ class Disk(Case):
         self.new.write_bytes(content(1))
 
     def each_side(self, fail, old):
-        """Yields (result of the command, file), first with the server as the writer of the file, then with the
-        client."""
+        """Transfers a file twice: first the server writes the file, then the client does. After each transfer, yields
+        the result of the command and the file."""
         for folder in (self.dir, self.out):
             for name in self.names(folder):
                 (folder / name).unlink()
@@ -221,7 +221,8 @@ class PowerCut:
 
 class PowerCuts(Disk):
     def states(self, old, lines):
-        """Yields (last call, possible content of the file), before the first call and after each call."""
+        """Before the first call and after each call, yields this call (or None) with each content that the file could
+        have after a power cut at this moment."""
         folder = PowerCut(content(0) if old else None, content(1))
         for line in [None, *lines]:
             if line:

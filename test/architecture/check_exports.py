@@ -53,7 +53,7 @@ ASKED = re.compile(r'\bdlv?sym\([^;]*?"(\w+)"')
 
 
 def exported():
-    """Returns {name: how} of exports.def."""
+    """Returns the contents of exports.def: maps each name to the word that says how the library implements it."""
     names = {}
     for line in DEF.read_text().splitlines():
         match = re.match(r"(?:IBVERBS|RDMACM)_\S+ +([a-z0-9]+) +(\w+)", line)

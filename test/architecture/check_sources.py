@@ -206,7 +206,8 @@ def check_includes():
 
 
 def included_apps():
-    """Yields (path, line, the folder of apps/ that includes, the folder or top-level file that is included)."""
+    """Yields the includes between the folders of apps/: path and line of the include, the folder that contains it, and
+    the folder or top-level file that it includes."""
     for path, text in files(CODE, ("apps",)):
         folder = path.split("/")[1]
         for match in INCLUDE.finditer(text):

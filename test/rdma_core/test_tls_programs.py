@@ -38,7 +38,8 @@ def make_credentials():
 
 
 def begins(octets):
-    """Returns (record type and version, type of the first message) of the octets, as in CLIENT_HELLO."""
+    """Returns the first two octets of a TLS record (its type, and a part of its version) and the type of its first
+    message, in the form of CLIENT_HELLO."""
     return bytes(octets[:2]), octets[5]
 
 

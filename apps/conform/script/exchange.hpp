@@ -39,10 +39,10 @@ Octets advert_of(std::uint64_t offset, std::uint32_t size);
 /// Send, for example a Send in several segments.
 using Sender = std::function<void(bytes::View advert)>;
 
-/// Runs the second half of the exchange and checks the data. A listening peer must Write back the
-/// octets that it has read. If the peer connects, the tester Writes octets to the peer's memory and
-/// reads them back. This shows that the stream works and that nothing was lost or repeated. If
-/// `sender` is given, it is called to send the adverts.
+/// Runs the second half of the exchange and checks the data. A listening peer must return the
+/// octets that it has read, by RDMA Write. If the peer connects, the tester places octets in the
+/// peer's memory by RDMA Write and reads them back by RDMA Read. This shows that the stream works
+/// and that nothing was lost or repeated. If `sender` is given, it is called to send the adverts.
 void finish_exchange(Script& script, const PeerMemory& memory, const Sender& sender = {});
 
 /// Runs both halves of the exchange. This shows that the peer works.

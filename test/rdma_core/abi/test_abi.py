@@ -39,7 +39,7 @@ def readelf(path, *options):
 
 
 def symbols(path, defined):
-    """Returns (name, version, whether it is the default version) of each dynamic symbol."""
+    """Returns name and version of each dynamic symbol, and whether this version is the default version of the name."""
     found = set()
     for line in readelf(path, "--dyn-syms").splitlines():
         fields = line.split()
@@ -52,7 +52,8 @@ def symbols(path, defined):
 
 
 def table():
-    """Returns {name: {version node: how the library implements the function}}, as exports.def says."""
+    """Returns the contents of exports.def: for each function, a dict that maps each version node to the word that says
+    how the library implements the function."""
     out = {}
     for line in TABLE.read_text().splitlines():
         name, node, how = line.split()
