@@ -84,50 +84,51 @@ constexpr auto kRevision = [](auto& settings) {
 constexpr std::array kTable{
     // Options of connections.
     Option{"--mpa-rev", "IWARP_MPA_REV", Group::kConnection, one_of<kRevisions, kRevision>(),
-           "MPA revision: 1 (RFC 5044) or 2 (RFC 6581). A peer that goes away when asked "
-           "for 2 is asked again for 1, but not with 2-only"},
+           "MPA revision: 1 (RFC 5044) or 2 (RFC 6581). If the peer closes the connection after "
+           "a Request of revision 2, this end tries again with revision 1, but not with 2-only"},
     Option{"--crc", "IWARP_CRC", Group::kConnection, one_of<kOnOff, &StartupOptions::crc>(),
-           "CRC32c over each frame; used unless both ends say off"},
+           "CRC32c in each frame; used unless both ends are set to off"},
     Option{"--markers", "IWARP_MARKERS", Group::kConnection,
            one_of<kOnOff, &StartupOptions::markers>().of_kind(Kind::kFlag),
            "Ask the peer to send markers"},
     Option{"--rtr", "IWARP_RTR", Group::kConnection,
            one_of<kRtr, &StartupOptions::rtr>().in_programs("write"),
-           "Ready-to-receive message of revision 2; none means client-server mode. Some "
-           "adapters insist on one"},
+           "Ready-to-receive message of revision 2; none means client-server mode, without this "
+           "message. Some adapters require the message"},
     Option{"--fpdu", "IWARP_FPDU", Group::kConnection,
            number<&ConnectionOptions::max_ulpdu, 128, kMaxFpdu, std::uint64_t, kFpdu>("emss|max|N")
                .sizes(),
-           "Largest frame to send: emss fits a TCP segment, the rule of RFC 5044; N is 128 "
-           "to 64768. max is faster between software peers, but adapters may dislike it"},
+           "Largest frame to send: emss fits a TCP segment, as RFC 5044 requires; N is 128 to "
+           "64768. max is faster between software peers, but some adapters may not accept it"},
     Option{"--placement", "IWARP_PLACEMENT", Group::kConnection,
            one_of<kPlacement, &ConnectionOptions::placement>(),
-           "verified: check the CRC, then place. direct: place while receiving; a wrong "
-           "CRC leaves the buffer undefined"},
+           "verified: check the CRC, then place. direct: place while receiving; after a wrong "
+           "CRC, the contents of the buffer are undefined"},
     Option{"--extensions", "IWARP_EXTENSIONS", Group::kConnection,
            one_of<kExtensions, &StartupOptions::extensions>(),
-           "Atomics and immediate data (RFC 7306): auto offers them with 8 octets behind "
-           "the private data; a peer that does not know these shows them to its program"},
+           "Atomics and immediate data (RFC 7306): auto offers them in 8 octets after the "
+           "private data; a peer that does not know the offer passes these octets to its "
+           "program"},
     Option{"--completions", "IWARP_COMPLETIONS", Group::kConnection,
            one_of<kCompletions, &ConnectionOptions::completions>().as_roce("acked"),
-           "When a Send or Write completes: sent, when TCP has it; acked, when the peer "
-           "has placed or refused it, as on InfiniBand. Empty RDMA Reads ask any peer for "
-           "that"},
+           "When a Send or Write completes: sent, when TCP has it; acked, when the peer has "
+           "placed or refused it, as on InfiniBand. acked works with any peer: this end sends "
+           "empty RDMA Reads to get acknowledgements"},
     Option{"--first-fpdu-delay", "IWARP_FIRST_FPDU_DELAY", Group::kConnection,
            number<&ConnectionOptions::first_fpdu_delay, 0, 4000, milliseconds>("MS"),
-           "When connecting, delay the first frame by MS after the peer's Reply. 100 helps "
-           "where siw of an unrepaired Linux kernel is the server and now and then a "
-           "connection hangs at once"},
+           "When connecting, delay the first frame by MS after the peer's Reply. Use 100 if the "
+           "server is siw of an unrepaired Linux kernel and connections sometimes hang "
+           "immediately"},
     Option{"--gather-delay", "IWARP_GATHER_DELAY", Group::kConnection,
            number<&ConnectionOptions::gather_delay, 0, 1000, microseconds>("US"),
-           "Coalesce small requests that are posted one by one until the program polls for "
-           "those before, for at most US microseconds; 0: send each at once"},
+           "Delay requests that are posted one at a time until the program polls for earlier "
+           "completions, but for at most US microseconds; 0: send each request immediately"},
     Option{"-C,--congestion", "IWARP_CONGESTION", Group::kConnection, congestion(),
-           "TCP's congestion control, by the name that the system has for it, such as "
-           "cubic; the default is the system's"},
+           "TCP congestion control algorithm, by its name in the kernel, such as cubic; the "
+           "default is the system's"},
     Option{"--trace", "IWARP_TRACE", Group::kConnection, file<&Settings::trace>(),
-           "Record every octet: FILE.pcap for Wireshark; FILE.qlog is a log that has "
-           "posts, completions, placements and states, too. iwarp explain reads both"},
+           "Record every octet: FILE.pcap for Wireshark; FILE.qlog also has posts, completions, "
+           "placements and states. iwarp explain reads both"},
 
     // Options of TLS below MPA. The code that uses these options checks whether they are
     // consistent.
@@ -143,8 +144,8 @@ constexpr std::array kTable{
            "PEM: trusted CAs for the peer's certificate. With it, a server requires a "
            "certificate from every client"},
     Option{"--tls-peer", "IWARP_TLS_PEER", Group::kTls, text<&TlsSettings::peers>("NAME,..."),
-           "Accept only a certificate for one of these names or addresses. The default is the "
-           "host that a client connects to; a server accepts any"},
+           "Accept only a certificate for one of these names or addresses. By default, a client "
+           "accepts the host to which it connects, and a server accepts any name"},
     Option{"--tls-psk", "IWARP_TLS_PSK", Group::kTls,
            file<&TlsSettings::shared_keys>().opened_late(),
            "Pre-shared keys instead of certificates, one IDENTITY:HEX per line. A client uses "
@@ -152,25 +153,25 @@ constexpr std::array kTable{
 
     // Options of a program under `iwarp run`.
     Option{"--as", "IWARP_AS", Group::kProgram, one_of<kPersonas, &Settings::persona>(),
-           "What CMD sees: an RNIC, or an adapter for RoCE v2. On the wire it is iWARP"},
+           "The device that CMD sees: an RNIC, or an adapter for RoCE v2. The wire protocol is "
+           "always iWARP"},
     Option{"--loopback", "IWARP_LOOPBACK", Group::kProgram,
            one_of<kOnOff, &Settings::list_loopback>(),
-           "As RoCE: whether 127.0.0.1 and ::1 are GIDs although there are other "
+           "With --as roce: whether 127.0.0.1 and ::1 are GIDs even if the host has other "
            "addresses, for programs that look up the GID of a loopback address"},
     Option{"--presence", "IWARP_PRESENCE", Group::kProgram, one_of<kOnOff, &Settings::presence>(),
-           "Whether CMD finds the device below /sys/class/infiniband and /dev/infiniband, "
-           "too"},
+           "Whether CMD also finds the device below /sys/class/infiniband and /dev/infiniband"},
     Option{"--port-range", "IWARP_PORT_RANGE", Group::kProgram, port_range(),
-           "TCP ports for programs that let the library choose"},
+           "TCP ports from which the library chooses if the program names none"},
     Option{"--port-offset", "IWARP_PORT_OFFSET", Group::kProgram,
            number<&Settings::port_offset, 0, kMaxPortOffset>("N"),
-           "Puts RDMA port P of the program on TCP port P+N, so that it can have TCP and "
-           "RDMA on one port number. Peers need the same N"},
+           "Puts RDMA port P of the program on TCP port P+N, so that the program can use one "
+           "port number for both TCP and RDMA. Peers need the same N"},
     Option{"--oob", "IWARP_OOB", Group::kProgram,
            one_of<kPeers, &Settings::out_of_band>().as_roce("on"),
-           "Queue pairs that a program connects itself, without rdma_cm: nowhere, only "
-           "within this machine, or also between machines that all run this stack, as is "
-           "the default with --as roce"},
+           "Where the peers of queue pairs that a program connects without rdma_cm may be: off: "
+           "nowhere; loopback: on this machine; on: also on other machines that run this stack "
+           "(the default with --as roce)"},
     Option{"--receive-hold", "IWARP_RECEIVE_HOLD", Group::kProgram,
            number<&ConnectionOptions::receive_hold, 0, 3'600'000, milliseconds>("MS").in_programs(
                "10000"),
@@ -178,25 +179,27 @@ constexpr std::array kTable{
            "ends"},
     Option{"--careful", "IWARP_CAREFUL", Group::kProgram,
            one_of<kOnOff, &Settings::careful>().of_kind(Kind::kFlag).titled("fail"),
-           "Report what CMD does that works here and fails on hardware or another day, "
+           "Report actions of CMD that work here but can fail on hardware or in another run, "
            "with the place in CMD; with =fail the exit status is 99 if there was a report"},
     Option{"", "IWARP_CAREFUL_REPORTS", Group::kProgram, file<&Settings::careful_reports>(), ""},
     Option{"--fault", "IWARP_FAULT", Group::kProgram, file<&Settings::fault>().opened_late(),
-           "What goes wrong, and when: one rule a line, such as: after 100 completions "
-           "status WR_FLUSH_ERR"},
+           "FILE has one rule per line: what to inject, and when, such as: after 100 "
+           "completions status WR_FLUSH_ERR"},
     Option{"--fault-seed", "IWARP_FAULT_SEED", Group::kProgram,
            number<&Settings::fault_seed, 0, UINT64_MAX>("N"),
            "Seed for rules with a probability; replaces the seed in FILE"},
     Option{"--fault-socket", "IWARP_FAULT_SOCKET", Group::kProgram,
            file<&Settings::fault_socket>("PATH").opened_late(),
-           "Where `iwarp fault` adds rules while CMD runs; %p becomes the process id"},
+           "Unix socket on which CMD accepts further rules from `iwarp fault` while it runs; %p "
+           "becomes the process id"},
     Option{"--metrics", "IWARP_METRICS", Group::kProgram,
            text<&Settings::metrics>("[ADDR:]PORT|unix:PATH"),
            "Serve metrics for Prometheus by HTTP on a port of this machine (0: a free port) or on "
            "a Unix socket of this user. In PATH, %p stands for the process id"},
     Option{"--log", "IWARP_LOG", Group::kProgram, one_of<kLevels, &Settings::log>(),
-           "Log to standard error: nothing, errors, also refused features with the reason "
-           "(warning or refusals), or also what connections do (info or connections)"},
+           "Log to standard error. off: nothing; error: errors; warning (or refusals): also "
+           "refused features with the reason; info (or connections): also what connections do; "
+           "debug: also the counts of each connection"},
     Option{"--log-format", "IWARP_LOG_FORMAT", Group::kProgram,
            one_of<kFormats, &Settings::log_format>(),
            "text to read; logfmt (key=value) or json (an object per line) for programs"}};

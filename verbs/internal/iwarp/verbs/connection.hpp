@@ -187,8 +187,7 @@ class Connection {
   std::size_t emss_ = 0;
   ConnectionState state_;
   std::unique_ptr<Full> full_;
-  /// Memory for startup frames and for input that is dropped. Allocated when octets are expected.
-  std::vector<std::byte> scratch_;
+  std::vector<std::byte> scratch_;  ///< while in use: receives startup frames and dropped input
   bytes::Span scratch_plan_;
   bytes::View startup_out_;
   bytes::View read_ahead_;  ///< view into scratch_
