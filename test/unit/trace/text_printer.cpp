@@ -52,7 +52,7 @@ TEST_CASE("a Send is printed as four layers, each indented below the layer that 
         "    MPA   FPDU with ULPDU_Length 23, PAD 3, CRC 0cb190b9 good\n"
         "      DDP   untagged last QN=0 MSN=1 MO=0 payload=5\n"
         "        RDMAP Send\n"
-        "          verbs Send of 5 octets, consumes one Receive of server\n"
+        "          verbs Send of 5 octets, which consumes one receive of server\n"
         "                68656c6c 6f  \"hello\"\n");
 }
 
@@ -68,11 +68,11 @@ TEST_CASE("the tag of RFC 7306 is not printed as private data, except in a rejec
   };
   using mpa::FrameKind;
   CHECK(contains(meaning(FrameKind::kRequest, false, "RFC 7306"),
-                 "verbs client asks server for a connection, and speaks RFC 7306\n"));
+                 "verbs client asks server for a connection, and supports RFC 7306\n"));
   CHECK(contains(meaning(FrameKind::kReply, false, "yes7306 too"),
-                 "client accepts, with 3 octets of private data, and speaks RFC 7306: both"));
+                 "client accepts, with 3 octets of private data, and supports RFC 7306: both"));
   CHECK(contains(meaning(FrameKind::kReply, false, "imm. too"),
-                 "client accepts, and speaks RFC 7306 and Send with Immediate: both"));
+                 "client accepts, and supports RFC 7306 and Send with Immediate: both"));
   CHECK(contains(meaning(FrameKind::kReply, true, "7306 too"),
                  "client rejects the connection, with 8 octets of private data\n"));
 }
@@ -99,7 +99,7 @@ TEST_CASE("the verbs line describes the effect of each message on the programs")
   const std::vector<std::pair<const char*, const char*>> expected{
       {"C", "the ready-to-receive signal (RTR)"},
       {"E",
-       "Send of 0 octets, consumes one Receive of server, and takes back server's STag "
+       "Send of 0 octets, which consumes one receive of server; invalidates server's STag "
        "0x00a1b2c3"},
       {"F",
        "RDMA Write of 8 octets into server's STag 0x11223344, to be placed without waking its "
@@ -107,7 +107,7 @@ TEST_CASE("the verbs line describes the effect of each message on the programs")
       {"G",
        "RDMA Read of 64 octets from server's STag 0x11223344, to be answered without waking its "
        "program"},
-      {"H", "64 octets that server reads arrive in its STag 0x55667788; its RDMA Read is complete"},
+      {"H", "64 octets of server's RDMA Read, for its STag 0x55667788; the Read is complete"},
   };
   for (const auto& [name, words] : expected) {
     const auto text = printed_vector("messages.hex", name);
@@ -121,22 +121,20 @@ TEST_CASE("messages of RFC 7306 are printed with all their fields") {
   const std::vector<std::pair<const char*, const char*>> expected{
       {"I", "RDMAP Immediate Data with Solicited Event 0x0102030405060708\n"},
       {"I",
-       "Immediate Data 0x0102030405060708 for the completion of one Receive of server, whose "
-       "buffer "
-       "it leaves alone; wakes a program that waits for solicited events"},
+       "Immediate Data 0x0102030405060708 for the completion of one receive of server, whose "
+       "buffer does not change; wakes a program that waits for solicited events"},
       {"J",
        "RDMAP Atomic Request FetchAdd id=0xcafe0001 STag=0x11223344 TO=0x1000 add=0x1 mask=0x0 "
        "compare=0x0 mask=0xffffffffffffffff\n"},
       {"J",
-       "FetchAdd: adds 1 to the word at 0x1000 of server's STag 0x11223344, in one piece and "
-       "without "
-       "waking its program"},
+       "FetchAdd: adds 1 to the word at 0x1000 of server's STag 0x11223344, atomically and "
+       "without waking its program"},
       {"J2",
        "RDMAP Atomic Request CmpSwap id=0xcafe0002 STag=0x11223344 TO=0x1000 swap=0x63 "
        "mask=0xffffffffffffffff compare=0x2a mask=0xffffffffffffffff\n"},
       {"J2",
-       "CmpSwap: where the word at 0x1000 of server's STag 0x11223344 is 42, makes it 99, in one "
-       "piece and without waking its program"},
+       "CmpSwap: if the word at 0x1000 of server's STag 0x11223344 is 42, sets it to 99, "
+       "atomically and without waking its program"},
       {"K", "RDMAP Atomic Response id=0xcafe0001 original=0x29\n"},
       {"K", "server learns that the word was 41 before; its atomic operation is complete"},
   };
@@ -156,9 +154,10 @@ TEST_CASE("malformed messages of RFC 7306 are printed as malformed") {
   };
   const auto swap = printed_altered("J", 2 + 18 + 3, std::byte{1});
   CHECK_MESSAGE(contains(swap, "RDMAP Atomic Request unknown AOpCode 1\n"), swap);
-  CHECK_MESSAGE(contains(swap, "an atomic operation that server cannot do"), swap);
+  CHECK_MESSAGE(contains(swap, "an Atomic Request that is cut off or has an unknown operation"),
+                swap);
   const auto reserved = printed_altered("J", 3, std::byte{0x4C});
-  CHECK_MESSAGE(contains(reserved, "nothing that server has an operation for"), reserved);
+  CHECK_MESSAGE(contains(reserved, "no operation that server supports"), reserved);
 }
 
 TEST_CASE("segments of one message are numbered") {
@@ -173,8 +172,8 @@ TEST_CASE("segments of one message are numbered") {
   script.fpdu(true, first, counting(700));
   script.fpdu(true, last, counting(10));
   const auto parts = printed(script);
-  CHECK(contains(parts[2], "first 700 octets of a Send, consumes one Receive of server"));
-  CHECK(contains(parts[3], "last 10 octets of a Send of 710, its Receive is complete"));
+  CHECK(contains(parts[2], "first 700 octets of a Send, which consumes one receive of server"));
+  CHECK(contains(parts[3], "last 10 octets of a Send of 710 octets; the receive is complete"));
 }
 
 TEST_CASE("a bad CRC is reported, and no line below it claims that the message was accepted") {
@@ -195,7 +194,7 @@ TEST_CASE("payload is truncated at the limit, and limit 0 prints none") {
   CHECK(contains(cut, "00010203  \"....\" and 60 more\n"));
   const auto none = printed_vector("messages.hex", "D", {.max_payload = 0});
   CHECK_FALSE(contains(none, "hello"));
-  CHECK(none.ends_with("consumes one Receive of server\n"));
+  CHECK(none.ends_with("consumes one receive of server\n"));
 }
 
 TEST_CASE("header octets, if requested, are printed below their layer") {

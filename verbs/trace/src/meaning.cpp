@@ -30,9 +30,9 @@ std::string startup_meaning(const mpa::StartupFrame& frame, const Names& n) {
   const auto size = ulp.size() - (said != mpa::Extensions::kNone ? mpa::kExtensionsTagSize : 0);
   auto data = size != 0 ? fmt::format(", with {} octets of private data", size) : "";
   if (const auto depths = smb_direct_depths(frame)) data += fmt::format(" ({})", describe(*depths));
-  if (said != mpa::Extensions::kNone) data += ", and speaks RFC 7306";
+  if (said != mpa::Extensions::kNone) data += ", and supports RFC 7306";
   if (mpa::spoken(said) == mpa::Extensions::kSendImmediate) data += " and Send with Immediate";
-  if (said == mpa::Extensions::kAcknowledged) data += ", and has its requests acknowledged";
+  if (said == mpa::Extensions::kAcknowledged) data += ", and requests acknowledgements";
   if (frame.kind == mpa::FrameKind::kRequest) {
     return fmt::format("{} asks {} for a connection{}", n.sender, n.receiver, data);
   }
@@ -70,33 +70,34 @@ std::string read_request_meaning(bytes::View payload, bool first_frame, const Na
 
 std::string read_response_meaning(const ddp::SegmentHeader& h, std::size_t payload,
                                   const Names& n) {
-  return fmt::format("{} octets that {} reads arrive in its STag 0x{:08x}{}", payload, n.receiver,
-                     h.stag.value, h.last ? "; its RDMA Read is complete" : ", more follow");
+  return fmt::format("{} octets of {}'s RDMA Read, for its STag 0x{:08x}{}", payload, n.receiver,
+                     h.stag.value, h.last ? "; the Read is complete" : "; more follow");
 }
 
 std::string send_meaning(const rdmap::OpcodeInfo& row, const ddp::SegmentHeader& h,
                          std::size_t payload, const Names& n) {
   if (!h.last && h.mo == 0) {
-    return fmt::format("first {} octets of a Send, consumes one Receive of {}", payload,
+    return fmt::format("first {} octets of a Send, which consumes one receive of {}", payload,
                        n.receiver);
   }
-  if (!h.last) return fmt::format("{} more octets of a Send, for the same Receive", payload);
+  if (!h.last) return fmt::format("{} more octets of a Send, for the same receive", payload);
   auto text =
-      h.mo == 0 ? fmt::format("Send of {} octets, consumes one Receive of {}", payload, n.receiver)
-                : fmt::format("last {} octets of a Send of {}, its Receive is complete", payload,
-                              h.mo + payload);
-  if (row.solicited) text += ", wakes a program that waits for solicited events";
+      h.mo == 0
+          ? fmt::format("Send of {} octets, which consumes one receive of {}", payload, n.receiver)
+          : fmt::format("last {} octets of a Send of {} octets; the receive is complete", payload,
+                        h.mo + payload);
+  if (row.solicited) text += "; wakes a program that waits for solicited events";
   if (row.invalidates) {
-    text += fmt::format(", and takes back {}'s STag 0x{:08x}", n.receiver, h.rsvd_ulp_rest);
+    text += fmt::format("; invalidates {}'s STag 0x{:08x}", n.receiver, h.rsvd_ulp_rest);
   }
   return text;
 }
 
 std::string immediate_meaning(const rdmap::OpcodeInfo& row, bytes::View payload, const Names& n) {
-  if (payload.size() != rdmap::kImmediateSize) return "Immediate Data that is not of 8 octets";
+  if (payload.size() != rdmap::kImmediateSize) return "Immediate Data whose length is not 8 octets";
   return fmt::format(
-      "Immediate Data 0x{:016x} for the completion of one Receive of {}, whose buffer it leaves "
-      "alone{}",
+      "Immediate Data 0x{:016x} for the completion of one receive of {}, whose buffer does not "
+      "change{}",
       bytes::load_be<std::uint64_t>(payload.data()), n.receiver,
       row.solicited ? "; wakes a program that waits for solicited events" : "");
 }
@@ -104,19 +105,19 @@ std::string immediate_meaning(const rdmap::OpcodeInfo& row, bytes::View payload,
 // Describes an Atomic Request without its masks, which the RDMAP line shows.
 std::string atomic_request_meaning(bytes::View payload, const Names& n) {
   const auto r = rdmap::decode_atomic_request(payload);
-  if (!r) return fmt::format("an atomic operation that {} cannot do", n.receiver);
+  if (!r) return "an Atomic Request that is cut off or has an unknown operation";
   const auto where = fmt::format("the word at 0x{:x} of {}'s STag 0x{:08x}", r->to.value,
                                  n.receiver, r->stag.value);
   const auto what =
       r->opcode == rdmap::AtomicOpcode::kFetchAdd
           ? fmt::format("FetchAdd: adds {} to {}", r->add_or_swap, where)
-          : fmt::format("CmpSwap: where {} is {}, makes it {}", where, r->compare, r->add_or_swap);
-  return what + ", in one piece and without waking its program";
+          : fmt::format("CmpSwap: if {} is {}, sets it to {}", where, r->compare, r->add_or_swap);
+  return what + ", atomically and without waking its program";
 }
 
 std::string atomic_response_meaning(bytes::View payload, const Names& n) {
   const auto r = rdmap::decode_atomic_response(payload);
-  if (!r) return "an answer to an atomic operation that is cut off";
+  if (!r) return "an Atomic Response that is cut off";
   return fmt::format("{} learns that the word was {} before; its atomic operation is complete",
                      n.receiver, r->original);
 }
@@ -124,9 +125,10 @@ std::string atomic_response_meaning(bytes::View payload, const Names& n) {
 std::string terminate_meaning(bytes::View payload, const Names& n) {
   const auto terminate = rdmap::decode_terminate(payload);
   return fmt::format(
-      "Terminate: {} ends the stream because of \"{}\"; both Queue Pairs go to "
-      "Error and flush their work",
-      n.sender, terminate ? terminate->fault.why : "an error that is cut off");
+      "Terminate: {} ends the stream because of {}; both Queue Pairs go to Error and flush their "
+      "work",
+      n.sender,
+      terminate ? fmt::format("\"{}\"", terminate->fault.why) : "an error whose code is cut off");
 }
 
 std::string segment_meaning(const Frame& frame, const Names& n) {
@@ -137,8 +139,7 @@ std::string segment_meaning(const Frame& frame, const Names& n) {
   const std::size_t size = frame.ulpdu_length - std::min(frame.ulpdu_length, header->size());
   const auto* row = rdmap::find_opcode(*header);
   if (row == nullptr) {
-    return fmt::format("nothing that {} has an operation for; it answers with a Terminate",
-                       n.receiver);
+    return fmt::format("no operation that {0} supports; {0} answers with a Terminate", n.receiver);
   }
   switch (row->opcode) {
     case Opcode::kWrite:
