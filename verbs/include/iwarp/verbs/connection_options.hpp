@@ -73,9 +73,10 @@ struct ConnectionOptions {
   /// notices the FPDU only when more octets arrive. The initiator cannot recognise such a responder
   /// by its frames. 100 ms was enough in every trial.
   Duration first_fpdu_delay = std::chrono::seconds(0);
-  /// How long, counted from the last transmission, the driver may delay a small request in order to
-  /// coalesce it with others. The driver delays a request only if the application has not polled
-  /// its completion queues empty since the previous request. 0 means that it delays no request.
+  /// How long, counted from the last transmission, the driver may delay a request in order to
+  /// coalesce it with others, of up to 128 KiB in all. The driver delays a request only if the
+  /// application has not polled its completion queues empty since the previous request. 0 means
+  /// that it delays no request.
   Duration gather_delay = std::chrono::microseconds(50);
 };
 
