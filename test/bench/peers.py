@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one measurement with this stack or with another stack, with both ends on loopback. Returns
-{bytes_per_second, messages_per_second, latency (us), scaling}, without the figures that the program does not report. When
+{bytes_per_second, messages_per_second, latency (us)}, without the figures that the program does not report. When
 a call returns, all its processes have ended."""
 import concurrent.futures
 import contextlib
@@ -120,14 +120,11 @@ def iwarp(test, *options, seconds, server="--self", prefix=()):
     return report | {"latency": report["latency_us"]["p50"]}
 
 
-def scaling(test, seconds):
-    """Returns the throughput of two connections at a time, each between two processes of its own, relative to the
-    throughput of one connection."""
-    def run(_):
-        return iwarp(test, seconds=seconds)["bytes_per_second"]
-
-    with concurrent.futures.ThreadPoolExecutor(2) as both:
-        return {"scaling": sum(both.map(run, range(2))) / run(None)}
+def at_a_time(count, test, seconds):
+    """Runs a test `count` times at the same time, each between two processes of its own. Returns the sum."""
+    with concurrent.futures.ThreadPoolExecutor(count) as all_of_them:
+        runs = all_of_them.map(lambda _: iwarp(test, seconds=seconds)["bytes_per_second"], range(count))
+        return {"bytes_per_second": sum(runs)}
 
 
 def iperf3(seconds):

@@ -23,9 +23,15 @@ def machine():
 def figure(value, measure):
     if measure == "latency":
         return f"{value:.1f} us"
-    if measure == "scaling":
-        return f"{value:.2f} : 1"
     return f"{value / 1e9:.2f} GB/s" if measure == "bytes_per_second" else f"{value / 1e6:.2f} M/s"
+
+
+def reason(row):
+    """Returns why the row misses its target; empty if it does not."""
+    if not row["verdict"].startswith("missed"):
+        return ""
+    close = abs(row["ratio"] - row["target"]) <= row["spread"] * row["ratio"]
+    return "; ".join(filter(None, ("the spread includes the target" if close else "", row["why"])))
 
 
 def cells(row):
@@ -35,7 +41,7 @@ def cells(row):
     return (row["what"], figure(row["ours"], row["measure"]), figure(row["theirs"], row["measure"]),
             "-" if row["noisy"] else f"{row['ratio']:.2f}", f"{row['spread'] * 100:.0f} %",
             "" if row["target"] is None else f"{sign} {row['target']:.2f}", row["verdict"],
-            row["why"] if row["verdict"].startswith("missed") else "")
+            reason(row))
 
 
 def line(row):
