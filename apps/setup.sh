@@ -151,7 +151,7 @@ ms_of_a_unit() {
 # units_of PRESET TARGET...: prints how many sources are compiled for these targets.
 units_of() {
   # Count the compile commands of ninja. A dry run would stop when CMake has to look for new files.
-  ninja -C "build/$1" -t commands "${@:2}" | grep -c '\.o -c ' || true
+  ninja -C "build/$1" -t commands "${@:2}" | grep -c -- ' -c ' || true
 }
 
 # minutes_for UNITS: prints how many minutes it takes to build this number of units, if one takes unit_ms.
