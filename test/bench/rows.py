@@ -88,7 +88,8 @@ def against_itself():
               0.95, why=QUEUE_PAIRS)
     yield Row("ib_write_bw, 256 queue pairs : 1", lambda s: peers.ib_write_bw(s, qps=256),
               peers.ib_write_bw, BW, 0.85, why=QUEUE_PAIRS)
-    # One connection keeps one processor at either end busy. So on two processors, two connections share them.
+    # Compares two with two, and not two with one: the throughput of one connection depends on whether the scheduler
+    # has put both of its ends on the same processor.
     yield Row("RDMA Write 64 KiB, 2 connections with their own workers : 2 tcp-streams",
               lambda s: peers.at_a_time(2, "write-bw", s), lambda s: peers.at_a_time(2, "tcp-stream", s), BW,
               0.95, why=COST)

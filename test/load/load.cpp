@@ -110,11 +110,13 @@ void come_to_rest(Client& client, Latencies& latencies) {
     quiet = client.take_completions(latencies, milliseconds(20)) == 0 ? quiet + 1 : 0;
 }
 
-void per_connection(const char* end, const Usage& before, const Usage& now, std::size_t n) {
-  fmt::print("{:<10}{:>10.1f} MiB{:>14.2f} KiB{:>14.2f}\n", end, kib(now.memory) / 1024,
-             (kib(now.memory) - kib(before.memory)) / static_cast<double>(n),
+// Prints a row, and returns the memory of a connection in KiB.
+double per_connection(const char* end, const Usage& before, const Usage& now, std::size_t n) {
+  const double memory = (kib(now.memory) - kib(before.memory)) / static_cast<double>(n);
+  fmt::print("{:<10}{:>10.1f} MiB{:>14.2f} KiB{:>14.2f}\n", end, kib(now.memory) / 1024, memory,
              (static_cast<double>(now.descriptors) - static_cast<double>(before.descriptors)) /
                  static_cast<double>(n));
+  return memory;
 }
 
 }  // namespace
@@ -137,8 +139,9 @@ int hold(const Options& o) {
   fmt::print("{} connections in {:.1f} s, {:.0f} a second\n\n", o.connections, took.count(),
              static_cast<double>(o.connections) / took.count());
   fmt::print("{:<10}{:>14}{:>18}{:>14}\n", "idle", "in use", "a connection", "descriptors");
-  per_connection("active", active_before, usage(), o.connections);
-  per_connection("passive", passive_before, server.sample(), o.connections);
+  const double active_idle = per_connection("active", active_before, usage(), o.connections);
+  const double passive_idle =
+      per_connection("passive", passive_before, server.sample(), o.connections);
   fmt::print("{:<10}{:>14}{:>14.2f} KiB\n\n", "TCP", "",
              (kib(tcp_memory()) - kib(tcp_before)) / static_cast<double>(o.connections));
 
@@ -177,7 +180,9 @@ int hold(const Options& o) {
       passive_before.descriptors, passive_after.descriptors, kib(active_after.memory) / 1024,
       kib(passive_after.memory) / 1024);
   if (!given_back) fmt::print("DESCRIPTORS ARE LEFT OPEN\n");
-  return given_back ? 0 : 1;
+  const bool small = o.limit == 0 || std::max(active_idle, passive_idle) <= o.limit;
+  if (!small) fmt::print("AN IDLE CONNECTION TAKES MORE THAN {} KiB\n", o.limit);
+  return given_back && small ? 0 : 1;
 }
 
 int rate(const Options& o) {

@@ -12,6 +12,7 @@ struct Options {
   std::size_t connections = 10'000;
   std::size_t active = 1'000;
   double seconds = 10;
+  double limit = 0;  ///< maximum memory of an idle connection at either end, in KiB; 0 means none
   std::size_t at_once = 256;  ///< maximum number of connections that are being set up
   unsigned samples = 20;
   double pace = 0;  ///< maximum number of operations per second of the soak; 0 means no limit

@@ -17,6 +17,7 @@ int run(int argc, char** argv) {
   auto* const held = app.add_subcommand("hold", "Many connections, some of them at work");
   held->add_option("--connections", o.connections)->capture_default_str();
   held->add_option("--active", o.active)->capture_default_str();
+  held->add_option("--limit", o.limit, "Fail if an idle connection takes more KiB at either end");
   auto* const rated = app.add_subcommand("rate", "Connections by the second");
   auto* const soaked = app.add_subcommand("soak", "Mixed work, reconnects and registrations");
   std::size_t soak_connections = 64;
