@@ -26,6 +26,11 @@ RPING_PORT, OTHER_PORT = 7174, 7600
 SIZES = (26, 64, 512, 1024, 1460, 4096, 16384, 65535) if LONG else (64, 65535)
 PING = re.compile("ping data: rdma-ping-")
 STREAM_SIZES = (64, 65536)
+STREAM_LIMIT = 100  # seconds; a run takes less than one second on an idle machine
+# siw may lose the end of a stream (defects 15 and 16 of rfc-notes/siw.md). A run in which this happened is known, not
+# failed: one end has succeeded, the other has not received the end, and the guest's kernel has reset a connection
+# because siw had closed it without reading everything.
+RESET = "rrecv: Connection reset by peer"
 BANDWIDTH = ("ib_write_bw", "ib_read_bw", "ib_send_bw")
 LATENCY = ("ib_write_lat", "ib_read_lat", "ib_send_lat")
 PERFTEST = BANDWIDTH + LATENCY if LONG else BANDWIDTH
@@ -90,6 +95,12 @@ class Bench:
     def here(self, *words, how=()):
         return Here(self.iwarp, how, *words)
 
+    def resets_with_unread_data(self):
+        """Returns how often the guest's kernel has closed a TCP socket with unread data, and so reset the connection."""
+        _, lines = self.guest.run("grep ^TcpExt: /proc/net/netstat")
+        names, values = (line.split() for line in lines)
+        return int(values[names.index("TCPAbortOnData")])
+
 
 def pings(lines):
     return sum(1 for line in lines if PING.search(line))
@@ -138,26 +149,38 @@ def rstream(bench, size):
     """Runs rstream, which verifies the data that it sends over rsockets."""
     options = ["-S", size, "-C", 200, "-T", "v"]
     words = " ".join(map(str, options))
+    what = f"200 times {size} octets, verified"
+    resets = bench.resets_with_unread_data()
     server = bench.guest.start(f"rstream -p {OTHER_PORT} {words}")
     bench.guest.wait_for_listener(OTHER_PORT)
     client = bench.here("rstream", "-s", "127.0.0.1", "-p", bench.guest.ports[OTHER_PORT], *options)
-    ours = client.result()
-    bench.report("rstream here, its server in the guest", f"200 times {size} octets, verified",
-                 stream_fault(ours, server.result()))
+    ours, theirs = client.result(), server.result()
+    cut_off = stream_ended_well(*theirs) and any(RESET in line for line in ours[1])
+    bench.report("rstream here, its server in the guest", what, stream_fault(ours, theirs),
+                 known=cut_off and bench.resets_with_unread_data() > resets)
 
     port = free_port()
+    resets = bench.resets_with_unread_data()
     server = bench.here("rstream", "-b", "127.0.0.1", "-p", port, *options)
     server.listens(port)
-    theirs = bench.guest.run(f"rstream -s {HOST_SEEN_FROM_GUEST} -p {port} {words}")
-    bench.report("rstream in the guest, its server here", f"200 times {size} octets, verified",
-                 stream_fault(server.result(), theirs))
+    # If the end of the stream is lost, rstream calls rrecv() for ever.
+    theirs = bench.guest.run(f"rstream -s {HOST_SEEN_FROM_GUEST} -p {port} {words}", limit=STREAM_LIMIT)
+    ours = server.result()
+    cut_off = stream_ended_well(*ours) and theirs[0] == 137
+    bench.report("rstream in the guest, its server here", what, stream_fault(ours, theirs),
+                 known=cut_off and bench.resets_with_unread_data() > resets)
+
+
+def stream_ended_well(status, lines):
+    return status == 0 and any("custom" in line for line in lines)
 
 
 def stream_fault(ours, theirs):
-    for name, (status, lines) in (("ours", ours), ("the guest's", theirs)):
-        if status != 0 or not any("custom" in line for line in lines):
-            return f"{name} ended with {status}: {[line for line in lines if line.strip()][-3:]}"
-    return ""
+    """Returns how both ends of a failed run ended, or "" if the run succeeded."""
+    if stream_ended_well(*ours) and stream_ended_well(*theirs):
+        return ""
+    return "; ".join(f"{name} ended with {status}: {[line for line in lines if line.strip()][-3:]}"
+                     for name, (status, lines) in (("ours", ours), ("the guest's", theirs)))
 
 
 def has_figures(lines, size):
