@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "limits.hpp"
+
 namespace iwarp::offload_model {
 
 namespace {
@@ -222,7 +224,6 @@ double copy_share(const Cost& cost) {
 }
 
 double ghz_per_gbps(const Parameters& p, double ns, double size) {
-  constexpr double kBitsPerOctet = 8;
   return ns * p.clock / (size * kBitsPerOctet);
 }
 

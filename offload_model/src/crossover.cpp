@@ -13,15 +13,14 @@ using enum Crossover::Kind;
 
 namespace {
 
-constexpr double kLargest = 1 << 30;
-
 /// Returns sizes that are 5 % apart. These sizes are close enough to find a crossover, but miss
 /// single steps of a cost.
 std::vector<double> coarse_sizes() {
   constexpr double kRatio = 1.05;
   std::vector<double> out;
-  for (double size = 1; size < kLargest; size = std::ceil(size * kRatio)) out.push_back(size);
-  out.push_back(kLargest);
+  for (double size = 1; size < kLargestMessage; size = std::ceil(size * kRatio))
+    out.push_back(size);
+  out.push_back(kLargestMessage);
   return out;
 }
 
@@ -65,7 +64,8 @@ Crossover crossover_of(const Better& better, const Parameters& p) {
   // sides of each step. Stop at twice the first size at which the alternative is better, or at
   // twice the last size at which it is not better, whichever is larger.
   const auto beyond = 2 * std::max({first, last == coarse.rend() ? 0 : *last, kNear});
-  const auto high = beyond < kLargest ? *std::ranges::lower_bound(coarse, beyond) : kLargest;
+  const auto high =
+      beyond < kLargestMessage ? *std::ranges::lower_bound(coarse, beyond) : kLargestMessage;
   const auto fine = fine_sizes(p, std::max(1.0, std::floor(first / 2)), high);
   const auto down = std::find_if(fine.rbegin(), fine.rend(), fails);
   if (down == fine.rend()) return {kAlways, 1, 1};

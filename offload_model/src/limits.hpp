@@ -7,6 +7,8 @@
 namespace iwarp::offload_model {
 
 inline constexpr double kBitsPerOctet = 8;
+/// The largest message, in octets, at which a search for a crossover looks.
+inline constexpr double kLargestMessage = 1 << 30;
 
 /// Returns the rate, in Gb/s, at which a host can receive data if its memory bus carries `bus` GB/s
 /// and each octet is copied `copies` times.

@@ -9,6 +9,8 @@
 #include <numbers>
 #include <random>
 
+#include "limits.hpp"
+
 namespace iwarp::offload_model {
 
 namespace {
@@ -38,11 +40,10 @@ Parameters moved(const ParameterSet& set, const std::string& key, double sigmas)
 /// such sizes, returns any of them. Returns 1 if the alternative is better for 1 octet, and
 /// infinity if it is not better for 1 GiB.
 double a_crossover(const Better& better, const Parameters& p) {
-  constexpr double kLargest = 1 << 30;
   if (better(p, 1)) return 1;
-  if (!better(p, kLargest)) return INFINITY;
+  if (!better(p, kLargestMessage)) return INFINITY;
   double low = 1;
-  double high = kLargest;
+  double high = kLargestMessage;
   while (high - low > 1) {
     const auto middle = std::floor(std::sqrt(low * high));
     const auto at = std::clamp(middle, low + 1, high - 1);

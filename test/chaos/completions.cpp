@@ -22,8 +22,6 @@ using verbs::WcOpcode;
 using verbs::WcStatus;
 using verbs::WorkCompletion;
 
-constexpr std::uint64_t kReceiveId = 1ULL << 63;
-
 WcOpcode send_opcode(const Op& op) {
   switch (op.act) {
     case Act::kWrite:

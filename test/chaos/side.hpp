@@ -13,6 +13,9 @@
 
 namespace iwarp::chaos {
 
+/// The bit of a wr_id that is set for receives.
+constexpr std::uint64_t kReceiveId = 1ULL << 63;
+
 using verbs::TimePoint;
 
 struct Receive {

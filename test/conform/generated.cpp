@@ -10,7 +10,7 @@
 
 #include "rows.hpp"
 
-namespace iwarp::test {
+namespace iwarp::test::generated_sessions {
 namespace {
 
 using namespace apps::conform;
@@ -135,4 +135,4 @@ TEST_CASE("a segment that continues at a wrong place is judged by that place") {
   CHECK(expectation(State::kBehindTerminate, Opcode::kSend, "") == "the end without a Terminate");
 }
 
-}  // namespace iwarp::test
+}  // namespace iwarp::test::generated_sessions

@@ -8,13 +8,13 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-constexpr std::size_t kSize = 64;
+constexpr std::size_t kLength = 64;
 
 // Writes to `guess`, an STag without a region, and checks that `b` refuses the Write.
 void check_nobodys(Pair& pair, Stag guess, const Region* near) {
-  Region* source = pair.a->memory(kSize, Access::kNone);
-  std::fill_n(source->address, kSize, std::byte{0xEE});
-  post_write(*pair.a, 1, sge(source, 0, kSize), {.rkey = guess, .to = remote(near).to});
+  Region* source = pair.a->memory(kLength, Access::kNone);
+  std::fill_n(source->address, kLength, std::byte{0xEE});
+  post_write(*pair.a, 1, sge(source, 0, kLength), {.rkey = guess, .to = remote(near).to});
   pair.run();
   check_refused(pair, *pair.b, "1/1/00");
 }
@@ -30,9 +30,9 @@ TEST_CASE("a peer that knows one STag finds no other by counting up from it [SEC
         CAPTURE(distance);
         CAPTURE(up);
         Connected pair;
-        Region* shown = pair.b->memory(kSize, kEverything);
+        Region* shown = pair.b->memory(kLength, kEverything);
         std::vector<Region*> others;
-        for (int i = 0; i < 16; ++i) others.push_back(pair.b->memory(kSize, kEverything));
+        for (int i = 0; i < 16; ++i) others.push_back(pair.b->memory(kLength, kEverything));
         const auto offset = up ? distance * step : 0U - distance * step;
         check_nobodys(pair, Stag{stag_of(shown).value + offset}, shown);
         CHECK(all_zero(shown));
@@ -46,11 +46,11 @@ TEST_CASE("a peer that stores the STag of deregistered memory never gets access 
   for (const int registrations : {0, 1, 2, 100}) {
     CAPTURE(registrations);
     Connected pair;
-    Region* shown = pair.b->memory(kSize, kEverything);
+    Region* shown = pair.b->memory(kLength, kEverything);
     const auto again = verbs::StagTable::NewRegion{.kind = Region::Kind::kRegion,
                                                    .pd = 1,
                                                    .address = shown->address,
-                                                   .length = kSize,
+                                                   .length = kLength,
                                                    .access = kEverything};
     const Stag remembered = stag_of(shown);
     REQUIRE(!pair.b->stags.destroy(shown, nullptr));
@@ -59,7 +59,7 @@ TEST_CASE("a peer that stores the STag of deregistered memory never gets access 
       if (i + 1 < registrations) REQUIRE(!pair.b->stags.destroy(region, nullptr));
     }
     check_nobodys(pair, remembered, shown);
-    CHECK(std::all_of(again.address, again.address + kSize,
+    CHECK(std::all_of(again.address, again.address + kLength,
                       [](std::byte b) { return b == std::byte{0}; }));
   }
 }

@@ -18,6 +18,10 @@
 
 namespace iwarp::test {
 
+/// Values for `outbound`: which end sends.
+constexpr bool kNear = true;
+constexpr bool kFar = false;
+
 class WireScript {
  public:
   struct Options {
@@ -140,8 +144,6 @@ inline std::vector<std::byte> counting(std::size_t n) {
 /// with Invalidate, and a Write to the STag that is then invalid.
 inline WireScript short_session(const WireScript::Options& options) {
   using rdmap::Opcode;
-  constexpr bool kNear = true;
-  constexpr bool kFar = false;
   constexpr std::uint32_t kStag = 0x11223344;
   const auto payload = counting(700);
   WireScript script(options);

@@ -7,11 +7,6 @@
 #include "describe.hpp"
 
 namespace iwarp::chaos {
-namespace {
-
-constexpr std::uint64_t kReceiveId = 1ULL << 63;
-
-}  // namespace
 
 std::uint64_t Program::connections() const {
   std::uint64_t n = 0;

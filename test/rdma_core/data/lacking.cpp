@@ -9,7 +9,7 @@ namespace {
 using namespace data;
 
 template <typename Call>
-void check_makes_nothing(Call call) {
+void check_not_supported(Call call) {
   errno = 0;
   CHECK_EQ(call(), nullptr);
   CHECK_EQ(errno, EOPNOTSUPP);
@@ -19,20 +19,20 @@ TEST_CASE("objects that cannot be created are null, and errno says that they are
   const End end;
   ibv_context* const context = end.context;
   ibv_flow_attr flow{};
-  check_makes_nothing([&] { return ibv_create_flow(end.qp, &flow); });
+  check_not_supported([&] { return ibv_create_flow(end.qp, &flow); });
   ibv_flow_action_esp_attr esp{};
-  check_makes_nothing([&] { return ibv_create_flow_action_esp(context, &esp); });
-  check_makes_nothing([&] { return ibv_alloc_null_mr(end.pd); });
+  check_not_supported([&] { return ibv_create_flow_action_esp(context, &esp); });
+  check_not_supported([&] { return ibv_alloc_null_mr(end.pd); });
   ibv_dm dm{.context = context};
-  check_makes_nothing([&] { return ibv_reg_dm_mr(end.pd, &dm, 0, 8, 0); });
+  check_not_supported([&] { return ibv_reg_dm_mr(end.pd, &dm, 0, 8, 0); });
   ibv_td_init_attr td{};
-  check_makes_nothing([&] { return ibv_alloc_td(context, &td); });
+  check_not_supported([&] { return ibv_alloc_td(context, &td); });
   ibv_parent_domain_init_attr domain{.pd = end.pd};
-  check_makes_nothing([&] { return ibv_alloc_parent_domain(context, &domain); });
+  check_not_supported([&] { return ibv_alloc_parent_domain(context, &domain); });
   ibv_qp_open_attr open{};
-  check_makes_nothing([&] { return ibv_open_qp(context, &open); });
+  check_not_supported([&] { return ibv_open_qp(context, &open); });
   ibv_rwq_ind_table_init_attr table{};
-  check_makes_nothing([&] { return ibv_create_rwq_ind_table(context, &table); });
+  check_not_supported([&] { return ibv_create_rwq_ind_table(context, &table); });
 }
 
 TEST_CASE("operations that are not supported return an errno and change nothing") {

@@ -104,14 +104,14 @@ std::uint32_t bind_window(End& end, ibv_mw* mw, ibv_mr* mr, std::uint64_t at, st
 }
 
 TEST_CASE("every operation reaches the last octets of a region that ends at 2^64") {
-  constexpr std::size_t kSize = 4096;
-  constexpr std::uint64_t kIova = 0 - std::uint64_t{kSize};
+  constexpr std::size_t kLength = 4096;
+  constexpr std::uint64_t kIova = 0 - std::uint64_t{kLength};
   Pair pair;
   ibv_mr* const mr =
-      must(ibv_reg_mr_iova(pair.b.pd, pair.b.buffer.data(), kSize, kIova, End::kAllRights));
+      must(ibv_reg_mr_iova(pair.b.pd, pair.b.buffer.data(), kLength, kIova, End::kAllRights));
   ibv_mw* const mw = must(ibv_alloc_mw(pair.b.pd, IBV_MW_TYPE_2));
-  const auto window = bind_window(pair.b, mw, mr, kIova + kSize - 16, 16);
-  ibv_sge all{.addr = kIova, .length = kSize, .lkey = mr->lkey};
+  const auto window = bind_window(pair.b, mw, mr, kIova + kLength - 16, 16);
+  ibv_sge all{.addr = kIova, .length = kLength, .lkey = mr->lkey};
   ibv_recv_wr receive{.sg_list = &all, .num_sge = 1};
   ibv_recv_wr* bad = nullptr;
   for (const auto rkey : {mr->rkey, window}) {
@@ -119,8 +119,8 @@ TEST_CASE("every operation reaches the last octets of a region that ends at 2^64
          {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_SEND}) {
       CAPTURE(opcode);
       const bool is_atomic = opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-      const std::size_t length = is_atomic ? 8 : rkey == window ? 16 : kSize;
-      const std::uint64_t to = kIova + kSize - length;
+      const std::size_t length = is_atomic ? 8 : rkey == window ? 16 : kLength;
+      const std::uint64_t to = kIova + kLength - length;
       ibv_send_wr wr{.opcode = opcode};
       if (is_atomic) {
         wr.wr.atomic = {.remote_addr = to, .compare_add = 1, .rkey = rkey};

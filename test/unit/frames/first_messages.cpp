@@ -20,9 +20,6 @@ using frames::Rtr;
 using rdmap::Opcode;
 using trace::Side;
 
-constexpr bool kNear = true;
-constexpr bool kFar = false;
-
 std::string depths(std::initializer_list<unsigned> octets, bool enhanced = false) {
   std::vector<std::byte> data;
   for (const unsigned octet : octets) data.push_back(static_cast<std::byte>(octet));

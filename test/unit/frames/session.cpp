@@ -24,9 +24,6 @@ using frames::Rule;
 using rdmap::Opcode;
 using trace::Side;
 
-constexpr bool kNear = true;
-constexpr bool kFar = false;
-
 /// A copy of what the session reported about a frame. Omits the parts that are valid only during
 /// the callback.
 struct Said {

@@ -48,16 +48,16 @@ struct Sockets {
 };
 
 /// A datagram as the driver passes it to the socket: header, payload, trailer.
-struct Message {
-  Message(std::uint32_t qp_num, std::string text)
+struct Outgoing {
+  Outgoing(std::uint32_t qp_num, std::string text)
       : header(verbs::encode({.destination = 9, .source = qp_num})), payload(std::move(text)) {
     pieces = {iovec{header.data(), header.size()}, iovec{payload.data(), payload.size()},
               iovec{crc.data(), crc.size()}};
     message.msg_iov = pieces.data();
     message.msg_iovlen = pieces.size();
   }
-  Message(const Message&) = delete;
-  Message& operator=(const Message&) = delete;
+  Outgoing(const Outgoing&) = delete;
+  Outgoing& operator=(const Outgoing&) = delete;
   verbs::DatagramHeaderOctets header;
   std::string payload;
   std::array<std::byte, verbs::kDatagramCrcSize> crc{};
@@ -71,12 +71,12 @@ constexpr bool kLost = true;
 }  // namespace
 
 TEST_CASE("a datagram names the queue pair that sends it, and other messages belong to none") {
-  Message datagram(0x812345, "text");
+  Outgoing datagram(0x812345, "text");
   CHECK(sender_of(datagram.message) == 0x812345);
   datagram.header[0] = std::byte{0};
   CHECK(sender_of(datagram.message) == 0);
   CHECK(sender_of(msghdr{}) == 0);
-  Message cut(1, "");
+  Outgoing cut(1, "");
   cut.pieces[0].iov_len = verbs::kDatagramHeaderSize - 1;
   CHECK(sender_of(cut.message) == 0);
 }
@@ -85,9 +85,9 @@ TEST_CASE("delayed datagrams are sent when due, ordered by due time and then by 
   const Sockets sockets;
   HeldDatagrams held;
   CHECK(held.release(1h, kPasses) == std::nullopt);
-  REQUIRE(held.keep(sockets.from, Message(1, "third").message, 30ms));
-  REQUIRE(held.keep(sockets.from, Message(1, "first").message, 10ms));
-  REQUIRE(held.keep(sockets.from, Message(1, "second").message, 10ms));
+  REQUIRE(held.keep(sockets.from, Outgoing(1, "third").message, 30ms));
+  REQUIRE(held.keep(sockets.from, Outgoing(1, "first").message, 10ms));
+  REQUIRE(held.keep(sockets.from, Outgoing(1, "second").message, 10ms));
   CHECK(held.release(9ms, kPasses) == 10ms);
   CHECK(sockets.next() == "-");
   CHECK(held.release(10ms, kPasses) == 30ms);
@@ -103,8 +103,8 @@ TEST_CASE("delayed datagrams are sent when due, ordered by due time and then by 
 TEST_CASE("no datagram of a queue pair is sent after its destruction") {
   const Sockets sockets;
   HeldDatagrams held;
-  REQUIRE(held.keep(sockets.from, Message(1, "gone").message, 10ms));
-  REQUIRE(held.keep(sockets.from, Message(2, "there").message, 20ms));
+  REQUIRE(held.keep(sockets.from, Outgoing(1, "gone").message, 10ms));
+  REQUIRE(held.keep(sockets.from, Outgoing(2, "there").message, 20ms));
   held.forget(1);
   CHECK(held.release(1h, kPasses) == std::nullopt);
   CHECK(sockets.next() == "there");
@@ -114,7 +114,7 @@ TEST_CASE("no datagram of a queue pair is sent after its destruction") {
 TEST_CASE("nothing is sent on a descriptor that now belongs to another socket") {
   Sockets first;
   HeldDatagrams held;
-  REQUIRE(held.keep(first.from, Message(1, "for the first").message, 10ms));
+  REQUIRE(held.keep(first.from, Outgoing(1, "for the first").message, 10ms));
   const int was = first.from;
   first.end();
   const Sockets second;
@@ -127,8 +127,8 @@ TEST_CASE("nothing is sent on a descriptor that now belongs to another socket") 
 TEST_CASE("datagrams that fall due after the last send are lost") {
   const Sockets sockets;
   HeldDatagrams held;
-  REQUIRE(held.keep(sockets.from, Message(1, "lost").message, 10ms));
-  REQUIRE(held.keep(sockets.from, Message(1, "later").message, 20ms));
+  REQUIRE(held.keep(sockets.from, Outgoing(1, "lost").message, 10ms));
+  REQUIRE(held.keep(sockets.from, Outgoing(1, "later").message, 20ms));
   CHECK(held.release(10ms, kLost) == 20ms);
   CHECK(held.release(20ms, kPasses) == std::nullopt);
   CHECK(sockets.next() == "later");
@@ -139,9 +139,9 @@ TEST_CASE("the number of delayed datagrams is limited, and a full socket buffer 
   const Sockets sockets;
   HeldDatagrams held;
   for (std::size_t i = 0; i < HeldDatagrams::kMax; ++i) {
-    REQUIRE(held.keep(sockets.from, Message(1, std::to_string(i)).message, 10ms));
+    REQUIRE(held.keep(sockets.from, Outgoing(1, std::to_string(i)).message, 10ms));
   }
-  CHECK_FALSE(held.keep(sockets.from, Message(1, "one more").message, 10ms));
+  CHECK_FALSE(held.keep(sockets.from, Outgoing(1, "one more").message, 10ms));
   std::size_t arrived = 0;
   for (auto again = held.release(10ms, kPasses);; again = held.release(10ms, kPasses)) {
     for (std::string text = sockets.next(); text != "-"; text = sockets.next()) {
@@ -151,5 +151,5 @@ TEST_CASE("the number of delayed datagrams is limited, and a full socket buffer 
     REQUIRE(*again == 11ms);
   }
   CHECK(arrived == HeldDatagrams::kMax);
-  CHECK(held.keep(sockets.from, Message(1, "one more").message, 10ms));
+  CHECK(held.keep(sockets.from, Outgoing(1, "one more").message, 10ms));
 }

@@ -10,8 +10,8 @@ namespace {
 
 using namespace rdma_core_test;
 
-struct Way {
-  Way() {
+struct Home {
+  Home() {
     attr.is_global = 1;
     attr.port_num = 1;
     REQUIRE(ibv_query_gid(context.get(), 1, 0, &attr.grh.dgid) == 0);
@@ -22,9 +22,9 @@ struct Way {
 };
 
 TEST_CASE("an address handle has a number, and can be destroyed once") {
-  Way way;
-  ibv_ah* const first = ibv_create_ah(way.pd.get(), &way.attr);
-  ibv_ah* const second = ibv_create_ah(way.pd.get(), &way.attr);
+  Home home;
+  ibv_ah* const first = ibv_create_ah(home.pd.get(), &home.attr);
+  ibv_ah* const second = ibv_create_ah(home.pd.get(), &home.attr);
   REQUIRE(first != nullptr);
   REQUIRE(second != nullptr);
   CHECK(first->handle != 0);
@@ -37,9 +37,9 @@ TEST_CASE("an address handle has a number, and can be destroyed once") {
 }
 
 TEST_CASE("an address handle needs an existing protection domain") {
-  Way way;
-  ibv_pd copy = *way.pd;
-  CHECK(ibv_create_ah(&copy, &way.attr) == nullptr);
+  Home home;
+  ibv_pd copy = *home.pd;
+  CHECK(ibv_create_ah(&copy, &home.attr) == nullptr);
   CHECK(errno == ENOENT);
   ibv_wc wc{};
   wc.wc_flags = IBV_WC_GRH;
@@ -49,21 +49,21 @@ TEST_CASE("an address handle needs an existing protection domain") {
 }
 
 TEST_CASE("a device has max_ah address handles, and destroying one makes room") {
-  Way way;
+  Home home;
   ibv_device_attr device{};
-  REQUIRE(ibv_query_device(way.context.get(), &device) == 0);
+  REQUIRE(ibv_query_device(home.context.get(), &device) == 0);
   REQUIRE(device.max_ah == 32767);
   std::vector<ibv_ah*> all;
   for (int i = 0; i != device.max_ah; ++i) {
-    all.push_back(ibv_create_ah(way.pd.get(), &way.attr));
+    all.push_back(ibv_create_ah(home.pd.get(), &home.attr));
     if (all.back() == nullptr) break;
   }
   REQUIRE(all.back() != nullptr);
   for (int round = 0; round != 2; ++round) {
-    CHECK(ibv_create_ah(way.pd.get(), &way.attr) == nullptr);
+    CHECK(ibv_create_ah(home.pd.get(), &home.attr) == nullptr);
     CHECK(errno == ENOMEM);
     CHECK(ibv_destroy_ah(all.back()) == 0);
-    all.back() = ibv_create_ah(way.pd.get(), &way.attr);
+    all.back() = ibv_create_ah(home.pd.get(), &home.attr);
     REQUIRE(all.back() != nullptr);
   }
   for (ibv_ah* const one : all) REQUIRE(ibv_destroy_ah(one) == 0);
