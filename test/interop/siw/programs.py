@@ -95,11 +95,12 @@ class Bench:
     def here(self, *words, how=()):
         return Here(self.iwarp, how, *words)
 
-    def resets_with_unread_data(self):
-        """Returns how often the guest's kernel has closed a TCP socket with unread data, and so reset the connection."""
+    def resets_at_close(self):
+        """Returns how many connections the guest's kernel has reset because their sockets were closed before all data
+        was read: the data had arrived before the close (TCPAbortOnData) or arrived after it (TCPAbortOnClose)."""
         _, lines = self.guest.run("grep ^TcpExt: /proc/net/netstat")
         names, values = (line.split() for line in lines)
-        return int(values[names.index("TCPAbortOnData")])
+        return sum(int(values[names.index(name)]) for name in ("TCPAbortOnData", "TCPAbortOnClose"))
 
 
 def pings(lines):
@@ -150,17 +151,17 @@ def rstream(bench, size):
     options = ["-S", size, "-C", 200, "-T", "v"]
     words = " ".join(map(str, options))
     what = f"200 times {size} octets, verified"
-    resets = bench.resets_with_unread_data()
+    resets = bench.resets_at_close()
     server = bench.guest.start(f"rstream -p {OTHER_PORT} {words}")
     bench.guest.wait_for_listener(OTHER_PORT)
     client = bench.here("rstream", "-s", "127.0.0.1", "-p", bench.guest.ports[OTHER_PORT], *options)
     ours, theirs = client.result(), server.result()
     cut_off = stream_ended_well(*theirs) and any(RESET in line for line in ours[1])
     bench.report("rstream here, its server in the guest", what, stream_fault(ours, theirs),
-                 known=cut_off and bench.resets_with_unread_data() > resets)
+                 known=cut_off and bench.resets_at_close() > resets)
 
     port = free_port()
-    resets = bench.resets_with_unread_data()
+    resets = bench.resets_at_close()
     server = bench.here("rstream", "-b", "127.0.0.1", "-p", port, *options)
     server.listens(port)
     # If the end of the stream is lost, rstream calls rrecv() for ever.
@@ -168,7 +169,7 @@ def rstream(bench, size):
     ours = server.result()
     cut_off = stream_ended_well(*ours) and theirs[0] == 137
     bench.report("rstream in the guest, its server here", what, stream_fault(ours, theirs),
-                 known=cut_off and bench.resets_with_unread_data() > resets)
+                 known=cut_off and bench.resets_at_close() > resets)
 
 
 def stream_ended_well(status, lines):
