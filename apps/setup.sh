@@ -156,9 +156,9 @@ units_of() {
 
 # minutes_for UNITS: prints how many minutes it takes to build this number of units, if one takes unit_ms.
 minutes_for() {
-  # On average, a unit takes two and a half times as long as the program that ms_of_a_unit compiles.
-  # This factor includes the time for linking and for generated files.
-  echo $(($1 * unit_ms * 5 / 2 / $(nproc) / 60000 + 1))
+  # On average, a unit takes twice as long as the program that ms_of_a_unit compiles. This factor
+  # includes the time for linking and for generated files.
+  echo $(($1 * unit_ms * 2 / $(nproc) / 60000 + 1))
 }
 
 # announce PRESET TARGET...: prints that a first build begins and how long it will take. Sets unit_ms.
