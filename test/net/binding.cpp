@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests ports that the program binds before it uses them. No other program can bind such a port,
-// former connections do not block it, and a socket can listen on it or connect from it.
+// former connections do not block it, and a socket can listen on it or connect from it. Also tests
+// the options of connected sockets.
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -209,4 +210,23 @@ TEST_CASE("a range of ports is used from the bottom up, until none is left") {
   // The port range limits only the ports that bind_tcp() chooses itself. It does not limit a port
   // that the caller specifies.
   CHECK_EQ(must(bind_tcp({"127.0.0.1", first}, {.first = 1, .last = 2})).local().port, first);
+}
+
+TEST_CASE(
+    "a connection between two ends on this host has a small send buffer, which does not grow") {
+  const auto listening = must(bind_tcp(kAnyPort));
+  REQUIRE_FALSE(start_listening(listening.fd(), 1));
+  const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto address = loopback(listening.local().port);
+  REQUIRE_EQ(::connect(socket.get(), address.get(), address.length), 0);
+  REQUIRE_FALSE(prepare_connected(socket.get()));
+
+  const std::vector<std::byte> octets(64 * 1024);
+  while (::send(socket.get(), octets.data(), octets.size(), MSG_NOSIGNAL) > 0) {
+  }
+  REQUIRE_EQ(errno, EAGAIN);
+  int size = 0;
+  socklen_t length = sizeof size;
+  REQUIRE_EQ(::getsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &size, &length), 0);
+  CHECK_LE(size, 512 * 1024);
 }

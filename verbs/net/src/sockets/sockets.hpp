@@ -54,7 +54,8 @@ std::expected<UniqueFd, std::error_code> open_bound(const SocketAddress& at, boo
 std::error_code start_listening(int fd, int backlog);
 /// Binds a socket that will connect. Succeeds even if a socket of open_bound() reserves the port.
 std::error_code bind_to_connect(int fd, const SocketAddress& from);
-/// Makes a connected socket non-blocking and sets TCP_NODELAY.
+/// Makes a connected socket non-blocking and sets TCP_NODELAY. If the peer is on this host, also
+/// limits the send buffer.
 std::error_code prepare_connected(int fd);
 /// Sets the congestion control of a socket. The connections that a listener accepts inherit its
 /// congestion control. An empty name changes nothing.
