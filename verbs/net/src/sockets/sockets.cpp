@@ -37,8 +37,8 @@ constexpr int kTcpBacklog = 1024;
 
 // Size of the send buffer of a connection between two ends on this host. The delay between them is
 // so short that the connection needs no more. The kernel would let the buffer grow to several
-// megabytes, which do not fit in the cache, and BBR would delay segments. tcp(7) reports twice the
-// size, because half of the buffer is for the kernel's own data.
+// megabytes, which do not fit in the cache, and BBR would delay segments. The kernel doubles this
+// value, because half of the buffer is for its own data, see SO_SNDBUF in socket(7).
 constexpr int kLocalSendBuffer = 256 * 1024;
 
 std::string text(int family, const void* octets) {
