@@ -175,6 +175,7 @@ void Connection::enter_full_operation(TimePoint now) {
   const bool copies = n.crc || n.tx_markers || tap_ != nullptr;
   const mpa::FramerOptions framer{.markers = n.tx_markers,
                                   .crc = n.crc,
+                                  .ring = options_.transmit_batch,
                                   .max_pieces = kMaxPieces,
                                   .copy_below = copies ? mpa::kMaxMulpdu : kCopyBelow};
   const mpa::DeframerOptions deframer{

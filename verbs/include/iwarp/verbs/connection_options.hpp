@@ -50,9 +50,9 @@ struct ConnectionOptions {
   /// Largest ULPDU to send, in octets; 0 derives it from the EMSS [MPA-53]. Clamped to 128..64768.
   std::size_t max_ulpdu = 0;
   /// maximum number of octets received and not yet processed
-  std::size_t stage = 256 * 1024;
-  /// maximum number of octets framed and not yet sent
-  std::size_t transmit_batch = 256 * 1024;
+  std::size_t stage = 512 * 1024;
+  /// Maximum number of octets framed and not yet sent. The driver sends them with one system call.
+  std::size_t transmit_batch = 1024 * 1024;
   /// How long an inbound Send waits if no receive is posted. During that time this end does not
   /// read the socket. If no receive is posted in that time, or if the value is 0, this end sends
   /// Terminate 1/2/02. With Completions::kSent, disconnect() ends the wait early and sends the same
