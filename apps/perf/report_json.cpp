@@ -114,7 +114,7 @@ std::string report_json(const Report& report) {
   for (const auto& one : report.intervals) out["intervals"].push_back(interval_json(plan, one));
   out["options"] = options_json(report);
   out["crc_kernel"] = crc32c::active().name;
-  out["congestion_in_effect"] = measure::congestion_in_effect(plan.connection.congestion);
+  out["congestion_in_effect"] = report.result.congestion;
   out["version"] = IWARP_VERSION;
   out["date"] = report.date;
   out["machine"] = machine_json();

@@ -7,9 +7,11 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <fstream>
 #include <ostream>
 #include <thread>
 
+#include "iwarp/net/statistics.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
 #include "raw_peer.hpp"
 #include "socket_pair.hpp"
@@ -268,14 +270,31 @@ std::size_t sockets_with(std::string_view congestion) {
   return count;
 }
 
+/// Returns the system's default congestion control.
+std::string system_congestion() {
+  std::string name;
+  std::ifstream("/proc/sys/net/ipv4/tcp_congestion_control") >> name;
+  return name;
+}
+
 TEST_CASE("the congestion control can be chosen") {
-  const auto before = sockets_with("reno");
-  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, {.congestion = "reno"});
-  pair.connect({.congestion = "reno"});
-  CHECK_EQ(sockets_with("reno"), before + 3);  // The listener and both ends use it.
+  const auto name = system_congestion();
+  const auto before = sockets_with(name);
+  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, {.congestion = name});
+  pair.connect({.congestion = name});
+  CHECK_EQ(sockets_with(name), before + 3);  // The listener and both ends use it.
+  CHECK_EQ(pair.rnic->statistics().connections.front().congestion, name);
   pair.b.post_recv(0, 64);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
   pair.b.expect_success();
+}
+
+TEST_CASE("a connection between two ends of this host uses reno by default") {
+  Pair pair(1 << 16);
+  pair.connect();
+  const auto connections = pair.rnic->statistics().connections;
+  REQUIRE_EQ(connections.size(), 2);
+  for (const auto& connection : connections) CHECK_EQ(connection.congestion, "reno");
 }
 
 TEST_CASE("choosing an unavailable congestion control is an error") {

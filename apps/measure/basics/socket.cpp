@@ -164,11 +164,10 @@ std::optional<Socket> Listener::accept(Clock::time_point deadline) {
   return std::nullopt;
 }
 
-std::string congestion_in_effect(const std::string& name) {
-  const auto socket = open_socket(AF_INET, name);
+std::string Socket::congestion() const {
   std::array<char, 17> out{};  // room for TCP_CA_NAME_MAX characters and a terminating NUL
   socklen_t size = out.size() - 1;
-  if (::getsockopt(socket.get(), IPPROTO_TCP, TCP_CONGESTION, out.data(), &size) != 0) return "";
+  if (::getsockopt(fd(), IPPROTO_TCP, TCP_CONGESTION, out.data(), &size) != 0) return "";
   return out.data();
 }
 

@@ -50,6 +50,8 @@ class Socket {
 
   /// Returns the descriptor, which is non-blocking.
   int fd() const { return fd_.get(); }
+  /// Returns the name of the congestion control, or an empty string if the system does not tell it.
+  std::string congestion() const;
 
  private:
   friend class Listener;
@@ -72,9 +74,5 @@ class Listener {
   Descriptor fd_;
   std::uint16_t port_ = 0;
 };
-
-/// Returns the congestion control that a connection uses if it requests `name`. An empty `name`
-/// stands for the system default.
-std::string congestion_in_effect(const std::string& name);
 
 }  // namespace iwarp::apps::measure

@@ -98,14 +98,19 @@ Measurement measure_over(Control& control, const Plan& plan, const net::Address&
   if (plan.is_tcp()) {
     const auto to = data_address(server, control.receive());
     auto socket = Socket::connect(to, Clock::now() + kConnectPatience, plan.connection.congestion);
+    const auto congestion = socket.congestion();
     const auto client = plan.is_counted() ? make_counted_tcp_client(plan, std::move(socket))
                                           : make_tcp_client(plan, std::move(socket));
-    return run_phases(plan, *client, control, options);
+    auto out = run_phases(plan, *client, control, options);
+    out.congestion = congestion;
+    return out;
   }
   Endpoint endpoint(plan, Endpoint::Side::kClient);
   endpoint.connect(data_address(server, control.receive()), control);
   const auto client = rdma_client(plan, endpoint);
+  const auto congestion = endpoint.congestion();
   auto out = run_phases(plan, *client, control, options);
+  out.congestion = congestion;
   if (out.outcome.confirmed) endpoint.disconnect();
   return out;
 }

@@ -17,6 +17,7 @@ struct Measurement {
   /// Counters of the client. The segments are those that this process sent over TCP.
   Observed client;
   Observed server;  ///< counters of the server; empty if `outcome.confirmed` is false
+  std::string congestion = {};  ///< TCP congestion control of the client's data connection
 
   /// Returns the number of payload bytes in one direction.
   double octets() const;

@@ -166,6 +166,11 @@ void Endpoint::sleep(Clock::time_point deadline) {
   }
 }
 
+std::string Endpoint::congestion() const {
+  const auto connections = rnic_->statistics().connections;
+  return connections.empty() ? "" : connections.front().congestion;
+}
+
 Observed Endpoint::observed() const {
   auto out = usage::used_so_far();
   out.counters = rnic_->counters();

@@ -105,6 +105,8 @@ class Endpoint {
   bool signals(std::uint64_t number) const;
 
   Observed observed() const;
+  /// Returns the TCP congestion control of the first connection. Call after connect() or accept().
+  std::string congestion() const;
 
  private:
   Lane make_lane(std::uint64_t index);

@@ -125,7 +125,7 @@ constexpr std::array kTable{
            "completions, but for at most US microseconds; 0: send each request immediately"},
     Option{"-C,--congestion", "IWARP_CONGESTION", Group::kConnection, congestion(),
            "TCP congestion control algorithm, by its name in the kernel, such as cubic; the "
-           "default is the system's"},
+           "default is reno between two ends of one host, and otherwise the system's"},
     Option{"--trace", "IWARP_TRACE", Group::kConnection, file<&Settings::trace>(),
            "Record every octet: FILE.pcap for Wireshark; FILE.qlog also has posts, completions, "
            "placements and states. iwarp explain reads both"},

@@ -2,6 +2,7 @@
 // DrivenConnection: its counters of octets and calls, the outcome of its set-up, and its incidents.
 #include "driver/driven_active.hpp"
 #include "driver/driven_connection.hpp"
+#include "sockets/sockets.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -41,6 +42,7 @@ std::optional<ConnectionStatistics> DrivenConnection::statistics() {
            .is_outgoing = is_outgoing_,
            .local = local_,
            .peer = peer_,
+           .congestion = open ? congestion_of(active_->socket.get()) : "",
            .counters = open ? count() : final_,
            .incidents = open ? active_->core.incidents() : final_incidents_};
   });

@@ -121,16 +121,14 @@ std::error_code Rnic::adopt_initiator(QueuePair& qp, int socket, const ConnectOp
   if (!is_connected_tcp(socket)) return make_error_code(Errc::kInvalidArgument);
   return with_resources([&] {
     if (const auto wrong = impl_->claim(qp, channel)) return wrong;
-    auto error = prepare_connected(socket);
-    if (!error) error = set_congestion(socket, options.congestion);
-    if (error) {
+    if (const auto error = prepare_connected(socket, options.congestion)) {
       impl_->release(qp);
       return to_errc(error);
     }
     UniqueFd owned(socket);
     const Address peer = peer_address(socket);
     impl_->make_connector(qp, peer, options, channel)->adopt(std::move(owned));
-    return error;
+    return std::error_code();
   });
 }
 
@@ -160,9 +158,7 @@ std::error_code Rnic::adopt_responder(int socket, const ListenOptions& options,
                                       CmChannel& channel) {
   if (const auto error = check(options.connection.startup)) return error;
   if (!is_connected_tcp(socket)) return make_error_code(Errc::kInvalidArgument);
-  auto error = prepare_connected(socket);
-  if (!error) error = set_congestion(socket, options.congestion);
-  if (error) return to_errc(error);
+  if (const auto error = prepare_connected(socket, options.congestion)) return to_errc(error);
   UniqueFd owned(socket);
   return with_resources([&] {
     const bool begun = impl_->respond(std::move(owned), options, channel) != nullptr;

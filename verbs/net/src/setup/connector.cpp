@@ -200,7 +200,7 @@ std::error_code Connector::prepare(sa_family_t family) {
 }
 
 void Connector::connected() {
-  if (const auto error = prepare_connected(socket_.get())) {
+  if (const auto error = prepare_connected(socket_.get(), options_.congestion)) {
     next_address(error);
     return;
   }

@@ -105,7 +105,7 @@ void Acceptor::pause() {
 }
 
 void Acceptor::take(UniqueFd socket) {
-  if (prepare_connected(socket.get())) return;
+  if (prepare_connected(socket.get(), options_.congestion)) return;
   if (made_.size() >= tidy_at_) {
     std::erase_if(made_, [](const auto& weak) {
       const auto connection = weak.lock();

@@ -37,9 +37,9 @@ constexpr int kTcpBacklog = 1024;
 
 // Size of the send buffer of a connection between two ends on this host. The delay between them is
 // so short that the connection needs no more. The kernel would let the buffer grow to several
-// megabytes, which do not fit in the cache, and BBR would delay segments. The kernel doubles this
-// value, because half of the buffer is for its own data, see SO_SNDBUF in socket(7).
-constexpr int kLocalSendBuffer = 256 * 1024;
+// megabytes, which do not fit in the cache. The kernel doubles this value, because half of the
+// buffer is for its own data, see SO_SNDBUF in socket(7).
+constexpr int kLocalSendBuffer = 512 * 1024;
 
 std::string text(int family, const void* octets) {
   std::array<char, INET6_ADDRSTRLEN> buffer{};
@@ -189,14 +189,17 @@ std::error_code bind_to_connect(int fd, const SocketAddress& from) {
   return {};
 }
 
-std::error_code prepare_connected(int fd) {
+std::error_code prepare_connected(int fd, const std::string& congestion) {
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) return last_error();
   if (!set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1)) return last_error();
   if (is_local(peer_address(fd), local_address(fd))) {
     set_option(fd, SOL_SOCKET, SO_SNDBUF, kLocalSendBuffer);
+    // The path has no congestion. BBR would measure the speed of the receiver instead, and set a
+    // timer for each segment. The system may forbid a change of the congestion control.
+    if (congestion.empty()) (void)set_congestion(fd, "reno");
   }
-  return {};
+  return set_congestion(fd, congestion);
 }
 
 std::error_code set_congestion(int fd, const std::string& name) {
@@ -204,6 +207,12 @@ std::error_code set_congestion(int fd, const std::string& name) {
   const auto size = static_cast<socklen_t>(name.size());
   if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), size) == 0) return {};
   return verbs::make_error_code(verbs::Errc::kInvalidArgument);
+}
+
+std::string congestion_of(int fd) {
+  std::array<char, 17> name{};  // room for TCP_CA_NAME_MAX characters and a terminating NUL
+  socklen_t size = name.size() - 1;
+  return ::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), &size) == 0 ? name.data() : "";
 }
 
 bool is_connected_tcp(int fd) {

@@ -54,12 +54,14 @@ std::expected<UniqueFd, std::error_code> open_bound(const SocketAddress& at, boo
 std::error_code start_listening(int fd, int backlog);
 /// Binds a socket that will connect. Succeeds even if a socket of open_bound() reserves the port.
 std::error_code bind_to_connect(int fd, const SocketAddress& from);
-/// Makes a connected socket non-blocking and sets TCP_NODELAY. If the peer is on this host, also
-/// limits the send buffer.
-std::error_code prepare_connected(int fd);
+/// Makes a connected socket non-blocking, and sets TCP_NODELAY and the congestion control. If the
+/// peer is on this host, also limits the send buffer, and an empty name means reno.
+std::error_code prepare_connected(int fd, const std::string& congestion);
 /// Sets the congestion control of a socket. The connections that a listener accepts inherit its
 /// congestion control. An empty name changes nothing.
 std::error_code set_congestion(int fd, const std::string& name);
+/// Returns the name of the congestion control of a socket, or an empty string on failure.
+std::string congestion_of(int fd);
 /// Returns whether `fd` is a connected TCP socket.
 bool is_connected_tcp(int fd);
 /// Returns the socket's TCP_MAXSEG, or 0 if the kernel does not report it.

@@ -45,10 +45,11 @@ struct ConnectOptions {
   std::optional<Address> local;
   /// Limit for the time to resolve the name and connect TCP, both together.
   std::chrono::milliseconds tcp_timeout = std::chrono::seconds(10);
-  /// Name of the TCP congestion control, see TCP_CONGESTION in tcp(7); empty for the system's
-  /// default. If the named congestion control is not available or not permitted, connecting fails
-  /// with `Errc::kInvalidArgument`. An adopted socket keeps pacing if its former congestion control
-  /// used pacing.
+  /// Name of the TCP congestion control, see TCP_CONGESTION in tcp(7). If empty, a connection
+  /// between two ends of this host uses reno, and any other connection the system's default. If the
+  /// named congestion control is not available or not permitted, connecting fails with
+  /// `Errc::kInvalidArgument`. An adopted socket keeps pacing if its former congestion control used
+  /// pacing.
   std::string congestion;
   /// Whether to connect again with revision 1, without RTR and without the tag of RFC 7306, if the
   /// peer closes or resets TCP after an enhanced Request. [EMPA-50]

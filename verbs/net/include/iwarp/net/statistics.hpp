@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "iwarp/net/address.hpp"
@@ -57,6 +58,7 @@ struct ConnectionStatistics {
   bool is_outgoing = false;  ///< whether this end connected
   Address local;
   Address peer;
+  std::string congestion;  ///< TCP congestion control, as in TCP_CONGESTION of tcp(7)
   verbs::Counters counters;
   verbs::Incidents incidents;
 };

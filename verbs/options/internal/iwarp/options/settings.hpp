@@ -51,7 +51,7 @@ struct Settings {
   /// Options of each connection.
   verbs::ConnectionOptions connection;
   bool fall_back_to_revision_1 = true;
-  std::string congestion;  ///< TCP congestion control; if empty, the system's default
+  std::string congestion;  ///< TCP congestion control; if empty, see net::ConnectOptions
   std::string trace;       ///< path of the capture or log to write; may be empty
   TlsSettings tls;
 
