@@ -16,7 +16,7 @@ struct Measurement {
   Outcome outcome;
   /// Counters of the client. The segments are those that this process sent over TCP.
   Observed client;
-  Observed server;  ///< counters of the server; empty if `outcome.confirmed` is false
+  Observed server;              ///< counters of the server; empty if `outcome.confirmed` is false
   std::string congestion = {};  ///< TCP congestion control of the client's data connection
 
   /// Returns the number of payload bytes in one direction.

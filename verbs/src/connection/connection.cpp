@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxPieces = 512;
 constexpr std::size_t kLargestHeader = ddp::kUntaggedHeaderSize + rdmap::kMaxTerminateSize;
+static_assert(kLargestHeader < mpa::kMinMulpdu);
 // If there is no CRC, payload of up to this size in octets is copied next to its header. A copy is
 // cheaper than two more pieces for the kernel to gather.
 constexpr std::size_t kCopyBelow = 2048;
@@ -237,7 +238,8 @@ void Connection::update_mulpdu() {
     mulpdu_.octets = std::clamp(options_.max_ulpdu, mpa::kMinMulpdu, mpa::kMaxMulpdu);
   }
   if (full_ == nullptr) return;
-  full_->segment_need = full_->framer.need(kLargestHeader, mulpdu_.octets, mpa::PayloadMode::kCopy);
+  full_->segment_need =
+      full_->framer.need(kLargestHeader, mulpdu_.octets - kLargestHeader, mpa::PayloadMode::kCopy);
 }
 
 // Control -----------------------------------------------------------------------------------------
