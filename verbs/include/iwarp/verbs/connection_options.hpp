@@ -51,7 +51,8 @@ struct ConnectionOptions {
   std::size_t max_ulpdu = 0;
   /// maximum number of octets received and not yet processed
   std::size_t stage = 512 * 1024;
-  /// Maximum number of octets framed and not yet sent. The driver sends them with one system call.
+  /// Maximum number of octets framed and not yet sent. The driver passes them to the socket with
+  /// one system call, which may accept only a part of them.
   std::size_t transmit_batch = 1024 * 1024;
   /// How long an inbound Send waits if no receive is posted. During that time this end does not
   /// read the socket. If no receive is posted in that time, or if the value is 0, this end sends
