@@ -53,6 +53,25 @@ class Stranger {
   int fd_;
 };
 
+TEST_CASE(
+    "a server reads ESTABLISHED before the next request, even if no RTR of the first has arrived") {
+  const Channel channel = make_channel();
+  std::uint16_t port = 0;
+  const Id listener = listening(channel, &port);
+  const Stranger first(port);
+  first.request_with_rtr();
+  End server;
+  server.id.reset(expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+  make_queue_pair(server);
+  rdma_conn_param param{};
+  REQUIRE(rdma_accept(server.id.get(), &param) == 0);
+  first.await_reply();
+  const Stranger second(port);
+  second.request_with_rtr();
+  CHECK(expect(channel, RDMA_CM_EVENT_ESTABLISHED)->id == server.id.get());
+  const Id other(expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+}
+
 enum class Ending { kClose, kReset, kBrokenRtr };
 
 TEST_CASE(

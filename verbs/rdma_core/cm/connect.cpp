@@ -9,6 +9,7 @@
 
 #include "cm/address.hpp"
 #include "cm/datagrams.hpp"
+#include "cm/events.hpp"
 #include "cm/id.hpp"
 #include "device/limits.hpp"
 #include "process/connection_options.hpp"
@@ -107,7 +108,7 @@ int begin(CmId& id, verbs::QpNum num, const rdma_conn_param* param, Connect conn
   id.core->with_qp(num, [&](RcQp& qp) {
     set_timeouts(qp, id, param);
     qp.core->announce(verbs::Announce::kNothing);
-    code = connect(*qp.core);
+    code = connect(qp);
     if (code != 0) qp.core->announce(verbs::Announce::kAll);
   });
   return code;
@@ -128,8 +129,8 @@ int connect(CmId& id, const rdma_conn_param* param) {
   const verbs::QpNum num = queue_pair(id, param);
   const auto options = options_for(id, param);
   if (!start(id, num, IdEvent::kConnect)) return EINVAL;
-  const int code = begin(id, num, param, [&](verbs::QueuePair& qp) {
-    return to_errno(id.core->rnic().connect(qp, cm().ports.to_tcp(id.destination()), options,
+  const int code = begin(id, num, param, [&](RcQp& qp) {
+    return to_errno(id.core->rnic().connect(*qp.core, cm().ports.to_tcp(id.destination()), options,
                                             id.core->cm_channel()));
   });
   if (code != 0) {
@@ -149,8 +150,8 @@ int accept(CmId& id, const rdma_conn_param* param) {
       reads(param, &rdma_conn_param::responder_resources, offer.enhanced ? offer.ord : kMaxReads);
   const auto ord =
       reads(param, &rdma_conn_param::initiator_depth, offer.enhanced ? offer.ird : kMaxReads);
-  const int code = begin(id, num, param, [&](verbs::QueuePair& qp) {
-    return to_errno(id.request->accept(qp, ird, ord, private_data(param)));
+  const int code = begin(id, num, param, [&](RcQp& qp) {
+    return accept_request(id, qp, ird, ord, private_data(param));
   });
   if (code != 0) {
     undo(id, IdEvent::kAcceptFailed);

@@ -157,42 +157,33 @@ bool tell_end(const CmId& id, const RcQp& qp, std::list<CmEnding>& made) noexcep
   return true;
 }
 
-/// Allocates the rdma_cm events that the id will get for `event`, in the order in which the program
-/// must read them.
+/// Allocates the rdma_cm event that the id will get for `event`.
 std::list<CmEnding> make_telling(CmId& id, const net::CmEvent& event) {
-  std::list<CmEnding> out;
-  if (ended_before_rtr(id, event)) {
-    out.emplace_back().event = make_event(id, RDMA_CM_EVENT_ESTABLISHED);
-  }
   const auto outcome = outcome_of(event, id);
+  std::list<CmEnding> out;
   out.emplace_back().event = make_event(id, outcome.type, outcome.status);
   return out;
 }
 
 /// Fills `record`, which is an ESTABLISHED event, with the attributes of the connection.
-void describe_connection(CmId& id, const RcQp& qp, const net::CmEvent& event,
+void describe_connection(CmId& id, const RcQp& qp, const net::Address& local,
                          CmEventRecord& record) {
   const auto now = qp.core->query();
   record.abi.param.conn.responder_resources = reads_of(now.ird);
   record.abi.param.conn.initiator_depth = reads_of(now.ord);
-  if (event.local.port == 0) return;  // The core had too little memory to report the addresses.
-  record.connected = event.qp_num;
-  record.source = cm().ports.from_tcp(event.local);
+  if (local.port == 0) return;  // The core had too little memory to report the addresses.
+  record.connected = qp.core->num();
+  record.source = cm().ports.from_tcp(local);
   id.own_port = port_of(reinterpret_cast<const sockaddr&>(*record.source));
 }
 
-/// Queues the events in `made` for the id. Returns false if the last one, DISCONNECTED, must wait
+/// Queues the event in `made` for the id. Returns false if the event is DISCONNECTED and must wait
 /// until the program has polled the completions of all receives that succeeded.
 bool tell(CmId& id, const RcQp& qp, net::CmEvent& event, std::list<CmEnding>& made) noexcept {
   const bool established = event.type == Type::kEstablished;
   (void)id.life.step(established ? IdEvent::kEstablished : IdEvent::kOver);
-  if (made.size() > 1) {
-    describe_connection(id, qp, event, *made.front().event);
-    queue_event(std::move(made.front().event));
-    made.pop_front();
-  }
   auto& record = made.front().event;
-  if (established) describe_connection(id, qp, event, *record);
+  if (established) describe_connection(id, qp, event.local, *record);
   set_private_data(*record, std::move(event.private_data));
   if (event.type == Type::kDisconnected) return tell_end(id, qp, made);
   queue_event(std::move(record));
@@ -206,10 +197,17 @@ verbs::Announce announced_after(bool established) {
   return established ? verbs::Announce::kUnflushed : verbs::Announce::kAll;
 }
 
+/// Returns whether accept_request() has already queued ESTABLISHED for the connection.
+bool is_accepted(RcQp& qp) {
+  const std::lock_guard lock(qp.mutex);
+  return qp.link == LinkState::kByCm;
+}
+
 /// Handles an event of the connection of `qp`. Call with Core's queue pairs locked, so that neither
 /// `qp` nor its id is destroyed.
 void happened(Core& core, RcQp& qp, net::CmEvent& event) {
   const bool established = event.type == Type::kEstablished;
+  if (established && is_accepted(qp)) return;
   std::unique_lock lock(cm().mutex);
   const auto it = cm().by_qp.find(event.qp_num);
   if (it == cm().by_qp.end()) {
@@ -383,6 +381,25 @@ class CmEvents final : public Service {
 }  // namespace
 
 std::unique_ptr<Service> make_cm_events(Core& core) { return std::make_unique<CmEvents>(core); }
+
+int accept_request(CmId& id, RcQp& qp, std::uint16_t ird, std::uint16_t ord,
+                   const std::vector<std::byte>& private_data) {
+  const std::lock_guard lock(cm().mutex);
+  auto record = make_event(id, RDMA_CM_EVENT_ESTABLISHED);
+  if (const auto error = id.request->accept(*qp.core, ird, ord, private_data)) {
+    return to_errno(error);
+  }
+  (void)id.life.step(IdEvent::kEstablished);
+  qp_connected(qp);
+  (void)guarded([&] {
+    log_outcome(id, qp, {.type = Type::kEstablished});
+    return 0;
+  });
+  net::insist([&] { describe_connection(id, qp, id.request->local(), *record); });
+  queue_event(std::move(record));
+  net::insist([&] { qp.core->announce(announced_after(true)); });
+  return 0;
+}
 
 void announce_all(Core& core, verbs::QpNum num) {
   core.with_qp(num, [](RcQp& qp) { qp.core->announce(verbs::Announce::kAll); });

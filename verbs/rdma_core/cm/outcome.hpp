@@ -8,9 +8,9 @@
 namespace iwarp::rdma_core {
 
 /// Returns whether the program accepted the request, and the connection ended before the peer's RTR
-/// message arrived. In this case the program gets ESTABLISHED and DISCONNECTED instead of an error,
-/// as with the drivers of RNICs. A server must not see an error that any host on the network can
-/// cause (decision 36).
+/// message arrived. In this case the program, which got ESTABLISHED when it accepted, gets
+/// DISCONNECTED instead of an error, as with the drivers of RNICs. A server must not see an error
+/// that any host on the network can cause (decision 36).
 bool ended_before_rtr(const CmId& id, const net::CmEvent& event);
 
 struct Outcome {
