@@ -78,8 +78,8 @@ TEST_CASE("a non-blocking channel gives EAGAIN") {
   CHECK(errno == EAGAIN);
 }
 
-TEST_CASE("a queue can be destroyed however many of its events were acknowledged") {
-  for (const unsigned acknowledged : {0U, 1U, 7U}) {
+TEST_CASE("a queue can be destroyed if more of its events were acknowledged than it had") {
+  for (const unsigned acknowledged : {1U, 7U}) {
     CAPTURE(acknowledged);
     Pair pair;
     const Buffer out(pair.client.pd.get(), "x");

@@ -39,7 +39,7 @@ void Ledger::gone_cq(const void* cq, std::uint32_t unacknowledged, Site site) {
   if (unacknowledged == 0) return;
   report(
       Check::kEventsNotAcknowledged, site, nullptr,
-      fmt::format("a queue is destroyed with {} events not acknowledged: rdma-core waits for ever",
+      fmt::format("a queue is destroyed with {} events not acknowledged: the call waits for that",
                   unacknowledged));
 }
 

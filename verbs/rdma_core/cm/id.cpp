@@ -16,6 +16,7 @@
 #include "device/device.hpp"
 #include "device/persona.hpp"
 #include "objects/objects.hpp"
+#include "process/acks.hpp"
 #include "process/refusal.hpp"
 
 namespace iwarp::rdma_core {
@@ -107,6 +108,15 @@ void note_no_device(CmId& id) {
   });
 }
 
+/// Waits until `unacknowledged` returns 0. After kPatience, logs once that `call` waits.
+template <typename Count>
+void await_acks(std::unique_lock<std::mutex>& lock, const char* call, Count unacknowledged) {
+  const auto is_done = [&] { return unacknowledged() <= 0; };
+  if (cm().acknowledged.wait_for(lock, kPatience, is_done)) return;
+  log_wait(call, static_cast<unsigned>(unacknowledged()), "rdma_ack_cm_event");
+  cm().acknowledged.wait(lock, is_done);
+}
+
 int destroy(CmId& id) {
   if (!id.alive()) return 0;
   note_no_device(id);
@@ -115,7 +125,7 @@ int destroy(CmId& id) {
   end(id, left);
   {
     std::unique_lock lock(cm().mutex);
-    cm().acknowledged.wait(lock, [&] { return id.outstanding == 0; });
+    await_acks(lock, "rdma_destroy_id", [&] { return static_cast<int>(id.outstanding); });
   }
   delete &id;
   return 0;
@@ -155,7 +165,7 @@ int migrate(CmId& id, rdma_event_channel* channel) {
   id.abi.channel = &to.abi;
   id.own_channel = std::move(fresh);
   const unsigned target = id.acknowledged + id.outstanding - moved;
-  cm().acknowledged.wait(lock, [&] { return static_cast<int>(id.acknowledged - target) >= 0; });
+  await_acks(lock, "rdma_migrate_id", [&] { return static_cast<int>(target - id.acknowledged); });
   return 0;
 }
 

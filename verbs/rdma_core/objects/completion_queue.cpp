@@ -41,17 +41,17 @@ int poll_batches(Cq& cq, int count, ibv_wc* wc) {
 }
 
 // Removes the asynchronous events of the queue that the program has not read yet, and waits until
-// the program has acknowledged all events that it has read. Returns false if the wait timed out.
-// The caller must not free the queue then, because a thread of the program may still acknowledge an
-// event.
-bool settle_events(Cq& cq) {
+// the program has acknowledged all events that it has read.
+void settle_events(Cq& cq) {
   const auto untold = cq.context.async.remove([&cq](const ibv_async_event& event) {
     return event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == cq.handle();
   });
   const auto async_events = cq.async_events.load() - static_cast<std::uint32_t>(untold);
   auto& abi = cq.abi;
-  return wait_for_acks(abi.mutex, abi.cond, abi.comp_events_completed, cq.comp_events.load()) &&
-         wait_for_acks(abi.mutex, abi.cond, abi.async_events_completed, async_events);
+  wait_for_acks(abi.mutex, abi.cond, abi.comp_events_completed, cq.comp_events.load(),
+                "ibv_destroy_cq", "ibv_ack_cq_events");
+  wait_for_acks(abi.mutex, abi.cond, abi.async_events_completed, async_events, "ibv_destroy_cq",
+                "ibv_ack_async_event");
 }
 
 // Returns the capacity of a queue for which the program has requested `cqe` entries: the smallest
@@ -160,17 +160,16 @@ int ibv_destroy_cq(ibv_cq* cq) {
     if (self.users.load() != 0) return EBUSY;
     remove_handle(&self);
     if (Hooks* const hooks = self.context.hooks) hooks->destroying(self);
-    bool settled = true;
     if (self.context.alive()) {
       self.context.core.remove(self.core.get());
-      settled = settle_events(self);
+      settle_events(self);
       self.core.reset();
     } else {
       // Does not destroy the core's queue, which belongs to the parent process.
       (void)self.core.release();
     }
     if (self.abi.channel != nullptr) release(*self.abi.channel);
-    if (settled) delete &self;
+    delete &self;
     return 0;
   });
 }

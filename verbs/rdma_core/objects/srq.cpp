@@ -35,15 +35,14 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
 }
 
 // Removes the asynchronous events of the queue that the program has not read yet, and waits until
-// the program has acknowledged all events that it has read. Returns false if the wait timed out.
-// The caller must not free the queue then, because a thread of the program may still acknowledge an
-// event.
-bool settle_events(Srq& srq) {
+// the program has acknowledged all events that it has read.
+void settle_events(Srq& srq) {
   const auto untold = srq.pd.context.async.remove([&srq](const ibv_async_event& event) {
     return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == &srq.abi;
   });
   const auto expected = srq.async_events.load() - static_cast<std::uint32_t>(untold);
-  return wait_for_acks(srq.abi.mutex, srq.abi.cond, srq.abi.events_completed, expected);
+  wait_for_acks(srq.abi.mutex, srq.abi.cond, srq.abi.events_completed, expected, "ibv_destroy_srq",
+                "ibv_ack_async_event");
 }
 
 }  // namespace
@@ -79,18 +78,17 @@ int ibv_destroy_srq(ibv_srq* srq) {
     Srq& self = Srq::of(known(srq));
     if (self.users.load() != 0) return EBUSY;
     remove_handle(&self);
-    bool settled = true;
     if (self.pd.context.alive()) {
       if (Hooks* const hooks = self.pd.context.hooks) hooks->destroying(self);
       self.pd.context.core.remove(self.core.get());
-      settled = settle_events(self);
+      settle_events(self);
       self.core.reset();
     } else {
       // Does not destroy the core's queue, which belongs to the parent process.
       (void)self.core.release();
     }
     self.pd.users.fetch_sub(1);
-    if (settled) delete &self;
+    delete &self;
     return 0;
   });
 }

@@ -94,7 +94,8 @@ std::unique_ptr<Qp> make_qp(ibv_qp_type type, Context& context) {
 Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   check_type(attr.qp_type, context.persona);
   const bool complete = attr.send_cq != nullptr && attr.recv_cq != nullptr;
-  if (!complete || !within_limits(attr.cap) || !pd.context.alive()) fail(EINVAL);
+  if (!complete || !within_limits(attr.cap) || !pd.context.alive())
+    fail(EINVAL);
   Hooks* const hooks = context.hooks;
   if (hooks != nullptr) hooks->creating();
   auto qp = make_qp(attr.qp_type, context);
@@ -172,12 +173,13 @@ void push_event(Qp& qp, ibv_event_type type) {
   qp.context.async.push_made(made);
 }
 
-bool settle_events(Qp& qp) {
+void settle_events(Qp& qp) {
   const auto untold =
       qp.context.async.remove([&qp](const ibv_async_event& event) { return is_about(event, qp); });
   const auto expected = qp.async_events.load() - static_cast<std::uint32_t>(untold);
   ibv_qp& abi = qp.abi.qp_base;
-  return wait_for_acks(abi.mutex, abi.cond, abi.events_completed, expected);
+  wait_for_acks(abi.mutex, abi.cond, abi.events_completed, expected, "ibv_destroy_qp",
+                "ibv_ack_async_event");
 }
 
 void tell_last_wqe(Qp& qp) {
@@ -206,15 +208,14 @@ int ibv_destroy_qp(ibv_qp* qp) {
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
     remove_handle(qp);
-    bool settled = true;
     if (self.context.alive()) {
       if (Hooks* const hooks = self.context.hooks) hooks->destroying(self);
-      settled = self.end();
+      self.end();
     } else {
       self.abandon();
     }
     count_users(self, -1);
-    if (settled) delete &self;
+    delete &self;
     return 0;
   });
 }

@@ -77,9 +77,9 @@ struct Qp : QpFields {
     return EINVAL;
   }
   virtual int detach(const verbs::IpAddress& /*group*/) { return EINVAL; }
-  /// Ends the queue pair and removes its number from Core. Returns false if a thread of the program
-  /// may still acknowledge an event of the queue pair. The caller must then not free the object.
-  virtual bool end() = 0;
+  /// Ends the queue pair and removes its number from Core. Waits until the program has acknowledged
+  /// all events of the queue pair that it has read.
+  virtual void end() = 0;
   /// Releases the core's queue pair without destroying it. Used in the child of a fork, in which
   /// the core's queue pair still belongs to the parent.
   virtual void abandon() noexcept = 0;
@@ -100,9 +100,7 @@ void enable_builders(Qp& qp);
 void tell_last_wqe(Qp& qp);
 void push_event(Qp& qp, ibv_event_type type);
 /// Removes the queue pair's asynchronous events that the program has not read yet, and waits until
-/// the program has acknowledged all events that it has read. Returns false if the wait timed out.
-/// The caller must not free `qp` then, because a thread of the program may still acknowledge an
-/// event.
-bool settle_events(Qp& qp);
+/// the program has acknowledged all events that it has read.
+void settle_events(Qp& qp);
 
 }  // namespace iwarp::rdma_core

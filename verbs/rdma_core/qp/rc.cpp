@@ -52,19 +52,18 @@ verbs::QpNum RcQp::make_core() {
 
 void RcQp::enter() { context.core.add(num(), *this); }
 
-bool RcQp::end() {
+void RcQp::end() {
   const auto number = num();
   Core& device = context.core;
   device.untold_ends().await(number);
   device.remove_connection(number);
   if (Hooks* const hooks = device.hooks()) hooks->silenced(*this);
   for (const auto& service : device.services()) service->qp_destroyed(number);
-  const bool settled = settle_events(*this);
+  settle_events(*this);
   to_itself.reset();
   core.reset();
   device.await_dispatcher();
   bring_up.release_number(number);
-  return settled;
 }
 
 void RcQp::abandon() noexcept {

@@ -63,7 +63,7 @@ struct RcQp final : Qp {
   int receive(ibv_recv_wr*& wr) override;
   int post_staged() override;
   int bind(ibv_mw& mw, const ibv_mw_bind& bind) override;
-  bool end() override;
+  void end() override;
   void abandon() noexcept override;
 };
 

@@ -158,12 +158,11 @@ int UdQp::attach(const verbs::IpAddress& group, std::span<const unsigned> on) {
 
 int UdQp::detach(const verbs::IpAddress& group) { return to_errno(core->detach(group)); }
 
-bool UdQp::end() {
+void UdQp::end() {
   context.core.remove_datagrams(num());
-  const bool settled = settle_events(*this);
+  settle_events(*this);
   core.reset();
   if (Hooks* const hooks = context.hooks) hooks->silenced(*this);
-  return settled;
 }
 
 void UdQp::abandon() noexcept { (void)core.release(); }
