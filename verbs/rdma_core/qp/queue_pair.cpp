@@ -207,6 +207,7 @@ int ibv_destroy_qp(ibv_qp* qp) {
   const CallSite here(__builtin_return_address(0));
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
+    if (self.context.alive() && self.is_attached()) return EBUSY;
     remove_handle(qp);
     if (self.context.alive()) {
       if (Hooks* const hooks = self.context.hooks) hooks->destroying(self);

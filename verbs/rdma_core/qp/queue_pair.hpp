@@ -77,6 +77,8 @@ struct Qp : QpFields {
     return EINVAL;
   }
   virtual int detach(const verbs::IpAddress& /*group*/) { return EINVAL; }
+  /// Returns whether the queue pair is attached to a multicast group.
+  virtual bool is_attached() const { return false; }
   /// Ends the queue pair and removes its number from Core. Waits until the program has acknowledged
   /// all events of the queue pair that it has read.
   virtual void end() = 0;

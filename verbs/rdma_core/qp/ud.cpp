@@ -158,6 +158,8 @@ int UdQp::attach(const verbs::IpAddress& group, std::span<const unsigned> on) {
 
 int UdQp::detach(const verbs::IpAddress& group) { return to_errno(core->detach(group)); }
 
+bool UdQp::is_attached() const { return core->is_attached(); }
+
 void UdQp::end() {
   context.core.remove_datagrams(num());
   settle_events(*this);

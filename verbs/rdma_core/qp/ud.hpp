@@ -23,6 +23,7 @@ struct UdQp final : Qp {
   int post_staged() override;
   int attach(const verbs::IpAddress& group, std::span<const unsigned> on) override;
   int detach(const verbs::IpAddress& group) override;
+  bool is_attached() const override;
   void end() override;
   void abandon() noexcept override;
 };

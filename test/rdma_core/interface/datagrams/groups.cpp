@@ -63,6 +63,7 @@ TEST_CASE("a queue pair receives a group's datagrams from attaching until detach
   REQUIRE(a.send(ah.get(), 0xFFFFFF, out.sge()) == 0);
   CHECK(End::done(a.cq).opcode == IBV_WC_SEND);
   CHECK(End::done(a.cq).byte_len == kGrh + 9);
+  CHECK(ibv_destroy_qp(a.qp) == EBUSY);  // still attached
   CHECK(ibv_detach_mcast(a.qp, &to, 0) == 0);
   CHECK(ibv_detach_mcast(a.qp, &to, 0) == EINVAL);
 }

@@ -199,6 +199,13 @@ std::error_code DrivenDatagrams::detach(const IpAddress& group) {
   return gone != 0 ? std::error_code{} : make_error_code(verbs::Errc::kInvalidArgument);
 }
 
+bool DrivenDatagrams::is_attached() {
+  bool out = false;
+  const auto is_of_group = [](const auto& door) { return is_multicast(door->group); };
+  locked([&] { out = std::ranges::any_of(doors_, is_of_group); }, 0);
+  return out;
+}
+
 verbs::DatagramCounters DrivenDatagrams::counters() {
   verbs::DatagramCounters out;
   locked(

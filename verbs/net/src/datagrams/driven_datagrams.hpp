@@ -37,6 +37,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   std::error_code set_state(verbs::DatagramState state);
   std::error_code attach(const IpAddress& group, std::span<const unsigned> interfaces);
   std::error_code detach(const IpAddress& group);
+  bool is_attached();
   verbs::DatagramQueuePair& core() { return core_; }
   verbs::DatagramCounters counters();
   /// Closes the sockets. Returns when no thread drives them any more.

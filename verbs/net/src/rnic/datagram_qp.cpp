@@ -106,4 +106,6 @@ std::error_code DatagramQp::attach(const verbs::IpAddress& group,
 
 std::error_code DatagramQp::detach(const verbs::IpAddress& group) { return driven_->detach(group); }
 
+bool DatagramQp::is_attached() const { return driven_->is_attached(); }
+
 }  // namespace iwarp::net

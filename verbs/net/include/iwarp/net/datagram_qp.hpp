@@ -59,6 +59,8 @@ class DatagramQp {
   /// Leaves a multicast group on all interfaces. Fails with `Errc::kInvalidArgument` if `group` is
   /// not a multicast address, or if the queue pair is not attached to it.
   std::error_code detach(const verbs::IpAddress& group);
+  /// Returns whether the queue pair is attached to a group.
+  bool is_attached() const;
   /// Returns the counters.
   verbs::DatagramCounters counters() const;
 
