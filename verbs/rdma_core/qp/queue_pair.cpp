@@ -42,9 +42,11 @@ void check_type(ibv_qp_type type, Persona persona) {
   }
 }
 
-bool within_limits(const ibv_qp_cap& cap) {
-  return cap.max_send_wr <= kMaxWr && cap.max_recv_wr <= kMaxWr && cap.max_send_sge <= kMaxSge &&
-         cap.max_recv_sge <= kMaxSge && cap.max_inline_data <= kMaxInline;
+// As ibv_create_qp(3) says, the capacities of receives are ignored if the queue pair uses an SRQ.
+bool within_limits(const ibv_qp_cap& cap, bool shared_receives) {
+  return cap.max_send_wr <= kMaxWr && cap.max_send_sge <= kMaxSge &&
+         cap.max_inline_data <= kMaxInline &&
+         (shared_receives || (cap.max_recv_wr <= kMaxWr && cap.max_recv_sge <= kMaxSge));
 }
 
 // The minimum value of max_inline_data for a queue pair. Some programs (rdma_xclient) request a
@@ -94,7 +96,7 @@ std::unique_ptr<Qp> make_qp(ibv_qp_type type, Context& context) {
 Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   check_type(attr.qp_type, context.persona);
   const bool complete = attr.send_cq != nullptr && attr.recv_cq != nullptr;
-  if (!complete || !within_limits(attr.cap) || !pd.context.alive())
+  if (!complete || !within_limits(attr.cap, attr.srq != nullptr) || !pd.context.alive())
     fail(EINVAL);
   Hooks* const hooks = context.hooks;
   if (hooks != nullptr) hooks->creating();
