@@ -16,6 +16,7 @@
 #include "device/persona.hpp"
 #include "device/port.hpp"
 #include "iwarp/mpa/startup.hpp"
+#include "iwarp/verbs/datagram_types.hpp"
 #include "iwarp/version.hpp"
 #include "objects/calls.hpp"
 #include "objects/objects.hpp"
@@ -130,6 +131,9 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std
   if (port != kPortNumber) return EINVAL;
   return guarded([&] {
     ibv_port_attr out = port_attributes();
+    const auto wrong_keys =
+        Context::of(context).rnic.datagram_counters().dropped_for(verbs::DatagramDrop::kWrongQKey);
+    out.qkey_viol_cntr = static_cast<std::uint32_t>(wrong_keys);
     if (Hooks* const hooks = Context::of(context).hooks) hooks->show_port(out);
     give(out, attr, length);
     return 0;

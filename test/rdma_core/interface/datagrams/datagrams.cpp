@@ -48,6 +48,31 @@ TEST_CASE("a datagram arrives after its GRH, which contains the reverse path") {
   CHECK(errno == EINVAL);
 }
 
+TEST_CASE("the port counts datagrams with a wrong Q_Key") {
+  const Datagrams a;
+  const Datagrams b;
+  const Buffer out(a.pd, "a datagram");
+  const Buffer in(b.pd, 256);
+  ibv_ah_attr home = way_home(a.context);
+  const Ah ah(ibv_create_ah(a.pd, &home));
+  const auto violations = [&] {
+    ibv_port_attr port{};
+    REQUIRE(ibv_query_port(a.context, 1, &port) == 0);
+    return port.qkey_viol_cntr;
+  };
+  const auto before = violations();
+  REQUIRE(b.receive(in, 5) == 0);
+  ibv_sge sge = out.sge();
+  ibv_send_wr right = datagram(sge, ah.get(), b.qp->qp_num);
+  ibv_send_wr wrong = right;
+  wrong.next = &right;
+  wrong.wr.ud.remote_qkey = kKey + 1;
+  ibv_send_wr* bad = nullptr;
+  REQUIRE(ibv_post_send(a.qp, &wrong, &bad) == 0);
+  CHECK(End::done(b.cq).wr_id == 5);
+  CHECK(violations() == before + 1);
+}
+
 TEST_CASE("hop limit and traffic class are those of the handle, and the GRH says so") {
   for (const Family family : {Family::kIpv4, Family::kIpv6}) {
     const Datagrams a;

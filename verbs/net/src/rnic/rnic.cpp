@@ -86,13 +86,25 @@ std::optional<CmEvent> Rnic::stream_ended(const QueuePair& qp) const {
   return std::nullopt;
 }
 
+verbs::DatagramCounters Rnic::datagram_counters() const {
+  verbs::DatagramCounters out;
+  std::vector<std::shared_ptr<DrivenDatagrams>> live;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    out = impl_->datagrams_over;
+    live.assign(impl_->datagrams.begin(), impl_->datagrams.end());
+  }
+  for (const auto& one : live) out += one->counters();
+  return out;
+}
+
 Statistics Rnic::statistics(std::size_t max_connections) const {
   Statistics out;
   std::vector<std::shared_ptr<DrivenConnection>> live;
   {
     const std::lock_guard lock(impl_->mutex);
     out = impl_->over;
-    out.qps = impl_->qps.size();
+    out.qps = impl_->qps.size() + impl_->datagrams.size();
     out.cqs = impl_->cqs.size();
     out.srqs = impl_->srqs;
     out.pds = impl_->pds;
@@ -112,14 +124,7 @@ Statistics Rnic::statistics(std::size_t max_connections) const {
   }
   std::ranges::sort(out.connections, {}, &ConnectionStatistics::qp);
   if (out.connections.size() > max_connections) out.connections.resize(max_connections);
-  std::vector<std::shared_ptr<DrivenDatagrams>> datagrams;
-  {
-    const std::lock_guard lock(impl_->mutex);
-    out.datagrams = impl_->datagrams_over;
-    datagrams.assign(impl_->datagrams.begin(), impl_->datagrams.end());
-  }
-  out.qps += datagrams.size();
-  for (const auto& one : datagrams) out.datagrams += one->counters();
+  out.datagrams = datagram_counters();
   out.counters.registrations = impl_->stags.registrations();
   out.active = impl_->active_setups.read();
   out.passive = impl_->passive_setups.read();

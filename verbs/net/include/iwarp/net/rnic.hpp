@@ -18,6 +18,10 @@
 #include "iwarp/net/handles.hpp"
 #include "iwarp/verbs/counters.hpp"
 
+namespace iwarp::verbs {
+struct DatagramCounters;
+}
+
 namespace iwarp::net {
 
 class BoundSocket;
@@ -172,6 +176,8 @@ class Rnic {
   /// Return the counters of all connections so far, or of the connections of one queue pair.
   verbs::Counters counters() const;
   verbs::Counters counters(const QueuePair& qp) const;
+  /// Returns the counters of all datagram queue pairs so far. Waits for the lock of each of them.
+  verbs::DatagramCounters datagram_counters() const;
   /// Returns the event kDisconnected of `qp`, which says why the stream ended, if the event has not
   /// been queued on a channel yet. Returns nullopt if the stream has not ended, or if the event has
   /// been queued. Waits for the lock of the connection.
