@@ -78,6 +78,7 @@ TEST_CASE("the device is an InfiniBand channel adapter with an Ethernet link") {
   CHECK(port.lid == 0);
   CHECK(port.active_speed != 0);
   CHECK(port.active_mtu <= port.max_mtu);
+  CHECK((port.flags & IBV_QPF_GRH_REQUIRED) != 0);
 }
 
 TEST_CASE("all queries return GIDs of RoCE v2 with the name of their interface") {

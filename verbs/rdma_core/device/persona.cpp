@@ -79,6 +79,9 @@ void show_as_roce(ibv_device_attr& attr) {
 
 void show_as_roce(const Port& port, ibv_port_attr& attr) {
   attr.active_mtu = mtu_value(port.mtu > kHeaders ? port.mtu - kHeaders : 0);
+  // Without LIDs, an address vector needs a GID. An RNIC, which has no address vectors of its own,
+  // does not set the flag (neither does siw).
+  attr.flags = IBV_QPF_GRH_REQUIRED;
 }
 
 }  // namespace iwarp::rdma_core
