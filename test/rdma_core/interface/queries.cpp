@@ -77,16 +77,12 @@ TEST_CASE("a missing GID returns -1, an errno, or a negative errno, depending on
   ibv_gid gid{};
   for (const int index : {length, -1}) {
     CHECK(ibv_query_gid(context.get(), 1, index, &gid) == -1);
-    CHECK(errno != 0);
+    CHECK(errno == EINVAL);
   }
   CHECK(ibv_query_gid(context.get(), 2, 0, &gid) == -1);
   ibv_gid_entry entry{};
   CHECK(ibv_query_gid_ex(context.get(), 1, static_cast<std::uint32_t>(length), &entry, 0) ==
-        ENODATA);
-  std::uint32_t beyond = 0;  // end of the table, which some programs detect only by EINVAL
-  const auto query = [&] { return ibv_query_gid_ex(context.get(), 1, beyond, &entry, 0); };
-  while (beyond < 4096 && (query() == 0 || query() == ENODATA)) ++beyond;
-  CHECK(query() == EINVAL);
+        EINVAL);
   CHECK(ibv_query_gid_ex(context.get(), 2, 0, &entry, 0) == EINVAL);
   CHECK(ibv_query_gid_ex(context.get(), 1, 0, &entry, 1) == EOPNOTSUPP);
   CHECK(ibv_query_gid_table(context.get(), &entry, 0, 0) == -EINVAL);

@@ -116,11 +116,9 @@ ibv_gid_entry entry_of(const Port& port, std::uint32_t index) {
 }
 
 int get_gid(std::uint32_t port_number, std::uint32_t index, ibv_gid_entry& out) {
-  // A program that lists the table skips an entry with ENODATA (unused) and stops at the first
-  // EINVAL. So only an index beyond the end of the table may return EINVAL.
-  if (port_number != kPortNumber || index >= kMaxGids) return EINVAL;
   const Port port = look_at_port();
-  if (index >= port.gids.size() || is_free(port.gids[index])) return ENODATA;
+  if (port_number != kPortNumber || index >= port.gids.size()) return EINVAL;
+  if (is_free(port.gids[index])) return ENODATA;
   out = entry_of(port, index);
   return 0;
 }
@@ -178,7 +176,7 @@ int ibv_query_gid(ibv_context*, std::uint8_t port, int index, ibv_gid* gid) {
     if (port != kPortNumber || index < 0) return EINVAL;
     const Port own = look_at_port();
     const auto place = static_cast<std::size_t>(index);
-    if (place >= own.gids.size()) return ENODATA;
+    if (place >= own.gids.size()) return EINVAL;
     *gid = own.gids[place];
     return 0;
   });
