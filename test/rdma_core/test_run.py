@@ -162,6 +162,86 @@ class Environment(Run):
             self.assertIn(f"/lib/iwarp/{library}\n", maps.stdout)
 
 
+@unittest.skipIf(SANITIZER, "this sanitizer replaces dlopen(), and refuses RTLD_DEEPBIND")
+@unittest.skipUnless(shutil.which("gcc"), "gcc is missing, which makes the copies and plugins")
+class Loading(Run):
+    """Programs that open libibverbs while they run, by all names and paths. A wheel is a folder with a plugin and a
+    copy of libibverbs to which the plugin is linked. The copies in this test list no device, as the library of the
+    distribution does."""
+    HASHED = "libibverbs-1234abcd.so.1.14.44.0"
+    PROGRAM = """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdio.h>
+        int main(int count, char **words) {
+          void *it = words[1][0] == 'n' ? dlmopen(LM_ID_NEWLM, words[2], RTLD_NOW)
+                                        : dlopen(words[2], RTLD_NOW | (words[1][0] == 'd' ? RTLD_DEEPBIND : 0));
+          if (it == NULL) return puts(dlerror()), 1;
+          void *(*list)(int *) = dlsym(it, words[3]);
+          int devices = -1;
+          if (list != NULL) list(&devices);
+          printf("%d\\n", devices);
+        }"""
+    COPY = "void *ibv_get_device_list(int *count) { return *count = 0, (void *)0; }"
+    PLUGIN = "void *ibv_get_device_list(int *); void *look(int *count) { return ibv_get_device_list(count); }"
+    HOWS = ("plain", "deep", "namespace")
+
+    def setUp(self):
+        super().setUp()
+        self.wheel = self.scratch / "wheel"
+        self.wheel.mkdir()
+        versions = self.scratch / "versions"
+        versions.write_text("IBVERBS_1.1 { ibv_get_device_list; };")
+        for name in ("libibverbs.so.1", self.HASHED):
+            self.build(self.COPY, self.wheel / name, "-shared", f"-Wl,-soname,{name}", f"-Wl,--version-script={versions}")
+        for plugin, copy, tags in (("rpath.so", "libibverbs.so.1", "disable"), ("runpath.so", "libibverbs.so.1", "enable"),
+                                   ("hashed.so", self.HASHED, "disable")):
+            self.build(self.PLUGIN, self.wheel / plugin, "-shared", self.wheel / copy, f"-Wl,--{tags}-new-dtags",
+                       "-Wl,-rpath,$ORIGIN")
+        self.program = self.scratch / "open"
+        self.build(self.PROGRAM, self.program, "-Wl,--enable-new-dtags", "-Wl,-rpath,$ORIGIN/wheel")
+
+    def build(self, source, out, *words):
+        subprocess.run(["gcc", "-fPIC", "-x", "c", "-", "-x", "none", *words, "-o", out], input=source, text=True, check=True)
+
+    def opened(self, how, name, function, devices, said="^$", **env):
+        with self.subTest(how=how, name=name):
+            result = self.iwarp_run(self.program, how, name, function, **env)
+            self.assertEqual((result.returncode, result.stdout), (0, f"{devices}\n"), result.stderr)
+            self.assertRegex(result.stderr, said)
+
+    def test_every_name_and_path_opens_the_library_of_this_project(self):
+        for how in self.HOWS:
+            for name in ("libibverbs.so", "libibverbs.so.1", "libibverbs.so.1.14.44.0", self.wheel / "libibverbs.so.1",
+                         self.HASHED, self.wheel / self.HASHED):
+                self.opened(how, name, "ibv_get_device_list", 1)
+            for name in ("librdmacm.so", "librdmacm.so.1", "/usr/lib/librdmacm.so.1.3.44.0"):
+                self.opened(how, name, "rdma_get_devices", 1)
+        # Files with similar names are other libraries.
+        shutil.copy(self.wheel / "libibverbs.so.1", self.wheel / "libibverbs.so.2")
+        self.opened("plain", self.wheel / "libibverbs.so.2", "ibv_get_device_list", 0)
+
+    def test_a_plugin_that_brings_a_copy_finds_the_device(self):
+        for how, plugin in (("plain", "rpath.so"), ("deep", "rpath.so"), ("plain", "hashed.so")):
+            self.opened(how, self.wheel / plugin, "look", 1)
+
+    def test_a_plugin_that_cannot_find_the_device_causes_one_line(self):
+        line = r"^iwarp: {}: \S+/{} finds no device: it uses \S+/{} \({}\)\n$"
+        self.opened("deep", self.wheel / "hashed.so", "look", 0,
+                    line.format("dlopen", "hashed.so", self.HASHED, "open it without RTLD_DEEPBIND"))
+        remedy = r"set LD_LIBRARY_PATH=\S+/lib/iwarp"
+        said = line.format("dlmopen", "runpath.so", "libibverbs.so.1", remedy)
+        self.opened("namespace", self.wheel / "runpath.so", "look", 0, said)
+        self.opened("namespace", self.wheel / "runpath.so", "look", 0, IWARP_LOG="off")
+        folder = pathlib.Path(self.variables()["LD_PRELOAD"].split(":")[-1]).parent
+        self.opened("namespace", self.wheel / "runpath.so", "look", 1, LD_LIBRARY_PATH=str(folder))
+
+    def test_the_runpath_of_the_caller_is_obeyed(self):
+        self.opened("plain", "rpath.so", "look", 1)
+        self.opened("deep", "rpath.so", "look", 1)
+        self.opened("namespace", "rpath.so", "look", 0)
+
+
 class Persona(Run):
     def test_nonsense_is_one_line(self):
         """An invalid value must cause only one message, although several libraries read the variable."""

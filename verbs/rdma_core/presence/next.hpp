@@ -17,14 +17,19 @@ class Next {
  public:
   explicit constexpr Next(const char* name) : name_(name) {}
 
-  template <typename... Arguments>
-  auto operator()(Arguments... arguments) {
+  /// Returns the function of the C library.
+  Function* get() {
     Function* found = found_.load(std::memory_order_relaxed);
     if (found == nullptr) {
       found = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name_));
       found_.store(found, std::memory_order_relaxed);
     }
-    return found(arguments...);
+    return found;
+  }
+
+  template <typename... Arguments>
+  auto operator()(Arguments... arguments) {
+    return get()(arguments...);
   }
 
  private:
