@@ -25,6 +25,12 @@ class OnePort(Case):
         self.assertEqual(client.out, f"client: {TIMES} connections, all values right\n")
         self.assertEqual(server.out, f"server: {TIMES} connections\n")
 
+    def test_without_an_offset_one_line_says_what_helps(self):
+        port = free_port()
+        server = self.run_program(PROGRAM, "server", port, statuses=(-6,))
+        self.assertRegex(server.err, rf"(?m)^iwarp: bind: TCP port {port} is in use: .* \(run .*--port-offset 1000\)$")
+        self.assertEqual(server.err.count("iwarp: "), 1, str(server))
+
 
 if __name__ == "__main__":
     if not PROGRAM.exists():

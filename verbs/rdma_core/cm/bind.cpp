@@ -3,6 +3,8 @@
 // (see cm/ports.hpp). So rdma_bind_addr() binds a TCP socket, and fails at once if the port is not
 // available. rdma_resolve_addr() consults the routing table and sends nothing. It still reports its
 // result in an event, because programs wait for that event.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <optional>
@@ -13,6 +15,7 @@
 #include "cm/id.hpp"
 #include "process/connection_options.hpp"
 #include "process/refusal.hpp"
+#include "process/used_ports.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -106,6 +109,13 @@ int bind_anywhere(CmId& id) {
   return bind_to(id, reinterpret_cast<const sockaddr&>(any));
 }
 
+/// Tells the presence library, if it is loaded, that an id is bound to this TCP port.
+void note_used_port(std::uint16_t tcp_port) {
+  static auto* const kNote =
+      reinterpret_cast<UsedPortFunction*>(::dlsym(RTLD_DEFAULT, kUsedPortSymbol));
+  if (kNote != nullptr) kNote(tcp_port);
+}
+
 int listen(CmId& id, int backlog) {
   if (is_datagram(id)) return listen_datagrams(id, backlog);
   if (id.life.is(IdState::kIdle)) {
@@ -146,6 +156,7 @@ int bind_to(CmId& id, const sockaddr& address) {
   if (any) Core::get();
   auto bound = cm().ports.bind(at, port_range());
   if (!bound) return to_errno(bound.error());
+  note_used_port(bound->local().port);
   const sockaddr_storage local = cm().ports.from_tcp(bound->local());
   id.abi.route.addr.src_storage = any ? copy_of(address) : local;
   set_port(id.source(), port_of(reinterpret_cast<const sockaddr&>(local)));
