@@ -2,8 +2,7 @@
 // iwarp run: starts an unmodified RDMA program with this stack's libibverbs.so.1 and librdmacm.so.1
 // in place of the system's libraries. LD_PRELOAD loads these libraries, and IWARP_* variables pass
 // the options to them. A variable is set only if its option is given, so variables that the user
-// has set remain in effect. The command also configures other libraries for this stack, unless the
-// user has configured them. Then execvp() replaces this process by the program, so the exit status
+// has set remain in effect. Then execvp() replaces this process by the program, so the exit status
 // is the program's. With --careful=fail, however, the program runs in a child process, and this
 // process waits for it.
 #include <elf.h>
@@ -184,27 +183,11 @@ std::string preload_list(bool is_careful, const fs::path& program) {
   return list;
 }
 
-/// Makes UCX transfer large messages by RDMA Write. An RDMA Read would cost an additional round
-/// trip for each message.
-constexpr const char* kUcxScheme = "UCX_RNDV_SCHEME";
-constexpr const char* kUcxByWrites = "put_zcopy";
-
-/// Adds the variables that configure UCX. UCX uses this stack only if the stack appears as a RoCE
-/// adapter.
-void add_ucx(const cli::Given& given, options::Persona persona, Environment& out) {
-  const char* const outside = std::getenv("IWARP_AS");
-  const bool is_roce = given.has("--as")
-                           ? persona == options::Persona::kRoce
-                           : outside != nullptr && outside == std::string_view("roce");
-  if (is_roce && std::getenv(kUcxScheme) == nullptr) out.push_back({kUcxScheme, kUcxByWrites});
-}
-
 /// Returns the variables for the preloaded libraries, according to the options that were given.
 Environment environment(const cli::Given& given, const RunOptions& options) {
   const fs::path program = given.rest.empty() ? fs::path() : find_program(given.rest.front());
   Environment out = variables_of(given);
   out.push_back({"LD_PRELOAD", preload_list(options.settings.careful, program)});
-  add_ucx(given, options.settings.persona, out);
   return out;
 }
 
@@ -321,8 +304,7 @@ cli::Command run_command() {
       "CMD finds one RDMA device, iwarp0, by libibverbs and below /sys and /dev. All words\n"
       "behind CMD belong to CMD. Each option sets an environment variable for the drop-in\n"
       "libraries (--crc off: IWARP_CRC=off); variables without an option here keep the value\n"
-      "that they have. With --as roce, UCX moves large messages by RDMA Write unless\n"
-      "UCX_RNDV_SCHEME is set. --env prints lines without quotes, for docker --env-file, and\n"
+      "that they have. --env prints lines without quotes, for docker --env-file, and\n"
       "for export if no value contains a space: export $(iwarp run --env). In the name of\n"
       "--trace, %p stands for the process id. --log connections shows the ports in use, the\n"
       "program's and TCP's.\n"

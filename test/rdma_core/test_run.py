@@ -59,8 +59,7 @@ class Environment(Run):
             "IWARP_LOG": "connections", "IWARP_LOG_FORMAT": "json",
             "IWARP_CAREFUL": "on", "IWARP_FAULT_SEED": "7", "IWARP_FAULT_SOCKET": "/a %p.sock",
             "IWARP_METRICS": "unix:/a %p", "IWARP_AS": "roce", "IWARP_PRESENCE": "off",
-            "IWARP_LOOPBACK": "on",
-            "UCX_RNDV_SCHEME": "put_zcopy"})
+            "IWARP_LOOPBACK": "on"})
         tls = self.variables("--tls-cert", "/a", "--tls-key", "/b", "--tls-ca", "/c", "--tls-peer",
                              "x,y", "--tls-psk", "/d", IWARP_TLS="off")
         del tls["LD_PRELOAD"]
@@ -71,20 +70,6 @@ class Environment(Run):
         self.assertEqual(self.variables("--tls-ca", "")["IWARP_TLS"], "on")
         self.assertEqual(self.variables("--quiet")["IWARP_LOG"], "off")
         self.assertEqual(self.variables("--fpdu", "max")["IWARP_FPDU"], "max")
-
-    def test_ucx_is_told_of_writes_unless_it_was_told_otherwise(self):
-        scheme = {"UCX_RNDV_SCHEME": "put_zcopy"}
-        for options, env, wanted in ((("--as", "roce"), {}, scheme),
-                                     ((), {"IWARP_AS": "roce"}, scheme),
-                                     (("--as", "iwarp"), {"IWARP_AS": "roce"}, {}),
-                                     ((), {}, {}),
-                                     (("--as", "roce"), {"UCX_RNDV_SCHEME": "auto"}, {})):
-            with self.subTest(options=options, env=env):
-                given = self.variables(*options, **env)
-                self.assertEqual({name: value for name, value in given.items()
-                                  if name.startswith("UCX_")}, wanted)
-        shown = self.iwarp_run("--as", "roce", "env", UCX_RNDV_SCHEME="auto").stdout
-        self.assertIn("\nUCX_RNDV_SCHEME=auto\n", f"\n{shown}")
 
     def test_the_program_gets_them_and_what_was_there(self):
         shown = self.iwarp_run("--crc", "off", "env", IWARP_RTR="read", IWARP_CRC="on").stdout

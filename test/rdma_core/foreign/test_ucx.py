@@ -4,6 +4,8 @@ of uct that a transport supports must run over it. Then tests UCP, which finds t
 with rc_verbs. UCX does not list iWARP devices at all. UCX's rc_verbs offers no swap on a device that has only the
 atomics of the verbs interface."""
 import contextlib
+import os
+import pathlib
 import re
 import subprocess
 import unittest
@@ -38,6 +40,7 @@ UCP_RUNS = (
     ("ucp_cswap", 8))
 ITERATIONS = 10000 if LONG else 100
 NETWORK = ucx.environment()
+READ_ONLY = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"), "ucx_read_only")
 # Starts a process that shares no memory with other processes. UCX detects this by the namespaces.
 APART = ("unshare", "--ipc", "--pid", "--fork", "--kill-child")
 
@@ -102,7 +105,7 @@ class UcxDatagrams(UcxCase):
 @tried("UCX, UCP", "ucx-utils", "ucx_perftest's tests of tag, stream, am, put, get and atomics on "
        "two hosts: with the transports that UCX chooses (`UCX_TLS` unset), with all transports "
        "except shared memory, with `UCX_TLS=ud_verbs`, with `UCX_TLS=rc_v`; the tests of tag also "
-       "on one host without shared memory; from UCX 1.16 on with `UCX_FENCE_MODE=weak`",
+       "on one host without shared memory; a message from read-only memory; from UCX 1.16 on with `UCX_FENCE_MODE=weak`",
        personas=("roce",))
 class Ucp(UcxCase):
     def play(self, runs, env=NETWORK, **how):
@@ -138,6 +141,11 @@ class Ucp(UcxCase):
     @unittest.skipIf(NO_HOSTS, NO_HOSTS)
     def test_datagrams_alone(self):
         self.on_two_hosts("ud_verbs", "ud_verbs")
+
+    @unittest.skipUnless(READ_ONLY.exists(), f"{READ_ONLY} was not built, which needs libucx-dev")
+    def test_a_message_from_read_only_memory(self):
+        """With UCX_RNDV_SCHEME=put_zcopy, UCX 1.13 aborts, because it cannot register the memory."""
+        self.assertEqual(self.run_program(READ_ONLY, env=NETWORK).out, "right\n")
 
     @unittest.skipIf(NO_HOSTS, NO_HOSTS)
     def test_connections_that_datagrams_make(self):
