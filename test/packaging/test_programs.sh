@@ -11,7 +11,7 @@ shift 3
 source "$source/test/packaging/support.sh"
 
 step "build the archive"
-archive=$("$source/.ci/package" bookworm archive | grep '\.tar\.xz$')
+archive=$(archive_of bookworm archive)
 tar -xf "$archive" -C "$scratch"
 iwarp=$scratch/$(basename "$archive" .tar.xz)/bin/iwarp
 
@@ -27,7 +27,8 @@ in_chroot "$root" "$source" -- bash -ec '
   cd "$1"
   source apps/setup.sh
   boost_is_installed() { true; }  # nothing is built in the chroot
-  install_packages python3 libpcap-dev "${verbs_packages[@]}" "${others_packages[@]}"' packages "$source"
+  # gcc, libasan8 and libibverbs-dev: tests compile programs and plugins
+  install_packages python3 libpcap-dev gcc libc6-dev libasan8 libibverbs-dev "${verbs_packages[@]}" "${others_packages[@]}"' packages "$source"
 
 tests=("$@")
 if [ ${#tests[@]} = 0 ]; then

@@ -121,21 +121,21 @@ class Traced(Case):
 @tried("perftest, UD", "perftest", "ib_send_lat and ib_send_bw with `-c UD`, also with lists of "
        "requests, and with rdma_cm", personas=("roce",))
 class Perftest(PerftestCase):
-    WORDS = ("-c", "UD", "-s", SIZE)
-
     @unittest.skipIf(NO_HOSTS, NO_HOSTS)
     def test_each_tool(self):
         with two_hosts() as names:
             for tool, words in (("ib_send_lat", ()), ("ib_send_lat", ("-R",)),
-                                ("ib_send_lat", ("-e",)), ("ib_send_lat", ("-s", 64, "-I", 64)),
+                                ("ib_send_lat", ("-e",)), ("ib_send_lat", ("-I", 64)),
                                 ("ib_send_bw", ("-r", 1000)),
                                 ("ib_send_bw", ("-r", 1000, "-R")),
                                 ("ib_send_bw", ("-r", 1000, "-e")),
                                 ("ib_send_bw", ("-r", 500, "-q", 2)),
                                 ("ib_send_bw", ("-r", 1000, "-l", 16))):
                 with self.subTest(tool=tool, words=words):
-                    self.measure(tool, *self.WORDS, *words, host=HOSTS[0], iterations=160,
-                                 **apart(names))
+                    # perftest 25.01 refuses an option that is given twice.
+                    size = 64 if "-I" in words else SIZE
+                    self.measure(tool, "-c", "UD", "-s", size, *words, host=HOSTS[0],
+                                 iterations=160, **apart(names))
 
 
 @tried("udaddy", "rdmacm-utils", "RDMA_PS_UDP and RDMA_PS_IPOIB, several connections",
