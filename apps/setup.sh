@@ -33,6 +33,8 @@ page_packages=(chromium node-typescript "${lab_packages[@]}")
 # Packages for automating the browser: node, and npm, which installs playwright-core. If npm is
 # present, install neither, because npm and node may then come from a source other than Debian.
 if ! command -v npm >/dev/null; then page_packages+=(nodejs npm); fi
+# Packages for the tests in chroots and containers (IWARP_PACKAGES=1).
+packaging_packages=(mmdebstrap buildah bubblewrap lintian)
 fuzz_packages=(clang-19 libclang-rt-19-dev)
 interop_packages=(  # for building and running a guest with the kernel's siw, see test/interop/siw
   qemu-system-x86 gcc-12 make binutils cpio kmod xz-utils busybox-static iproute2

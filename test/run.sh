@@ -15,6 +15,7 @@ usage: test/run.sh [--preset NAME] [--label NAME]... [--build-only] [-- CTEST_OP
   -- OPTION...    handed to ctest, for example: -- -R mpa --verbose
 environment:
   IWARP_LONG=1    also the long runs (large files, many clients, long simulations, all of the kernel's siw)
+  IWARP_PACKAGES=1  also the tests of packages, in chroots and containers (as root; downloads some 500 MB)
   CI=true         warnings are errors
   IWARP_NO_GUEST=1  without the guest that runs the kernel's siw (200 MB of packages, QEMU)
 TEXT
@@ -51,6 +52,7 @@ for label in "${labels[@]:-}"; do
     '' | rdma_core | tier[123] | threads*) packages+=("${verbs_packages[@]}") ;;&
     '' | rdma_core | tier3) packages+=("${others_packages[@]}") ;;&
     '' | apps) packages+=("${page_packages[@]}") ;;&
+    '' | packaging) if [ "${IWARP_PACKAGES:-}" = 1 ]; then packages+=("${packaging_packages[@]}"); fi ;;&
     # The tests with these labels need only a part of the tree.
     threads* | apps | rdma_core) targets+=("label_$label") ;;
     *) targets+=(all) ;;
