@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs two components: `iwarp` with the command and the drop-in libraries, and `dev` with the
-# headers and libraries for building programs. find_package(iwarp COMPONENTS net) defines the layers
+# Installs three components: `iwarp` with the command and the drop-in libraries, `debug` with their
+# debugging information, and `dev` with the headers and libraries for building programs. find_package(iwarp COMPONENTS net) defines the layers
 # as iwarp::bytes, iwarp::mpa, iwarp::net and so on, and all of them together as iwarp::iwarp.
 # `pkg-config iwarp` provides all layers.
 if(IWARP_BUILD_APPS)
   include(.cmake/documents.cmake)
+  include(.cmake/debug.cmake)
+endif()
+if(PROJECT_IS_TOP_LEVEL)
+  add_custom_target(uninstall
+    COMMAND ${CMAKE_COMMAND} -D BUILD=${PROJECT_BINARY_DIR} -P ${PROJECT_SOURCE_DIR}/.cmake/uninstall.cmake VERBATIM)
 endif()
 include(.cmake/packages.cmake)
 if(IWARP_STATIC_DEPENDENCIES)

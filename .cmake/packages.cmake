@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# In a build of the preset `package`, `cpack` makes the Debian packages iwarp and libiwarp-dev for the
-# Debian release on which it runs. In a build of the preset `archive`, it makes an archive that needs
-# no other packages. .ci/package runs both builds in a chroot. This file makes no packages for other
+# In a build of the preset `package`, `cpack` makes the Debian packages iwarp, iwarp-dbgsym and
+# libiwarp-dev for the Debian release on which it runs. In a build of the preset `archive`, it makes an
+# archive that needs no other packages, and one with the debugging information. .ci/package runs both builds in a chroot. This file makes no packages for other
 # systems.
 set(CPACK_PACKAGE_NAME iwarp)
 set(CPACK_PACKAGE_VENDOR "the iwarp authors")
@@ -16,18 +16,19 @@ set(packaging ${CMAKE_CURRENT_LIST_DIR}/packages)
 
 if(IWARP_STATIC_DEPENDENCIES)
   set(CPACK_GENERATOR TXZ)
-  set(CPACK_COMPONENTS_ALL iwarp)
+  set(CPACK_COMPONENTS_ALL iwarp debug)
   set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
-  set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+  set(CPACK_COMPONENTS_GROUPING IGNORE)
   set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
   set(CPACK_PACKAGE_FILE_NAME iwarp-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
-  set(CPACK_ARCHIVE_FILE_NAME ${CPACK_PACKAGE_FILE_NAME})
+  set(CPACK_ARCHIVE_IWARP_FILE_NAME ${CPACK_PACKAGE_FILE_NAME})
+  set(CPACK_ARCHIVE_DEBUG_FILE_NAME ${CPACK_PACKAGE_FILE_NAME}-debug)
   set(CPACK_THREADS 0)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION .
     COMPONENT iwarp)
 else()
   set(CPACK_GENERATOR DEB)
-  set(CPACK_COMPONENTS_ALL iwarp dev)
+  set(CPACK_COMPONENTS_ALL iwarp debug dev)
   set(CPACK_DEB_COMPONENT_INSTALL ON)
   set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -52,6 +53,12 @@ else()
   set(CPACK_DEBIAN_IWARP_PACKAGE_SUGGESTS "rdmacm-utils, perftest")
   file(READ ${packaging}/iwarp.txt CPACK_DEBIAN_IWARP_DESCRIPTION)
 
+  set(CPACK_DEBIAN_DEBUG_PACKAGE_NAME iwarp-dbgsym)
+  set(CPACK_DEBIAN_DEBUG_PACKAGE_SECTION debug)
+  set(CPACK_DEBIAN_DEBUG_PACKAGE_DEPENDS
+    "iwarp (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
+  file(READ ${packaging}/iwarp-dbgsym.txt CPACK_DEBIAN_DEBUG_DESCRIPTION)
+
   set(CPACK_DEBIAN_DEV_PACKAGE_NAME libiwarp-dev)
   set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
   set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libssl-dev, libfmt-dev")
@@ -61,7 +68,7 @@ else()
 
   string(TIMESTAMP date "%a, %d %b %Y 00:00:00 +0000" UTC)
   set(out ${PROJECT_BINARY_DIR}/debian)
-  foreach(pair IN ITEMS iwarp:iwarp dev:libiwarp-dev)
+  foreach(pair IN ITEMS iwarp:iwarp debug:iwarp-dbgsym dev:libiwarp-dev)
     string(REPLACE ":" ";" pair ${pair})
     list(GET pair 0 component)
     list(GET pair 1 package)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs a build into an empty prefix. Then builds and runs the programs in consumer/ with it as another project
+# Installs a build into an empty prefix. Checks that the command is stripped, and its line tables are apart. Then builds and runs the programs in consumer/ with it as another project
 # does: with find_package(iwarp) and with pkg-config, with its own warning flags, and without this source tree and
-# Boost headers.
+# Boost headers. In the end uninstalls everything.
 # Usage: check_install.sh BUILD_DIR CXX_COMPILER
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -14,8 +14,21 @@ trap 'rm -rf "$scratch"' EXIT
 prefix=$scratch/moved  # moved after installing, so the package must find its files relative to its own location
 cmake --install "$build" --prefix "$scratch/prefix" --component dev >/dev/null
 if [ -e "$build/apps/iwarp" ]; then
-  cmake --install "$build" --prefix "$scratch/prefix" --component iwarp >/dev/null
+  for component in iwarp debug; do
+    cmake --install "$build" --prefix "$scratch/prefix" --component $component >/dev/null
+  done
+  program=$scratch/prefix/bin/iwarp
+  if readelf -S "$program" | grep -E '\.(debug_|symtab)'; then
+    echo "$program is not stripped" >&2
+    exit 1
+  fi
+  id=$(readelf -n "$program" | sed -n 's/ *Build ID: //p')
+  debug=$scratch/prefix/lib/debug/.build-id/${id:0:2}/${id:2}.debug
+  readelf -S "$debug" | grep -q '\.debug_line'
+  echo "bin/iwarp: $(stat -c %s "$program") octets, and $(stat -c %s "$debug") octets of debugging information"
 fi
+mkdir "$scratch/manifests"
+mv "$build"/install_manifest_{dev,iwarp,debug}.txt "$scratch/manifests" 2>/dev/null || true
 mv "$scratch/prefix" "$prefix"
 libraries=$(dirname "$(find "$prefix" -name 'libiwarp*' ! -type d ! -path '*/iwarp/*' | head -n1)")
 
@@ -45,3 +58,10 @@ if command -v pkg-config >/dev/null; then
   echo "pkg-config says version $(pkg-config --modversion iwarp)"
 fi
 if [ -e "$prefix/bin/iwarp" ]; then "$prefix/bin/iwarp" --help >/dev/null; fi
+
+mv "$prefix" "$scratch/prefix"
+cmake -D BUILD="$scratch/manifests" -P "$here/../../.cmake/uninstall.cmake"
+if find "$scratch/prefix" ! -type d -o -name iwarp -o -name debug | grep .; then
+  echo "uninstalling leaves these files" >&2
+  exit 1
+fi

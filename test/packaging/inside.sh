@@ -57,6 +57,14 @@ consumer() {
   /tmp/example
 }
 
+# debugging_information: checks that gdb finds the line tables of the command where it looks for them. Needs readelf,
+# which g++ has brought.
+debugging_information() {
+  local id
+  id=$(readelf -n /usr/bin/iwarp | sed -n 's/ *Build ID: //p')
+  readelf -S "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" | grep -m 1 debug_line
+}
+
 # purge PACKAGE...: removes packages, and checks that none of their files remains.
 purge() {
   apt-get -qq -y -o Dpkg::Use-Pty=0 purge "$@" >/dev/null

@@ -37,3 +37,6 @@ save_fetched() { cp -u "$scratch/root"/var/cache/apt/archives/*.deb "$fetched/";
 # inside COMMAND...: runs a function of inside.sh in the chroot that fresh_chroot has made.
 inside() { in_chroot "$scratch/root" -- /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
   HOME=/tmp LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive bash /inside.sh "$@"; }
+
+# archive_of SUITE PRESET [TARGET...]: builds an archive, and prints its name.
+archive_of() { "$source/.ci/package" "$@" | grep '\.tar\.xz$' | grep -v -- '-debug\.'; }

@@ -9,8 +9,7 @@ source "$source/test/packaging/support.sh"
 
 tests=(bytes crc32c mpa_data mpa_startup ddp rdmap verbs)
 step "build the archive and the unit tests"
-archive=$("$source/.ci/package" bookworm archive-aarch64 "${tests[@]/#/test_}" |
-  grep '\.tar\.xz$')
+archive=$(archive_of bookworm archive-aarch64 "${tests[@]/#/test_}")
 size=$(stat -c %s "$archive")
 echo "$(basename "$archive"): $size octets"
 [ "$size" -le $((8 * 1000 * 1000)) ]

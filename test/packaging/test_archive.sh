@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests the archive for x86-64. It must be small, need only the C library, export no name of a bundled library, and
-# work without libstdc++. From the archive to a first rping, a user must need only three lines and 10 s, on Debian
+# work without libstdc++. The debugging information must be in an archive of its own. From the archive to a first rping, a user must need only three lines and 10 s, on Debian
 # 12 and on the newest release.
 # Usage: test_archive.sh SOURCE_DIR
 set -euo pipefail
@@ -9,7 +9,7 @@ source=$1
 source "$source/test/packaging/support.sh"
 
 step "build the archive"
-archive=$("$source/.ci/package" bookworm archive | grep '\.tar\.xz$')
+archive=$(archive_of bookworm archive)
 name=$(basename "$archive" .tar.xz)
 size=$(stat -c %s "$archive")
 echo "$name.tar.xz: $size octets"
@@ -38,6 +38,9 @@ for file in "$scratch/$name/bin/iwarp" "$scratch/$name"/lib/iwarp/*; do
   fi
   if readelf -S "$file" | grep -q ' \.debug_info'; then echo "$file: not stripped" >&2; exit 1; fi
 done
+
+id=$(readelf -n "$scratch/$name/bin/iwarp" | sed -n 's/ *Build ID: //p')
+tar -tf "${archive%.tar.xz}-debug.tar.xz" | grep "lib/debug/.build-id/${id:0:2}/${id:2}.debug"
 
 for suite in bookworm trixie; do
   step "use it in a bare $suite"

@@ -10,7 +10,7 @@ source=$1
 source "$source/test/packaging/support.sh"
 command -v buildah >/dev/null || skip "buildah is not installed"
 
-archive=$("$source/.ci/package" bookworm archive | grep '\.tar\.xz$')
+archive=$(archive_of bookworm archive)
 store=(--root "$scratch/store" --runroot "$scratch/run" --storage-driver vfs)
 
 # from_chroot NAME SUITE KIND: makes an image from the root file system of that release.

@@ -11,7 +11,7 @@ source "$source/test/packaging/support.sh"
 step "build packages for $suite"
 "$source/.ci/package" "$suite" package >"$scratch/list"
 mapfile -t packages < <(grep '\.deb$' "$scratch/list")
-[ ${#packages[@]} = 2 ]
+[ ${#packages[@]} = 3 ]
 for package in "${packages[@]}"; do
   echo "$(basename "$package"): $(stat -c %s "$package") octets, $(dpkg-deb -f "$package" Depends)"
 done
@@ -39,6 +39,9 @@ cp -r "$source/test/packaging/consumer" "$scratch/root/consumer"
 cp "$source/apps/examples/hello_send.cpp" "$scratch/root/"
 inside consumer /consumer /hello_send.cpp
 
+step "install the debugging information"
+inside get '/packages/iwarp-dbgsym_*.deb'
+inside debugging_information
 step purge
-inside purge iwarp libiwarp-dev
+inside purge iwarp iwarp-dbgsym libiwarp-dev
 step done
