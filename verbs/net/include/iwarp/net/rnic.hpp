@@ -17,10 +17,7 @@
 #include "iwarp/net/connection_manager.hpp"
 #include "iwarp/net/handles.hpp"
 #include "iwarp/verbs/counters.hpp"
-
-namespace iwarp::verbs {
-struct DatagramCounters;
-}
+#include "iwarp/verbs/datagram_types.hpp"
 
 namespace iwarp::net {
 
