@@ -44,8 +44,8 @@ FAULTS = (
           '    if (IWARP_BROKEN("success-behind-flushes") && s % 2 == 1) unfinished = false;\n'
           "    if (unfinished && slot.status == WcStatus::kSuccess) slot.status"),
     Fault("second-error", ("a second error of one stream",), SEND_QUEUE,
-          "  if (qp_.local_failure) return false;",
-          '  if (qp_.local_failure && !IWARP_BROKEN("second-error")) return false;', seeds=30_000),
+          "failed != ring_.retired.load()) {",
+          'failed != ring_.retired.load() && !IWARP_BROKEN("second-error")) {', seeds=30_000),
     Fault("fence-ignored", (MISPLACED, "a Read or atomic brought"), SEND_QUEUE,
           "has(slot.flags, SendFlags::kFence) && reads_under_way_ != 0) return false;",
           "has(slot.flags, SendFlags::kFence) && reads_under_way_ != 0 &&\n"

@@ -56,8 +56,10 @@ void SendQueue::open(std::size_t reads, mpa::Rtr rtr) {
 // an acknowledgement.
 bool SendQueue::may_acknowledge(bool read_credit) {
   if (!acks_.is_due() || !read_credit || more_due_) return false;
-  if (qp_.state != QpState::kRts || qp_.local_failure) return false;
+  const auto failure = qp_.local_failure.load();
+  if (qp_.state != QpState::kRts || failure == LocalFailure::kDue) return false;
   if (started_ == ring_.posted.load(std::memory_order_acquire)) return true;
+  if (failure == LocalFailure::kPending) return true;
   const SendSlot& next = ring_.slot(started_);
   return !next.is_answered() || !may_start(next, read_credit);
 }
@@ -101,11 +103,14 @@ void SendQueue::note_started() {
   }
 }
 
-// If the next request has a local fence, asks for an acknowledgement of all requests before it,
-// because the fence waits for these. [VRB-50]
+// If the next request has a local fence, or cannot be executed, asks for an acknowledgement of all
+// requests before it, because it waits for these. [VRB-43] [VRB-50]
 void SendQueue::note_fence() {
   if (started_ == ring_.posted.load(std::memory_order_acquire)) return;
-  if (has(ring_.slot(started_).flags, SendFlags::kLocalFence)) acks_.wanted = started_;
+  if (ring_.retired.load() == started_) return;
+  const bool waits = qp_.local_failure == LocalFailure::kPending ||
+                     has(ring_.slot(started_).flags, SendFlags::kLocalFence);
+  if (waits) acks_.wanted = started_;
 }
 
 // Records when no request needs an acknowledgement any more. Unsignalled requests without a later

@@ -17,6 +17,13 @@
 
 namespace iwarp::verbs {
 
+/// Whether this end, and not the peer, has to end the stream.
+enum class LocalFailure : std::uint8_t {
+  kNone,
+  kPending,  ///< a request cannot be executed; the stream ends when all earlier ones are complete
+  kDue,      ///< the stream has to end now
+};
+
 struct QpShared {
   const QpNum num;
   const QpInit init;
@@ -26,8 +33,7 @@ struct QpShared {
   std::atomic<Access> inbound = init.inbound;
   std::atomic<QpState> state{QpState::kIdle};
   std::atomic<std::uint64_t> completions{0};
-  /// Whether a request or completion has failed because of this end; if so, the stream has to end.
-  std::atomic<bool> local_failure{false};
+  std::atomic<LocalFailure> local_failure{LocalFailure::kNone};
   /// whether query() reports a local error; keeps its value until the next connection
   std::atomic<bool> local_error{false};
   CompletionGate gate;
@@ -126,7 +132,7 @@ struct QpShared {
       on_event({.type = AsyncEventType::kCqOverflow, .qp_num = num, .object = &cq});
     }
     completion_lost = true;
-    local_failure = true;  // Ends only this queue pair's stream. [RDMAP-117] [SEC-29]
+    local_failure = LocalFailure::kDue;  // Ends only this queue pair's stream. [RDMAP-117] [SEC-29]
   }
 };
 

@@ -87,7 +87,8 @@ Opcode message_opcode(WrOpcode opcode, SendFlags flags) {
 
 bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
   if (qp_.state != QpState::kRts) return false;  // In Idle no request is processed. [VRB-6]
-  if (qp_.local_failure) return false;  // No request starts after a request has failed. [VRB-54]
+  // No request starts after a request has failed. [VRB-54]
+  if (qp_.local_failure != LocalFailure::kNone) return false;
   if (waits_for_memory_) retire();
   if (more_due_) return take_next(read_credit, out);
   // Requests start in order, one at a time. [VRB-43]
@@ -104,31 +105,30 @@ bool SendQueue::next_other(bool read_credit, rdmap::Request& out) {
     if (!may_start(slot, read_credit)) return false;
     if (!kind(slot.opcode).local) return start_other(slot, out);
     // A local request takes effect before any later request is executed. [VRB-49]
-    const auto done = run_local(slot);
-    if (done == Local::kWait) return false;
+    if (!run_local(slot)) return false;
     ++started_;
-    if (done == Local::kFailed) return false;
     finish(slot);
   }
   return false;
 }
 
 inline bool SendQueue::start_plain(SendSlot& slot, rdmap::Request& out) {
+  if (!pin_buffers(slot, reader_, out.payload)) return false;
   slot.stage = SendSlot::Stage::kStarted;
   out.cookie = started_++;
   out.opcode = message_opcode(slot.opcode, slot.flags);
   out.length = slot.length;
   out.stag = slot.remote.rkey;
   out.to = rdmap::TaggedOffset{slot.remote.to};
-  return pin_buffers(slot, reader_, out.payload);
+  return true;
 }
 
 bool SendQueue::start_other(SendSlot& slot, rdmap::Request& out) {
+  if (!permitted(slot)) return false;
+  if (!pin_buffers(slot, slot.is_answered() ? writer_ : reader_, out.payload)) return false;
   slot.stage = SendSlot::Stage::kStarted;
   out.cookie = started_++;
-  if (!permitted(slot)) return false;
   if (slot.is_answered()) ++reads_under_way_;
-  if (!pin_buffers(slot, slot.is_answered() ? writer_ : reader_, out.payload)) return false;
   if (slot.is_read()) read_octets_ += slot.length;
   if (slot.is_answered()) slot.msn = ++acks_.last_request;
   fill_request(slot, out);
@@ -172,7 +172,8 @@ bool SendQueue::may_read(bool read_credit) const {
   return qp_.ord == 0 || (read_credit && reads_under_way_ < qp_.ord);
 }
 
-SendQueue::Local SendQueue::run_local(SendSlot& slot) {
+// Executes a local request. Returns false if it has to wait or has failed.
+bool SendQueue::run_local(SendSlot& slot) {
   std::error_code error;
   WcStatus failure = WcStatus::kSuccess;
   bool busy = false;
@@ -197,12 +198,11 @@ SendQueue::Local SendQueue::run_local(SendSlot& slot) {
   busy |= error == Errc::kBusy;
   if (busy) {
     wait_for_memory(local_stag(slot));
-    return Local::kWait;
+    return false;
   }
   waits_for_memory_ = false;
-  if (failure == WcStatus::kSuccess) return Local::kDone;
-  fail(slot, failure);
-  return Local::kFailed;
+  if (failure != WcStatus::kSuccess) fail(slot, failure);
+  return failure == WcStatus::kSuccess;
 }
 
 // Returns whether the connection supports the request. If not, fails the request without sending
@@ -334,9 +334,31 @@ void SendQueue::fill_sink(SendSlot& slot, std::size_t part, rdmap::Request& out)
   out.sink_to.value = region.to_base + static_cast<std::uint64_t>(out.sink.data() - region.address);
 }
 
+// Fails the request that is being started, because this end cannot execute it. The stream has to
+// end, but first the requests before it are executed and complete. [VRB-43] [VRB-54]
 void SendQueue::fail(SendSlot& slot, WcStatus status) {
+  failed_ = more_due_.value_or(started_);
+  if (!more_due_) slot.grants.clear();  // Otherwise answers to the first part may still arrive.
+  more_due_.reset();
+  slot.status = status;
+  auto none = LocalFailure::kNone;
+  qp_.local_failure.compare_exchange_strong(none, LocalFailure::kPending);
+}
+
+// Fails a request in flight whose memory has disappeared. The message in progress cannot be
+// completed, so the stream ends at once.
+void SendQueue::fail_now(SendSlot& slot, WcStatus status) {
   blame(slot, status);
-  qp_.local_failure = true;  // The stream has to end. [VRB-54]
+  qp_.local_failure = LocalFailure::kDue;
+}
+
+bool SendQueue::take_failure() {
+  if (qp_.local_failure == LocalFailure::kPending) {
+    if (waits_for_memory_) retire();
+    if (ring_.retired.load() != failed_) return false;
+    qp_.note(described(ring_.slot(failed_)));
+  }
+  return qp_.local_failure.exchange(LocalFailure::kNone) != LocalFailure::kNone;
 }
 
 void SendQueue::sent(std::uint64_t cookie) {
@@ -435,9 +457,14 @@ void SendQueue::flush() {
   read_octets_ = 0;
   more_due_.reset();
   acks_.wanted = acks_.covered;
-  // At most one slot has an error. A request that was sent after an unfinished request is flushed
-  // as well, because its success would imply the success of all requests before it. [VRB-14]
-  // [VRB-43]
+  // The request that this end cannot execute reports its error only if all requests before it are
+  // complete. So at most one slot has an error. A request that was sent after an unfinished request
+  // is flushed as well, because its success would imply the success of all requests before it.
+  // [VRB-14] [VRB-43]
+  const auto failed = std::exchange(failed_, SendRing::kNever);
+  if (failed != SendRing::kNever && failed != ring_.retired.load()) {
+    ring_.slot(failed).status = WcStatus::kSuccess;
+  }
   bool unfinished = false;
   for (auto s = ring_.retired.load(); s < ring_.posted.load(std::memory_order_acquire); ++s) {
     SendSlot& slot = ring_.slot(s);
@@ -474,7 +501,7 @@ bool SendQueue::revoke(const Region& region, bool mid_message) {
     const bool send_due = slot.opcode == WrOpcode::kSendImmediate && more_due_ == s;
     const bool unfinished = slot.is_answered() || send_due || (mid_message && s + 1 == started_);
     // fail only one request [VRB-14]
-    if (unfinished && !needed) fail(slot, WcStatus::kLocalProtection);
+    if (unfinished && !needed) fail_now(slot, WcStatus::kLocalProtection);
     needed |= unfinished;
     slot.grants.clear();
   }
@@ -487,7 +514,7 @@ void SendQueue::memory_gone(const std::byte* address) {
     SendSlot& slot = ring_.slot(s);
     if (slot.stage != SendSlot::Stage::kStarted) continue;
     if (std::none_of(slot.grants.begin(), slot.grants.end(), has_it)) continue;
-    return fail(slot, WcStatus::kLocalProtection);
+    return fail_now(slot, WcStatus::kLocalProtection);
   }
 }
 

@@ -87,6 +87,10 @@ class SendQueue {
   }
   /// Counts the MSN of a message that has been started.
   void note_message(const rdmap::OpcodeInfo& message);
+  /// Returns true once when a failure at this end has to end the stream. If a request has failed,
+  /// that is when every request before it is complete. Call only while QpShared::local_failure is
+  /// not kNone.
+  bool take_failure();
   /// Makes all requests in flight unpin the region. If any of them still needs octets of the
   /// region, fails the oldest such request and returns true; the stream then has to end.
   /// `mid_message` is true if the request that was started last has not been framed completely.
@@ -96,12 +100,10 @@ class SendQueue {
   std::uint64_t octets_placed() const { return octets_placed_; }
 
  private:
-  enum class Local : std::uint8_t { kDone, kWait, kFailed };
-
   bool may_start(const SendSlot& slot, bool read_credit);
   bool awaits_group(const SendSlot& slot);
   bool may_read(bool read_credit) const;
-  Local run_local(SendSlot& slot);
+  bool run_local(SendSlot& slot);
   void wait_for_memory(Stag stag);
   bool next_other(bool read_credit, rdmap::Request& out);
   bool start_plain(SendSlot& slot, rdmap::Request& out);
@@ -118,6 +120,7 @@ class SendQueue {
   static EndedWork described(const SendSlot& slot);
   void blame(SendSlot& slot, WcStatus status);
   void fail(SendSlot& slot, WcStatus status);
+  void fail_now(SendSlot& slot, WcStatus status);
   std::optional<EndedWork> sent_work(const rdmap::Terminate& terminate);
   void finish(SendSlot& slot);
   void retire();
@@ -155,6 +158,8 @@ class SendQueue {
   /// The request of which next_request() has returned some messages but not all. next_request()
   /// returns the next message of this request before a message of any other request.
   std::optional<std::uint64_t> more_due_;
+  /// The request that cannot be executed. The requests before it are executed and complete first.
+  std::uint64_t failed_ = SendRing::kNever;
   bool any_sent_ = false;          ///< whether sent() was called since the last settle()
   bool waits_for_memory_ = false;  ///< whether a request waits for other streams to unpin an STag
   std::uint64_t octets_placed_ = 0;

@@ -40,7 +40,7 @@ bool StreamPort::open(QpDriver& driver, const Terms& terms) {
   qp_.send_immediate = terms.send_immediate;
   qp_.terminate_sent.reset();
   qp_.terminate_received.reset();
-  qp_.local_failure = false;
+  qp_.local_failure = LocalFailure::kNone;
   qp_.local_error = false;
   qp_.failed_work.reset();
   qp_.refused_memory.reset();

@@ -68,12 +68,13 @@ class StreamPort final : private rdmap::Ulp {
     qp_.receive_awaited_since.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   }
   /// Completes requests that were sent, and flushes requests that were posted since the queue pair
-  /// left RTS. Returns true once after a request has failed because of this end; the stream then
-  /// has to end. Called by Connection::settle().
+  /// left RTS. Returns true once when the stream has to end because of this end; see
+  /// SendQueue::take_failure(). Called by Connection::settle().
   bool settle() {
     if (qp_.state.load(std::memory_order_acquire) != QpState::kRts) flush_posted();
     send_.settle();
-    return qp_.local_failure.load(std::memory_order_relaxed) && qp_.local_failure.exchange(false);
+    return qp_.local_failure.load(std::memory_order_relaxed) != LocalFailure::kNone &&
+           send_.take_failure();
   }
   /// Delays pending output until the application polls.
   void let_posts_wait() {

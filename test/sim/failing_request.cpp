@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests a request that fails at this end, while requests of every kind before it are in flight. The
+// requests before it are carried out and complete as if there were no error; the requests behind it
+// are flushed.
+#include "acknowledged/acknowledged.hpp"
+
+using namespace iwarp;        // NOLINT
+using namespace iwarp::test;  // NOLINT
+
+namespace {
+
+constexpr std::size_t kSize = 3000;
+
+/// A connected pair, and the memory that the requests use.
+struct Scene {
+  Scene(const ConnectionOptions& options, const LinkOptions& link)
+      : pair(options, {}, link), a(*pair.a), b(*pair.b) {
+    fill_pattern(mine);
+    fill_pattern(source, 5);
+    for (const std::uint64_t id : {20U, 21U}) post_recv(b, id, sge(inbox, 0, kSize));
+  }
+
+  /// Posts the requests 1 to 7, which the peer accepts. If not `all_signaled`, only the last one is
+  /// signaled.
+  void post_good(bool all_signaled) {
+    const auto flags = all_signaled ? SendFlags::kSignaled : SendFlags::kNone;
+    post_send(a, 1, sge(mine, 0, kSize), flags);
+    post_write(a, 2, sge(mine, 0, kSize), remote(target), flags);
+    post_read(a, 3, sge(sink, 0, kSize), remote(source), flags);
+    post_fetch_add(a, 4, sge(old, 0, 8), remote(counter), 1, flags);
+    const std::array parts{sge(sink, 0, 100), sge(sink, 200, 100)};
+    post(a, {.wr_id = 5,
+             .opcode = WrOpcode::kRead,
+             .flags = flags,
+             .sgl = parts,
+             .remote = remote(source)});
+    post_local_invalidate(a, 6, stag_of(unused), flags);
+    post_write_immediate(a, 7, sge(mine, 0, 8), remote(target), 5);
+  }
+  void check_good(bool all_signaled) {
+    const auto done = a.completions();
+    const std::string good =
+        all_signaled ? "1 success, 2 success, 3 success, 4 success, 5 success, 6 success, 7 success"
+                     : "7 success";
+    completions = text(done);
+    CHECK(completions.starts_with(good));
+    CHECK(same(mine, inbox, kSize));
+    CHECK(same(mine, target, kSize));
+    CHECK(std::equal(sink->address + 200, sink->address + 300, source->address + 100));
+    CHECK(std::equal(sink->address + 300, sink->address + kSize, source->address + 300));
+    CHECK(word(counter) == 1);
+    CHECK_FALSE(unused->valid.load());
+    CHECK(text(b.completions()).starts_with("20 success, 21 success"));
+  }
+
+  Connected pair;
+  End& a;
+  End& b;
+  Region* mine = a.memory(kSize, kEverything);
+  Region* sink = a.memory(kSize, kEverything);
+  Region* old = a.memory(8, kEverything);
+  Region* unused = a.memory(8, kEverything);
+  Region* read_only = a.memory(8, Access::kNone);
+  Region* target = b.memory(kSize, kEverything);
+  Region* source = b.memory(kSize, kEverything);
+  Region* counter = b.memory(8, kEverything);
+  Region* inbox = b.memory(kSize, kEverything);
+  std::string completions;
+};
+
+struct Wrong {
+  const char* name;
+  void (*post)(Scene& s);
+  const char* status;
+};
+
+Sge wrong_lkey(const Region* region) {
+  Sge s = sge(region, 0, 8);
+  s.lkey.value ^= 0x100;
+  return s;
+}
+
+const std::array kWrongHere{
+    Wrong{"Send with a wrong lkey", [](Scene& s) { post_send(s.a, 8, wrong_lkey(s.mine)); },
+          "local protection error"},
+    Wrong{"Write of more than the region",
+          [](Scene& s) { post_write(s.a, 8, sge(s.mine, 1, kSize), remote(s.target)); },
+          "local protection error"},
+    Wrong{"Read into memory that is not writable",
+          [](Scene& s) { post_read(s.a, 8, sge(s.read_only, 0, 8), remote(s.source)); },
+          "local protection error"},
+    Wrong{"atomic with a wrong lkey",
+          [](Scene& s) { post_fetch_add(s.a, 8, wrong_lkey(s.old), remote(s.counter), 1); },
+          "local protection error"},
+    Wrong{"unsignaled Send with a wrong lkey",
+          [](Scene& s) { post_send(s.a, 8, wrong_lkey(s.mine), SendFlags::kNone); },
+          "local protection error"},
+    Wrong{"Send from a region that request 6 invalidates",
+          [](Scene& s) { post_send(s.a, 8, sge(s.unused, 0, 8)); }, "local protection error"},
+    Wrong{"bind of a region as a window",
+          [](Scene& s) {
+            post(s.a, {.wr_id = 8,
+                       .opcode = WrOpcode::kBindWindow,
+                       .bind = {.window = stag_of(s.mine),
+                                .region = stag_of(s.old),
+                                .address = s.old->address,
+                                .length = 8}});
+          },
+          "memory window bind error"},
+    Wrong{"local invalidate of no region",
+          [](Scene& s) { post_local_invalidate(s.a, 8, Stag{0x5500}); },
+          "memory window bind error"},
+};
+
+ConnectionOptions departing(ConnectionOptions o) {
+  o.local_errors = verbs::LocalErrors::kDepart;
+  return o;
+}
+
+/// Calls `check` for each way in which requests complete and an end reports its errors, and for
+/// links that cut the stream at different octets.
+template <typename Check>
+void for_each_way(Check check) {
+  for (const auto& options : {ConnectionOptions{}, departing({}), acknowledged(),
+                              departing(acknowledged()), acknowledged(1), acknowledged(16, 0)}) {
+    for (const std::size_t max_segment : {70U, 1000U, 100'000U}) {
+      for (const bool all_signaled : {true, false}) {
+        CAPTURE(static_cast<int>(options.completions));
+        CAPTURE(static_cast<int>(options.local_errors));
+        CAPTURE(options.startup.ord);
+        CAPTURE(max_segment);
+        CAPTURE(all_signaled);
+        Scene scene(options, {.seed = 3, .max_segment = max_segment});
+        check(scene, all_signaled);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE(
+    "the requests before one that this end cannot execute are carried out and complete [VRB-14] "
+    "[VRB-43] [VRB-54]") {
+  for (const Wrong& wrong : kWrongHere) {
+    CAPTURE(wrong.name);
+    for_each_way([&](Scene& s, bool all_signaled) {
+      s.post_good(all_signaled);
+      wrong.post(s);
+      post_send(s.a, 9, sge(s.mine, 0, 8));
+      s.pair.run();
+      s.check_good(all_signaled);
+      CHECK(s.completions.ends_with(std::string("7 success, 8 ") + wrong.status +
+                                    ", 9 work request flushed"));
+      CHECK(s.a.qp->query().local_error);
+    });
+  }
+}
