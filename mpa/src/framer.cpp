@@ -239,9 +239,13 @@ bool Framer::detach_all() {
   return state_->detach_if([](View) { return true; });
 }
 
-void Framer::drop_unsent() {
+void Framer::drop_unsent(std::optional<std::uint64_t> keep) {
   State& s = *state_;
-  while (!s.records.empty() && s.back_begin() >= s.sent_position) s.records.pop_back();
+  const auto drops_last = [&] {
+    return !s.records.empty() && s.back_begin() >= s.sent_position &&
+           s.records.back().cookie != keep;
+  };
+  while (drops_last()) s.records.pop_back();
   const bool half_out = !s.records.empty() && s.records.back().end > s.sent_position;
   // The next FPDU begins where the first dropped FPDU began. Its beginning determines the
   // positions of its markers. [MPA-25]

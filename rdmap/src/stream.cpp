@@ -8,8 +8,8 @@
 namespace iwarp::rdmap {
 namespace {
 
-// Values of OutSegment::token: 0 means no token, 1 means the Terminate, and any other value is a
-// cookie of the ULP plus 2.
+// Values of OutSegment::token: 0 means no token, 1 means the Terminate, kAnswerToken means an
+// answer, and any other value is a cookie of the ULP plus 2.
 constexpr std::uint64_t kNoToken = 0;
 constexpr std::uint64_t kTerminateToken = 1;
 constexpr std::uint64_t ulp_token(std::uint64_t cookie) { return cookie + 2; }
@@ -182,8 +182,12 @@ void Stream::terminate(const Fault& f, bool about_segment) {
   own_ = make_terminate(
       f, about_segment ? std::optional(with_whole_header(current_segment_)) : std::nullopt);
   step(StreamEvent::kError);
-  // The Terminate replaces all other output, from the next segment on. [VRB-20]
-  abandon();
+  // From the next segment on, this end sends only the answers to the peer's earlier Reads and
+  // Atomics, which it must answer because they are valid, and then the Terminate. [RDMAP-37]
+  // [VRB-20]
+  outstanding_.clear();
+  own_request_.reset();
+  if (sending_ == Sending::kRequest) transmitter_.abandon();
   terminate_pending_ = true;
 }
 
@@ -193,18 +197,23 @@ void Stream::lower_layer_closed() {
 }
 
 void Stream::abandon() {
-  transmitter_.abandon();
-  inbound_.clear();
+  abandon_answers();
   outstanding_.clear();
   own_request_.reset();
   terminate_pending_ = false;
+}
+
+void Stream::abandon_answers() {
+  transmitter_.abandon();
+  inbound_.clear();
 }
 
 bool Stream::next_segment(std::size_t mulpdu, OutSegment& out) {
   out.copy_payload = false;
   out.token = kNoToken;
   if (terminate_pending_) {
-    terminate_segment(out);
+    const bool answers = !transmitter_.idle() || start_response();
+    if (!answers || !response_segment(mulpdu, out)) terminate_segment(out);
     return true;
   }
   // Only RDMA Messages are sent, and none after either end has sent a Terminate. [RDMAP-63]
@@ -332,6 +341,7 @@ bool Stream::response_segment(std::size_t mulpdu, OutSegment& out) {
     encode(atomic_response_, header);
   }
   out.header_size = header.size();
+  out.token = kAnswerToken;
   if (segment.header.last) inbound_.pop();
   return true;
 }
@@ -353,9 +363,11 @@ bool Stream::read_payload(const ReadRequest& read, const ddp::Segment& segment, 
   return true;
 }
 
-// The Terminate echoes the headers of the request. The offsets in an echoed Read Request are
-// advanced by the number of octets that this end has already sent. If the request is an Atomic, the
-// Terminate echoes no RDMA header. [RDMAP-22] [RDMAP-94] [EXT-61]
+// Ends the stream, and answers neither the peer's oldest request nor any later one. If the stream
+// is ending already, the Terminate is about another message, and the failed request is only
+// dropped. The Terminate echoes the headers of the request. The offsets in an echoed Read Request
+// are advanced by the number of octets that this end has already sent. If the request is an Atomic,
+// the Terminate echoes no RDMA header. [RDMAP-22] [RDMAP-94] [EXT-61]
 void Stream::fail_response(AccessError error, std::uint32_t offset) {
   const InboundRequest inbound = inbound_.front();
   const auto* read = std::get_if<ReadRequest>(&inbound.request);
@@ -379,6 +391,7 @@ void Stream::fail_response(AccessError error, std::uint32_t offset) {
     encode(r, rdma_out);
     segment.rdma_header_size = kReadRequestSize;
   }
+  abandon_answers();
   current_segment_ = segment;
   terminate(response_fault(error), true);
 }
@@ -403,7 +416,7 @@ void Stream::terminate_segment(OutSegment& out) {
 }
 
 void Stream::sent(std::uint64_t token) {
-  if (token == kNoToken) return;
+  if (token == kNoToken || token == kAnswerToken) return;
   if (token == kTerminateToken) {
     step(StreamEvent::kTerminateLeft);
   } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests a request that fails at this end, while requests of every kind before it are in flight. The
-// requests before it are carried out and complete as if there were no error; the requests behind it
-// are flushed.
+// Tests a request that fails at this end or is refused by the peer, while requests of every kind
+// before it are still in flight. The requests before it are carried out and complete as if there
+// were no error; the requests behind it are flushed.
 #include "acknowledged/acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -71,13 +71,18 @@ struct Scene {
 struct Wrong {
   const char* name;
   void (*post)(Scene& s);
-  const char* status;
+  const char* status;  ///< null: the request may complete before the peer refuses it
 };
 
 Sge wrong_lkey(const Region* region) {
   Sge s = sge(region, 0, 8);
   s.lkey.value ^= 0x100;
   return s;
+}
+RemoteAddress wrong_rkey(const Region* region) {
+  RemoteAddress r = remote(region);
+  r.rkey.value ^= 0x100;
+  return r;
 }
 
 const std::array kWrongHere{
@@ -110,6 +115,31 @@ const std::array kWrongHere{
     Wrong{"local invalidate of no region",
           [](Scene& s) { post_local_invalidate(s.a, 8, Stag{0x5500}); },
           "memory window bind error"},
+};
+
+const std::array kWrongThere{
+    Wrong{"Read with a wrong rkey",
+          [](Scene& s) { post_read(s.a, 8, sge(s.old, 0, 8), wrong_rkey(s.source)); },
+          "remote access error"},
+    Wrong{"atomic with a wrong rkey",
+          [](Scene& s) { post_fetch_add(s.a, 8, sge(s.old, 0, 8), wrong_rkey(s.counter), 1); },
+          "remote access error"},
+    Wrong{"Write with a wrong rkey",
+          [](Scene& s) { post_write(s.a, 8, sge(s.mine, 0, 8), wrong_rkey(s.target)); }, nullptr},
+    Wrong{"Send without a receive", [](Scene& s) { post_send(s.a, 8, sge(s.mine, 0, 8)); },
+          nullptr},
+    Wrong{"Send with an STag that cannot be invalidated",
+          [](Scene& s) {
+            post_recv(s.b, 22, sge(s.inbox, 0, 8));
+            post_send_invalidate(s.a, 8, sge(s.mine, 0, 8), stag_of(s.target));
+          },
+          nullptr},
+    Wrong{"Send that is too long",
+          [](Scene& s) {
+            post_recv(s.b, 22, sge(s.inbox, 0, 8));
+            post_send(s.a, 8, sge(s.mine, 0, 9));
+          },
+          nullptr},
 };
 
 ConnectionOptions departing(ConnectionOptions o) {
@@ -153,6 +183,24 @@ TEST_CASE(
       CHECK(s.completions.ends_with(std::string("7 success, 8 ") + wrong.status +
                                     ", 9 work request flushed"));
       CHECK(s.a.qp->query().local_error);
+    });
+  }
+}
+
+TEST_CASE(
+    "the requests before one that the peer refuses are carried out and complete [RDMAP-37] "
+    "[RDMAP-45] [RDMAP-78] [VRB-54]") {
+  for (const Wrong& wrong : kWrongThere) {
+    CAPTURE(wrong.name);
+    for_each_way([&](Scene& s, bool all_signaled) {
+      s.post_good(all_signaled);
+      wrong.post(s);
+      s.pair.run();
+      s.check_good(all_signaled);
+      if (wrong.status != nullptr) {
+        CHECK(s.completions.ends_with(std::string("7 success, 8 ") + wrong.status));
+      }
+      CHECK(s.a.qp->query().terminate_received);
     });
   }
 }

@@ -269,6 +269,26 @@ TEST_CASE("drop_unsent keeps a partly sent FPDU, and the stream continues after 
   }
 }
 
+TEST_CASE("drop_unsent keeps all FPDUs up to the last one with the cookie to keep") {
+  const Octets ulpdu = random_octets(18 + 900, 11);
+  for (const bool partly_sent : {false, true}) {
+    Framer framer({});
+    ReferenceStream reference(false, true);
+    for (const std::uint64_t cookie : {1, 9, 2, 9, 3}) {
+      frame(framer, ulpdu, cookie, PayloadMode::kInPlace);
+      if (cookie != 3) reference.fpdu(ulpdu);
+    }
+    Octets sent = join(framer.plan(kAll));
+    sent.resize(partly_sent ? 1 : 0);
+    framer.sent(sent.size());
+    framer.drop_unsent(9);
+    const Octets rest = send_all(framer);
+    sent.insert(sent.end(), rest.begin(), rest.end());
+    CHECK(sent == reference.octets());
+    CHECK(cookies(framer) == std::vector<std::uint64_t>{1, 9, 2, 9});
+  }
+}
+
 TEST_CASE("drop_unsent frees the space in the ring") {
   Framer framer({.ring = 70000});
   const Octets ulpdu = random_octets(60000, 14);

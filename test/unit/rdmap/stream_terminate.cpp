@@ -101,6 +101,28 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "the answers to the peer's Reads precede the Terminate, unless their memory is gone "
+    "[RDMAP-37, RDMAP-78]") {
+  for (const bool is_gone : {false, true}) {
+    Bench bench;
+    const auto payload = pattern(1000);
+    bench.ulp.readable = {{.stag = 1, .to = 0, .at = 0, .length = 400}};
+    bench.ulp.requests = {
+        {.opcode = Opcode::kSend, .length = 1000, .payload = {bytes::View(payload)}}};
+    bench.next(128);  // the first segment of the Send, which the Terminate interrupts
+    CHECK_FALSE(bench.feed(read_request(1, {.size = 10, .source_stag = Stag{1}})));
+    CHECK_FALSE(bench.feed(read_request(2, {.size = 300, .source_stag = Stag{1}})));
+    bench.stream.terminate(kLocalCatastrophic, false);
+    CHECK(bench.stream.inbound_reads() == 2);
+    bench.next(128);
+    if (is_gone) bench.ulp.readable.clear();
+    CHECK(bench.drain(128) == (is_gone ? "7" : "2227"));
+    CHECK(bench.stream.state() == StreamState::kTerminateSent);
+    CHECK(bench.stream.own_terminate()->fault == kLocalCatastrophic);
+  }
+}
+
+TEST_CASE(
     "a segment is dropped if its stream ends before the payload has arrived [RDMAP-89, DDP-8]") {
   Bench bench;
   bench.ulp.requests = {{.opcode = Opcode::kReadRequest,

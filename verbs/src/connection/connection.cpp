@@ -289,7 +289,7 @@ void Connection::peer_closed(TimePoint now) {
                       f.hold != Full::Hold::kNone;
     if (work || !f.established) {
       note_end(StreamEnd::Cause::kPeerClosed);
-      if (!f.release_sources()) return lost(now);
+      if (!f.release_sources(true)) return lost(now);
       f.port->peer_gone();
       f.port->event(QpEvent::kPeerClosedEarly);  // [VRB-8]
       f.stream.terminate(mpa::kTcpLost, false);
@@ -338,7 +338,9 @@ void Connection::stream_ended(TimePoint now) {
   f.hold = Full::Hold::kNone;
   f.deadlines.clear(Deadline::kReceive);
   f.deframer.abandon_placement();
-  const bool can_go_on = f.release_sources();
+  // The answers to the peer's Reads precede this end's Terminate. After the peer's Terminate,
+  // nothing is sent.
+  const bool can_go_on = f.release_sources(f.stream.own_terminate().has_value());
   f.deadlines.set(Deadline::kClose, now + options_.close_timeout);  // [VRB-12]
   if (f.port != nullptr && f.stream.own_terminate()) {
     if (!half_closed) f.port->peer_fault(*f.stream.own_terminate(), !mute && can_go_on);

@@ -206,7 +206,7 @@ inline bool Connection::take_ulpdu(const Now& now) {
   f.octets_copied += arrival.length;
   f.deadlines.clear(Deadline::kReceive);
   const bool ends_stream = f.stream.arriving().opcode == rdmap::Opcode::kTerminate;
-  if (ends_stream && arrival.header.last) (void)f.release_sources();
+  if (ends_stream && arrival.header.last) (void)f.release_sources(false);
   return !f.stream.end() || segment_done();
 }
 

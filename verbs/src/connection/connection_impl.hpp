@@ -80,12 +80,16 @@ struct Connection::Full {
   bool is_acknowledged() const { return port != nullptr && port->is_acknowledged(); }
   /// Whether the peer has sent a Send or Write after its last Read or atomic.
   bool is_unacknowledged = false;
-  /// Makes the framer stop using memory of the application. Copies the rest of a partly sent
-  /// segment; returns false if that memory cannot be read. Call before requests are flushed,
-  /// because the memory of flushed requests belongs to the application again and must not be read.
-  /// [VRB-14]
-  bool release_sources() {
-    framer.drop_unsent();  // A Terminate may follow the partly sent segment. [VRB-20]
+  /// Drops the queued output, except a partly sent segment, after which a Terminate may follow
+  /// [VRB-20]. If `answers`, also keeps the segments up to the last one that answers a Read or
+  /// Atomic of the peer, if their memory can be read. Makes the framer stop using memory of the
+  /// application, by copying what remains; returns false if the partly sent segment cannot be read.
+  /// Call before requests are flushed, because the memory of flushed requests belongs to the
+  /// application again and must not be read. [VRB-14]
+  bool release_sources(bool answers) {
+    if (answers) framer.drop_unsent(rdmap::kAnswerToken);
+    if (answers && framer.detach_all()) return true;
+    framer.drop_unsent();
     return framer.detach_all();
   }
   /// Returns whether the peer may still ask for an acknowledgement: see

@@ -59,6 +59,9 @@ void Connection::memory_gone(const std::byte* address) {
   f.stream.cancel();
   if (f.port != nullptr) f.port->memory_gone(address);
   local_error();
+  // The unreadable octets may belong to an answer.
+  f.stream.abandon_answers();
+  f.framer.drop_unsent(rdmap::kAnswerToken);
 }
 
 // Copies all readable queued output to memory of the connection, which then sends the copy.

@@ -42,7 +42,7 @@ void SendQueue::blame(SendSlot& slot, WcStatus status) {
 }
 
 // Fails the Read or atomic that the Terminate names. Earlier requests that are not answered are
-// only flushed, because the peer may have dropped their answers. [VRB-54] [EXT-61]
+// only flushed, because some peers drop the answers that they owe. [VRB-54] [EXT-61]
 void SendQueue::blame(const rdmap::Terminate& terminate) {
   const auto named = request_named(rdmap::subject_of(terminate));
   if (named) return blame(ring_.slot(*named), status_after(terminate));

@@ -73,14 +73,17 @@ class Stream {
 
   // The end ------------------------------------------------------------------------------------
   /// Ends the stream with a Terminate for `fault`. If `about_segment`, the Terminate echoes the
-  /// headers of the segment of the last begin(). Does nothing if the stream is ending already.
-  /// [RDMAP-95]
+  /// headers of the segment of the last begin(). The answers to the peer's Reads and Atomics that
+  /// have arrived precede the Terminate. Does nothing if the stream is ending already. [RDMAP-95]
   void terminate(const Fault& fault, bool about_segment);
   /// Ends the stream because the lower layer is closed.
   void lower_layer_closed();
   /// Drops all requests and responses that have not been sent, and all outstanding Reads and
   /// Atomics.
   void abandon();
+  /// Drops all answers that have not been sent; the Terminate, if one is pending, is sent without
+  /// them.
+  void abandon_answers();
 
   /// Returns the current state.
   StreamState state() const { return state_; }

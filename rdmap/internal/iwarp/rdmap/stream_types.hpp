@@ -25,6 +25,9 @@ struct StreamOptions {
   bool peer_acknowledged = false;
 };
 
+/// OutSegment::token of the segments that answer a Read or Atomic of the peer.
+inline constexpr std::uint64_t kAnswerToken = ~std::uint64_t{0};
+
 /// A segment ready for the layer below.
 struct OutSegment {
   std::array<std::byte, ddp::kUntaggedHeaderSize + kMaxTerminateSize> header;
