@@ -176,6 +176,57 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "a receive is checked only for the octets that are placed, with and without an SRQ [VRB-28]") {
+  struct Row {
+    std::size_t length;
+    const char* status;
+  };
+  for (const bool shared : {true, false}) {
+    for (const auto [length, status] :
+         {Row{0, "success"}, Row{8, "success"}, Row{24, "success"},
+          Row{25, "local protection error"}, Row{100, "local protection error"}}) {
+      CAPTURE(length);
+      verbs::SharedReceiveQueue srq(1, {}, nullptr);
+      verbs::QpInit init;
+      if (shared) init.srq = &srq;
+      ConnectionOptions small;
+      small.max_ulpdu = 128;
+      Connected pair(small, {}, {}, {}, init);
+      const auto [mine, inbox] = regions(pair, 100, 24);
+      fill_pattern(mine);
+      // The first element is good, the second one goes beyond the region, and the third one has no
+      // region.
+      Sge none = sge(inbox, 0, 8);
+      none.lkey.value ^= 0x100;
+      const std::array list{sge(inbox, 0, 8), sge(inbox, 8, 17), none};
+      const RecvWr wr{.wr_id = 10, .sgl = list};
+      REQUIRE(!(shared ? srq.post_recv(wr) : pair.b->qp->post_recv(wr)));
+      post_send(*pair.a, 1, sge(mine, 0, length));
+      pair.run();
+      CHECK(text(pair.b->completions()) == std::string("10 ") + status);
+      CHECK(pair.b->guards_intact());
+      if (status == std::string_view("success")) {
+        CHECK(same(mine, inbox, length));
+      } else {
+        check_refused(pair, *pair.b, "1/0/00");
+      }
+    }
+  }
+}
+
+TEST_CASE("an Immediate consumes a receive whose memory cannot be used [EXT-50]") {
+  Connected pair;
+  const auto [mine, inbox] = regions(pair, 64);
+  Sge none = sge(inbox, 0, 8);
+  none.lkey.value ^= 0x100;
+  for (const std::uint64_t id : {10U, 11U}) post_recv(*pair.b, id, none);
+  post_write_immediate(*pair.a, 1, sge(mine, 0, 8), remote(inbox), 5);
+  post_send(*pair.a, 2, sge(mine, 0, 8));
+  pair.run();
+  CHECK(text(pair.b->completions()) == "10 success, 11 local protection error");
+}
+
 TEST_CASE("a window that cannot be bound is a bind error [VRB-35] [VRB-54]") {
   Connected pair;
   Region* region = pair.a->memory(64, kEverything);  // The region does not allow windows.

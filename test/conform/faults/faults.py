@@ -117,8 +117,8 @@ FAULTS = (
           'if (h.mo != queue.next_mo && !IWARP_BROKEN("mo-unchecked")) return',
           ("ddp/untagged/mo-gap",)),
     Fault("too-long-code", RECEIVER,
-          "return latch(kUntaggedTooLong);",
-          'return latch(\n        IWARP_BROKEN("too-long-code") ? kUntaggedNoBuffer '
+          "kDdpCatastrophic : kUntaggedTooLong);",
+          'kDdpCatastrophic\n        : IWARP_BROKEN("too-long-code") ? kUntaggedNoBuffer '
           ": kUntaggedTooLong);",
           ("ddp/untagged/too-long",)),
     Fault("zero-length-checked", RECEIVER,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests each operation from ibv_post_send() to the completions at both ends.
+#include <array>
+
 #include "support.hpp"
 
 using namespace data;
@@ -189,4 +191,79 @@ TEST_CASE("operations that iWARP has no message for are refused") {
   CHECK_EQ(end.post({.opcode = IBV_WR_TSO}), EOPNOTSUPP);
   CHECK_EQ(end.post({.opcode = IBV_WR_ATOMIC_WRITE}), EOPNOTSUPP);
   CHECK_EQ(end.post({.opcode = IBV_WR_DRIVER1}), EINVAL);
+}
+
+namespace {
+
+/// Three requests, of which the third has a wrong key.
+struct ThirdIsWrong {
+  ThirdIsWrong(End& end, const End& peer, ibv_wr_opcode opcode) {
+    for (std::size_t i = 0; i < wrs.size(); ++i) {
+      sges[i] = end.sge(64 * i, 8);
+      wrs[i] = {.wr_id = i, .sg_list = &sges[i], .num_sge = 1, .opcode = opcode};
+      wrs[i].wr.rdma = {.remote_addr = peer.remote(1000 + 64 * i), .rkey = peer.mr->rkey};
+    }
+    (opcode == IBV_WR_RDMA_READ ? wrs[2].wr.rdma.rkey : sges[2].lkey) ^= 0xFF00;
+  }
+  void post(End& end, bool as_list) {
+    for (std::size_t i = 0; i < wrs.size(); ++i) {
+      wrs[i].next = as_list && i + 1 < wrs.size() ? &wrs[i + 1] : nullptr;
+    }
+    ibv_send_wr* bad = nullptr;
+    for (auto& wr : std::span(wrs).first(as_list ? 1 : wrs.size())) {
+      REQUIRE_EQ(ibv_post_send(end.qp, &wr, &bad), 0);
+    }
+  }
+  std::array<ibv_sge, 3> sges{};
+  std::array<ibv_send_wr, 3> wrs{};
+};
+
+}  // namespace
+
+TEST_CASE("the requests before one that fails are carried out, posted as a list or one by one") {
+  for (const bool as_list : {true, false}) {
+    for (const auto opcode : {IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
+      CAPTURE(as_list);
+      CAPTURE(static_cast<int>(opcode));
+      Options own_cq;
+      own_cq.own_receive_cq = true;
+      Pair pair({}, own_cq);
+      const bool reads = opcode == IBV_WR_RDMA_READ;
+      for (std::size_t i = 0; i < 3; ++i) {
+        REQUIRE_EQ(pair.b.post_recv(i, 2000 + 64 * i, 64), 0);
+        pair.a.write(64 * i, "request" + std::to_string(i));
+        pair.b.write(1000 + 64 * i, "answer " + std::to_string(i));
+      }
+      ThirdIsWrong(pair.a, pair.b, opcode).post(pair.a, as_list);
+      CHECK_EQ(success(pair.a.cq).wr_id, 0);
+      CHECK_EQ(success(pair.a.cq).wr_id, 1);
+      CHECK_EQ(next(pair.a.cq).status, reads ? IBV_WC_REM_ACCESS_ERR : IBV_WC_LOC_PROT_ERR);
+      for (std::size_t i = 0; i < 2; ++i) {
+        const auto last = std::to_string(i);
+        if (opcode == IBV_WR_SEND) {
+          CHECK_EQ(success(pair.b.receive_cq).wr_id, i);
+          CHECK_EQ(pair.b.text(2000 + 64 * i, 8), "request" + last);
+        }
+        if (reads) CHECK_EQ(pair.a.text(64 * i, 8), "answer " + last);
+      }
+    }
+  }
+}
+
+TEST_CASE("a receive may be longer than its region if the message is not") {
+  for (const bool shared : {true, false}) {
+    Options options;
+    options.shared_receives = shared;
+    Pair pair({}, options);
+    const std::size_t end = pair.b.buffer.size();
+    REQUIRE_EQ(pair.b.post_recv(1, end - 1, 4), 0);
+    REQUIRE_EQ(pair.b.post_recv(2, end - 1, 4), 0);
+    for (const std::size_t length : {1U, 2U}) {
+      REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, 0, length),
+                 0);
+      const ibv_wc got = next(pair.b.cq);
+      CHECK_EQ(got.wr_id, length);
+      CHECK_EQ(got.status, length == 1 ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR);
+    }
+  }
 }

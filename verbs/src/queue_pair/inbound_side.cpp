@@ -95,6 +95,7 @@ std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::Atomi
 Check InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
   if (has_receive_) {  // The Immediate of this Send has consumed the receive.
     for (const Grant& grant : receive_grants_) out.pieces.push_back(grant.memory());
+    out.cut = missing_.has_value();
     return {};
   }
   if (!take_receive()) {
@@ -102,10 +103,7 @@ Check InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
     if (hold_on_empty_) return {};
     return fault(ddp::kUntaggedNoBuffer);
   }
-  if (!resolve_receive(out.pieces)) {
-    blame_receive(WcStatus::kLocalProtection);
-    return fault(ddp::kDdpCatastrophic);
-  }
+  out.cut = !resolve_receive(out.pieces);
   return {};
 }
 
@@ -135,6 +133,8 @@ bool InboundSide::take_shared() {
   return taken;
 }
 
+// Pins the buffers of the receive. Returns false if a buffer cannot be used, or not all of it. That
+// is an error only if the message has octets for it, as with rxe and siw.
 inline bool InboundSide::resolve_receive(bytes::Scatter& out) {
   assert(receive_grants_.empty());  // cleared when the previous receive completed
   for (const Sge& sge : receive_.sgl) {
@@ -143,13 +143,24 @@ inline bool InboundSide::resolve_receive(bytes::Scatter& out) {
     const auto at = virtual_address(sge.address);
     if (const auto judged = qp_.stags.acquire(to_receive_, sge.lkey, at, sge.length, grant);
         !judged) {
-      (void)refused(RefusedMemory::User::kThisEnd, sge.lkey, rdmap::TaggedOffset{at}, sge.length,
-                    judged.error());
+      use_part(sge, judged.error(), out);
       return false;
     }
     out.push_back(grant.memory());
   }
   return true;
+}
+
+// Uses the octets of `sge` that precede the end of its region, if its first octet can be used.
+void InboundSide::use_part(const Sge& sge, AccessError why, bytes::Scatter& out) {
+  const auto at = virtual_address(sge.address);
+  missing_ = {.stag = sge.lkey, .to = at, .length = sge.length, .why = why};
+  Grant& grant = receive_grants_.back();
+  if (!qp_.stags.acquire(to_receive_, sge.lkey, at, 1, grant)) return receive_grants_.pop_back();
+  const Region& region = *grant.region();
+  const auto inside = std::min<std::uint64_t>(region.local_base + region.length - at, sge.length);
+  (void)qp_.stags.acquire(to_receive_, sge.lkey, at, static_cast<std::uint32_t>(inside), grant);
+  out.push_back(grant.memory());
 }
 
 Check InboundSide::send_received(const rdmap::ReceivedSend& send) {
@@ -191,6 +202,12 @@ bool InboundSide::try_invalidate() {
   invalidating_.reset();
   complete_receive(wc);
   return true;
+}
+
+void InboundSide::blame_missing() {
+  if (!has_receive_ || !missing_) return;
+  qp_.note(*missing_);
+  blame_receive(WcStatus::kLocalProtection);
 }
 
 void InboundSide::blame_receive(WcStatus status) {
@@ -246,6 +263,8 @@ inline void InboundSide::complete_receive(WorkCompletion& wc) {
   wc.wr_id = receive_.wr_id;
   wc.qp_num = qp_.num;
   has_receive_ = false;
+  if (missing_) [[unlikely]]
+    missing_.reset();
   receive_grants_.clear();
   const CompletionQueue::Reaped reaped =
       qp_.init.srq != nullptr

@@ -53,6 +53,9 @@ class InboundSide {
   /// RTS. An application that polls this error then finds the queue pair in the state that the
   /// error implies.
   void blame_receive(WcStatus status);
+  /// If the message in progress needs more memory than its receive can use, blames the receive with
+  /// kLocalProtection. Call when DDP has refused the message with kDdpCatastrophic.
+  void blame_missing();
   /// Completes the receive that blame_receive() has marked. Call before anything is flushed.
   void flush_blamed();
   /// Flushes the receive being filled and the posted receives, and unpins the memory that the peer
@@ -83,6 +86,7 @@ class InboundSide {
   bool take_receive();
   bool take_shared();
   bool resolve_receive(bytes::Scatter& out);
+  [[gnu::cold, gnu::noinline]] void use_part(const Sge& sge, AccessError why, bytes::Scatter& out);
   bool try_invalidate();
   void flush_receive(WcStatus status);
   void complete_receive(WorkCompletion& wc);
@@ -97,6 +101,8 @@ class InboundSide {
   bool has_receive_ = false;
   std::optional<WcStatus> blame_;  ///< status with which the receive being filled has to fail
   boost::container::static_vector<Grant, bytes::kMaxSge> receive_grants_;
+  /// The first memory of the receive being filled that cannot be used. Later memory is not used.
+  std::optional<RefusedMemory> missing_;
   /// The completion of a received Send with Invalidate. It is pushed when no other user pins the
   /// invalidated memory any more.
   std::optional<WorkCompletion> invalidating_;

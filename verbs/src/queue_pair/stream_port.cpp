@@ -119,6 +119,7 @@ void StreamPort::peer_fault(const rdmap::Terminate& terminate, bool departs) {
   const bool too_long = terminate.fault == ddp::kUntaggedTooLong &&
                         rdmap::subject_of(terminate).kind == rdmap::Subject::Kind::kSend;
   if (too_long) inbound_.blame_receive(WcStatus::kLocalLength);
+  if (terminate.fault == ddp::kDdpCatastrophic) inbound_.blame_missing();  // [VRB-28]
   // [RDMAP-91] [DDP-91] [VRB-55]
   qp_.async(departs ? AsyncEventType::kTerminateSent : AsyncEventType::kLlpConnectionLost,
             terminate);

@@ -13,6 +13,9 @@ struct UntaggedBuffer {
   /// If no buffer is posted, the ULP has two choices. It sets `ready` to false, and the segment
   /// waits for a buffer; or it returns a fault, and the stream ends.
   bool ready = true;
+  /// The rest of the buffer cannot be used. A message that needs more than `pieces` is refused with
+  /// kDdpCatastrophic, because the receiving end and not the message is at fault.
+  bool cut = false;
 };
 
 /// A message whose payload has been placed completely. All earlier messages have been delivered.

@@ -116,7 +116,9 @@ inline bytes::Check Receiver::begin_untagged(Sink& sink) {
     current_.hold = !queue.open;
     if (current_.hold) return {};
   }
-  if (current_.length > queue.size - h.mo) return latch(kUntaggedTooLong);  // [DDP-71]
+  if (current_.length > queue.size - h.mo) {
+    return latch(queue.buffer.cut ? kDdpCatastrophic : kUntaggedTooLong);  // [DDP-71]
+  }
   bytes::append_slice(current_.target, queue.buffer.pieces, h.mo, current_.length);
   return {};
 }
@@ -125,6 +127,7 @@ template <typename Sink>
 inline bytes::Check Receiver::open(Sink& sink, Queue& queue) {
   queue.buffer.pieces.clear();
   queue.buffer.ready = true;
+  queue.buffer.cut = false;
   if (const auto asked = sink.untagged_buffer(current_.header, queue.buffer); !asked) return asked;
   queue.open = queue.buffer.ready;
   // A message is shorter than 2^32 octets, so the rest of a larger buffer stays unused. [DDP-38]
