@@ -28,6 +28,8 @@ Fault write_fault(AccessError error) {
       return ddp::kTaggedNotAssociated;  // [DDP-84] [DDP-85]
     case AccessError::kWraps:
       return ddp::kTaggedWrap;  // [DDP-77]
+    case AccessError::kNotEnabled:
+      return kUnexpectedOpcode;
     case AccessError::kMisaligned:
       break;  // An RDMA Write needs no alignment.
   }

@@ -31,6 +31,8 @@ Fault response_fault(AccessError error) {
       return kWrap;  // [RDMAP-105]
     case AccessError::kMisaligned:
       return kStreamCatastrophic;  // [EXT-10] [EXT-17] [EXT-66]
+    case AccessError::kNotEnabled:
+      return kUnexpectedOpcode;
   }
   return kStreamCatastrophic;
 }

@@ -111,13 +111,35 @@ TEST_CASE("after a Read without access, the report names the missing right") {
     post_read(*pair.a, 3, sge(mine, 0, kBytes), at);
     pair.run();
     CHECK(why(*pair.a).starts_with(
-        fmt::format("the peer refused RDMA Read wr_id 3 (64 bytes, {}): the region or the queue "
-                    "pair does not allow this access (",
+        fmt::format("the peer refused RDMA Read wr_id 3 (64 bytes, {}): the region does not allow "
+                    "this access (",
                     memory_of(at))));
     CHECK(why(*pair.b) ==
-          fmt::format("this end refused the peer's RDMA Read (64 bytes, {}): the region or the "
-                      "queue pair does not allow it (register with IBV_ACCESS_REMOTE_READ, and set "
-                      "the same flag in qp_access_flags) [Terminate 0/1/02, vendor_err 0x10102]",
+          fmt::format("this end refused the peer's RDMA Read (64 bytes, {}): the region does not "
+                      "have IBV_ACCESS_REMOTE_READ (register it with IBV_ACCESS_REMOTE_READ) "
+                      "[Terminate 0/1/02, vendor_err 0x10102]",
+                      memory_of(at)));
+  }
+}
+
+TEST_CASE("after a Read that the queue pair does not accept, the report names its access flag") {
+  for (const auto& options : kinds()) {
+    verbs::QpInit init;
+    init.inbound = Access::kRemoteWrite;
+    Connected pair(options, options, {}, {}, init);
+    Region* mine = pair.a->memory(kBytes, kEverything);
+    const RemoteAddress at = remote(pair.b->memory(kBytes, kEverything));
+    post_read(*pair.a, 3, sge(mine, 0, kBytes), at);
+    pair.run();
+    CHECK(why(*pair.a).starts_with(
+        fmt::format("the peer refused RDMA Read wr_id 3 (64 bytes, {}): the receiving end does not "
+                    "accept this kind of request (set IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC in "
+                    "qp_access_flags at that end",
+                    memory_of(at))));
+    CHECK(why(*pair.b) ==
+          fmt::format("this end refused the peer's RDMA Read (64 bytes, {}): the queue pair does "
+                      "not have IBV_ACCESS_REMOTE_READ (set IBV_ACCESS_REMOTE_READ in its "
+                      "qp_access_flags) [Terminate 0/2/06, vendor_err 0x10206]",
                       memory_of(at)));
   }
 }

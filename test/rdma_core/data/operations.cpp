@@ -267,3 +267,15 @@ TEST_CASE("a receive may be longer than its region if the message is not") {
     }
   }
 }
+
+TEST_CASE("an operation that the access flags of the queue pair forbid is an invalid request") {
+  for (const auto opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
+    End a;
+    End b;
+    a.bring_up(b.qp);
+    b.bring_up(a.qp, IBV_ACCESS_LOCAL_WRITE);
+    REQUIRE_EQ(a.post_rdma(opcode, b, 0, 8, 0), 0);
+    const bool is_sent = opcode == IBV_WR_RDMA_WRITE && !is_acknowledged();
+    CHECK_EQ(next(a.cq).status, is_sent ? IBV_WC_SUCCESS : IBV_WC_REM_INV_REQ_ERR);
+  }
+}

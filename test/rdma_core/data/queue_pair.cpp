@@ -262,13 +262,13 @@ TEST_CASE("a peer may do what both the queue pair and the region allow") {
     attr.qp_access_flags = 0;
     REQUIRE_EQ(ibv_modify_qp(pair.b.qp, &attr, IBV_QP_ACCESS_FLAGS), 0);
     REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
-    CHECK_EQ(next(pair.a.cq).status, IBV_WC_REM_ACCESS_ERR);
+    CHECK_EQ(next(pair.a.cq).status, IBV_WC_REM_INV_REQ_ERR);
   }
   SUBCASE("an atomic") {
     ibv_send_wr wr{.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD};
     wr.wr.atomic = {.remote_addr = pair.b.remote(64), .compare_add = 5, .rkey = pair.b.mr->rkey};
     REQUIRE_EQ(pair.a.post(wr, 8, 8), 0);
-    CHECK_EQ(next(pair.a.cq).status, IBV_WC_REM_ACCESS_ERR);
+    CHECK_EQ(next(pair.a.cq).status, IBV_WC_REM_INV_REQ_ERR);
   }
 }
 

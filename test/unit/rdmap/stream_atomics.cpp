@@ -174,7 +174,8 @@ TEST_CASE(
                                                 {AccessError::kNoRight, kAccessRights},
                                                 {AccessError::kOtherStream, kNotAssociated},
                                                 {AccessError::kWraps, kWrap},
-                                                {AccessError::kMisaligned, kStreamCatastrophic}};
+                                                {AccessError::kMisaligned, kStreamCatastrophic},
+                                                {AccessError::kNotEnabled, kUnexpectedOpcode}};
   for (const auto& [error, fault] : rows) {
     AtomicResponder bench;
     bench.ulp.refusal = error;

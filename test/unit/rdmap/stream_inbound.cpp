@@ -190,7 +190,8 @@ TEST_CASE(
       {AccessError::kOutOfBounds, ddp::kTaggedBounds},
       {AccessError::kNoRight, ddp::kTaggedNotAssociated},
       {AccessError::kOtherStream, ddp::kTaggedNotAssociated},
-      {AccessError::kWraps, ddp::kTaggedWrap}};
+      {AccessError::kWraps, ddp::kTaggedWrap},
+      {AccessError::kNotEnabled, kUnexpectedOpcode}};
   for (const auto& [error, fault] : rows) {
     Bench bench;
     bench.ulp.refusal = error;

@@ -125,7 +125,7 @@ TEST_CASE("every enumerator has a word that maps back to it") {
   check(verbs::WcOpcode::kRecvSendImmediate);
   check(verbs::WcStatus::kFatal);
   check(verbs::MemoryUse::kAtomic);
-  check(rdmap::AccessError::kMisaligned);
+  check(rdmap::AccessError::kNotEnabled);
   check(verbs::Machine::kQueuePair);
   CHECK(trace::state_of_word(verbs::Machine::kQueuePair, "RTS") == "RTS");
   CHECK(trace::state_of_word(verbs::Machine::kStartup, "RTS").empty());

@@ -9,33 +9,6 @@
 #include "queue_pair/send_queue.hpp"
 
 namespace iwarp::verbs {
-namespace {
-
-// The status of a request that the peer refuses by a Terminate with `fault`. The table does not
-// contain the protection errors of RDMAP.
-struct Verdict {
-  bytes::Fault fault;
-  WcStatus status;
-};
-constexpr std::array kVerdicts{
-    Verdict{ddp::kTaggedInvalidStag, WcStatus::kRemoteAccess},
-    Verdict{ddp::kTaggedBounds, WcStatus::kRemoteAccess},
-    Verdict{ddp::kTaggedNotAssociated, WcStatus::kRemoteAccess},
-    Verdict{ddp::kTaggedWrap, WcStatus::kRemoteAccess},
-    Verdict{ddp::kUntaggedNoBuffer, WcStatus::kRnrRetryExceeded},
-    Verdict{ddp::kUntaggedTooLong, WcStatus::kRemoteInvalidRequest},
-};
-
-WcStatus verdict(const bytes::Fault& fault) {
-  if (rdmap::is_protection_error(fault)) return WcStatus::kRemoteAccess;
-  for (const Verdict& v : kVerdicts) {
-    if (v.fault == fault) return v.status;
-  }
-  return WcStatus::kRemoteOperation;
-}
-
-}  // namespace
-
 void SendQueue::open(std::size_t reads, mpa::Rtr rtr) {
   acks_ = {.is_on = reads != 0,
            .most = std::min(reads, Acknowledgements::kMost),
@@ -175,8 +148,7 @@ void SendQueue::judge(const rdmap::Terminate& terminate) {
   const auto refused = named_by(terminate);
   if (!refused) return blame_oldest(WcStatus::kRemoteOperation);
   acknowledge(*refused);
-  blame(ring_.slot(*refused),
-        is_misaligned(terminate) ? WcStatus::kRemoteInvalidRequest : verdict(terminate.fault));
+  blame(ring_.slot(*refused), status_after(terminate));
   ring_.rests_at.store(SendRing::kNever);
 }
 
@@ -212,6 +184,7 @@ std::optional<std::uint64_t> SendQueue::named_by(const rdmap::Terminate& termina
   switch (subject.kind) {
     case Kind::kRead:
     case Kind::kAtomic:
+    case Kind::kRequest:
       return request_named(subject);
     case Kind::kWrite:
       if (subject.segment) return oldest_write(*subject.segment);
@@ -220,7 +193,6 @@ std::optional<std::uint64_t> SendQueue::named_by(const rdmap::Terminate& termina
     case Kind::kImmediate:
       if (subject.segment) return send_with(subject.segment->msn);
       return oldest([](const auto& s) { return s.is_send(); });
-    case Kind::kRequest:
     case Kind::kUnknown:
       break;
   }
@@ -228,7 +200,7 @@ std::optional<std::uint64_t> SendQueue::named_by(const rdmap::Terminate& termina
 }
 
 // Finds the request of an echoed header. If the peer echoes no MSN, or an MSN that belongs to no
-// request, finds the oldest request of the same kind.
+// request, finds the oldest request of the same kind. A request that DDP refused has no kind.
 std::optional<std::uint64_t> SendQueue::request_named(const rdmap::Subject& subject) {
   using Kind = rdmap::Subject::Kind;
   const auto is_kind = [&subject](const SendSlot& slot) {
@@ -237,8 +209,8 @@ std::optional<std::uint64_t> SendQueue::request_named(const rdmap::Subject& subj
   };
   const auto is_it = [&](const SendSlot& slot) {
     const auto requests = slot.is_read() ? read_requests(slot.sgl) : 1;
-    return is_kind(slot) &&
-           subject.segment->msn.value - slot.msn < static_cast<std::uint32_t>(requests);
+    const bool may_be = subject.kind == Kind::kRequest ? slot.is_answered() : is_kind(slot);
+    return may_be && subject.segment->msn.value - slot.msn < static_cast<std::uint32_t>(requests);
   };
   const auto exact = subject.segment ? oldest(is_it) : std::nullopt;
   return exact ? exact : oldest(is_kind);

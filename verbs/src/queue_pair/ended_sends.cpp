@@ -2,29 +2,49 @@
 // SendQueue: finds the request that explains the end of a stream. This is the request that failed
 // locally, the request that the peer's Terminate names, or the oldest outstanding request.
 #include <algorithm>
+#include <array>
 
 #include "iwarp/rdmap/faults.hpp"
 #include "queue_pair/send_queue.hpp"
 
 namespace iwarp::verbs {
 
-// Returns whether the Terminate reports a misaligned atomic, for which the RFC uses a catastrophic
-// stream error. [EXT-10] [EXT-17]
-bool is_misaligned(const rdmap::Terminate& terminate) {
-  return terminate.fault == rdmap::kStreamCatastrophic &&
-         rdmap::subject_of(terminate).kind == rdmap::Subject::Kind::kAtomic;
-}
-
 namespace {
+
+// The status of a request that the peer refuses by a Terminate with `fault`. The table does not
+// contain the protection errors of RDMAP.
+struct Verdict {
+  bytes::Fault fault;
+  WcStatus status;
+};
+constexpr std::array kVerdicts{
+    Verdict{ddp::kTaggedInvalidStag, WcStatus::kRemoteAccess},
+    Verdict{ddp::kTaggedBounds, WcStatus::kRemoteAccess},
+    Verdict{ddp::kTaggedNotAssociated, WcStatus::kRemoteAccess},
+    Verdict{ddp::kTaggedWrap, WcStatus::kRemoteAccess},
+    Verdict{ddp::kUntaggedNoBuffer, WcStatus::kRnrRetryExceeded},
+    Verdict{ddp::kUntaggedTooLong, WcStatus::kRemoteInvalidRequest},
+    Verdict{rdmap::kUnexpectedOpcode, WcStatus::kRemoteInvalidRequest},
+};
+
+}  // namespace
 
 WcStatus status_after(const rdmap::Terminate& terminate) {
   const auto& fault = terminate.fault;
+  const auto kind = rdmap::subject_of(terminate).kind;
   if (rdmap::is_protection_error(fault)) return WcStatus::kRemoteAccess;
-  if (is_misaligned(terminate)) return WcStatus::kRemoteInvalidRequest;
+  // The atomic is misaligned: the RFC uses a catastrophic stream error. [EXT-10] [EXT-17]
+  const bool is_misaligned =
+      fault == rdmap::kStreamCatastrophic && kind == rdmap::Subject::Kind::kAtomic;
+  // The Read or atomic exceeds the peer's IRD. [RDMAP-84]
+  const bool is_beyond_ird =
+      fault == ddp::kUntaggedNoBuffer && kind == rdmap::Subject::Kind::kRequest;
+  if (is_misaligned || is_beyond_ird) return WcStatus::kRemoteInvalidRequest;
+  for (const Verdict& v : kVerdicts) {
+    if (v.fault == fault) return v.status;
+  }
   return WcStatus::kRemoteOperation;
 }
-
-}  // namespace
 
 EndedWork SendQueue::described(const SendSlot& slot) {
   const bool names_memory = slot.is_write() || slot.is_answered();

@@ -31,7 +31,7 @@ inline std::expected<void, AccessError> InboundSide::acquire(const AccessRequest
                                                              rdmap::TaggedOffset to,
                                                              std::uint32_t length,
                                                              Grant& out) const {
-  if (!has(qp_.inbound.load(), who.need)) return std::unexpected(AccessError::kNoRight);
+  if (!has(qp_.inbound.load(), who.need)) return std::unexpected(AccessError::kNotEnabled);
   return qp_.stags.acquire(who, stag, to.value, length, out);
 }
 

@@ -14,9 +14,8 @@
 
 namespace iwarp::verbs {
 
-/// Returns whether a Terminate says that the peer refused an atomic because its target is
-/// misaligned.
-bool is_misaligned(const rdmap::Terminate& terminate);
+/// Returns the status of a request that the peer refused by `terminate`.
+WcStatus status_after(const rdmap::Terminate& terminate);
 
 class SendQueue {
  public:

@@ -41,9 +41,8 @@ constexpr std::array kRows{
     Row{rdmap::kInvalidStag, {"no memory is registered under this key", kRegisterAgain}},
     Row{rdmap::kBounds, {"the access goes outside of the registered memory", kCompareBounds}},
     Row{rdmap::kAccessRights,
-        {"the region or the queue pair does not allow this access",
-         "register with IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC, and set the same flag in "
-         "qp_access_flags"}},
+        {"the region does not allow this access",
+         "register it with IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC"}},
     Row{rdmap::kNotAssociated,
         {"the key belongs to another protection domain or queue pair", kSameDomain}},
     Row{rdmap::kWrap, {"address plus length of the access exceeds 2^64", kCompareBounds}},
@@ -53,8 +52,9 @@ constexpr std::array kRows{
     Row{{Layer::kRdma, 1, 0xFF, ""}, {"a protection error of another kind", kSeeOtherEnd}},
     Row{rdmap::kVersionInvalid, {"the version of RDMAP is not 1", kPeerProtocol}},
     Row{rdmap::kUnexpectedOpcode,
-        {"the message was not expected here, for example one Read Request more than was agreed on",
-         kPeerProtocol}},
+        {"the receiving end does not accept this kind of request",
+         "set IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC in qp_access_flags at that end, and for "
+         "Reads and atomics a max_dest_rd_atomic above 0"}},
     Row{rdmap::kStreamCatastrophic,
         {"the request cannot be done, for example an atomic whose address is no multiple of 8",
          "check the address and the length of the request that failed"}},
@@ -72,7 +72,7 @@ constexpr std::array kRows{
     Row{ddp::kTaggedNotAssociated,
         {"the key is not open to writes over this connection",
          "register the memory with IBV_ACCESS_REMOTE_WRITE, in the protection domain of the queue "
-         "pair that the peer is connected to, and set the same flag in qp_access_flags"}},
+         "pair that the peer is connected to"}},
     Row{ddp::kTaggedWrap, {"address plus length of the access exceeds 2^64", kCompareBounds}},
     Row{ddp::kTaggedVersion, {"the version of DDP is not 1", kPeerProtocol}},
     Row{ddp::kUntaggedQn, {"the message names a queue that does not exist", kPeerProtocol}},

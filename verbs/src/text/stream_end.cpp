@@ -140,6 +140,8 @@ Guidance guidance_of(rdmap::AccessError why) {
       return guidance(rdmap::kWrap);
     case AccessError::kMisaligned:
       return guidance(rdmap::kStreamCatastrophic);
+    case AccessError::kNotEnabled:
+      return guidance(rdmap::kUnexpectedOpcode);
   }
   return {};
 }
@@ -147,13 +149,12 @@ Guidance guidance_of(rdmap::AccessError why) {
 // Returns what is wrong with the memory, and what to do about it.
 std::string verdict(const RefusedMemory& memory) {
   const bool is_local = memory.user == User::kThisEnd;
+  const auto right = right_of(memory.user);
   if (memory.why == rdmap::AccessError::kNoRight) {
-    const auto right = right_of(memory.user);
-    return is_local ? fmt::format("the region does not have {0} (register it with {0})", right)
-                    : fmt::format(
-                          "the region or the queue pair does not allow it (register with "
-                          "{}, and set the same flag in qp_access_flags)",
-                          right);
+    return fmt::format("the region does not have {0} (register it with {0})", right);
+  }
+  if (memory.why == rdmap::AccessError::kNotEnabled) {
+    return fmt::format("the queue pair does not have {0} (set {0} in its qp_access_flags)", right);
   }
   if (is_local && memory.why == rdmap::AccessError::kStagInvalid) {
     return "no memory is registered under this lkey (use the lkey of a region that is still "

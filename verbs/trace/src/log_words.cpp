@@ -91,9 +91,10 @@ std::string_view word(verbs::MemoryUse value) {
 }
 
 std::string_view word(rdmap::AccessError value) {
-  static constexpr std::array<std::string_view, 6> kWords{
-      "stag_invalid", "out_of_bounds", "no_right", "other_stream", "wraps", "misaligned"};
-  static_assert(kWords.size() == static_cast<std::size_t>(rdmap::AccessError::kMisaligned) + 1);
+  static constexpr std::array<std::string_view, 7> kWords{
+      "stag_invalid", "out_of_bounds", "no_right",   "other_stream",
+      "wraps",        "misaligned",    "not_enabled"};
+  static_assert(kWords.size() == static_cast<std::size_t>(rdmap::AccessError::kNotEnabled) + 1);
   return at(kWords, value);
 }
 

@@ -25,6 +25,7 @@ enum class AccessError : std::uint8_t {
   kOtherStream,  ///< the STag belongs to another protection domain or another stream
   kWraps,        ///< TO + length exceeds 2^64
   kMisaligned,   ///< the target of an Atomic is not on an 8-octet boundary
+  kNotEnabled,   ///< the receiving end does not accept this kind of operation on the stream
 };
 
 /// The largest Terminate payload has the control word, the length, an untagged DDP header and a
