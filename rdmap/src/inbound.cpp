@@ -262,6 +262,7 @@ Check Stream::deliver_read_request(const ddp::Delivery& delivery) {
   const auto request = decode_read_request(octets);
   std::ranges::copy(octets, current_segment_.rdma_header.begin());
   current_segment_.rdma_header_size = kReadRequestSize;
+  if (options_.empty_reads_only && request->size != 0) return fault(kUnexpectedOpcode);
   // start_response() answers the request after all earlier requests; the ULP never sees it.
   // [RDMAP-32] [RDMAP-35] [RDMAP-69] [RDMAP-75]
   inbound_.push({.request = *request, .msn = delivery.header.msn});
@@ -285,6 +286,7 @@ Check Stream::deliver_read_response() {
 Check Stream::deliver_atomic_request(const ddp::Delivery& delivery) {
   const auto request = decode_atomic_request(bytes::View(request_octets_).first(delivery.length));
   if (!request) return fault(request.error());
+  if (options_.empty_reads_only) return fault(kUnexpectedOpcode);
   inbound_.push({.request = *request, .msn = delivery.header.msn});
   return {};
 }

@@ -77,6 +77,10 @@ bool Link::is_acknowledged(const Side& side) const {
   return (agreed ? ord : std::min(ord, asked)) != 0;
 }
 
+std::uint16_t Link::ird_of(const Side& side) const {
+  return &side == sides.data() ? session->options[0].startup.ird : session->ird;
+}
+
 // Handles the completions of receives first, so that a receive is complete when the sender learns
 // that its Send has arrived.
 void World::poll() {

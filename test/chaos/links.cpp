@@ -223,7 +223,9 @@ void World::judge(Link& link, Side& side, std::size_t index) {
   const auto qp = side.qp->query();
   const bool agreed = op.act == Act::kSendImmediate ? qp.send_immediate : qp.extensions;
   if (needs_agreement(op.act) && !agreed) link.blame("what was not agreed on was posted before");
-  if ((op.is_read() || op.is_atomic()) && qp.ord == 0) link.blame("a Read without ORD");
+  // A peer with an IRD of 0 refuses Reads and atomics, even if the wire has room for empty Reads.
+  const bool no_reads = qp.ord == 0 || link.ird_of(peer) == 0;
+  if ((op.is_read() || op.is_atomic()) && no_reads) link.blame("a Read without ORD or IRD");
   const bool gone = (op.local != nullptr && op.local->region == nullptr) ||
                     (op.target != nullptr && op.target != peer.target.block());
   if (gone) link.blame("memory was deregistered");

@@ -64,7 +64,9 @@ bool Program::suits(Link& link, const Side& side, const Step& step) const {
   const bool reads = step.act == Act::kRead || step.act == Act::kReadInvalidate ||
                      step.act == Act::kFetchAdd || step.act == Act::kCmpSwap;
   const auto qp = side.qp->query();
-  if (qp.state == verbs::QpState::kRts) return !reads || qp.ord != 0;
+  if (qp.state == verbs::QpState::kRts) {
+    return !reads || (qp.ord != 0 && link.ird_of(link.peer_of(side)) != 0);
+  }
   return !reads && !needs_agreement(step.act) && (link.session != nullptr || side.over == 0);
 }
 

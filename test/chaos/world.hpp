@@ -32,6 +32,8 @@ struct Link {
   }
   Side& peer_of(const Side& side) { return &side == sides.data() ? sides[1] : sides[0]; }
   bool is_acknowledged(const Side& side) const;
+  /// Returns the IRD of the side's program. Call while there is a session.
+  std::uint16_t ird_of(const Side& side) const;
 };
 
 struct World {

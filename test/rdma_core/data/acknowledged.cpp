@@ -267,14 +267,6 @@ TEST_CASE("rnr_retry of the receiver: none, and for ever") {
   }
 }
 
-TEST_CASE("the depth of Reads that the program queries is the one that it asked for") {
-  SettledPair pair;
-  ibv_qp_attr attr{};
-  ibv_qp_init_attr init{};
-  REQUIRE_EQ(ibv_query_qp(pair.a.qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC, &init), 0);
-  CHECK_EQ(attr.max_rd_atomic, 16);
-}
-
 namespace {
 
 void post_three(End& end) {

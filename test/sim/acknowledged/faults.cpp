@@ -105,6 +105,43 @@ TEST_CASE("a Send that may not invalidate the STag is an access error [RDMAP-99]
   CHECK(completed(pair) == "1 success, 2 remote access error");
 }
 
+TEST_CASE(
+    "an operation that the peer's queue pair does not accept is an invalid request [VRB-30]") {
+  for (const int kind : {0, 1, 2}) {
+    verbs::QpInit init;
+    init.inbound = Access::kNone;
+    Connected pair(acknowledged(), acknowledged(), {}, {}, init);
+    const auto [mine, theirs] = regions(pair, 64);
+    post_recv(*pair.b, 10, sge(theirs, 0, 64));
+    post_send(*pair.a, 1, sge(mine, 0, 8));
+    if (kind == 0) post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
+    if (kind == 1) post_read(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
+    if (kind == 2) post_fetch_add(*pair.a, 2, sge(mine, 0, 8), remote(theirs), 1);
+    CHECK(completed(pair) == "1 success, 2 remote invalid request");
+  }
+}
+
+TEST_CASE("with an IRD of 0 an end answers empty Reads, and refuses all other Reads and atomics") {
+  ConnectionOptions reads_first;
+  reads_first.startup.rtr = mpa::Rtr::kRead;
+  for (const auto& options : {acknowledged(), ConnectionOptions{}, reads_first}) {
+    for (const bool atomic : {true, false}) {
+      Pair pair(options, options);
+      REQUIRE(pair.establish(0, 16));
+      CHECK(pair.a->qp->query().ird == 16);
+      CHECK(pair.b->qp->query().ird == 0);
+      const auto [mine, theirs] = regions(pair, 64);
+      post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+      CHECK(completed(pair) == "1 success");
+      post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
+      atomic ? post_fetch_add(*pair.a, 3, sge(mine, 0, 8), remote(theirs), 1)
+             : post_read(*pair.a, 3, sge(mine, 0, 8), remote(theirs));
+      post_write(*pair.a, 4, sge(mine, 0, 8), remote(theirs));
+      CHECK(completed(pair) == "2 success, 3 remote invalid request, 4 work request flushed");
+    }
+  }
+}
+
 TEST_CASE("if a Read is refused, the Writes before it have been placed and succeed [VRB-45]") {
   Connected pair(acknowledged(), {});
   Region* mine = pair.a->memory(64, kEverything);

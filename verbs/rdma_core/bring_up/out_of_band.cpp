@@ -112,6 +112,7 @@ int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
   Wanting wanting;
   const std::uint32_t number = number_of(qp);
   if (const int code = find_peer(attr, number, wanting)) return code;
+  if (qp.abi.qp_base.qp_type == IBV_QPT_RC) wanting.ird = attr.max_dest_rd_atomic;
   const bool to_itself =
       attr.dest_qp_num == number && same_ip(wanting.route.own.ip, wanting.route.peer.ip);
   if (to_itself) {
@@ -225,6 +226,7 @@ int OutOfBand::connect(RcQp& qp, Wanting& wanting) {
   options.private_data =
       encode({.from = peer.to, .to = peer.from, .sq_psn = peer.rq_psn, .rq_psn = peer.sq_psn});
   options.local = net::Address{.host = to_text(wanting.route.own), .port = 0};
+  options.connection.startup.ird = wanting.ird;
   options.retry_refused_for = kTryFor;
   const net::Address to{.host = to_text(wanting.route.peer), .port = QpNumbers::port_of(peer.from)};
   const auto error = core_.rnic().connect(qp.sender(), to, options, core_.cm_channel());
@@ -272,7 +274,7 @@ bool OutOfBand::take(RcQp& qp, Wanting& wanting, net::ConnectRequest& request) {
     core_.rnic().cancel(*qp.core);
     wanting.connecting = false;
   }
-  wanting.accepted = accept(qp, request);
+  wanting.accepted = accept(qp, wanting, request);
   if (!wanting.accepted && wanting.sends_since && !wanting.connecting) {
     (void)connect(qp, wanting);
   }
@@ -281,9 +283,9 @@ bool OutOfBand::take(RcQp& qp, Wanting& wanting, net::ConnectRequest& request) {
 
 // Accepts the request. Returns false if its initiator has disconnected. If another error occurs,
 // moves the queue pair to ERR and returns true.
-bool OutOfBand::accept(RcQp& qp, net::ConnectRequest& request) {
+bool OutOfBand::accept(RcQp& qp, const Wanting& wanting, net::ConnectRequest& request) {
   request.set_recognized();
-  const auto error = request.accept(*qp.core, kMaxReads, kMaxReads);
+  const auto error = request.accept(*qp.core, wanting.ird, kMaxReads);
   if (!error) return true;
   const std::string peer = to_string(request.peer());
   log_connection("accept_failed", fmt::format("{}: {}", peer, error.message()), {{"peer", peer}});

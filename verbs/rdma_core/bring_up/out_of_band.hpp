@@ -87,6 +87,7 @@ class OutOfBand final : public BringUp {
     /// What the peer's request must contain; its rq_psn is set in the step to RTS.
     OobRequest of_peer;
     OobRoute route;
+    std::uint16_t ird = 0;  ///< the program's max_dest_rd_atomic; 0 for UC, which has no Reads
     std::optional<Clock::time_point> sends_since;  ///< the time of the queue pair's step to RTS
     bool connecting = false;
     /// Set when a request was accepted or the connection was established. After that, no other
@@ -107,7 +108,7 @@ class OutOfBand final : public BringUp {
   void offer(RcQp& qp, Waiting&& waiting);
   void take_waiting(RcQp& qp, Wanting& wanting);
   bool take(RcQp& qp, Wanting& wanting, net::ConnectRequest& request);
-  bool accept(RcQp& qp, net::ConnectRequest& request);
+  bool accept(RcQp& qp, const Wanting& wanting, net::ConnectRequest& request);
   void forget(std::uint32_t number);
   void keep(Waiting&& waiting);
   void drop_requests_to(std::uint32_t number);

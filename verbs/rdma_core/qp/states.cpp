@@ -296,12 +296,15 @@ ibv_qp_state RcQp::describe(ibv_qp_attr& attr) const {
   const ibv_qp_state known = state_of(*this);
   attr.qp_state = reported(*this, known);
   const auto now = core->query();
-  if (now.state == verbs::QpState::kRts) {
-    const auto ord = sender().query().ord;
-    attr.max_rd_atomic = static_cast<std::uint8_t>(std::min<std::uint16_t>(ord, UINT8_MAX));
-    attr.max_dest_rd_atomic =
-        static_cast<std::uint8_t>(std::min<std::uint16_t>(now.ird, kMaxReads));
+  // If rdma_cm has made the connection, the program has not set these attributes.
+  const auto reads = [](std::uint16_t n) {
+    return static_cast<std::uint8_t>(std::min<std::uint16_t>(n, kMaxReads));
+  };
+  const bool is_rts = now.state == verbs::QpState::kRts;
+  if (is_rts && (said & IBV_QP_MAX_QP_RD_ATOMIC) == 0) {
+    attr.max_rd_atomic = reads(sender().query().ord);
   }
+  if (is_rts && (said & IBV_QP_MAX_DEST_RD_ATOMIC) == 0) attr.max_dest_rd_atomic = reads(now.ird);
   return known;
 }
 

@@ -75,6 +75,7 @@ Connection::Connection(mpa::Role role, QueuePair* qp, QpDriver& driver,
       qp_(qp),
       driver_(driver),
       options_(options),
+      asked_ird_(options.startup.ird),
       asked_ord_(options.startup.ord),
       tap_(tap),
       observed_(Observed::by(tap)),
@@ -119,6 +120,7 @@ bool Connection::accept(QueuePair& qp, bytes::View private_data, std::uint16_t i
                         std::uint16_t ord, TimePoint now) {
   const Reads reads = reads_to_ask({.ird = ird, .ord = ord}, options_);
   if (!startup_.accept(private_data, reads.ird, reads.ord)) return false;
+  asked_ird_ = ird;
   asked_ord_ = ord;
   qp_ = &qp;
   startup_progress(now);
@@ -165,6 +167,7 @@ void Connection::enter_full_operation(TimePoint now) {
   const rdmap::StreamOptions stream{
       .ird = n.ird,
       .ord = ord,
+      .empty_reads_only = asked_ird_ == 0,
       .rtr_send_expected = role_ == mpa::Role::kResponder && n.peer_to_peer &&
                            startup_.peer_offer()->rtr.send && options_.startup.rtr_supported.send,
       .extensions = n.extensions,
@@ -194,7 +197,8 @@ void Connection::enter_full_operation(TimePoint now) {
     }
   }
   if (doomed) return refuse_full_operation(*startup_.failure(), now);  // [EMPA-24] [EMPA-39]
-  if (!port->open(driver_, terms_for(n, options_, ord, asked_ord_), observed_.get())) {
+  if (!port->open(driver_, terms_for(n, options_, ord, {.ird = asked_ird_, .ord = asked_ord_}),
+                  observed_.get())) {
     full_->port = nullptr;
     return refuse_full_operation({.fault = mpa::kLocalCatastrophic}, now);  // [EMPA-44]
   }

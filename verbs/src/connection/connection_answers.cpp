@@ -44,17 +44,21 @@ std::uint16_t usable_ord(const mpa::Startup& startup, const ConnectionOptions& o
 }
 
 StreamPort::Terms terms_for(const mpa::Negotiated& n, const ConnectionOptions& options,
-                            std::uint16_t usable, std::uint16_t asked) {
-  const bool acknowledged = options.completions == Completions::kAcknowledged && usable != 0;
-  const std::uint16_t ord = acknowledged ? std::min(usable, asked) : n.ord;
+                            std::uint16_t usable_ord, const Reads& asked) {
+  const bool acknowledged = options.completions == Completions::kAcknowledged;
+  const bool asks = acknowledged && usable_ord != 0;
+  const std::uint16_t ord = asks ? std::min(usable_ord, asked.ord) : n.ord;
   // If the peer's IRD has room only for the application's Reads, an empty Read takes the place of
   // one of them.
-  const std::size_t reads = acknowledged ? std::max<std::size_t>(usable - ord, 1) : 0;
-  return {.ird = n.ird,
+  const std::size_t reads = asks ? std::max<std::size_t>(usable_ord - ord, 1) : 0;
+  // MPA may have raised the IRD for acknowledgements or for the RTR.
+  const bool is_raised = acknowledged || asked.ird == 0;
+  return {.ird = is_raised ? std::min(n.ird, asked.ird) : n.ird,
           .ord = ord,
+          .peer_answers_none = ord == 0 && asked.ord != 0,
           .extensions = n.extensions,
           .send_immediate = n.send_immediate,
-          .hold_on_empty = acknowledged || options.receive_hold > Duration::zero(),
+          .hold_on_empty = asks || options.receive_hold > Duration::zero(),
           .acknowledging_reads = reads,
           .rtr = n.rtr};
 }

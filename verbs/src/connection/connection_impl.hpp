@@ -29,7 +29,7 @@ mpa::StartupOptions startup_options(const ConnectionOptions& options);
 std::uint16_t usable_ord(const mpa::Startup& startup, const ConnectionOptions& options,
                          std::uint16_t asked);
 StreamPort::Terms terms_for(const mpa::Negotiated& n, const ConnectionOptions& options,
-                            std::uint16_t usable, std::uint16_t asked);
+                            std::uint16_t usable_ord, const Reads& asked);
 
 struct Connection::Full {
   Full(StreamPort* stream_port, rdmap::Ulp& ulp, const rdmap::StreamOptions& stream_options,

@@ -44,7 +44,8 @@ struct QpShared {
   /// the connection may end before the driver handles the abort.
   bool abort_asked = false;
   std::uint16_t ird = 0;
-  bool extensions = false;  ///< whether the present or last connection supports RFC 7306
+  bool peer_answers_none = false;  ///< whether the peer answers no Reads and atomics
+  bool extensions = false;         ///< whether the present or last connection supports RFC 7306
   /// whether the present or last connection supports Send with Immediate
   bool send_immediate = false;
   /// The application's limit of ORD, for this connection and later ones.

@@ -209,10 +209,13 @@ bool SendQueue::run_local(SendSlot& slot) {
 // it. The connection does not support Reads and atomics if ORD is 0. It does not support requests
 // of RFC 7306 that were posted in Idle if the peer has not agreed to them. [VRB-46] [EXT-1]
 inline bool SendQueue::permitted(SendSlot& slot) {
-  const bool refused = (slot.is_answered() && qp_.ord == 0) ||
-                       (is_extension(slot.opcode) && qp_.refuses(slot.opcode, slot.immediate));
-  if (refused) fail(slot, WcStatus::kLocalQpOperation);
-  return !refused;
+  const bool no_reads = slot.is_answered() && qp_.ord == 0;
+  const bool refused =
+      no_reads || (is_extension(slot.opcode) && qp_.refuses(slot.opcode, slot.immediate));
+  if (!refused) return true;
+  const bool by_peer = no_reads && qp_.peer_answers_none && qp_.ord_limit != 0;
+  fail(slot, by_peer ? WcStatus::kRemoteInvalidRequest : WcStatus::kLocalQpOperation);
+  return false;
 }
 
 // Pins the buffers of the request until it is finished, and sets `out` to these buffers. If access

@@ -36,6 +36,7 @@ bool StreamPort::open(QpDriver& driver, const Terms& terms) {
   qp_.driver = driver.shared_from_this();
   qp_.ird = terms.ird;
   qp_.ord = std::min(terms.ord, qp_.ord_limit);
+  qp_.peer_answers_none = terms.peer_answers_none;
   qp_.extensions = terms.extensions;
   qp_.send_immediate = terms.send_immediate;
   qp_.terminate_sent.reset();
@@ -47,7 +48,9 @@ bool StreamPort::open(QpDriver& driver, const Terms& terms) {
   qp_.completion_lost = false;
   qp_.receive_awaited_since = 0;
   inbound_.set_hold_on_empty(terms.hold_on_empty);
-  send_.open(terms.acknowledging_reads, terms.rtr);
+  // Reads that the application does not use are free for acknowledgements.
+  const std::size_t unused = terms.ord - qp_.ord;
+  send_.open(terms.acknowledging_reads != 0 ? terms.acknowledging_reads + unused : 0, terms.rtr);
   qp_.state.store(*next, std::memory_order_release);
   return true;
 }

@@ -22,8 +22,9 @@ class StreamPort final : private rdmap::Ulp {
   struct Terms {
     std::uint16_t ird = 0;
     std::uint16_t ord = 0;
-    bool extensions = false;      ///< whether both ends support RFC 7306
-    bool send_immediate = false;  ///< whether both ends support Send with Immediate
+    bool peer_answers_none = false;  ///< `ord` is 0 because the peer answers no Reads
+    bool extensions = false;         ///< whether both ends support RFC 7306
+    bool send_immediate = false;     ///< whether both ends support Send with Immediate
     /// whether a Send waits, instead of failing, if no receive is posted
     bool hold_on_empty = false;
     /// Maximum number of empty Reads in flight, with which this end asks for acknowledgements. If

@@ -16,6 +16,9 @@ struct StreamOptions {
   /// Largest number of unanswered Reads and Atomics of the peer [RDMAP-81] [RDMAP-118] [SEC-26]
   std::size_t ird = 16;
   std::size_t ord = 16;  ///< largest number of outstanding Reads and Atomics of this end [RDMAP-82]
+  /// Refuse Atomics, and Reads of at least one octet, with kUnexpectedOpcode. `ird` then limits the
+  /// empty Reads, which are the RTR or ask for acknowledgements.
+  bool empty_reads_only = false;
   /// Responder: the RTR may be a Send. If the first message is an empty Send, it is the RTR.
   bool rtr_send_expected = false;
   bool extensions = false;  ///< both ends agreed to RFC 7306: opcodes 8 to B may arrive

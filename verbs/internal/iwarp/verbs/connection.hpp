@@ -178,6 +178,7 @@ class Connection {
   QueuePair* qp_;
   QpDriver& driver_;
   const ConnectionOptions options_;
+  std::uint16_t asked_ird_;  ///< IRD that the application wants
   std::uint16_t asked_ord_;  ///< ORD that the application wants
   WireTap* tap_;
   std::unique_ptr<class Observed> observed_;  ///< null without an observer; must outlive full_
