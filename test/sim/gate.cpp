@@ -232,3 +232,19 @@ TEST_CASE("a queue pair that is not Idle cannot be connected: the peer receives 
   CHECK(pair.b->qp->state() == QpState::kError);
   CHECK_FALSE(pair.to_b.sent_after_fin);
 }
+
+TEST_CASE("with LocalErrors::kDepart, the peer of a queue pair that is not Idle gets only a FIN") {
+  ConnectionOptions departs;
+  departs.local_errors = verbs::LocalErrors::kDepart;
+  Pair pair(departs, departs);
+  End* gone = nullptr;
+  SUBCASE("the initiator") { gone = pair.a.get(); }
+  SUBCASE("the responder") { gone = pair.b.get(); }
+  End& peer = gone == pair.a.get() ? *pair.b : *pair.a;
+  CHECK(!gone->qp->abort());
+  CHECK_FALSE(pair.establish());
+  CHECK(saw(*gone, ConnectionEventType::kFailed));
+  CHECK_FALSE(peer.qp->query().terminate_received);
+  CHECK_FALSE(peer.qp->query().local_error);
+  CHECK(count(peer, AsyncEventType::kTerminateReceived) == 0);
+}

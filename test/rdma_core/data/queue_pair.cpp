@@ -190,7 +190,10 @@ TEST_CASE("in ERR all posted requests are flushed, and so are later ones") {
   CHECK_EQ(next(end.cq).wr_id, 3);
 }
 
+// With acknowledged completions, the peer stays in RTS until one of its requests fails; see
+// acknowledged.cpp.
 TEST_CASE("the peer of a queue pair in ERR moves to ERR as well") {
+  if (is_acknowledged()) return;
   SettledPair pair;
   REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
   REQUIRE_EQ(pair.a.modify(IBV_QPS_ERR), 0);
@@ -286,6 +289,7 @@ TEST_CASE(
 }
 
 TEST_CASE("destroying a queue pair ends its peer's connection") {
+  if (is_acknowledged()) return;
   SettledPair pair;
   REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
   REQUIRE_EQ(ibv_destroy_qp(pair.a.qp), 0);

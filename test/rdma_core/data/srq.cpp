@@ -86,7 +86,10 @@ TEST_CASE("a queue pair in error consumes no more from the shared queue, and rep
   SettledPair pair({}, shared());
   REQUIRE_EQ(pair.b.post_recv(1, 0, 16), 0);
   SUBCASE("by its own transition") { REQUIRE_EQ(pair.b.modify(IBV_QPS_ERR), 0); }
-  SUBCASE("by the peer's transition") { REQUIRE_EQ(pair.a.modify(IBV_QPS_ERR), 0); }
+  SUBCASE("by the peer's transition") {
+    if (is_acknowledged()) return;  // The queue pair stays in RTS.
+    REQUIRE_EQ(pair.a.modify(IBV_QPS_ERR), 0);
+  }
   ibv_async_event event = pair.b.async_event();
   CHECK_EQ(event.event_type, IBV_EVENT_QP_LAST_WQE_REACHED);
   CHECK_EQ(event.element.qp, pair.b.qp);

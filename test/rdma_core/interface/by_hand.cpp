@@ -3,6 +3,8 @@
 // and how the state of one affects the state of the other. Runs with IWARP_AS=roce.
 #include <cerrno>
 #include <cstring>
+#include <string>
+#include <utility>
 
 #include "datagrams/datagrams.hpp"
 
@@ -12,6 +14,8 @@ using namespace rdma_core_test;
 
 constexpr int kWrId = 1;
 constexpr int kPeersWrId = 7;
+constexpr int kUcToRtr = kToRtr & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+constexpr int kUcToRts = IBV_QP_STATE | IBV_QP_SQ_PSN;
 
 struct Device {
   Context context = open_device();
@@ -21,10 +25,11 @@ struct Device {
 
 /// A queue pair with its own completion queue.
 struct ByHand : VerbsEnd {
-  explicit ByHand(const Device& on, ibv_qp_type type = IBV_QPT_RC)
+  explicit ByHand(const Device& on, ibv_qp_type type = IBV_QPT_RC, bool extended = false)
       : VerbsEnd({.type = type,
                   .cap = {16, 16, 2, 2, 0},
                   .signal_all = 0,
+                  .extended = extended,
                   .context = on.context.get(),
                   .pd = on.pd.get()}),
         device(on) {}
@@ -42,8 +47,9 @@ struct ByHand : VerbsEnd {
     attr.dest_qp_num = peer;
     attr.max_dest_rd_atomic = attr.max_rd_atomic = 1;
     attr.min_rnr_timer = 12;
-    attr.timeout = 14;
-    attr.retry_cnt = attr.rnr_retry = 7;
+    attr.timeout = timeout;
+    attr.retry_cnt = 7;
+    attr.rnr_retry = rnr_retry;
     attr.ah_attr = device.home;
     attr.ah_attr.grh.hop_limit = 64;
     return attr;
@@ -54,8 +60,9 @@ struct ByHand : VerbsEnd {
   }
   void connect(std::uint32_t peer) const {
     go(IBV_QPS_INIT, kToInit);
-    go(IBV_QPS_RTR, kToRtr, peer);
-    go(IBV_QPS_RTS, kToRts);
+    const bool is_uc = qp->qp_type == IBV_QPT_UC;
+    go(IBV_QPS_RTR, is_uc ? kUcToRtr : kToRtr, peer);
+    go(IBV_QPS_RTS, is_uc ? kUcToRts : kToRts);
   }
   ibv_qp_attr query() const {
     ibv_qp_attr attr{};
@@ -73,7 +80,14 @@ struct ByHand : VerbsEnd {
   int receive(ibv_sge sge) const { return VerbsEnd::receive(sge, kPeersWrId); }
 
   const Device& device;
+  std::uint8_t timeout = 14;
+  std::uint8_t rnr_retry = 7;
 };
+
+ibv_sge with_wrong_key(ibv_sge sge) {
+  sge.lkey ^= 0x3300;
+  return sge;
+}
 
 /// Connects the peer's queue pair first, so that either end may send once both are in RTS.
 void connect(const ByHand& own, const ByHand& peer) {
@@ -123,9 +137,7 @@ TEST_CASE("a request with a wrong L_Key fails, but its peer keeps its state and 
   const ByHand peer(device);
   connect(own, peer);
   REQUIRE(peer.receive(memory.sge()) == 0);
-  ibv_sge wrong = memory.sge(8);
-  wrong.lkey ^= 0x3300;
-  REQUIRE(own.post(IBV_WR_SEND, wrong) == 0);
+  REQUIRE(own.post(IBV_WR_SEND, with_wrong_key(memory.sge(8))) == 0);
   REQUIRE(next(own.cq).status == IBV_WC_LOC_PROT_ERR);
   CHECK(own.state() == IBV_QPS_ERR);
   CHECK(peer.state() == IBV_QPS_RTS);
@@ -139,6 +151,75 @@ TEST_CASE("a request with a wrong L_Key fails, but its peer keeps its state and 
   CHECK(second.status == IBV_WC_WR_FLUSH_ERR);
   CHECK(second.wr_id == kPeersWrId);
   CHECK_FALSE(is_readable(device.context->async_fd));
+}
+
+/// Returns when the library has handled everything that had happened to other queue pairs of the
+/// device before this call: it handles connection events in order.
+void settle(const Device& device) {
+  const Buffer memory(device.pd.get(), 8);
+  const ByHand own(device);
+  const ByHand peer(device);
+  connect(own, peer);
+  REQUIRE(peer.receive(memory.sge()) == 0);
+  REQUIRE(own.post(IBV_WR_SEND, memory.sge(8)) == 0);
+  REQUIRE(next(own.cq).status == IBV_WC_SUCCESS);
+  REQUIRE(next(peer.cq).status == IBV_WC_SUCCESS);
+}
+
+bool is_empty(ibv_cq* cq) {
+  ibv_wc wc{};
+  return ibv_poll_cq(cq, 1, &wc) == 0;
+}
+
+// IBTA volume 1, section 9.9.2: only a queue pair's own errors move it to Error.
+TEST_CASE("the peer of an end that departs stays in RTS with its receives, whatever its timeout") {
+  const Device device;
+  const Buffer memory(device.pd.get(), 64, kAllRights);
+  for (const auto type : {IBV_QPT_RC, IBV_QPT_UC}) {
+    for (const int timeout : {14, 1, 0}) {
+      for (const std::string how : {"destroyed", "ERR", "a local error", "a local error first"}) {
+        CAPTURE(type);
+        CAPTURE(timeout);
+        CAPTURE(how);
+        ByHand own(device, type);
+        ByHand peer(device, type);
+        own.timeout = peer.timeout = static_cast<std::uint8_t>(timeout);
+        connect(own, peer);
+        REQUIRE(peer.receive(memory.sge()) == 0);
+        if (how != "a local error first") {
+          REQUIRE(own.post(IBV_WR_RDMA_WRITE, memory.sge(8), memory.address(), memory.mr->rkey) ==
+                  0);
+          REQUIRE(next(own.cq).status == IBV_WC_SUCCESS);
+        }
+        if (how == "destroyed") {
+          REQUIRE(ibv_destroy_qp(std::exchange(own.qp, nullptr)) == 0);
+        } else if (how == "ERR") {
+          own.go(IBV_QPS_ERR, IBV_QP_STATE);
+        } else {
+          REQUIRE(own.post(IBV_WR_SEND, with_wrong_key(memory.sge(8))) == 0);
+          REQUIRE(next(own.cq).status == IBV_WC_LOC_PROT_ERR);
+        }
+        settle(device);
+        CHECK(peer.state() == IBV_QPS_RTS);
+        CHECK(is_empty(peer.cq));
+      }
+    }
+  }
+}
+
+TEST_CASE("an end that moves to ERR while it is being connected does not move its peer to ERR") {
+  const Device device;
+  const Buffer memory(device.pd.get(), 64);
+  for (int round = 0; round < 30; ++round) {
+    CAPTURE(round);
+    const ByHand own(device);
+    const ByHand peer(device);
+    connect(own, peer);
+    REQUIRE(own.post(IBV_WR_SEND, memory.sge(8)) == 0);
+    own.go(IBV_QPS_ERR, IBV_QP_STATE);
+    settle(device);
+    CHECK(peer.state() == IBV_QPS_RTS);
+  }
 }
 
 /// A transition that must be rejected and must not change any attribute.
@@ -202,8 +283,6 @@ TEST_CASE("a transition accepts its required and optional attributes, and no oth
   const ByHand rc(device);
   const ByHand uc(device, IBV_QPT_UC);
   const ByHand ud(device, IBV_QPT_UD);
-  constexpr int kUcToRtr = kToRtr & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-  constexpr int kUcToRts = IBV_QP_STATE | IBV_QP_SQ_PSN;
   const ByHand idle(device);  // `idle` is not brought up, so it cannot connect during the test.
   const auto peer = idle.qp->qp_num;
 

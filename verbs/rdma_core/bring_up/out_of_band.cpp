@@ -63,13 +63,12 @@ std::string numbers_of(const OobRequest& says) {
                      says.sq_psn, says.to, says.rq_psn);
 }
 
-/// Returns whether this is an RC queue pair whose peer disconnected without an error at either end,
-/// after the connection was established or at least accepted.
+/// Returns whether the peer of the queue pair disconnected without an error at either end, after
+/// the connection was established or at least accepted.
 bool has_only_left(RcQp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
-    const bool is_rc = qp.abi.qp_base.qp_type == IBV_QPT_RC;
-    if (!is_rc || !qp.is_by_hand() || qp.is_to_itself()) return false;
+    if (!qp.is_by_hand() || qp.is_to_itself()) return false;
   }
   return !is_in_error(qp.core->query()) && qp.state.load() != IBV_QPS_ERR;
 }

@@ -45,7 +45,7 @@ class OutOfBand final : public BringUp {
   OutOfBand(Core& core, const Settings& settings)
       : core_(core),
         peers_(settings.out_of_band),
-        unanswered_(core, *this, settings.connection.completions) {}
+        unanswered_(core, *this, settings) {}
 
   std::uint32_t take_number() override;
   void release_number(std::uint32_t number) override;

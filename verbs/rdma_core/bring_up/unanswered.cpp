@@ -26,8 +26,8 @@ using namespace std::chrono_literals;
 // because the answer comes from a thread of the peer's program and not from an adapter, and that
 // thread may have to wait for a processor.
 constexpr auto kLeast = 2s;
-// The maximum time for which requests wait after the peer has disconnected. A longer wait would be
-// useless, because the peer does not connect again.
+// The maximum time for which requests wait after the peer has disconnected. A longer wait, even one
+// without a limit (`timeout` 0), would be useless, because the peer does not connect again.
 constexpr auto kMost = 2s;
 // While the peer of a queue pair cannot be reached, the time between two checks whether the queue
 // pair has requests.
@@ -43,10 +43,11 @@ std::chrono::steady_clock::time_point next_look(std::chrono::steady_clock::time_
 
 }  // namespace
 
-Unanswered::Unanswered(Core& core, OutOfBand& bring_up, verbs::Completions completions)
+Unanswered::Unanswered(Core& core, OutOfBand& bring_up, const Settings& settings)
     : core_(core),
       bring_up_(bring_up),
-      requests_wait_(completions == verbs::Completions::kAcknowledged),
+      requests_wait_(settings.persona == Persona::kRoce ||
+                     settings.connection.completions == verbs::Completions::kAcknowledged),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
   if (!timer_) throw std::system_error(errno, std::generic_category(), "timerfd_create");
 }
@@ -76,14 +77,14 @@ bool Unanswered::peer_unreachable(verbs::QpNum num, const std::string& why) {
 }
 
 bool Unanswered::peer_left(RcQp& qp) {
-  // This limit applies if the program has not set `timeout`, which is an attribute of the step to
-  // RTS.
-  std::chrono::nanoseconds limit = kMost;
+  if (!requests_wait_) return false;
+  std::chrono::nanoseconds limit{};
   {
     const std::lock_guard lock(qp.mutex);
-    if ((qp.said & IBV_QP_TIMEOUT) != 0) limit = peer_timeouts(qp.attributes, qp.said).answer;
+    limit = peer_timeouts(qp.attributes, qp.said).answer;
   }
-  if (!requests_wait_ || limit == 0ns) return false;
+  // The limit is 0 with `timeout` 0, and before the step to RTS, which sets `timeout`.
+  if (limit == 0ns) limit = kMost;
   Wait wait{.limit = std::clamp<Clock::duration>(limit, kBetweenLooks, kMost),
             .peer_disconnected = true};
   wait.has_requests = qp.core->holds_requests();

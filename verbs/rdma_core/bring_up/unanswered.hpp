@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unanswered: watches queue pairs that are used without the CM, and whose peer never connected or
-// has disconnected. With acknowledged completions, requests of such a queue pair wait for the peer
-// as long as `timeout` and `retry_cnt` allow, and then fail. Requests do not fail at once for two
-// reasons. First, without the CM, a peer simply disconnects, and no event reports the end of the
-// connection to the program. Second, a program that has posted more requests than its peer consumed
-// must not see failures before it has polled the successful completions.
+// has disconnected. As RoCE, and as an RNIC with acknowledged completions, requests of such a queue
+// pair wait for the peer as long as `timeout` and `retry_cnt` allow, and then fail. Requests do not
+// fail at once for two reasons. First, without the CM, a peer simply disconnects, and no event
+// reports the end of the connection to the program. Second, a program that has posted more requests
+// than its peer consumed must not see failures before it has polled the successful completions.
 #pragma once
 
 #include <chrono>
@@ -14,6 +14,7 @@
 
 #include "iwarp/net/unique_fd.hpp"
 #include "iwarp/verbs/region.hpp"
+#include "process/settings.hpp"
 
 namespace iwarp::rdma_core {
 
@@ -24,7 +25,7 @@ struct RcQp;
 class Unanswered {
  public:
   /// Throws std::system_error if no descriptor can be opened.
-  Unanswered(Core& core, OutOfBand& bring_up, verbs::Completions completions);
+  Unanswered(Core& core, OutOfBand& bring_up, const Settings& settings);
 
   /// Returns a descriptor that is readable when check() must be called.
   int fd() const { return timer_.get(); }
@@ -32,15 +33,14 @@ class Unanswered {
   /// for the peer, or forever if `limit` is 0.
   void await(verbs::QpNum num, std::chrono::nanoseconds limit);
   /// Call when the queue pair could not be connected. Its requests fail at the next check, which
-  /// also logs `why`. Without Completions::kAcknowledged, requests never wait for a peer, and the
-  /// function does nothing and returns false.
+  /// also logs `why`. If requests never wait for a peer, the function does nothing and returns
+  /// false.
   bool peer_unreachable(verbs::QpNum num, const std::string& why);
   /// Call when the connection is over and no event reports this to the program. After that,
   /// outstanding requests and requests that are posted later fail when they have waited for at
   /// least one interval, but less than two. The interval is the time that the program has set with
-  /// `timeout` and `retry_cnt`, but at most two seconds. If requests wait forever (`timeout` 0), or
-  /// never wait for a peer (without Completions::kAcknowledged), the function does nothing and
-  /// returns false.
+  /// `timeout` and `retry_cnt`, but at most two seconds, and two seconds with `timeout` 0. If
+  /// requests never wait for a peer, the function does nothing and returns false.
   bool peer_left(RcQp& qp);
   /// Call when the queue pair was reset or destroyed. Stops watching it.
   void forget(verbs::QpNum num);
@@ -70,8 +70,8 @@ class Unanswered {
 
   Core& core_;
   OutOfBand& bring_up_;
-  /// Whether a request completes only when the peer has acknowledged it. Otherwise a request
-  /// completes when the core has sent it, and never waits for a peer.
+  /// Whether requests wait for a peer that is not connected: as RoCE, because a program written for
+  /// InfiniBand expects that, and with acknowledged completions.
   const bool requests_wait_;
   net::UniqueFd timer_;
   /// No other lock is taken while this mutex is locked, so it is unlocked while a queue pair is

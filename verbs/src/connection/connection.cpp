@@ -210,9 +210,13 @@ void Connection::enter_full_operation(TimePoint now) {
   full_->deadlines.set(Deadline::kRtr, now + options_.startup.timeout);
 }
 
-// Ends set-up with kFailed, and sends a Terminate that reports the failure to the peer.
+// Ends set-up with kFailed. Reports the failure to the peer with a Terminate.
+// Deviation: if this end caused the failure, LocalErrors::kDepart sends only a FIN, as for any other
+// error of this end. [EMPA-44]
 void Connection::refuse_full_operation(const mpa::Failure& failure, TimePoint now) {
   events_.push_back({.type = ConnectionEvent::Type::kFailed, .failure = failure});
+  const bool departs = options_.local_errors == LocalErrors::kDepart;
+  if (departs && failure.fault == mpa::kLocalCatastrophic) return local_error();
   full_->stream.terminate(failure.fault, false);
   settle(now);
 }
@@ -227,11 +231,6 @@ void Connection::open_gate() {
   full_->deadlines.clear(Deadline::kFirstFpdu);
   full_->deadlines.clear(Deadline::kRtr);
   if (is_gated(state_)) step(ConnectionCause::kGateOpened);
-}
-
-void Connection::set_emss(std::size_t octets) {
-  emss_ = octets;
-  update_mulpdu();
 }
 
 void Connection::update_mulpdu() {

@@ -315,6 +315,11 @@ bool Connection::awaits_peer() const {
          startup_.state() == mpa::StartupState::kAwaitRequest;
 }
 
+void Connection::set_emss(std::size_t octets) {
+  emss_ = octets;
+  update_mulpdu();
+}
+
 bool Connection::at_rest() const {
   if (socket_action_ == SocketAction::kReset || !startup_.transmit().empty()) return false;
   if (full_ == nullptr) return startup_.state() == mpa::StartupState::kRejected;
