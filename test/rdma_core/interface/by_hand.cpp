@@ -222,6 +222,43 @@ TEST_CASE("an end that moves to ERR while it is being connected does not move it
   }
 }
 
+// IBTA volume 1, section 10.3.1: an immediate error.
+TEST_CASE("RESET refuses receives, and all states before RTS refuse requests") {
+  const Device device;
+  const Buffer memory(device.pd.get(), 64);
+  const auto check_posting = [&](const ByHand& end, int receives, int requests) {
+    CAPTURE(end.state());
+    CHECK(end.receive(memory.sge()) == receives);
+    CHECK(end.post(IBV_WR_SEND, memory.sge(8)) == requests);
+    ibv_qp_ex* const builder = ibv_qp_to_qp_ex(end.qp);
+    REQUIRE(builder != nullptr);
+    ibv_wr_start(builder);
+    ibv_wr_send(builder);
+    ibv_wr_set_sge(builder, memory.mr->lkey, memory.address(), 8);
+    CHECK(ibv_wr_complete(builder) == requests);
+  };
+  for (const auto type : {IBV_QPT_RC, IBV_QPT_UC}) {
+    const ByHand end(device, type, true);
+    const ByHand idle(device, type);
+    const bool is_uc = type == IBV_QPT_UC;
+    check_posting(end, EINVAL, EINVAL);
+    end.go(IBV_QPS_INIT, kToInit);
+    check_posting(end, 0, EINVAL);
+    end.go(IBV_QPS_RTR, is_uc ? kUcToRtr : kToRtr, idle.qp->qp_num);
+    check_posting(end, 0, EINVAL);
+    end.go(IBV_QPS_RTS, is_uc ? kUcToRts : kToRts);
+    check_posting(end, 0, 0);
+    end.go(IBV_QPS_ERR, IBV_QP_STATE);
+    check_posting(end, 0, 0);  // They are flushed.
+    end.go(IBV_QPS_RESET, IBV_QP_STATE);
+    check_posting(end, EINVAL, EINVAL);
+  }
+  const ByHand ud(device, IBV_QPT_UD);
+  CHECK(ud.receive(memory.sge()) == EINVAL);
+  ud.go(IBV_QPS_INIT, kUdToInit);
+  CHECK(ud.receive(memory.sge()) == 0);
+}
+
 /// A transition that must be rejected and must not change any attribute.
 struct Refused {
   const char* what;

@@ -51,6 +51,7 @@ int post_bind(RcQp& qp, ibv_mw& mw, const ibv_mw_bind& bind) {
 }  // namespace
 
 int RcQp::post(ibv_send_wr*& wr) {
+  if (!takes_requests()) return EINVAL;
   return post_in_batches<verbs::SendWr>(
       wr,
       [type = abi.qp_base.qp_type](auto& out, const auto& from, auto sges) {
@@ -62,11 +63,14 @@ int RcQp::post(ibv_send_wr*& wr) {
       });
 }
 
-int RcQp::receive(ibv_recv_wr*& wr) { return post_receives(*core, wr); }
+int RcQp::receive(ibv_recv_wr*& wr) { return takes_receives() ? post_receives(*core, wr) : EINVAL; }
 
-int RcQp::bind(ibv_mw& mw, const ibv_mw_bind& bind) { return post_bind(*this, mw, bind); }
+int RcQp::bind(ibv_mw& mw, const ibv_mw_bind& bind) {
+  return takes_requests() ? post_bind(*this, mw, bind) : EINVAL;
+}
 
 int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs) {
+  if (!qp.takes_requests()) return EINVAL;
   const auto error = qp.sender().post_all(wrs);
   return error ? why_not(error, wrs) : 0;
 }

@@ -46,6 +46,16 @@ struct RcQp final : Qp {
     if (is_to_itself()) return {core.get(), to_itself.get()};
     return {core.get()};
   }
+  /// Return whether ibv_post_send() and ibv_post_recv() accept work in the current state. With
+  /// InfiniBand, a queue pair in RESET accepts none, and a queue pair before RTS accepts no
+  /// requests (volume 1, section 10.3.1). An RNIC accepts both in every state.
+  bool takes_requests() const {
+    return state.load(std::memory_order_relaxed) >= IBV_QPS_RTS || is_rnic();
+  }
+  bool takes_receives() const {
+    return state.load(std::memory_order_relaxed) != IBV_QPS_RESET || is_rnic();
+  }
+  bool is_rnic() const { return context.persona == Persona::kIwarp; }
   // Call the next three functions with Qp::mutex locked.
   bool is_connected() const { return link == LinkState::kByHand || link == LinkState::kByCm; }
   bool is_by_hand() const { return link == LinkState::kAwaited || link == LinkState::kByHand; }

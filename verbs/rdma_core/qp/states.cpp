@@ -74,14 +74,13 @@ ibv_qp_state state_of(const RcQp& qp) {
   const auto has_ended = [&](const verbs::QueuePair* end) { return ended(end->query()); };
   if (std::ranges::any_of(qp.ends(), has_ended)) return IBV_QPS_ERR;
   const bool closes = by_cm && core.state == verbs::QpState::kClosing;
-  return closes && qp.context.persona == Persona::kIwarp ? IBV_QPS_SQD : stored;
+  return closes && qp.is_rnic() ? IBV_QPS_SQD : stored;
 }
 
 /// Returns the state that ibv_query_qp() reports. For the queue pair of an RNIC, this is INIT
 /// instead of RESET, because a new queue pair of an RNIC accepts receives at once.
 ibv_qp_state reported(const RcQp& qp, ibv_qp_state state) {
-  const bool is_rnic = qp.context.persona == Persona::kIwarp;
-  return is_rnic && state == IBV_QPS_RESET ? IBV_QPS_INIT : state;
+  return qp.is_rnic() && state == IBV_QPS_RESET ? IBV_QPS_INIT : state;
 }
 
 /// Returns whether `attr` names a peer to which BringUp must connect the queue pair. Returns false
@@ -309,7 +308,7 @@ ibv_qp_state RcQp::describe(ibv_qp_attr& attr) const {
 }
 
 bool close_connection(RcQp& qp, bool flush) {
-  const bool is_rnic = qp.context.persona == Persona::kIwarp;
+  const bool is_rnic = qp.is_rnic();
   {
     const std::lock_guard lock(qp.mutex);
     if (qp.state.load() == IBV_QPS_RTS || !is_rnic) {
