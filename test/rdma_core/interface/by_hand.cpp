@@ -259,6 +259,50 @@ TEST_CASE("RESET refuses receives, and all states before RTS refuse requests") {
   CHECK(ud.receive(memory.sge()) == 0);
 }
 
+// IBTA volume 1, section 11.6.3: an event reports an error that no completion reports.
+TEST_CASE("errors of a receive and a missing receive raise no event at the responder") {
+  const Device device;
+  const Buffer memory(device.pd.get(), 64);  // no remote write access
+  ByHand own(device);
+  ByHand peer(device);
+  own.rnr_retry = peer.rnr_retry = 0;
+  connect(own, peer);
+  SUBCASE("a receive with a wrong L_Key") {
+    REQUIRE(peer.receive(with_wrong_key(memory.sge())) == 0);
+    REQUIRE(own.post(IBV_WR_SEND, memory.sge(8)) == 0);
+    CHECK(next(peer.cq).status == IBV_WC_LOC_PROT_ERR);
+    CHECK(next(own.cq).status == IBV_WC_REM_OP_ERR);
+    CHECK(peer.state() == IBV_QPS_ERR);
+  }
+  SUBCASE("a receive that is too short") {
+    REQUIRE(peer.receive(memory.sge(4)) == 0);
+    REQUIRE(own.post(IBV_WR_SEND, memory.sge(8)) == 0);
+    CHECK(next(peer.cq).status == IBV_WC_LOC_LEN_ERR);
+    CHECK(next(own.cq).status == IBV_WC_REM_INV_REQ_ERR);
+  }
+  SUBCASE("no receive: an error only of the requester") {
+    REQUIRE(own.post(IBV_WR_SEND, memory.sge(8)) == 0);
+    CHECK(next(own.cq).status == IBV_WC_RNR_RETRY_EXC_ERR);
+    CHECK(own.state() == IBV_QPS_ERR);
+    settle(device);
+    CHECK(peer.state() == IBV_QPS_RTS);
+    CHECK(peer.receive(memory.sge()) == 0);
+    CHECK(is_empty(peer.cq));
+  }
+  // The next event is that of a later refused Write.
+  const ByHand later(device);
+  const ByHand its_peer(device);
+  connect(later, its_peer);
+  REQUIRE(later.post(IBV_WR_RDMA_WRITE, memory.sge(8), memory.address(), memory.mr->rkey) == 0);
+  REQUIRE(next(later.cq).status == IBV_WC_REM_ACCESS_ERR);
+  ibv_async_event event{};
+  REQUIRE(is_readable(device.context->async_fd, kTimeoutMs));
+  REQUIRE(ibv_get_async_event(device.context.get(), &event) == 0);
+  CHECK(event.event_type == IBV_EVENT_QP_ACCESS_ERR);
+  CHECK(event.element.qp == its_peer.qp);
+  ibv_ack_async_event(&event);
+}
+
 /// A transition that must be rejected and must not change any attribute.
 struct Refused {
   const char* what;

@@ -5,40 +5,17 @@
 
 #include <fmt/format.h>
 
-#include "iwarp/mpa/faults.hpp"
 #include "iwarp/verbs/error_guide.hpp"
 #include "process/acks.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
+#include "qp/qp_event.hpp"
 #include "qp/rc.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
 
 using verbs::AsyncEventType;
-
-// Returns whether the program gets an ibv_async_event for this event of a queue pair. If the
-// connection ended without a Terminate, the program gets none, because the CM reports the end. With
-// IWARP_AS=roce, the program also gets none for a Terminate that the peer sent. As with InfiniBand
-// adapters, only the status of the completion then tells a requester that the peer refused its
-// request.
-bool is_told(const verbs::AsyncEvent& event, Persona persona) {
-  const bool by_completion =
-      event.type == AsyncEventType::kTerminateReceived && persona == Persona::kRoce;
-  return event.terminate && !by_completion && event.terminate->fault != mpa::kTcpLost;
-}
-
-// Returns the type of event for a Terminate with this fault, whichever end sent it: QP_ACCESS_ERR
-// for an access violation, QP_REQ_ERR for an invalid request, QP_FATAL for any other error.
-ibv_event_type event_type(const bytes::Fault& fault) {
-  // In RDMAP: a remote protection error; in DDP: a tagged buffer error.
-  constexpr std::uint8_t kProtection = 1;
-  // In RDMAP: a remote operation error; in DDP: an untagged buffer error.
-  constexpr std::uint8_t kOperation = 2;
-  if (fault.layer == bytes::Layer::kMpa) return IBV_EVENT_QP_FATAL;
-  if (fault.type == kProtection) return IBV_EVENT_QP_ACCESS_ERR;
-  return fault.type == kOperation ? IBV_EVENT_QP_REQ_ERR : IBV_EVENT_QP_FATAL;
-}
 
 // Counts the event before queueing it, because the program may read and acknowledge a queued event
 // at once.
@@ -47,10 +24,6 @@ void push(Object& object, Context& context, const ibv_async_event& event) {
   EventQueue<ibv_async_event>::Made made{event};
   object.async_events.fetch_add(1);
   context.async.push_made(made);
-}
-
-void tell(Qp& qp, const rdmap::Terminate& terminate) {
-  push(qp, qp.context, {.element = {.qp = qp.handle()}, .event_type = event_type(terminate.fault)});
 }
 
 void tell_overflow(Cq& cq, verbs::QpNum of) {
@@ -99,8 +72,9 @@ class AsyncEvents final : public Service {
       // kLlpConnectionLost is handled in the same way, because it contains a fault if this end
       // could not send its Terminate.
       case AsyncEventType::kLlpConnectionLost:
-        if (!is_told(event, persona_)) return;
-        core_.with_qp(event.qp_num, [&event](Qp& qp) { tell(qp, *event.terminate); });
+        if (const auto type = event_of(event, persona_)) {
+          core_.with_qp(event.qp_num, [type](Qp& qp) { push_event(qp, *type); });
+        }
         return;
       case AsyncEventType::kCqOverflow:
         core_.with_object(event.object, [&event](void* cq) {

@@ -95,7 +95,8 @@ void qp_peer_left(RcQp& qp);
 /// to ERR, and completes the request with IBV_WC_RETRY_EXC_ERR.
 void qp_retry_exceeded(RcQp& qp);
 /// Returns true if the core's connection ended because one of its ends found an error. Returns
-/// false if the connection ended because the peer closed it or could not be reached any more.
+/// false if the connection ended because the peer closed it or could not be reached any more, or
+/// because this end had no receive for a Send, which is an error only of the peer.
 bool is_in_error(const verbs::QpAttributes& core);
 /// Ends the connection. With IWARP_AS=roce, or if `flush` is set, flushes all posted requests at
 /// once. Otherwise the queue pair first sends its outstanding requests. The queue pair goes to ERR

@@ -16,6 +16,7 @@
 #include "qp/bring_up.hpp"
 #include "qp/peer_timeouts.hpp"
 #include "qp/rc.hpp"
+#include "qp/qp_event.hpp"
 #include "qp/steps.hpp"
 
 namespace iwarp::rdma_core {
@@ -252,7 +253,8 @@ int change_state(RcQp& qp, const ibv_qp_attr& attr, int mask) {
 }  // namespace
 
 bool is_in_error(const verbs::QpAttributes& core) {
-  const bool blames = core.terminate_sent && core.terminate_sent->fault != mpa::kTcpLost;
+  const auto& sent = core.terminate_sent;
+  const bool blames = sent && sent->fault != mpa::kTcpLost && !is_receiver_not_ready(*sent);
   return blames || core.terminate_received || core.local_error;
 }
 
