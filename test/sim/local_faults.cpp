@@ -2,6 +2,7 @@
 // Tests errors at the local end. The request that caused the error completes with its own status,
 // the peer receives a Terminate "local catastrophic error" without any header, and the other
 // requests are flushed in order.
+#include "iwarp/verbs/send_stop.hpp"
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -92,6 +93,36 @@ TEST_CASE("with LocalErrors::kDepart a local error sends a FIN and nothing else"
     CHECK_FALSE(pair.b->qp->query().terminate_received);
     CHECK_FALSE(pair.b->qp->query().local_error);
     CHECK(pair.b->qp->state() == QpState::kIdle);
+  }
+}
+
+TEST_CASE(
+    "if an error stops only the send queue, the stream goes on, also in the other direction") {
+  for (const auto completions : {verbs::Completions::kSent, verbs::Completions::kAcknowledged}) {
+    ConnectionOptions options;
+    options.completions = completions;
+    Connected pair(options, options);
+    verbs::stop_sends_on_error(*pair.a->qp);
+    const auto [mine, theirs] = regions(pair, 64);
+    const Sge good = sge(mine, 0, 8);
+    const Sge bad = kBadSources[0].make(*pair.a);
+    for (std::uint64_t first = 1; first < 10; first += 4) {
+      post_write(*pair.a, first, good, remote(theirs), SendFlags::kNone);
+      post_send(*pair.a, first + 1, bad, SendFlags::kNone);
+      post_write(*pair.a, first + 2, good, remote(theirs), SendFlags::kNone);
+      const auto ids = std::to_string(first + 1) + " local protection error, " +
+                       std::to_string(first + 2) + " work request flushed";
+      CHECK(completed(pair) == ids);
+      CHECK(verbs::has_stopped_sends(*pair.a->qp));
+      CHECK(pair.a->qp->state() == QpState::kRts);
+      post_write(*pair.b, 1, sge(theirs, 0, 8), remote(mine));
+      pair.run();
+      CHECK(pair.b->completions().size() == 1);
+      verbs::resume_sends(*pair.a->qp);
+      post_write(*pair.a, first + 3, good, remote(theirs));
+      CHECK(completed(pair) == std::to_string(first + 3) + " success");
+    }
+    CHECK(pair.b->qp->state() == QpState::kRts);
   }
 }
 

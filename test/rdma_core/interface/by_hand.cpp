@@ -259,6 +259,39 @@ TEST_CASE("RESET refuses receives, and all states before RTS refuse requests") {
   CHECK(ud.receive(memory.sge()) == 0);
 }
 
+// IBTA volume 1, section 10.3.1.6
+TEST_CASE("a failed request of UC stops only its send queue, until the program moves it to RTS") {
+  const Device device;
+  const Buffer memory(device.pd.get(), 64);
+  const ByHand own(device, IBV_QPT_UC);
+  const ByHand peer(device, IBV_QPT_UC);
+  connect(own, peer);
+  for (int round = 0; round < 3; ++round) {
+    CAPTURE(round);
+    REQUIRE(own.receive(memory.sge()) == 0);
+    REQUIRE(peer.receive(memory.sge()) == 0);
+    REQUIRE(own.post(IBV_WR_SEND, with_wrong_key(memory.sge(8))) == 0);
+    REQUIRE(next(own.cq).status == IBV_WC_LOC_PROT_ERR);
+    CHECK(own.state() == IBV_QPS_SQE);
+    REQUIRE(own.post(IBV_WR_SEND, memory.sge(8)) == 0);
+    CHECK(next(own.cq).status == IBV_WC_WR_FLUSH_ERR);
+    // The receive side goes on, and the peer notices nothing.
+    REQUIRE(peer.post(IBV_WR_SEND, memory.sge(8)) == 0);
+    CHECK(next(own.cq).status == IBV_WC_SUCCESS);
+    CHECK(next(peer.cq).status == IBV_WC_SUCCESS);
+    CHECK(peer.state() == IBV_QPS_RTS);
+    own.go(IBV_QPS_RTS, IBV_QP_STATE);
+    CHECK(own.state() == IBV_QPS_RTS);
+    REQUIRE(own.post(IBV_WR_SEND, memory.sge(8)) == 0);
+    CHECK(next(own.cq).status == IBV_WC_SUCCESS);
+    CHECK(next(peer.cq).status == IBV_WC_SUCCESS);
+  }
+  REQUIRE(own.post(IBV_WR_SEND, with_wrong_key(memory.sge(8))) == 0);
+  REQUIRE(next(own.cq).status == IBV_WC_LOC_PROT_ERR);
+  own.go(IBV_QPS_RESET, IBV_QP_STATE);
+  CHECK(own.state() == IBV_QPS_RESET);
+}
+
 // IBTA volume 1, section 11.6.3: an event reports an error that no completion reports.
 TEST_CASE("errors of a receive and a missing receive raise no event at the responder") {
   const Device device;

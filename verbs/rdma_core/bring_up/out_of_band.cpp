@@ -10,6 +10,7 @@
 
 #include "device/limits.hpp"
 #include "device/port.hpp"
+#include "iwarp/verbs/send_stop.hpp"
 #include "process/connection_options.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
@@ -118,6 +119,7 @@ int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
     auto end = core_.rnic().create_other_end(*qp.core);
     if (!end) return to_errno(end.error());
     qp.to_itself = std::move(*end);
+    if (qp.is_uc()) verbs::stop_sends_on_error(*qp.to_itself);
   }
   const std::lock_guard lock(mutex_);
   if (const int code = listen(number, wanting.route.own)) {

@@ -30,6 +30,7 @@
 #include "device/limits.hpp"
 #include "iwarp/net/event_fd.hpp"
 #include "iwarp/net/insist.hpp"
+#include "iwarp/verbs/send_stop.hpp"
 #include "process/refusal.hpp"
 #include "qp/peer_timeouts.hpp"
 #include "qp/rc.hpp"
@@ -333,6 +334,7 @@ void tell_end_early(Core& core, RcQp& qp) {
     const std::lock_guard lock(qp.mutex);
     if (qp.end_told || !qp.is_connected()) return;
   }
+  if (verbs::has_stopped_sends(qp.sender())) return;  // The connection goes on.
   const auto event = core.rnic().stream_ended(qp.sender());
   // If stream_ended() returns no event, the event is already in the dispatcher's queue, and the
   // dispatcher will log why the stream ended. untold_ends() delays the exit of the process until

@@ -3,6 +3,7 @@
 // queue pairs are in qp/states.cpp.
 #include "qp/rc.hpp"
 
+#include "iwarp/verbs/send_stop.hpp"
 #include "qp/bring_up.hpp"
 
 namespace iwarp::rdma_core {
@@ -50,7 +51,10 @@ verbs::QpNum RcQp::make_core() {
   return core->num();
 }
 
-void RcQp::enter() { context.core.add(num(), *this); }
+void RcQp::enter() {
+  if (is_uc()) verbs::stop_sends_on_error(*core);
+  context.core.add(num(), *this);
+}
 
 void RcQp::end() {
   const auto number = num();

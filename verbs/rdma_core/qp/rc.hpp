@@ -55,6 +55,7 @@ struct RcQp final : Qp {
   bool takes_receives() const {
     return state.load(std::memory_order_relaxed) != IBV_QPS_RESET || is_rnic();
   }
+  bool is_uc() const { return abi.qp_base.qp_type == IBV_QPT_UC; }
   bool is_rnic() const { return context.persona == Persona::kIwarp; }
   // Call the next three functions with Qp::mutex locked.
   bool is_connected() const { return link == LinkState::kByHand || link == LinkState::kByCm; }

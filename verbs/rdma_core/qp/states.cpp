@@ -9,14 +9,15 @@
 
 #include "device/limits.hpp"
 #include "iwarp/mpa/faults.hpp"
+#include "iwarp/verbs/send_stop.hpp"
 #include "objects/memory_access.hpp"
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
 #include "process/refusal.hpp"
 #include "qp/bring_up.hpp"
 #include "qp/peer_timeouts.hpp"
-#include "qp/rc.hpp"
 #include "qp/qp_event.hpp"
+#include "qp/rc.hpp"
 #include "qp/steps.hpp"
 
 namespace iwarp::rdma_core {
@@ -52,10 +53,11 @@ bool is_drain(const ibv_qp_attr& attr, int mask) {
   return (mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_SQD;
 }
 
-/// Returns the stored state, with two exceptions. Returns ERR as soon as the core's connection has
-/// ended, because a completion may tell the program of the end before the dispatcher stores ERR.
-/// For an RNIC, returns SQD while the core closes a connection of the CM. Call with the queue
-/// pair's mutex locked.
+/// Returns the stored state, with three exceptions. Returns ERR as soon as the core's connection
+/// has ended, because a completion may tell the program of the end before the dispatcher stores
+/// ERR. Returns SQE instead of RTS while a failed request has stopped the send queue. For an RNIC,
+/// returns SQD while the core closes a connection of the CM. Call with the queue pair's mutex
+/// locked.
 ibv_qp_state state_of(const RcQp& qp) {
   const ibv_qp_state stored = qp.state.load();
   if (stored == IBV_QPS_ERR) return stored;
@@ -74,6 +76,7 @@ ibv_qp_state state_of(const RcQp& qp) {
   const auto core = qp.core->query();
   const auto has_ended = [&](const verbs::QueuePair* end) { return ended(end->query()); };
   if (std::ranges::any_of(qp.ends(), has_ended)) return IBV_QPS_ERR;
+  if (stored == IBV_QPS_RTS && verbs::has_stopped_sends(qp.sender())) return IBV_QPS_SQE;
   const bool closes = by_cm && core.state == verbs::QpState::kClosing;
   return closes && qp.is_rnic() ? IBV_QPS_SQD : stored;
 }
@@ -92,8 +95,7 @@ bool names_peer(const RcQp& qp, const ibv_qp_attr& attr, int mask) {
 }
 
 QpRules rules_of(const RcQp& qp, const ibv_qp_attr& attr, int mask) {
-  const bool is_uc = qp.abi.qp_base.qp_type == IBV_QPT_UC;
-  if (qp.context.persona == Persona::kRoce) return is_uc ? QpRules::kUc : QpRules::kRc;
+  if (!qp.is_rnic()) return qp.is_uc() ? QpRules::kUc : QpRules::kRc;
   const bool to_rtr = (mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_RTR;
   return qp.is_by_hand() || (to_rtr && names_peer(qp, attr, mask)) ? QpRules::kRnicByHand
                                                                    : QpRules::kRnic;
@@ -211,6 +213,7 @@ int reset(RcQp& qp) {
   if (qp.core->reset()) return EBUSY;
   for (const auto& service : core.services()) service->qp_reset(qp.num());
   if (Hooks* const hooks = qp.context.hooks) hooks->reset(qp);
+  verbs::resume_sends(*qp.core);
   const std::lock_guard lock(qp.mutex);
   qp.attributes = {};
   qp.said = 0;
@@ -225,6 +228,13 @@ int reset(RcQp& qp) {
 // ignores that error.
 void limit_reads(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0) (void)qp.sender().set_ord(attr.max_rd_atomic);
+}
+
+// If a failed request has stopped the send queue, starts it again.
+void leave_sqe(RcQp& qp) {
+  if (!verbs::has_stopped_sends(qp.sender())) return;
+  verbs::resume_sends(qp.sender());
+  if (Hooks* const hooks = qp.context.hooks) hooks->recovered(qp);
 }
 
 int change_state(RcQp& qp, const ibv_qp_attr& attr, int mask) {
@@ -242,6 +252,7 @@ int change_state(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   if (to == IBV_QPS_RTS && qp.state.load() == IBV_QPS_RTR && is_brought_up(qp)) {
     if (const int code = qp.bring_up.ready_to_send(qp, attr.sq_psn)) return code;
   }
+  if (to == IBV_QPS_RTS) leave_sqe(qp);
   const std::lock_guard lock(qp.mutex);
   if (may_change(qp.state.load(), to)) set_shown_state(qp, to);
   if (to == IBV_QPS_RTS && qp.link == LinkState::kAwaited) {

@@ -34,6 +34,8 @@ class CompletionGate {
     WorkCompletion wc;
     bool notify;
     CompletionQueue::Reaped reaped;
+    /// Whether the stream goes on although a request was flushed; see send_stop.hpp.
+    bool goes_on = false;
   };
 
   /// Returns whether a completion may be pushed at once. Takes no mutex, because it is called for
@@ -47,7 +49,7 @@ class CompletionGate {
   bool hold(const Held& held) {
     const std::lock_guard lock(mutex_);
     if (watcher_ != nullptr) watcher_->completed(held.wc);
-    if (passes(what_, held.wc.status)) return false;
+    if (passes(what_, held)) return false;
     try {
       held_.push_back(held);
     } catch (const std::bad_alloc&) {
@@ -63,7 +65,7 @@ class CompletionGate {
   void set(Announce what, Deliver deliver) {
     const std::lock_guard lock(mutex_);
     const auto stays = std::find_if(held_.begin(), held_.end(), [what](const Held& held) {
-      return !passes(what, held.wc.status);
+      return !passes(what, held);
     });
     std::vector<Held> rest(stays, held_.end());  // If this throws, nothing has changed.
     std::for_each(held_.begin(), stays, deliver);
@@ -105,6 +107,9 @@ class CompletionGate {
   // This test is correct for failed completions as well, because the opcode of a failed receive is
   // kRecv.
   static bool is_request(const Held& held) { return held.wc.opcode != WcOpcode::kRecv; }
+  static bool passes(Announce what, const Held& held) {
+    return passes(what, held.goes_on ? WcStatus::kSuccess : held.wc.status);
+  }
   static bool passes(Announce what, WcStatus status) {
     if (what == Announce::kAll) return true;
     if (what == Announce::kNothing || status == WcStatus::kWrFlush) return false;

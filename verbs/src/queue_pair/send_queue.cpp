@@ -88,7 +88,7 @@ Opcode message_opcode(WrOpcode opcode, SendFlags flags) {
 bool SendQueue::next_request(bool read_credit, rdmap::Request& out) {
   if (qp_.state != QpState::kRts) return false;  // In Idle no request is processed. [VRB-6]
   // No request starts after a request has failed. [VRB-54]
-  if (qp_.local_failure != LocalFailure::kNone) return false;
+  if (qp_.local_failure != LocalFailure::kNone && !flush_stopped()) return false;
   if (waits_for_memory_) retire();
   if (more_due_) return take_next(read_credit, out);
   // Requests start in order, one at a time. [VRB-43]
@@ -344,6 +344,7 @@ void SendQueue::fail(SendSlot& slot, WcStatus status) {
   if (!more_due_) slot.grants.clear();  // Otherwise answers to the first part may still arrive.
   more_due_.reset();
   slot.status = status;
+  if (qp_.stops_sends) qp_.flush_before = SendRing::kNever;
   auto none = LocalFailure::kNone;
   qp_.local_failure.compare_exchange_strong(none, LocalFailure::kPending);
 }
@@ -359,6 +360,10 @@ bool SendQueue::take_failure() {
   if (qp_.local_failure == LocalFailure::kPending) {
     if (waits_for_memory_) retire();
     if (ring_.retired.load() != failed_) return false;
+    if (qp_.stops_sends) {
+      flush_stopped();
+      return false;
+    }
     qp_.note(described(ring_.slot(failed_)));
   }
   return qp_.local_failure.exchange(LocalFailure::kNone) != LocalFailure::kNone;

@@ -120,6 +120,7 @@ class SendQueue {
   void blame(SendSlot& slot, WcStatus status);
   void fail(SendSlot& slot, WcStatus status);
   void fail_now(SendSlot& slot, WcStatus status);
+  bool flush_stopped();
   std::optional<EndedWork> sent_work(const rdmap::Terminate& terminate);
   void finish(SendSlot& slot);
   void retire();

@@ -42,6 +42,7 @@ bool StreamPort::open(QpDriver& driver, const Terms& terms) {
   qp_.terminate_sent.reset();
   qp_.terminate_received.reset();
   qp_.local_failure = LocalFailure::kNone;
+  qp_.flush_before = 0;
   qp_.local_error = false;
   qp_.failed_work.reset();
   qp_.refused_memory.reset();

@@ -115,6 +115,11 @@ class StreamPort final : private rdmap::Ulp {
   bool is_mid_message() const { return inbound_.is_mid_message(); }
   bool finish_invalidate() { return inbound_.finish_invalidate(); }
 
+  // send_stop.hpp documents the following functions.
+  void stop_sends_on_error() { qp_.stops_sends = true; }
+  bool has_stopped_sends() const { return qp_.flush_before.load() == SendRing::kNever; }
+  void resume_sends();
+
   // The queue pair calls the following functions.
   ReceiveQueue& receive_queue() { return inbound_.receive_queue(); }
   ReapCount& shared_reaped() { return inbound_.shared_reaped(); }
