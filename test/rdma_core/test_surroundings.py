@@ -3,11 +3,12 @@
 hosts, which are network namespaces joined by a pair of virtual cables. Setting up the tests needs root."""
 import contextlib
 import pathlib
+import re
 import shutil
 import unittest
 
 import support
-from hosts import ip, namespaces, need_namespaces, within
+from hosts import ip, joined, namespaces, need_namespaces, within
 from support import Case, Program, free_port, main
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
@@ -100,6 +101,35 @@ class TwoHosts(Case):
                 self.assertRegex(client.err + server.wait().err, r"(?m)^iwarp: .*rdma_cm")
 
 
+class ChangingInterfaces(Case):
+    """Changes the interfaces of a host while a program waits for asynchronous events."""
+
+    def test_events_and_state_of_the_port(self):
+        for options in ((), ("--as", "roce")):
+            with self.subTest(options=options), joined([("10.99.7.1/24",), ("10.99.7.2/24",)]) as names:
+                how = {"prefix": within(names[0]), "options": options}
+                with Program("ibv_asyncwatch", **how) as watch:
+                    watch.says("async event FD")
+
+                    def follows(event, count, name, *words):
+                        ip("-n", name, *words)
+                        watch.says(rf"(?s)(IBV_EVENT_{event} .*){{{count}}}")
+
+                    def state():
+                        return re.search(r"PORT_\w+", self.run_program("ibv_devinfo", **how).out)[0]
+
+                    address = ("10.99.7.3/24", "dev", "veth0")
+                    follows("GID_CHANGE", 1, names[0], "address", "add", *address)
+                    follows("GID_CHANGE", 2, names[0], "address", "delete", *address)
+                    # First the interface itself goes down and up, then the cable is pulled and put back.
+                    for count, name in enumerate(names, 1):
+                        link = ("link", "set", "veth0")
+                        follows("PORT_ERR", count, name, *link, "down")
+                        self.assertEqual(state(), "PORT_DOWN")
+                        follows("PORT_ACTIVE", count, name, *link, "up")
+                        self.assertEqual(state(), "PORT_ACTIVE")
+
+
 if __name__ == "__main__":
     need_namespaces()
-    main("ip", "setpriv", "prlimit", "rping", "ibv_devinfo", "ib_write_bw", "ibv_rc_pingpong")
+    main("ip", "setpriv", "prlimit", "rping", "ibv_asyncwatch", "ibv_devinfo", "ib_write_bw", "ibv_rc_pingpong")

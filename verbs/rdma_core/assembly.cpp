@@ -11,6 +11,7 @@
 #include "faults/hooks.hpp"
 #include "objects/calls.hpp"
 #include "objects/objects.hpp"
+#include "objects/port_events.hpp"
 #include "process/core.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
@@ -27,6 +28,7 @@ std::vector<std::unique_ptr<Service>> make_services(Core& core, const Settings& 
   out.push_back(make_async_events(core, chosen.persona));
   out.push_back(std::make_unique<OutOfBand>(core, chosen));
   out.push_back(make_sidr());
+  out.push_back(std::make_unique<PortEvents>());
   return out;
 }
 

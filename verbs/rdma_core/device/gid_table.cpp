@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <set>
 
 namespace iwarp::rdma_core {
 namespace {
@@ -55,9 +56,12 @@ Port look_at_port() {
   static GidTable table;
   const Settings& chosen = settings();
   static bool list_loopback = chosen.list_loopback;
+  static std::set<unsigned> carriers;
   const std::lock_guard lock(mutex);
   Port out = look_at_port(chosen.persona, list_loopback);
-  list_loopback |= out.interface == kLoopback;
+  carriers.insert(out.carriers.begin(), out.carriers.end());
+  out.carriers.assign(carriers.begin(), carriers.end());
+  list_loopback |= carriers.empty();
   table.arrange(out);
   return out;
 }

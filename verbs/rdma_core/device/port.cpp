@@ -52,7 +52,9 @@ struct Host {
   /// no entry.
   std::map<unsigned, Mac> macs;
   std::vector<unsigned> multicast;
-  int error = 0;  ///< errno of getifaddrs(3), or 0
+  std::vector<unsigned> carriers;  ///< see Port::carriers
+  std::vector<unsigned> running;   ///< see Port::running
+  int error = 0;                   ///< errno of getifaddrs(3), or 0
 };
 
 ibv_gid mapped(std::uint32_t address) {
@@ -109,6 +111,13 @@ bool is_mapped(const ibv_gid& gid) {
   return std::equal(kMapped.begin(), kMapped.end(), std::begin(gid.raw));
 }
 
+void note_link(Host& host, const ifaddrs& entry, unsigned index) {
+  constexpr unsigned kRunning = IFF_UP | IFF_RUNNING;
+  const bool is_packet = entry.ifa_addr->sa_family == AF_PACKET;
+  if (is_packet && (entry.ifa_flags & kRunning) == kRunning) host.running.push_back(index);
+  if (!is_packet && (entry.ifa_flags & IFF_LOOPBACK) == 0) host.carriers.push_back(index);
+}
+
 void note_mac(Host& host, const sockaddr& address) {
   sockaddr_ll link{};
   std::memcpy(&link, &address, sizeof link);
@@ -127,17 +136,20 @@ Host look_at_host() {
   }
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(all, ::freeifaddrs);
   for (const ifaddrs* entry = all; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
+    if (entry->ifa_addr == nullptr) continue;
+    const unsigned index = ::if_nametoindex(entry->ifa_name);
+    note_link(host, *entry, index);
+    if ((entry->ifa_flags & IFF_UP) == 0) continue;
     if (entry->ifa_addr->sa_family == AF_PACKET) note_mac(host, *entry->ifa_addr);
     const auto gid = gid_of(*entry->ifa_addr);
     if (!gid) continue;
     host.addresses.push_back({.gid = *gid,
                               .interface = entry->ifa_name,
-                              .index = ::if_nametoindex(entry->ifa_name),
+                              .index = index,
                               .loopback = (entry->ifa_flags & IFF_LOOPBACK) != 0,
                               .order = host.addresses.size()});
     if ((entry->ifa_flags & IFF_MULTICAST) != 0) {
-      host.multicast.push_back(host.addresses.back().index);
+      host.multicast.push_back(index);
     }
   }
   return host;
@@ -218,6 +230,12 @@ std::uint64_t guid_of(const Port& port, const Host& host) {
 
 }  // namespace
 
+bool Port::is_up() const {
+  return carriers.empty() || std::ranges::any_of(carriers, [this](unsigned carrier) {
+           return std::ranges::find(running, carrier) != running.end();
+         });
+}
+
 const LinkSpeed& link_speed(unsigned mbit) {
   static constexpr std::array kSpeeds{LinkSpeed{1000, 1, 1},  LinkSpeed{10000, 1, 8},
                                       LinkSpeed{20000, 2, 2}, LinkSpeed{25000, 1, 32},
@@ -247,6 +265,8 @@ Port look_at_port(Persona persona, bool list_loopback) {
     }
   }
   port.multicast = std::move(host.multicast);
+  port.carriers = std::move(host.carriers);
+  port.running = std::move(host.running);
   measure(port);
   port.guid = guid_of(port, host);
   if (persona == Persona::kRoce) {

@@ -42,6 +42,13 @@ struct Port {
   /// For each GID, the index of its network interface, or 0 if it has none.
   std::vector<unsigned> interfaces;
   std::vector<unsigned> multicast;  ///< indices of the interfaces that support multicast
+  /// Indices of the interfaces that carry the port: those with an IP address, except loopback.
+  std::vector<unsigned> carriers;
+  std::vector<unsigned> running;  ///< indices of the interfaces that are up and have a carrier
+
+  /// Returns whether the port is active: at least one of its carriers is running, or it has none. A
+  /// host with only loopback has a port that reaches all its peers.
+  bool is_up() const;
 
   std::uint16_t lid() const {
     return persona == Persona::kRoce ? 0 : static_cast<std::uint16_t>(address & 0xFFFF);
@@ -66,8 +73,9 @@ Port look_at_port(Persona persona, bool list_loopback = false);
 std::vector<unsigned> interfaces_of_groups(const Port& port, bool ipv4);
 
 /// Returns the port that programs see in this process. GIDs that an earlier call has returned keep
-/// their indices. If an earlier call has found only loopback addresses, later calls list loopback
-/// addresses, too.
+/// their indices, and interfaces that carried the port in an earlier call still do, even if they
+/// have lost their addresses. If an earlier call has found a port without carriers, later calls
+/// list loopback addresses, too.
 Port look_at_port();
 
 /// Returns the IP address that a GID of this library represents, as an IPv6 or IPv4-mapped IPv6

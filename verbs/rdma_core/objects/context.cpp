@@ -5,6 +5,7 @@
 #include "device/device.hpp"
 #include "device/limits.hpp"
 #include "objects/objects.hpp"
+#include "objects/port_events.hpp"
 #include "process/errno_table.hpp"
 
 namespace iwarp::rdma_core {
@@ -24,11 +25,13 @@ Context::Context(Core& core_of_process)
   context.num_comp_vectors = kCompVectors;
   context.abi_compat = __VERBS_ABI_IS_EXTENDED;
   pthread_mutex_init(&context.mutex, nullptr);
+  core.service<PortEvents>().opened(*this);
   if (hooks != nullptr) hooks->opened(*this);
 }
 
 Context::~Context() {
   if (hooks != nullptr) hooks->closed(*this);
+  core.service<PortEvents>().closed(*this);
   pthread_mutex_destroy(&abi.context.mutex);
 }
 

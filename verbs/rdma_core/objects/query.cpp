@@ -28,7 +28,9 @@ namespace {
 
 constexpr std::uint8_t kPortNumber = 1;
 constexpr std::uint16_t kDefaultPkey = 0xFFFF;
-constexpr std::uint8_t kLinkUp = 5;  // LinkUp, as a value of ibv_port_attr::phys_state
+// LinkUp and Disabled, as values of ibv_port_attr::phys_state.
+constexpr std::uint8_t kLinkUp = 5;
+constexpr std::uint8_t kLinkDisabled = 3;
 // The vendor id that means "no OUI". The kernel's software devices also report it.
 constexpr std::uint32_t kNoVendor = 0xFFFFFF;
 constexpr std::uint64_t kAllPageSizes = ~std::uint64_t{0xFFF};
@@ -47,7 +49,7 @@ void give(const T& from, void* to, std::size_t room) {
 ibv_port_attr port_attributes() {
   const Port port = look_at_port();
   ibv_port_attr out{};
-  out.state = IBV_PORT_ACTIVE;
+  out.state = port.is_up() ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
   out.max_mtu = IBV_MTU_4096;
   out.active_mtu = mtu_value(port.mtu);
   out.gid_tbl_len = static_cast<int>(port.gids.size());
@@ -59,7 +61,7 @@ ibv_port_attr port_attributes() {
   const LinkSpeed link = link_speed(port.mbit);
   out.active_width = link.width;
   out.active_speed = link.speed;
-  out.phys_state = kLinkUp;
+  out.phys_state = port.is_up() ? kLinkUp : kLinkDisabled;
   out.link_layer = IBV_LINK_LAYER_ETHERNET;
   if (port.persona == Persona::kRoce) show_as_roce(port, out);
   return out;

@@ -93,8 +93,8 @@ std::string interface_of(const Port& port, std::size_t gid) {
 
 void add_port(Tree& tree, const std::string& at, const Port& port) {
   tree.folder(at);
-  tree.text(at + "/state", "4: ACTIVE");
-  tree.text(at + "/phys_state", "5: LinkUp");
+  tree.text(at + "/state", port.is_up() ? "4: ACTIVE" : "1: DOWN");
+  tree.text(at + "/phys_state", port.is_up() ? "5: LinkUp" : "3: Disabled");
   tree.text(at + "/rate", rate(port));
   tree.text(at + "/link_layer", "Ethernet");
   tree.text(at + "/cap_mask", "0x00010000");

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "objects/port_events.hpp"
+
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "objects/objects.hpp"
+
+namespace iwarp::rdma_core {
+namespace {
+
+net::UniqueFd watch_interfaces() {
+  net::UniqueFd out(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
+  sockaddr_nl groups{};
+  groups.nl_family = AF_NETLINK;
+  groups.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR;
+  const bool is_bound =
+      out && ::bind(out.get(), reinterpret_cast<sockaddr*>(&groups), sizeof groups) == 0;
+  return is_bound ? std::move(out) : net::UniqueFd();
+}
+
+bool same_gids(const Port& a, const Port& b) {
+  return std::ranges::equal(a.gids, b.gids, [](const ibv_gid& one, const ibv_gid& other) {
+    return std::memcmp(one.raw, other.raw, sizeof one.raw) == 0;
+  });
+}
+
+}  // namespace
+
+// Subscribes before it looks at the port, so that no change is missed.
+PortEvents::PortEvents() : netlink_(watch_interfaces()), last_(look_at_port()) {}
+
+// Does not parse the messages, which may also be lost (ENOBUFS), but compares the port with what it
+// was before them.
+void PortEvents::check() {
+  std::array<char, 8192> messages{};
+  while (::recv(netlink_.get(), messages.data(), messages.size(), 0) > 0 || errno == ENOBUFS ||
+         errno == EINTR) {
+  }
+  Port now = look_at_port();
+  if (now.error != 0) return;
+  if (now.is_up() != last_.is_up()) {
+    tell(now.is_up() ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
+  }
+  if (!same_gids(now, last_)) tell(IBV_EVENT_GID_CHANGE);
+  last_ = std::move(now);
+}
+
+void PortEvents::tell(ibv_event_type type) {
+  const std::lock_guard lock(mutex_);
+  for (Context* const context : contexts_) {
+    context->async.push({.element = {.port_num = 1}, .event_type = type});
+  }
+}
+
+void PortEvents::opened(Context& context) {
+  const std::lock_guard lock(mutex_);
+  contexts_.insert(&context);
+}
+
+void PortEvents::closed(Context& context) {
+  const std::lock_guard lock(mutex_);
+  contexts_.erase(&context);
+}
+
+}  // namespace iwarp::rdma_core
