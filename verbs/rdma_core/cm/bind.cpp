@@ -29,6 +29,20 @@ void queue_outcome(CmId& id, rdma_cm_event_type type, int status = 0) {
   queue_event(make_event(id, type, status));
 }
 
+/// Reserves a port for an id without one, so that the program can read the port before it connects,
+/// as with the kernel. The system chooses the port; IWARP_PORT_RANGE is for ports to which peers
+/// connect. If no port is free, the id gets its port when it connects.
+void reserve_port(CmId& id) {
+  if (is_datagram(id)) {
+    (void)open_any(id);
+    return;
+  }
+  auto bound = net::bind_tcp(to_net(id.source()));
+  if (!bound) return;
+  set_port(id.source(), cm().ports.program(bound->local().port));
+  id.bound = std::move(*bound);
+}
+
 /// Sets the source address of the id. If the program passes the source address `from`, binds the id
 /// to it, as rdma_bind_addr() does. Otherwise uses the source address that the routing table
 /// selects for `to`. Returns 0 or an errno.
@@ -43,6 +57,7 @@ int choose_source(CmId& id, const sockaddr* from, const sockaddr& to) {
   const std::uint16_t port = id.bound || id.sidr != nullptr ? port_of(id.source()) : 0;
   id.abi.route.addr.src_storage = *source;
   set_port(id.source(), port);
+  if (port == 0) reserve_port(id);
   return 0;
 }
 
@@ -102,6 +117,24 @@ int resolve_route(CmId& id) {
   return wait_for_event(id);
 }
 
+/// Returns whether another id with RDMA_OPTION_ID_REUSEADDR, which does not listen, is bound to the
+/// address.
+bool is_reused(const CmId& id, const sockaddr& address) {
+  const std::lock_guard lock(cm().mutex);
+  return std::ranges::any_of(cm().reusing, [&](CmId* other) {
+    return other != &id && port_of(other->source()) == port_of(address) &&
+           (is_any(address) || is_any(other->source()) || same_host(other->source(), address));
+  });
+}
+
+std::expected<net::BoundSocket, std::error_code> bind_socket(const CmId& id,
+                                                             const sockaddr& address,
+                                                             const net::Address& at) {
+  auto bound = cm().ports.bind(at, port_range());
+  const bool reuses = !bound && id.reuses_address && is_reused(id, address);
+  return reuses ? net::bind_reserved(at) : std::move(bound);
+}
+
 /// Binds an id to the IPv4 wildcard address. Called if an unbound id starts to listen, because the
 /// kernel binds such an id in the same way.
 int bind_anywhere(CmId& id) {
@@ -122,6 +155,8 @@ int listen(CmId& id, int backlog) {
     if (const int code = bind_anywhere(id)) return code;
   }
   if (!id.life.allows(IdEvent::kListen)) return EINVAL;
+  // As in the kernel, only an id that does not share its address can listen.
+  if (id.reuses_address && is_reused(id, id.source())) return EADDRINUSE;
   use_core(id);
   auto options = listen_options();
   options.backlog = backlog > 0 ? std::min(backlog, kMaxBacklog) : kMaxBacklog;
@@ -135,6 +170,7 @@ int listen(CmId& id, int backlog) {
   id.backlog = options.backlog;
   (void)id.life.step(IdEvent::kListen);
   cm().listening.push_back(&id);
+  std::erase(cm().reusing, &id);
   const std::string at = cm().ports.describe(cm().ports.to_tcp(id.source()));
   log_connection("listening", "listens on " + at, {{"local", at}});
   return 0;
@@ -154,7 +190,7 @@ int bind_to(CmId& id, const sockaddr& address) {
   // their peer before they listen. Opening the device takes time, so a peer whose device is already
   // open could connect before this program listens, and be refused.
   if (any) Core::get();
-  auto bound = cm().ports.bind(at, port_range());
+  auto bound = bind_socket(id, address, at);
   if (!bound) return to_errno(bound.error());
   note_used_port(bound->local().port);
   const sockaddr_storage local = cm().ports.from_tcp(bound->local());
@@ -162,6 +198,10 @@ int bind_to(CmId& id, const sockaddr& address) {
   set_port(id.source(), port_of(reinterpret_cast<const sockaddr&>(local)));
   id.bound = std::move(*bound);
   (void)id.life.step(IdEvent::kBind);
+  if (id.reuses_address) {
+    const std::lock_guard lock(cm().mutex);
+    cm().reusing.push_back(&id);
+  }
   // Sets id->verbs, unless the address is a loopback address or a wildcard. The kernel does the
   // same. If rdma_bind_addr() sets id->verbs, some programs (libfabric) conclude that the address
   // supports RDMA, and announce it to peers.

@@ -52,16 +52,6 @@ void put_private_data(CmEventRecord& event, std::vector<std::byte> data) {
   ud.private_data_len = static_cast<std::uint8_t>(event.private_data.size());
 }
 
-/// Opens a UDP port for the id unless it already has one. Returns 0 or an errno.
-int open_any(CmId& id) {
-  if (id.sidr != nullptr) return 0;
-  auto socket = net::DatagramSocket::open(0, port_range());
-  if (!socket) return to_errno(socket.error());
-  set_port(id.source(), cm().ports.program(socket->port()));
-  id.sidr = std::make_shared<SidrEnd>(std::move(*socket));
-  return 0;
-}
-
 void request_came(CmId& listener, const SidrEnd::Peer& from, SidrMessage message) {
   auto child = std::make_unique<CmId>();
   child->abi.ps = listener.abi.ps;
@@ -115,6 +105,15 @@ std::unique_ptr<Service> make_sidr() {
 }
 
 bool is_datagram(const CmId& id) { return id.abi.ps != RDMA_PS_TCP; }
+
+int open_any(CmId& id) {
+  if (id.sidr != nullptr) return 0;
+  auto socket = net::DatagramSocket::open(0, port_range());
+  if (!socket) return to_errno(socket.error());
+  set_port(id.source(), cm().ports.program(socket->port()));
+  id.sidr = std::make_shared<SidrEnd>(std::move(*socket));
+  return 0;
+}
 
 ibv_gid gid_of(const sockaddr& address) {
   ibv_gid out{};

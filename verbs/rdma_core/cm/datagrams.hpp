@@ -13,6 +13,8 @@ bool is_datagram(const CmId& id);
 /// RDMA_UDP_QKEY.
 inline constexpr std::uint32_t kUdpQKey = 0x01234567;
 
+/// Opens a UDP port for the id unless it already has one. Returns 0 or an errno.
+int open_any(CmId& id);
 // Each function below implements one call of the CM for datagram ids. For example, bind_datagrams()
 // implements rdma_bind_addr(). All of them return 0 or an errno.
 int bind_datagrams(CmId& id, const sockaddr& address);

@@ -465,6 +465,7 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
 }
 
 int rdma_ack_cm_event(rdma_cm_event* event) {
+    owner.bound.reset();  // The socket of the connection now holds the port.
   if (event == nullptr) return minus_one(EINVAL);
   const std::unique_ptr<CmEventRecord> record(&CmEventRecord::of(event));
   const std::lock_guard lock(cm().mutex);

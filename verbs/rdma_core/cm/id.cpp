@@ -37,6 +37,7 @@ Leftovers detach(CmId& id) {
   Leftovers out;
   const std::lock_guard lock(cm().mutex);
   std::erase(cm().listening, &id);
+  std::erase(cm().reusing, &id);
   forget_datagrams(id);
   // The id's connection requests in Cm::endings, which have not been queued yet.
   std::vector<std::unique_ptr<CmEventRecord>> requests;
@@ -183,6 +184,7 @@ Cm& cm() {
                                       [] {
                                         made->listening.clear();
                                         made->by_qp.clear();
+                                        made->reusing.clear();
                                         // Leaks the events on purpose, because the destructor of an
                                         // event rejects its request, and this request belongs to
                                         // the parent.

@@ -93,6 +93,7 @@ struct CmId {
   /// The queue pair attributes that rdma_create_ep() has stored for ids from rdma_get_request().
   std::optional<ibv_qp_init_attr> child_qp;
   // Cm::mutex guards the members below.
+  bool reuses_address = false;  ///< RDMA_OPTION_ID_REUSEADDR is set
   IdLife life;
   verbs::QpNum qp_num = 0;  ///< number of the id's queue pair, set in state kConnecting and later
   bool passive = false;     ///< the id was made for a connection request
@@ -145,6 +146,9 @@ struct Cm {
   std::deque<EventChannel*> retired;
 };
 Cm& cm();
+  /// The bound ids with RDMA_OPTION_ID_REUSEADDR, without those that listen. They may be bound to
+  /// the same address.
+  std::vector<CmId*> reusing;
 
 /// Sets the Core of the id. Makes the Core first if the process has none, and throws
 /// std::system_error if that fails.

@@ -169,8 +169,7 @@ int set_ack_timeout(CmId& id, const void* value) {
   return 0;
 }
 
-/// Implements rdma_set_option(). RDMA_OPTION_ID_TOS and RDMA_OPTION_ID_REUSEADDR are accepted but
-/// have no effect.
+/// Implements rdma_set_option(). RDMA_OPTION_ID_TOS is accepted but has no effect.
 int set_option(CmId& id, int level, int name, const void* value, std::size_t size) {
   if (level != RDMA_OPTION_ID) return ENOSYS;
   switch (name) {
@@ -184,7 +183,7 @@ int set_option(CmId& id, int level, int name, const void* value, std::size_t siz
       if (!id.life.is(IdState::kIdle)) return EINVAL;
       int on = 0;
       std::memcpy(&on, value, sizeof on);
-      if (name == RDMA_OPTION_ID_AFONLY) id.v6_only = on != 0;
+      (name == RDMA_OPTION_ID_AFONLY ? id.v6_only : id.reuses_address) = on != 0;
       return 0;
     }
     default:

@@ -79,13 +79,16 @@ int BoundSocket::release() {
   return std::exchange(fd_, -1);
 }
 
-std::expected<BoundSocket, std::error_code> bind_tcp(const Address& at, PortRange range) {
+namespace {
+
+std::expected<BoundSocket, std::error_code> bind(const Address& at, PortRange range,
+                                                 Sharing sharing) {
   const bool dual_stack = at.host.empty();
   std::error_code last = make_error_code(Errc::kAddressInvalid);
   for (const auto& endpoint : resolve(at)) {
     auto socket = at.port == 0 && range.last != 0
                       ? open_in_range(endpoint, range, dual_stack)
-                      : open_bound(to_socket_address(endpoint), dual_stack, Sharing::kWithFormer);
+                      : open_bound(to_socket_address(endpoint), dual_stack, sharing);
     if (socket) {
       Address local = local_address(socket->get());
       return BoundSocket(socket->release(), std::move(local));
@@ -94,6 +97,16 @@ std::expected<BoundSocket, std::error_code> bind_tcp(const Address& at, PortRang
     if (last != Errc::kAddressInvalid && last != std::errc::address_not_available) break;
   }
   return std::unexpected(last);
+}
+
+}  // namespace
+
+std::expected<BoundSocket, std::error_code> bind_tcp(const Address& at, PortRange range) {
+  return bind(at, range, Sharing::kWithFormer);
+}
+
+std::expected<BoundSocket, std::error_code> bind_reserved(const Address& at) {
+  return bind(at, {}, Sharing::kWithReserved);
 }
 
 }  // namespace iwarp::net

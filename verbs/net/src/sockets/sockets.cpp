@@ -160,6 +160,7 @@ std::expected<UniqueFd, std::error_code> open_bound(const SocketAddress& at, boo
   if (!fd) return fd;
   const bool v6 = at.storage.ss_family == AF_INET6;
   if ((v6 && !set_option(fd->get(), IPPROTO_IPV6, IPV6_V6ONLY, dual_stack ? 0 : 1)) ||
+      (sharing == Sharing::kWithReserved && !set_option(fd->get(), SOL_SOCKET, SO_REUSEPORT, 1)) ||
       !bind_alone(fd->get(), at, sharing) || !keep_port(fd->get())) {
     return std::unexpected(last_error());
   }

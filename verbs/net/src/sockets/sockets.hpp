@@ -43,8 +43,9 @@ std::error_code to_errc(const std::error_code& error);
 std::expected<UniqueFd, std::error_code> open_tcp_socket(int family);
 /// Which sockets may already use the port that open_bound() binds.
 enum class Sharing : std::uint8_t {
-  kNever,       ///< no socket
-  kWithFormer,  ///< connections, open or in TIME_WAIT, whose listener is closed
+  kNever,         ///< no socket
+  kWithFormer,    ///< connections, open or in TIME_WAIT, whose listener is closed
+  kWithReserved,  ///< sockets of open_bound() of the same user
 };
 /// Opens a socket that reserves its port, see BoundSocket. If `dual_stack`, an IPv6 socket accepts
 /// IPv4 as well.

@@ -49,5 +49,8 @@ struct PortRange {
 /// `Errc::kAddressInvalid` (unknown host) or the system's error, for example EADDRNOTAVAIL if the
 /// address belongs to another machine, or EACCES.
 std::expected<BoundSocket, std::error_code> bind_tcp(const Address& at, PortRange range = {});
+/// Binds another TCP socket to an address and port that a BoundSocket of the same user reserves.
+/// Only one of the two sockets can listen. Fails as bind_tcp() does.
+std::expected<BoundSocket, std::error_code> bind_reserved(const Address& at);
 
 }  // namespace iwarp::net
