@@ -84,18 +84,25 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "after a reset that follows an enhanced Request, the initiator retries once with revision 1 "
-    "[EMPA-50]") {
+    "after a reset that follows an enhanced Request, the initiator retries once with revision 1, "
+    "without tag and trailer [EMPA-50]") {
   RawListener server;
   Pair pair;
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), {}, *pair.a.cm));
+  ConnectOptions options;
+  options.private_data = octets("abc");
+  options.private_trailer = octets("de");
+  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
   {
     auto old = server.accept();
-    CHECK_EQ(old.receive(24)[17], std::byte{2});
+    const auto request = old.receive(20 + 4 + 5 + mpa::kExtensionsTagSize);
+    CHECK_EQ(request[17], std::byte{2});
+    CHECK(std::ranges::equal(std::span(request).subspan(24, 5), octets("abcde")));
     old.reset();
   }
   auto again = server.accept();
-  CHECK_EQ(again.receive(20)[17], std::byte{1});
+  const auto request = again.receive(20 + 3);
+  CHECK_EQ(request[17], std::byte{1});
+  CHECK_EQ(request[19], std::byte{3});
   again.send_startup({.kind = mpa::FrameKind::kReply});
   expect(*pair.a.cm, Type::kEstablished);
   again.reset();

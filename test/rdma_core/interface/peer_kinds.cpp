@@ -98,6 +98,7 @@ struct Server {
     peer->request("hi" + tag);
     const Event request = expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
     seen = private_data(request);
+    numbers = request->param.conn;
     id.reset(request->id);
     pd.reset(ibv_alloc_pd(id->verbs));
     cq.reset(ibv_create_cq(id->verbs, 16, nullptr, nullptr, 0));
@@ -132,6 +133,7 @@ struct Server {
   Cq cq;
   Id id;
   std::string seen, reply;
+  rdma_conn_param numbers{};
 };
 
 TEST_CASE("a peer without RFC 7306 gets plain requests, and immediate data is refused") {
@@ -174,6 +176,17 @@ TEST_CASE(
   CHECK(wc.status == IBV_WC_SUCCESS);
   CHECK(wc.opcode == IBV_WC_SEND);
   CHECK(ibv_poll_cq(server.cq.get(), 1, &wc) == 0);
+}
+
+TEST_CASE("numbers of rdma_cm behind the private data are for the library, and are answered") {
+  const std::string numbers = "cm.q\3\4\x56\1\0\0\1\2"s;
+  Server server(numbers + "7306 imm");
+  CHECK(server.seen == "hi");
+  CHECK(server.numbers.responder_resources == 4);
+  CHECK(server.numbers.initiator_depth == 3);
+  const std::string own = "cm.p\0\0\0\0"s;
+  CHECK(server.reply.substr(0, 2 + own.size()) == "ho" + own);
+  CHECK(server.reply.size() == 2 + numbers.size() + 8);
 }
 
 TEST_CASE("a peer that announces a Send and then announces another gets a Terminate") {

@@ -273,6 +273,33 @@ TEST_CASE("connecting a program's own queue pair produces the event CONNECT_RESP
   expect(mine, RDMA_CM_EVENT_DISCONNECTED);
 }
 
+TEST_CASE("a server may name the client's queue pair in the step to RTR, and then accept") {
+  const Channel theirs = make_channel();
+  std::uint16_t port = 0;
+  const Id listener = listening(theirs, &port);
+  const Channel mine = make_channel();
+  const Id client = resolved(mine, Address("127.0.0.1", port));
+  const Own own(client.get());
+  rdma_conn_param param{.retry_count = 7, .qp_num = own.qp->qp_num};
+  REQUIRE(rdma_connect(client.get(), &param) == 0);
+  const Event request = expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST);
+  const Id server(request->id);
+  const Own other(server.get());
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_RTR;
+  int mask = 0;
+  REQUIRE(rdma_init_qp_attr(server.get(), &attr, &mask) == 0);
+  attr.dest_qp_num = request->param.conn.qp_num;
+  CHECK(attr.dest_qp_num == own.qp->qp_num);
+  REQUIRE(ibv_modify_qp(other.qp.get(), &attr, mask) == 0);
+  change(server.get(), other.qp, IBV_QPS_RTS, kToRts);
+  param.qp_num = other.qp->qp_num;
+  REQUIRE(rdma_accept(server.get(), &param) == 0);
+  expect(mine, RDMA_CM_EVENT_CONNECT_RESPONSE);
+  expect(theirs, RDMA_CM_EVENT_ESTABLISHED);
+  CHECK(rdma_establish(client.get()) == 0);
+}
+
 TEST_CASE("when rdma_disconnect() returns, its queue pair is in ERR and everything is flushed") {
   const auto flushed = [](const Cq& cq, std::uint64_t wr_id) {
     ibv_wc wc{};

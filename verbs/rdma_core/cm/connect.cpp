@@ -14,6 +14,7 @@
 #include "device/limits.hpp"
 #include "process/connection_options.hpp"
 #include "process/refusal.hpp"
+#include "qp/bring_up.hpp"
 #include "qp/peer_timeouts.hpp"
 #include "qp/rc.hpp"
 
@@ -30,14 +31,34 @@ constexpr auto kPause = 500us;
 using PrivateData = std::vector<std::byte>;
 
 /// Returns the number of outstanding Reads that the program requests in the field `number` of
-/// `param`. If the field has the value RDMA_MAX_RESP_RES (which equals RDMA_MAX_INIT_DEPTH), or if
-/// `param` is null, returns the smaller of `most` and the maximum of the device.
-std::uint16_t reads(const rdma_conn_param* param, std::uint8_t rdma_conn_param::* number,
-                    std::uint16_t most = kMaxReads) {
+/// `param`, or the maximum of the device if that is less. If the field has the value
+/// RDMA_MAX_RESP_RES (which equals RDMA_MAX_INIT_DEPTH), or if `param` is null, returns
+/// `otherwise`.
+std::uint8_t reads(const rdma_conn_param* param, std::uint8_t rdma_conn_param::* number,
+                   std::uint8_t otherwise) {
   static_assert(RDMA_MAX_RESP_RES > kMaxReads && RDMA_MAX_RESP_RES == RDMA_MAX_INIT_DEPTH);
-  most = std::min<std::uint16_t>(most, kMaxReads);
-  if (param == nullptr || param->*number == RDMA_MAX_RESP_RES) return most;
-  return std::min<std::uint16_t>(param->*number, kMaxReads);
+  if (param == nullptr || param->*number == RDMA_MAX_RESP_RES) return otherwise;
+  return std::min<std::uint8_t>(param->*number, kMaxReads);
+}
+
+/// Returns the numbers that this end sends to its peer: those in `param`, or `otherwise`.
+CmNumbers numbers_of(const CmId& id, const rdma_conn_param* param, const CmNumbers& otherwise) {
+  CmNumbers out{.responder_resources = reads(param, &rdma_conn_param::responder_resources,
+                                             otherwise.responder_resources),
+                .initiator_depth =
+                    reads(param, &rdma_conn_param::initiator_depth, otherwise.initiator_depth)};
+  if (param != nullptr) {
+    out.retry_count = std::min(param->retry_count, kMostRetries);
+    out.rnr_retry_count = std::min(param->rnr_retry_count, kRnrForEver);
+    out.flow_control = param->flow_control != 0;
+    out.srq = param->srq != 0;
+    out.qp_num = param->qp_num;
+  }
+  if (id.abi.qp != nullptr) {
+    out.srq = id.abi.qp->srq != nullptr;
+    out.qp_num = id.abi.qp->qp_num;
+  }
+  return out;
 }
 
 PrivateData private_data(const void* data, std::uint8_t length) {
@@ -51,22 +72,45 @@ PrivateData private_data(const rdma_conn_param* param) {
 }
 
 /// Returns the number of the queue pair that rdma_create_qp() has made for the id. If there is
-/// none, returns the number that the program passes in `param`, or 0 if `param` is null.
-verbs::QpNum queue_pair(const CmId& id, const rdma_conn_param* param) {
+/// none, returns the number that the program passes in `param`, or 0 if `param` is null. As in the
+/// kernel's CM for InfiniBand and RoCE, the number need not be that of a connection: the peer is
+/// told this number, and a stand-in carries the connection.
+verbs::QpNum queue_pair(CmId& id, const rdma_conn_param* param) {
   if (id.abi.qp != nullptr) return id.abi.qp->qp_num;
-  return param != nullptr ? param->qp_num : 0;
+  const verbs::QpNum named = param != nullptr ? param->qp_num : 0;
+  const bool stands_in = cm().persona == Persona::kRoce && named != 0 && id.abi.verbs != nullptr &&
+                         !id.core->with_qp(named, [](RcQp&) {});
+  if (!stands_in) return named;
+  make_stand_in(id);
+  return id.stand_in->qp_num;
 }
 
-/// Registers the id to get the events of the queue pair `num`, and changes the state of the id by
-/// the event `how`. Returns false if the state of the id does not allow `how`, if `num` is 0, or if
-/// another id already gets the events of the queue pair.
-bool start(CmId& id, verbs::QpNum num, IdEvent how) {
+/// Stops to wait for the peer of a queue pair that the program has moved to RTR by itself, with the
+/// number from CONNECT_REQUEST. From here on, the CM connects this queue pair.
+void take_over(CmId& id, verbs::QpNum num) {
+  RcQp* awaiting = nullptr;
+  if (id.core == nullptr) return;
+  id.core->with_qp(num, [&](RcQp& qp) {
+    const std::lock_guard lock(qp.mutex);
+    if (qp.link == LinkState::kAwaited) awaiting = &qp;
+  });
+  if (awaiting == nullptr) return;
+  awaiting->bring_up.give_up(*awaiting);
+  const std::lock_guard lock(awaiting->mutex);
+  awaiting->link_step(LinkEvent::kOver);
+}
+
+/// Registers the id to get the events of the queue pair `num`, changes the state of the id by the
+/// event `how`, and stores `numbers`. Returns false if the state of the id does not allow `how`, if
+/// `num` is 0, or if another id already gets the events of the queue pair.
+bool start(CmId& id, verbs::QpNum num, IdEvent how, const CmNumbers& numbers) {
   const std::lock_guard lock(cm().mutex);
   const bool may = id.life.allows(how) && num != 0;
   if (!may || !cm().by_qp.try_emplace(num, &id).second) return false;
   (void)id.life.step(how);
   id.qp_num = num;
   id.has_qp = id.abi.qp != nullptr;
+  id.numbers = numbers;
   return true;
 }
 
@@ -78,25 +122,17 @@ void undo(CmId& id, IdEvent how) {
 
 /// Sets how long the connection waits for its peer. If this end has no posted receive, a Send of
 /// the peer waits: without limit if rnr_retry_count is 7 or `param` is null, and otherwise for at
-/// most IWARP_RECEIVE_HOLD. On a client, retry_count and RDMA_OPTION_ID_ACK_TIMEOUT together limit
-/// the wait for a peer that does not respond. On a server, retry_count is ignored.
+/// most IWARP_RECEIVE_HOLD. The client's retry_count and RDMA_OPTION_ID_ACK_TIMEOUT together limit
+/// the wait for a peer that does not respond.
 void set_timeouts(RcQp& qp, const CmId& id, const rdma_conn_param* param) {
-  const auto retries = param == nullptr ? kRnrForEver : param->rnr_retry_count;
-  const bool holds = retries >= kRnrForEver;
   const std::lock_guard lock(qp.mutex);
-  qp.cm_rnr_retry = retries;
-  if (!holds && !id.ack_timeout) return;
-  if (holds) {
-    qp.attributes.rnr_retry = kRnrForEver;
-    qp.said |= IBV_QP_RNR_RETRY;
-  }
+  qp.cm_rnr_retry = param == nullptr ? kRnrForEver : param->rnr_retry_count;
   if (id.ack_timeout) {
-    const bool says_retries = param != nullptr && !id.passive;
     qp.attributes.timeout = *id.ack_timeout;
-    qp.attributes.retry_cnt = says_retries ? param->retry_count : kMostRetries;
+    qp.attributes.retry_cnt = id.numbers.retry_count;
     qp.said |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT;
   }
-  qp.core->set_peer_timeouts(peer_timeouts(qp.attributes, qp.said));
+  set_peer_timeouts(qp);
 }
 
 /// Calls `connect` with the queue pair, and returns its result: 0 or an errno. Holds completions
@@ -114,11 +150,14 @@ int begin(CmId& id, verbs::QpNum num, const rdma_conn_param* param, Connect conn
   return code;
 }
 
-net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param) {
+net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param, const CmNumbers& numbers) {
   auto out = connect_options();
-  out.connection.startup.ird = reads(param, &rdma_conn_param::responder_resources);
-  out.connection.startup.ord = reads(param, &rdma_conn_param::initiator_depth);
+  out.connection.startup.ird = numbers.responder_resources;
+  out.connection.startup.ord = numbers.initiator_depth;
   out.private_data = private_data(param);
+  if (out.connection.startup.extensions && out.private_data.size() <= kMostBeforeNumbers) {
+    out.private_trailer = encode(mpa::FrameKind::kRequest, numbers);
+  }
   if (id.bound) out.local = cm().ports.to_tcp(id.source());
   return out;
 }
@@ -127,8 +166,9 @@ int connect(CmId& id, const rdma_conn_param* param) {
   if (is_datagram(id)) return connect_datagrams(id, param);
   if (!id.alive()) return EINVAL;
   const verbs::QpNum num = queue_pair(id, param);
-  const auto options = options_for(id, param);
-  if (!start(id, num, IdEvent::kConnect)) return EINVAL;
+  const CmNumbers numbers = numbers_of(id, param, {});
+  const auto options = options_for(id, param, numbers);
+  if (!start(id, num, IdEvent::kConnect, numbers)) return EINVAL;
   const int code = begin(id, num, param, [&](RcQp& qp) {
     return to_errno(id.core->rnic().connect(*qp.core, cm().ports.to_tcp(id.destination()), options,
                                             id.core->cm_channel()));
@@ -144,17 +184,23 @@ int accept(CmId& id, const rdma_conn_param* param) {
   if (is_datagram(id)) return accept_datagrams(id, param);
   if (!id.alive()) return EINVAL;
   const verbs::QpNum num = queue_pair(id, param);
-  if (!start(id, num, IdEvent::kAccept)) return EINVAL;
-  const auto& offer = id.request->offer();
-  const auto ird =
-      reads(param, &rdma_conn_param::responder_resources, offer.enhanced ? offer.ord : kMaxReads);
-  const auto ord =
-      reads(param, &rdma_conn_param::initiator_depth, offer.enhanced ? offer.ird : kMaxReads);
-  const int code = begin(id, num, param, [&](RcQp& qp) {
-    return accept_request(id, qp, ird, ord, private_data(param));
-  });
+  take_over(id, num);
+  const CmNumbers asked = id.numbers;
+  CmNumbers own = numbers_of(id, param, asked);
+  own.initiator_depth = std::min(own.initiator_depth, asked.initiator_depth);
+  CmNumbers agreed = asked;
+  agreed.responder_resources = own.responder_resources;
+  agreed.initiator_depth = own.initiator_depth;
+  if (!start(id, num, IdEvent::kAccept, agreed)) return EINVAL;
+  PrivateData data = private_data(param);
+  if (id.peer_says_numbers && data.size() <= kMostBeforeNumbers) {
+    const auto said = encode(mpa::FrameKind::kReply, own);
+    data.insert(data.end(), said.begin(), said.end());
+  }
+  const int code = begin(id, num, param, [&](RcQp& qp) { return accept_request(id, qp, data); });
   if (code != 0) {
     undo(id, IdEvent::kAcceptFailed);
+    id.numbers = asked;
     return code;
   }
   return wait_for_event(id);

@@ -27,12 +27,10 @@
 #include "cm/ib_attr.hpp"
 #include "cm/id.hpp"
 #include "cm/outcome.hpp"
-#include "device/limits.hpp"
 #include "iwarp/net/event_fd.hpp"
 #include "iwarp/net/insist.hpp"
 #include "iwarp/verbs/send_stop.hpp"
 #include "process/refusal.hpp"
-#include "qp/peer_timeouts.hpp"
 #include "qp/rc.hpp"
 
 namespace iwarp::rdma_core {
@@ -43,10 +41,6 @@ using verbs::Errc;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kTimeout = std::chrono::milliseconds(200);
-
-/// Returns the smaller of `agreed`, which is a number of Reads, and the maximum of the device.
-/// Programs pass this number to other calls, which refuse a number that exceeds the maximum.
-std::uint8_t reads_of(int agreed) { return static_cast<std::uint8_t>(std::min(agreed, kMaxReads)); }
 
 /// Sets the private data of the event. The program sees at most the first UINT8_MAX bytes.
 void set_private_data(CmEventRecord& event, std::vector<std::byte> data) {
@@ -119,18 +113,12 @@ void requested(net::CmEvent& event) {
     return;
   }
   auto record = make_event(*listener, RDMA_CM_EVENT_CONNECT_REQUEST);
+  const auto said = numbers_from(mpa::FrameKind::kRequest, event.offer, event.private_data);
   set_private_data(*record, std::move(event.private_data));
-  // Reports the numbers of Reads that the peer offers, from the point of view of this end: the
-  // peer's ORD becomes responder_resources, and its IRD becomes initiator_depth. If the peer offers
-  // no numbers, reports the maximum of the device.
-  const auto& offer = *event.offer;
-  auto& conn = record->abi.param.conn;
-  conn.responder_resources = reads_of(offer.enhanced ? offer.ord : kMaxReads);
-  conn.initiator_depth = reads_of(offer.enhanced ? offer.ird : kMaxReads);
-  // An MPA Request does not contain the client's retry counts. Reports the counts that apply if a
-  // client calls rdma_connect() without parameters.
-  if (cm().persona == Persona::kRoce) conn.retry_count = conn.rnr_retry_count = kRnrForEver;
   record->child = make_child(*listener, std::move(event.request));
+  record->child->numbers = said.numbers;
+  record->child->peer_says_numbers = said.are_programs;
+  show(said.numbers, cm().persona == Persona::kRoce, record->abi.param.conn);
   record->abi.id = &record->child->abi;
   record->abi.listen_id = &listener->abi;
   queue_request(std::move(record), port_of(reinterpret_cast<const sockaddr&>(local)));
@@ -166,12 +154,23 @@ std::list<CmEnding> make_telling(CmId& id, const net::CmEvent& event) {
   return out;
 }
 
-/// Fills `record`, which is an ESTABLISHED event, with the attributes of the connection.
-void describe_connection(CmId& id, const RcQp& qp, const net::Address& local,
-                         CmEventRecord& record) {
-  const auto now = qp.core->query();
-  record.abi.param.conn.responder_resources = reads_of(now.ird);
-  record.abi.param.conn.initiator_depth = reads_of(now.ord);
+/// Fills `record`, which is an ESTABLISHED event, with the attributes of the connection, and stores
+/// the attributes that ibv_query_qp() returns.
+void describe_connection(CmId& id, RcQp& qp, const net::Address& local, CmEventRecord& record) {
+  const bool as_roce = cm().persona == Persona::kRoce;
+  show(id.numbers, as_roce, record.abi.param.conn);
+  {
+    const std::lock_guard lock(qp.mutex);
+    const auto show_one = [&qp](int bit, std::uint8_t& attribute, std::uint8_t value) {
+      if ((qp.said & bit) == 0) attribute = value;
+    };
+    ibv_qp_attr& shown = qp.attributes;
+    show_one(IBV_QP_MAX_DEST_RD_ATOMIC, shown.max_dest_rd_atomic, id.numbers.responder_resources);
+    if (as_roce) {
+      show_one(IBV_QP_RETRY_CNT, shown.retry_cnt, id.numbers.retry_count);
+      show_one(IBV_QP_RNR_RETRY, shown.rnr_retry, id.numbers.rnr_retry_count);
+    }
+  }
   if (local.port == 0) return;  // The core had too little memory to report the addresses.
   record.connected = qp.core->num();
   record.source = cm().ports.from_tcp(local);
@@ -180,11 +179,17 @@ void describe_connection(CmId& id, const RcQp& qp, const net::Address& local,
 
 /// Queues the event in `made` for the id. Returns false if the event is DISCONNECTED and must wait
 /// until the program has polled the completions of all receives that succeeded.
-bool tell(CmId& id, const RcQp& qp, net::CmEvent& event, std::list<CmEnding>& made) noexcept {
+bool tell(CmId& id, RcQp& qp, net::CmEvent& event, std::list<CmEnding>& made) noexcept {
   const bool established = event.type == Type::kEstablished;
   (void)id.life.step(established ? IdEvent::kEstablished : IdEvent::kOver);
   auto& record = made.front().event;
-  if (established) describe_connection(id, qp, event.local, *record);
+  if (established) {
+    id.numbers =
+        agreed(id.numbers, numbers_from(mpa::FrameKind::kReply, event.offer, event.private_data));
+    // The server's core may permit more Reads than its program.
+    (void)qp.core->set_ord(id.numbers.initiator_depth);
+    describe_connection(id, qp, event.local, *record);
+  }
   set_private_data(*record, std::move(event.private_data));
   if (event.type == Type::kDisconnected) return tell_end(id, qp, made);
   queue_event(std::move(record));
@@ -384,17 +389,18 @@ class CmEvents final : public Service {
 
 std::unique_ptr<Service> make_cm_events(Core& core) { return std::make_unique<CmEvents>(core); }
 
-int accept_request(CmId& id, RcQp& qp, std::uint16_t ird, std::uint16_t ord,
-                   const std::vector<std::byte>& private_data) {
+int accept_request(CmId& id, RcQp& qp, const std::vector<std::byte>& private_data) {
   const std::lock_guard lock(cm().mutex);
   auto record = make_event(id, RDMA_CM_EVENT_ESTABLISHED);
-  if (const auto error = id.request->accept(*qp.core, ird, ord, private_data)) {
-    return to_errno(error);
-  }
+  const auto error = id.request->accept(*qp.core, id.numbers.responder_resources,
+                                        id.numbers.initiator_depth, private_data);
+  if (error) return to_errno(error);
   (void)id.life.step(IdEvent::kEstablished);
   qp_connected(qp);
   (void)guarded([&] {
-    log_outcome(id, qp, {.type = Type::kEstablished});
+    net::CmEvent established;
+    established.type = Type::kEstablished;
+    log_outcome(id, qp, established);
     return 0;
   });
   net::insist([&] { describe_connection(id, qp, id.request->local(), *record); });
@@ -459,13 +465,13 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   *event = &(*record)->abi;
   if (const auto& source = (*record)->source) {
     owner.abi.route.addr.src_storage = *source;
+    owner.bound.reset();  // The socket of the connection now holds the port.
     if (owner.alive()) owner.core->with_qp((*record)->connected, show_connected);
   }
   return 0;
 }
 
 int rdma_ack_cm_event(rdma_cm_event* event) {
-    owner.bound.reset();  // The socket of the connection now holds the port.
   if (event == nullptr) return minus_one(EINVAL);
   const std::unique_ptr<CmEventRecord> record(&CmEventRecord::of(event));
   const std::lock_guard lock(cm().mutex);

@@ -5,7 +5,6 @@
 // pairs that have no rdma_cm_id.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -17,11 +16,10 @@ namespace iwarp::rdma_core {
 
 std::unique_ptr<Service> make_cm_events(Core& core);
 
-/// Accepts the request for which the id was made, with the numbers of Reads `ird` and `ord`, and
+/// Accepts the request for which the id was made, with the numbers of Reads in CmId::numbers, and
 /// queues ESTABLISHED. The program reads this event before any request that the client sends after
 /// it has received the Reply: Cm::mutex is locked from before the Reply is sent until the event is
 /// queued. Returns 0 or an errno. Call with Core's queue pairs locked.
-int accept_request(CmId& id, RcQp& qp, std::uint16_t ird, std::uint16_t ord,
-                   const std::vector<std::byte>& private_data);
+int accept_request(CmId& id, RcQp& qp, const std::vector<std::byte>& private_data);
 
 }  // namespace iwarp::rdma_core

@@ -19,8 +19,7 @@ namespace iwarp::rdma_core {
 namespace {
 
 constexpr std::uint8_t kHops = 64;
-constexpr std::uint8_t kAckTimeout = 18;  // encodes 4.096 us * 2^18, which is about one second
-constexpr std::uint8_t kRetries = 7;
+constexpr std::uint8_t kAckTimeout = 18;   // encodes 4.096 us * 2^18, which is about one second
 constexpr std::uint8_t kMinRnrTimer = 12;  // encodes 0.64 ms
 constexpr std::uint16_t kOnlyPkey = 0xFFFF;
 // IB_SA_EQ: the fields mtu and packet_life_time are exact values.
@@ -32,12 +31,12 @@ ibv_mtu path_mtu(const Port& port) {
   return about.active_mtu;
 }
 
-void ready_to_receive(const CmId& id, ibv_qp_attr& attr) {
+void ready_to_receive(const CmId& id, const CmNumbers& numbers, ibv_qp_attr& attr) {
   const Port port = look_at_port();
   attr.path_mtu = path_mtu(port);
   attr.dest_qp_num = kQpOfTheCm;
   attr.rq_psn = 0;
-  attr.max_dest_rd_atomic = kMaxReads;
+  attr.max_dest_rd_atomic = numbers.responder_resources;
   attr.min_rnr_timer = kMinRnrTimer;
   attr.ah_attr = {};
   attr.ah_attr.is_global = 1;
@@ -106,6 +105,10 @@ void show_path_as_ib(CmId& id) {
 
 int init_attr_as_ib(const CmId& id, ibv_qp_attr& attr, int& mask) {
   if (id.abi.verbs == nullptr) return EINVAL;
+  const CmNumbers numbers = [&id] {
+    const std::lock_guard lock(cm().mutex);
+    return id.numbers;
+  }();
   switch (attr.qp_state) {
     case IBV_QPS_INIT:
       attr.port_num = id.abi.port_num;
@@ -115,15 +118,16 @@ int init_attr_as_ib(const CmId& id, ibv_qp_attr& attr, int& mask) {
       mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
       return 0;
     case IBV_QPS_RTR:
-      ready_to_receive(id, attr);
+      ready_to_receive(id, numbers, attr);
       mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
              IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
       return 0;
     case IBV_QPS_RTS:
       attr.timeout = id.ack_timeout.value_or(kAckTimeout);
-      attr.retry_cnt = attr.rnr_retry = kRetries;
+      attr.retry_cnt = numbers.retry_count;
+      attr.rnr_retry = numbers.rnr_retry_count;
       attr.sq_psn = 0;
-      attr.max_rd_atomic = kMaxReads;
+      attr.max_rd_atomic = numbers.initiator_depth;
       mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
              IBV_QP_MAX_QP_RD_ATOMIC;
       return 0;

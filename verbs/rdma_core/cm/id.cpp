@@ -128,6 +128,7 @@ int destroy(CmId& id) {
     std::unique_lock lock(cm().mutex);
     await_acks(lock, "rdma_destroy_id", [&] { return static_cast<int>(id.outstanding); });
   }
+  destroy_stand_in(id);
   delete &id;
   return 0;
 }
@@ -183,8 +184,8 @@ Cm& cm() {
     const int failed = pthread_atfork([] { made->mutex.lock(); }, [] { made->mutex.unlock(); },
                                       [] {
                                         made->listening.clear();
-                                        made->by_qp.clear();
                                         made->reusing.clear();
+                                        made->by_qp.clear();
                                         // Leaks the events on purpose, because the destructor of an
                                         // event rejects its request, and this request belongs to
                                         // the parent.

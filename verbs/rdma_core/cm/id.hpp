@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "cm/id_fsm.hpp"
+#include "cm/numbers.hpp"
 #include "cm/ports.hpp"
 #include "cm/sidr/sidr.hpp"
 #include "process/core.hpp"
@@ -87,13 +88,17 @@ struct CmId {
   std::unique_ptr<EventChannel> own_channel;
   // The dispatcher does not use the members below. Only calls of the program use them.
   std::optional<net::BoundSocket> bound;
+  /// With IWARP_AS=roce: the queue pair of the connection if the program has passed the number of
+  /// a queue pair that cannot carry one, for example of type UD. UCX makes such a queue pair only
+  /// for its number. Null otherwise. Destroyed with the id.
+  ibv_qp* stand_in = nullptr;
   bool v6_only = false;
+  bool reuses_address = false;  ///< RDMA_OPTION_ID_REUSEADDR is set
   /// The value of RDMA_OPTION_ID_ACK_TIMEOUT, in the encoding of ibv_qp_attr::timeout.
   std::optional<std::uint8_t> ack_timeout;
   /// The queue pair attributes that rdma_create_ep() has stored for ids from rdma_get_request().
   std::optional<ibv_qp_init_attr> child_qp;
   // Cm::mutex guards the members below.
-  bool reuses_address = false;  ///< RDMA_OPTION_ID_REUSEADDR is set
   IdLife life;
   verbs::QpNum qp_num = 0;  ///< number of the id's queue pair, set in state kConnecting and later
   bool passive = false;     ///< the id was made for a connection request
@@ -101,6 +106,10 @@ struct CmId {
   bool is_rsocket = false;  ///< the id belongs to an rsocket
   bool disconnect_wanted = false;  ///< rdma_disconnect() was called in state kConnecting
   std::uint16_t own_port = 0;  ///< local port of the connection, set in state kConnected and later
+  /// The numbers on which this end and its peer agree. While the id has only a request, the numbers
+  /// for which the request asks; while only this end has connected, those for which this end asks.
+  CmNumbers numbers;
+  bool peer_says_numbers = false;  ///< the id was made for a request that contains CmNumbers
   std::unique_ptr<net::Listener> listener;
   std::unique_ptr<net::ConnectRequest> request;
   /// The UDP port of a datagram id. An id that was made for a request shares the port of its
@@ -137,6 +146,9 @@ struct Cm {
   std::mutex mutex;
   std::condition_variable acknowledged;
   std::vector<CmId*> listening;
+  /// The bound ids with RDMA_OPTION_ID_REUSEADDR, without those that listen. They may be bound to
+  /// the same address.
+  std::vector<CmId*> reusing;
   /// Maps the number of a queue pair to the id that gets its events, from rdma_connect() or
   /// rdma_accept() until the connection ends. The pointer is null if the program has destroyed the
   /// id while the connection was being set up.
@@ -146,9 +158,6 @@ struct Cm {
   std::deque<EventChannel*> retired;
 };
 Cm& cm();
-  /// The bound ids with RDMA_OPTION_ID_REUSEADDR, without those that listen. They may be bound to
-  /// the same address.
-  std::vector<CmId*> reusing;
 
 /// Sets the Core of the id. Makes the Core first if the process has none, and throws
 /// std::system_error if that fails.
@@ -157,6 +166,9 @@ void use_core(CmId& id);
 void use_device(CmId& id);
 /// Returns the protection domain that an id uses if the program passes none.
 ibv_pd* default_pd(ibv_context* verbs);
+/// Creates CmId::stand_in, unless the id has one. Throws std::system_error if that fails.
+void make_stand_in(CmId& id);
+void destroy_stand_in(CmId& id);
 /// Gives the id an event channel that only this id uses, so that later calls for the id wait for
 /// their events.
 void make_synchronous(CmId& id);

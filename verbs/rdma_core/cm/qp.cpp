@@ -192,6 +192,25 @@ int set_option(CmId& id, int level, int name, const void* value, std::size_t siz
 }
 
 }  // namespace
+
+void make_stand_in(CmId& id) {
+  if (id.stand_in != nullptr) return;
+  ibv_cq* const cq = ibv_create_cq(id.abi.verbs, 1, nullptr, nullptr, 0);
+  ibv_qp_init_attr attr{.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC};
+  if (cq != nullptr) id.stand_in = ibv_create_qp(default_pd(id.abi.verbs), &attr);
+  if (id.stand_in != nullptr) return;
+  const int code = errno;
+  if (cq != nullptr) ibv_destroy_cq(cq);
+  throw std::system_error(code, std::generic_category());
+}
+
+void destroy_stand_in(CmId& id) {
+  if (id.stand_in == nullptr) return;
+  ibv_cq* const cq = id.stand_in->send_cq;
+  ibv_destroy_qp(id.stand_in);
+  ibv_destroy_cq(cq);
+}
+
 }  // namespace iwarp::rdma_core
 
 // NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.

@@ -104,6 +104,9 @@ bool is_in_error(const verbs::QpAttributes& core);
 /// (RoCE) or SQD (RNIC). Returns false while the peer may still ask this end to acknowledge the
 /// peer's last messages. The caller must then repeat the call.
 bool close_connection(RcQp& qp, bool flush);
+/// Derives how long the queue pair waits for its peer from the attributes that the program has set,
+/// and from RcQp::cm_rnr_retry. Call with Qp::mutex locked.
+void set_peer_timeouts(RcQp& qp);
 /// Sets which completions of the queue pair may be pushed to its completion queues. If the queue
 /// pair is in ERR, ignores `which` and pushes all completions.
 void qp_announce(RcQp& qp, verbs::Announce which);

@@ -154,9 +154,7 @@ void remember(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   take_over(mask, IBV_QP_MIN_RNR_TIMER, known.min_rnr_timer, attr.min_rnr_timer);
   take_over(mask, IBV_QP_DEST_QPN, known.dest_qp_num, attr.dest_qp_num);
   qp.said |= mask;
-  const auto agreed = peer_timeouts(known, qp.said);
-  qp.core->set_peer_timeouts(agreed);
-  qp.sender().set_peer_timeouts(agreed);
+  set_peer_timeouts(qp);
 }
 
 // Removes the limits that the program has set for the peer's access, for outstanding Reads, and for
@@ -308,7 +306,6 @@ ibv_qp_state RcQp::describe(ibv_qp_attr& attr) const {
   const ibv_qp_state known = state_of(*this);
   attr.qp_state = reported(*this, known);
   const auto now = core->query();
-  // If rdma_cm has made the connection, the program has not set these attributes.
   const auto reads = [](std::uint16_t n) {
     return static_cast<std::uint8_t>(std::min<std::uint16_t>(n, kMaxReads));
   };
@@ -316,7 +313,11 @@ ibv_qp_state RcQp::describe(ibv_qp_attr& attr) const {
   if (is_rts && (said & IBV_QP_MAX_QP_RD_ATOMIC) == 0) {
     attr.max_rd_atomic = reads(sender().query().ord);
   }
-  if (is_rts && (said & IBV_QP_MAX_DEST_RD_ATOMIC) == 0) attr.max_dest_rd_atomic = reads(now.ird);
+  // After rdma_cm, `attributes` has the number on which the programs agreed. The core's IRD may be
+  // rounded, and includes the Reads that ask for acknowledgements.
+  if (is_rts && link != LinkState::kByCm && (said & IBV_QP_MAX_DEST_RD_ATOMIC) == 0) {
+    attr.max_dest_rd_atomic = reads(now.ird);
+  }
   return known;
 }
 
@@ -339,6 +340,16 @@ bool close_connection(RcQp& qp, bool flush) {
     return qp.core->depart();
   }
   return true;
+}
+
+void set_peer_timeouts(RcQp& qp) {
+  auto agreed = peer_timeouts(qp.attributes, qp.said);
+  if (qp.cm_rnr_retry) {
+    agreed.receive_hold.reset();
+    if (*qp.cm_rnr_retry >= kRnrForEver) agreed.receive_hold = verbs::PeerTimeouts::kForEver;
+  }
+  qp.core->set_peer_timeouts(agreed);
+  qp.sender().set_peer_timeouts(agreed);
 }
 
 void qp_connected(RcQp& qp) {

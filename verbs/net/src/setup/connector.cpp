@@ -35,7 +35,8 @@ std::optional<SocketAddress> local_end(const Address& local, sa_family_t family)
 /// Returns the number of octets of private data, as counted by PD_Length.
 std::size_t private_octets(const ConnectOptions& options) {
   const bool enhanced = options.connection.startup.revision >= 2;
-  return options.private_data.size() + (enhanced ? mpa::kEnhancedWordSize : 0);
+  return options.private_data.size() + options.private_trailer.size() +
+         (enhanced ? mpa::kEnhancedWordSize : 0);
 }
 
 std::error_code to_std(const boost::system::error_code& error) { return error; }
@@ -247,7 +248,10 @@ void Connector::begin_mpa(UniqueFd socket) {
     connection->end();
     return;
   }
-  connection->start(options_.private_data);
+  auto private_data = options_.private_data;
+  private_data.insert(private_data.end(), options_.private_trailer.begin(),
+                      options_.private_trailer.end());
+  connection->start(private_data);
 }
 
 // Called with the lock of the failed connection held, while no other step of this connector runs.
@@ -273,6 +277,7 @@ void Connector::retry_plain() {
   options_.connection.startup.revision = 1;
   options_.connection.startup.rtr = mpa::Rtr::kNone;
   options_.connection.startup.extensions = false;
+  options_.private_trailer.clear();
   next_ -= 1;  // go back to the address whose peer answered
   limit_time();
   next_address({});

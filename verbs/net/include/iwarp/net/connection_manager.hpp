@@ -40,6 +40,9 @@ struct ConnectOptions {
   /// siw, cxgb4) close the connection if there are more than 256 bytes, including the 4 bytes that
   /// revision 2 adds; the event kConnectFailed then mentions this limit.
   std::vector<std::byte> private_data;
+  /// Octets that follow `private_data` in a Request of revision 2, and count towards its limits.
+  /// Omitted when the initiator connects again with revision 1.
+  std::vector<std::byte> private_trailer;
   /// Numeric address to connect from; port 0 means any port. A port that a BoundSocket of the
   /// application holds is allowed.
   std::optional<Address> local;

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests the numbers of a connection that rdma_cm reports: numbers of Reads, retry counts, numbers
+// of queue pairs and ports. These cases run in two programs, as an RNIC and as a RoCE adapter.
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "endpoint.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+
+bool is_roce(const Id& id) { return id->verbs->device->transport_type == IBV_TRANSPORT_IB; }
+
+ibv_qp_attr attributes_of(const Id& id) {
+  ibv_qp_attr attr{};
+  ibv_qp_init_attr init{};
+  REQUIRE(ibv_query_qp(id->qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC, &init) == 0);
+  return attr;
+}
+
+/// Two ends. `request` and `response` are the parameters of the events of the server and the
+/// client.
+struct Ends {
+  void ask(rdma_conn_param param) {
+    std::uint16_t port = 0;
+    listener = listening(theirs, &port);
+    client.id = resolved(mine, Address("127.0.0.1", port));
+    make_queue_pair(client);
+    REQUIRE(rdma_connect(client.id.get(), &param) == 0);
+    const Event event = expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST);
+    request = event->param.conn;
+    server.id.reset(event->id);
+    make_queue_pair(server);
+  }
+  void accept(rdma_conn_param param) {
+    REQUIRE(rdma_accept(server.id.get(), &param) == 0);
+    response = expect(mine, RDMA_CM_EVENT_ESTABLISHED)->param.conn;
+    expect(theirs, RDMA_CM_EVENT_ESTABLISHED);
+  }
+
+  Channel mine = make_channel();
+  Channel theirs = make_channel();
+  Id listener;
+  End client, server;
+  rdma_conn_param request{}, response{};
+};
+
+rdma_conn_param param_of(int responder_resources, int initiator_depth) {
+  return {.responder_resources = static_cast<std::uint8_t>(responder_resources),
+          .initiator_depth = static_cast<std::uint8_t>(initiator_depth)};
+}
+
+TEST_CASE("numbers of Reads arrive as the peer has passed them, from the other point of view") {
+  constexpr std::array<std::pair<int, int>, 5> kReads{{{3, 4}, {1, 1}, {7, 2}, {16, 16}, {0, 0}}};
+  for (const auto& [resources, depth] : kReads) {
+    CAPTURE(resources);
+    Ends ends;
+    ends.ask(param_of(resources, depth));
+    CHECK(ends.request.responder_resources == depth);
+    CHECK(ends.request.initiator_depth == resources);
+    const int less_depth = resources / 2;
+    const int less_resources = depth / 2;
+    ends.accept(param_of(less_resources, less_depth));
+    CHECK(ends.response.responder_resources == less_depth);
+    CHECK(ends.response.initiator_depth == less_resources);
+    CHECK(attributes_of(ends.client.id).max_rd_atomic == less_resources);
+    CHECK(attributes_of(ends.server.id).max_dest_rd_atomic == less_resources);
+    CHECK(attributes_of(ends.client.id).max_dest_rd_atomic == less_depth);
+  }
+}
+
+TEST_CASE(
+    "a server that permits more than the client wants, or wants more than it gets, gets less") {
+  Ends ends;
+  ends.ask(param_of(4, 2));
+  ends.accept(param_of(16, 16));
+  CHECK(ends.response.initiator_depth == 2);
+  CHECK(ends.response.responder_resources == 4);
+  CHECK(attributes_of(ends.client.id).max_rd_atomic == 2);
+  CHECK(attributes_of(ends.server.id).max_rd_atomic == 4);
+}
+
+TEST_CASE("as RoCE, events and queries have the peer's other numbers; as an RNIC, they have none") {
+  Ends ends;
+  ends.ask({.flow_control = 1, .retry_count = 5, .rnr_retry_count = 6});
+  ends.accept({.rnr_retry_count = 4});
+  const bool roce = is_roce(ends.client.id);
+  CHECK(ends.request.retry_count == (roce ? 5 : 0));
+  CHECK(ends.request.rnr_retry_count == (roce ? 6 : 0));
+  CHECK(ends.request.flow_control == (roce ? 1 : 0));
+  CHECK(ends.request.qp_num == (roce ? ends.client.id->qp->qp_num : 0));
+  CHECK(ends.response.rnr_retry_count == (roce ? 4 : 0));
+  CHECK(ends.response.qp_num == (roce ? ends.server.id->qp->qp_num : 0));
+  // The client alone says how often both repeat a request that is not answered. Each end says how
+  // often the other end repeats a Send.
+  CHECK(attributes_of(ends.client.id).retry_cnt == (roce ? 5 : 0));
+  CHECK(attributes_of(ends.client.id).rnr_retry == (roce ? 4 : 0));
+  CHECK(attributes_of(ends.server.id).retry_cnt == (roce ? 5 : 0));
+  CHECK(attributes_of(ends.server.id).rnr_retry == (roce ? 6 : 0));
+}
+
+TEST_CASE("a client has its port when its address is resolved, and the server sees this port") {
+  Ends ends;
+  std::uint16_t port = 0;
+  ends.listener = listening(ends.theirs, &port);
+  End& client = ends.client;
+  client.id = make_id(ends.mine);
+  REQUIRE(rdma_resolve_addr(client.id.get(), nullptr, Address("127.0.0.1", port).get(),
+                            kTimeoutMs) == 0);
+  expect(ends.mine, RDMA_CM_EVENT_ADDR_RESOLVED);
+  const auto own = rdma_get_src_port(client.id.get());
+  CHECK(own != 0);
+  // The port is reserved: no other program can bind it.
+  const Id other = make_id(ends.mine);
+  CHECK(rdma_bind_addr(other.get(), Address("127.0.0.1", ntohs(own)).get()) == -1);
+  CHECK(errno == EADDRINUSE);
+  REQUIRE(rdma_resolve_route(client.id.get(), kTimeoutMs) == 0);
+  expect(ends.mine, RDMA_CM_EVENT_ROUTE_RESOLVED);
+  make_queue_pair(client);
+  rdma_conn_param param{};
+  REQUIRE(rdma_connect(client.id.get(), &param) == 0);
+  ends.server.id.reset(expect(ends.theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+  CHECK(rdma_get_dst_port(ends.server.id.get()) == own);
+  make_queue_pair(ends.server);
+  ends.accept({});
+  CHECK(rdma_get_src_port(client.id.get()) == own);
+}
+
+TEST_CASE("ids that reuse addresses can be bound to one address, and only one of them can listen") {
+  const Channel channel = make_channel();
+  std::array<Id, 3> ids;
+  Address address("127.0.0.1");
+  for (Id& id : ids) {
+    id = make_id(channel);
+    int on = 1;
+    REQUIRE(rdma_set_option(id.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, sizeof on) ==
+            0);
+    if (&id == &ids.back()) break;
+    REQUIRE(rdma_bind_addr(id.get(), address.get()) == 0);
+    address = Address("127.0.0.1", ntohs(rdma_get_src_port(id.get())));
+  }
+  const Id strict = make_id(channel);
+  const auto is_in_use = [](int result) { return result == -1 && errno == EADDRINUSE; };
+  CHECK(is_in_use(rdma_bind_addr(strict.get(), address.get())));
+  CHECK(is_in_use(rdma_listen(ids[0].get(), 1)));
+  ids[1].reset();
+  CHECK(rdma_listen(ids[0].get(), 1) == 0);
+  CHECK(is_in_use(rdma_bind_addr(ids[2].get(), address.get())));
+}
+
+TEST_CASE("as RoCE, a queue pair that cannot carry a connection lends it its number") {
+  Ends ends;
+  std::uint16_t port = 0;
+  ends.listener = listening(ends.theirs, &port);
+  const Id client = resolved(ends.mine, Address("127.0.0.1", port));
+  if (!is_roce(client)) return;
+  const Pd pd(ibv_alloc_pd(client->verbs));
+  const Cq cq(ibv_create_cq(client->verbs, 4, nullptr, nullptr, 0));
+  ibv_qp_init_attr init{
+      .send_cq = cq.get(), .recv_cq = cq.get(), .cap = {1, 1, 1, 1, 0}, .qp_type = IBV_QPT_UD};
+  const Qp own(ibv_create_qp(pd.get(), &init));
+  const Qp other(ibv_create_qp(pd.get(), &init));
+  rdma_conn_param param{.private_data = "hello", .private_data_len = 5, .qp_num = own->qp_num};
+  REQUIRE(rdma_connect(client.get(), &param) == 0);
+  const Event request = expect(ends.theirs, RDMA_CM_EVENT_CONNECT_REQUEST);
+  CHECK(request->param.conn.qp_num == own->qp_num);
+  CHECK(private_data(request) == "hello");
+  const Id server(request->id);
+  param.qp_num = other->qp_num;
+  REQUIRE(rdma_accept(server.get(), &param) == 0);
+  const Event response = expect(ends.mine, RDMA_CM_EVENT_CONNECT_RESPONSE);
+  CHECK(response->param.conn.qp_num == other->qp_num);
+  CHECK(rdma_establish(client.get()) == 0);
+  expect(ends.theirs, RDMA_CM_EVENT_ESTABLISHED);
+  REQUIRE(rdma_disconnect(client.get()) == 0);
+  expect(ends.theirs, RDMA_CM_EVENT_DISCONNECTED);
+  expect(ends.mine, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+}  // namespace
