@@ -7,11 +7,12 @@ import contextlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import unittest
 
 from hosts import joined, why_no_namespaces, within
-from support import LONG, Case, free_port, main
+from support import LONG, Case, Program, free_port, main
 from tried import tried
 import ucx
 
@@ -152,6 +153,17 @@ class Ucp(UcxCase):
         """rc_v is rc_verbs together with ud_verbs, which finds the other end. With rc_verbs alone, UCX reports on
         any device that there is no auxiliary transport."""
         self.on_two_hosts("rc_v", "rc_verbs")
+
+    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    @unittest.skipUnless(shutil.which("io_demo"), "not installed: io_demo")
+    def test_client_server_mode(self):
+        """UCX's rdmacm connects with the number of a UD queue pair, and sends through other queue pairs."""
+        env = {**ucx.environment("rc_v,ud_v,self"), "UCX_SOCKADDR_TLS_PRIORITY": "rdmacm"}
+        call = ("io_demo", "-p", free_port())
+        with self.two_hosts() as how, Program(*call, env=env, **how["server_how"]) as server:
+            server.listens(call[-1])
+            client = self.run_program(*call, "-i", 100, "-q", how["host"], env=env, **how["client_how"])
+        self.assertIn("Client exit with status 'OK'", client.out + client.err)
 
 
 if __name__ == "__main__":
