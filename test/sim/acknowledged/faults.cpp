@@ -289,8 +289,8 @@ TEST_CASE("the receiver's limit holds the stream for a time, not at all, or for 
     pair.b->qp->set_peer_timeouts({.receive_hold = verbs::PeerTimeouts::kForEver});
     post_send(*pair.a, 1, sge(mine, 0, 8));
     pair.run();
-    CHECK_FALSE(pair.b->connection->timeout().has_value());
     pair.advance(1000h);
+    CHECK_FALSE(pair.b->connection->timeout().has_value());
     post_recv(*pair.b, 10, sge(inbox, 0, 64));
     CHECK(completed(pair) == "1 success");
   }

@@ -39,6 +39,17 @@ void tell_overflow(Cq& cq, verbs::QpNum of) {
   push(cq, cq.context, {.element = {.cq = cq.handle()}, .event_type = IBV_EVENT_CQ_ERR});
 }
 
+void log_overdue(const Qp& qp) {
+  const char* const where = qp.srq != nullptr ? "shared receive queue" : "queue pair";
+  log_event({.level = verbs::LogLevel::kWarning,
+             .event = "receive_overdue",
+             .message = fmt::format(
+                 "queue pair {:#08x}: a message of the peer has been waiting for a receive for two "
+                 "seconds (post a receive to the {}; better, post enough before the peer sends)",
+                 qp.num(), where),
+             .fields = {{"qp", std::to_string(qp.num())}}});
+}
+
 void tell_limit(Srq& srq) {
   push(srq, srq.pd.context,
        {.element = {.srq = &srq.abi}, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
@@ -83,6 +94,9 @@ class AsyncEvents final : public Service {
         return;
       case AsyncEventType::kSrqLimit:
         core_.with_object(event.object, [](void* srq) { tell_limit(*static_cast<Srq*>(srq)); });
+        return;
+      case AsyncEventType::kReceiveOverdue:
+        core_.with_qp(event.qp_num, [](const Qp& qp) { log_overdue(qp); });
         return;
       // Does nothing for kLastReceive: tell_last_wqe() reports IBV_EVENT_QP_LAST_WQE_REACHED when
       // the queue pair goes to ERR.

@@ -465,11 +465,7 @@ void Connection::handle_timeout(TimePoint now) {
     void (*act)(Connection& connection, TimePoint now);
   };
   static constexpr std::array kPassed{
-      Passed{Deadline::kReceive,
-             [](Connection& c, TimePoint at) {
-               c.full_->refuse_held();
-               c.settle(at);
-             }},
+      Passed{Deadline::kReceive, [](Connection& c, TimePoint at) { c.receive_overdue(at); }},
       Passed{Deadline::kFirstFpdu,
              [](Connection& c, TimePoint at) {
                c.open_gate();

@@ -8,6 +8,12 @@
 #include "iwarp/mpa/startup_frame.hpp"
 
 namespace iwarp::verbs {
+namespace {
+
+// A message that has waited for a receive for this long is reported, once for each connection.
+constexpr Duration kReportWait = std::chrono::seconds(2);
+
+}  // namespace
 
 Reads reads_to_ask(const Reads& wanted, const ConnectionOptions& options) {
   if (options.completions == Completions::kSent) return wanted;
@@ -112,8 +118,9 @@ void Connection::hold_for_receive(TimePoint now) {
     return;
   }
   f.hold = Full::Hold::kForReceive;
-  if (!f.deadlines.is_set(Deadline::kReceive) && hold != PeerTimeouts::kForEver) {
-    f.deadlines.set(Deadline::kReceive, now + hold);
+  if (!f.deadlines.is_set(Deadline::kReceive)) {
+    const Duration wait = f.wait_is_reported ? hold : std::min(hold, kReportWait);
+    if (wait != PeerTimeouts::kForEver) f.deadlines.set(Deadline::kReceive, now + wait);
   }
   // This function is called many times while the same FPDU waits; count that FPDU only once.
   if (f.held_at == f.deframer.counters().fpdus) return;
@@ -125,6 +132,21 @@ void Connection::hold_for_receive(TimePoint now) {
   // messages without being asked. After its FIN, this end can send no acknowledgement.
   const bool may_answer = state_ == ConnectionState::kOpen || state_ == ConnectionState::kDraining;
   if (may_answer && f.is_unacknowledged) f.stream.acknowledge_held();
+}
+
+void Connection::receive_overdue(TimePoint now) {
+  Full& f = *full_;
+  const Duration hold = f.port->receive_hold().value_or(options_.receive_hold);
+  if (f.wait_is_reported || hold <= kReportWait) {
+    f.refuse_held();
+    return settle(now);
+  }
+  f.wait_is_reported = true;
+  f.deadlines.clear(Deadline::kReceive);
+  if (hold != PeerTimeouts::kForEver) {
+    f.deadlines.set(Deadline::kReceive, now + hold - kReportWait);
+  }
+  f.port->receive_overdue();
 }
 
 void Connection::resume(TimePoint now) {

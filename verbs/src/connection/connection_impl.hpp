@@ -113,6 +113,8 @@ struct Connection::Full {
   /// number of FPDUs that had been received when an FPDU last began to wait for a receive
   std::uint64_t held_at = kNoFpdu;
   std::uint64_t receive_holds = 0;
+  /// whether AsyncEventType::kReceiveOverdue was raised
+  bool wait_is_reported = false;
   std::uint64_t pins_broken = 0;
   bool terminate_left = false;
 };

@@ -17,7 +17,8 @@ namespace iwarp::verbs {
 /// The events for which a connection waits. Deadlines that pass at the same time are handled in the
 /// order of the enumerators.
 enum class Deadline : std::uint8_t {
-  /// a receive for a waiting Send; if the deadline passes, this end sends a Terminate [DDP-68]
+  /// a receive for a waiting Send; if the deadline passes, this end reports the wait or sends a
+  /// Terminate [DDP-68]
   kReceive,
   kFirstFpdu,   ///< initiator: the end of first_fpdu_delay, before which it sends nothing
   kAckRequest,  ///< closing: the end of ack_request_wait, after which the close proceeds

@@ -68,6 +68,8 @@ class StreamPort final : private rdmap::Ulp {
   void await_receive(mpa::TimePoint now) {
     qp_.receive_awaited_since.store(now.time_since_epoch().count(), std::memory_order_relaxed);
   }
+  /// Reports that an arrived message has been waiting for a receive for a long time.
+  void receive_overdue() { qp_.async(AsyncEventType::kReceiveOverdue); }
   /// Completes requests that were sent, and flushes requests that were posted since the queue pair
   /// left RTS. Returns true once when the stream has to end because of this end; see
   /// SendQueue::take_failure(). Called by Connection::settle().

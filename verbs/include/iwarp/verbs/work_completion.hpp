@@ -115,6 +115,9 @@ enum class AsyncEventType : std::uint8_t {
   kCqOverflow,   ///< CQ: completions were lost; the queue pairs of the CQ move to Error
   kSrqLimit,     ///< SRQ: fewer receives remain than the limit of SharedReceiveQueue::arm_limit()
   kLastReceive,  ///< QP with an SRQ: the QP is in Error and consumes no more receives
+  /// QP: a message of the peer has been waiting for a receive for two seconds, and goes on waiting.
+  /// Raised once for each connection.
+  kReceiveOverdue,
 };
 /// Returns the type in words. Returns "unknown" for a value that is no AsyncEventType.
 std::string_view to_string(AsyncEventType type);

@@ -157,6 +157,7 @@ class Connection {
   void break_early(bytes::View memory);
   bool take_ulpdu(const Now& now);
   void hold_for_receive(TimePoint now);
+  void receive_overdue(TimePoint now);
   bool segment_done();
   void settle(const Now& now);
   void note_end(StreamEnd::Cause cause);
