@@ -130,6 +130,16 @@ ErrorCode injected() {
           .advice = "nothing is wrong with the request: the program is being tested"};
 }
 
+ErrorCode without_detail() {
+  return {.title = "vendor_err 0x0",
+          .meaning =
+              "the device has no detail beyond the status of the completion: no Terminate ended "
+              "the connection",
+          .advice =
+              "look for the first completion that failed, explain its status (iwarp "
+              "explain-error WR_FLUSH_ERR), and read what the library printed at both ends"};
+}
+
 std::optional<std::uint32_t> parse_number(std::string_view word, int base) {
   std::uint32_t out = 0;
   const char* const begin = word.data();
@@ -169,14 +179,16 @@ std::optional<ErrorCode> find_error_code(std::string_view word) {
   if (const auto fault = parse_terminate(word)) return about(*fault);
   const bool is_hex = word.starts_with("0x") || word.starts_with("0X");
   const auto number = is_hex ? parse_number(word.substr(2), 16) : parse_number(word, 10);
+  if (is_hex && number == 0U) return without_detail();
   return number ? by_number(*number) : std::nullopt;
 }
 
 std::vector<ErrorCode> all_error_codes() {
   const auto faults = rdmap::known_faults();
   std::vector<ErrorCode> out;
-  out.reserve(kStatuses.size() + faults.size() + 1);
+  out.reserve(kStatuses.size() + faults.size() + 2);
   for (const Status& status : kStatuses) out.push_back(about(status));
+  out.push_back(without_detail());
   for (const Fault& fault : faults) out.push_back(about(fault));
   out.push_back(injected());
   return out;

@@ -36,6 +36,12 @@ TEST_CASE("a Terminate is found by its layer, type and code, or by its vendor_er
   CHECK(title_of("2/0/77") == "vendor_err 0x12077: Terminate 2/0/77 unknown error, found by MPA");
 }
 
+TEST_CASE("a vendor_err of 0 is not taken for the status 0") {
+  CHECK(title_of("0x0") == "vendor_err 0x0");
+  CHECK(find_error_code("0x0")->advice.find("first completion that failed") != std::string::npos);
+  CHECK(title_of("0") == "IBV_WC_SUCCESS (0), \"success\"");
+}
+
 TEST_CASE("text that is not an error code is not found") {
   for (const auto* word : {"", "24", "-1", "0x", "0x30000", "1/2", "1/2/", "1/2/02/3", "1/2/100",
                            "g/0/0", "IBV_WC_", "5 "}) {
@@ -47,7 +53,7 @@ TEST_CASE("text that is not an error code is not found") {
 TEST_CASE(
     "every status and every Terminate has an explanation, and each error has advice or a reason") {
   const auto all = all_error_codes();
-  CHECK(all.size() == 24 + rdmap::known_faults().size() + 1);
+  CHECK(all.size() == 24 + rdmap::known_faults().size() + 2);
   for (const auto& code : all) {
     CAPTURE(code.title);
     CHECK_FALSE(code.meaning.empty());
