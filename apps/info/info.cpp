@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "common/connection/options.hpp"
+#include "info/gids.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/startup_frame.hpp"
 #include "iwarp/net/rnic.hpp"
@@ -16,8 +17,6 @@
 namespace iwarp::apps {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json crc_kernels() {
   Json available = Json::array();
@@ -112,14 +111,20 @@ void print_text(const Json& info) {
 cli::Command info_command() {
   cli::Command command("info", "Show the version, the CRC32c kernel in use, limits and defaults");
   auto json = std::make_shared<bool>(false);
+  auto gids = std::make_shared<bool>(false);
   command.flag("--json", *json, "Print JSON");
-  command.run = [json](const cli::Given&) {
-    const Json info{{"iwarp", kVersion},
-                    {"crc32c", crc_kernels()},
-                    {"defaults", defaults()},
-                    {"limits", limits()}};
+  command.flag("--gids", *gids,
+               "Print only the GID tables that programs see under iwarp run, with the indices");
+  command.run = [json, gids](const cli::Given&) {
+    const Json info = *gids ? Json{{"gids", gid_tables()}}
+                            : Json{{"iwarp", kVersion},
+                                   {"crc32c", crc_kernels()},
+                                   {"defaults", defaults()},
+                                   {"limits", limits()}};
     if (*json) {
       std::puts(info.dump(2).c_str());
+    } else if (*gids) {
+      print_gids(info["gids"]);
     } else {
       print_text(info);
     }

@@ -253,6 +253,13 @@ class ExplainError(Case):
 
 
 class Info(Case):
+    def test_gids_are_listed_for_both_personas(self):
+        tables = json.loads(self.assert_ok(run("info", "--gids", "--json")))["gids"]
+        for persona in ("roce", "iwarp"):
+            rows = tables[persona]
+            self.assertEqual([row["index"] for row in rows], list(range(len(rows))))
+            self.assertIn(rows[0]["gid"], self.assert_ok(run("info", "--gids")))
+
     def test_info_says_what_runs(self):
         text = self.assert_ok(run("info"))
         info = json.loads(self.assert_ok(run("info", "--json")))
