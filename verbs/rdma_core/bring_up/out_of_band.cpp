@@ -384,6 +384,7 @@ verbs::Announce OutOfBand::happened(RcQp& qp, const net::CmEvent& event) {
     log_connection("connection_over", event.why, {{"peer", to_string(event.peer)}});
   }
   {
+  if (leaves(qp, event)) note_left(qp, to_string(event.peer));
     const std::lock_guard lock(mutex_);
     wanting_.erase(number_of(qp));
   }

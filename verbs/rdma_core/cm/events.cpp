@@ -222,6 +222,7 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
     return;
   }
   CmId* const id = it->second;
+  const bool is_left = leaves(qp, event);
   // Allocates the events before any state changes, because the caller repeats the whole call if
   // memory is insufficient.
   std::list<CmEnding> made;
@@ -238,6 +239,7 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
   if (id != nullptr) {
     (void)guarded([&] {
       log_outcome(*id, qp, event);
+      if (is_left) note_left(qp, cm().ports.describe(cm().ports.to_tcp(id->destination())));
       return 0;
     });
     told = tell(*id, qp, event, made);
@@ -334,10 +336,11 @@ Clock::time_point dispatch_endings(Core& core) {
 
 /// Logs why the connection ended. Called before the program gets a failed completion, because the
 /// program may exit as soon as it sees the failure. Call with Core's queue pairs locked.
-void tell_end_early(Core& core, RcQp& qp) {
+void tell_end_early(Core& core, RcQp& qp, bool flushed) {
   {
     const std::lock_guard lock(qp.mutex);
-    if (qp.end_told || !qp.is_connected()) return;
+    if (!qp.left_by.empty()) return log_left(qp);
+    if (flushed || qp.end_told || !qp.is_connected()) return;
   }
   if (verbs::has_stopped_sends(qp.sender())) return;  // The connection goes on.
   const auto event = core.rnic().stream_ended(qp.sender());
@@ -370,8 +373,8 @@ class CmEvents final : public Service {
   }
   TimePoint finish_turn() override { return dispatch_endings(core_); }
   void look_again() override { changed_.signal(); }
-  void completion_failed(verbs::QpNum num) override {
-    core_.with_qp(num, [&](RcQp& qp) { tell_end_early(core_, qp); });
+  void completion_failed(verbs::QpNum num, bool flushed) override {
+    core_.with_qp(num, [&](RcQp& qp) { tell_end_early(core_, qp, flushed); });
   }
   void qp_reset(verbs::QpNum num) override {
     if (settle_ending(num)) look_again();
@@ -463,6 +466,9 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
     (void)child.release();
   }
   *event = &(*record)->abi;
+  if ((*event)->event == RDMA_CM_EVENT_DISCONNECTED && owner.alive() && owner.core != nullptr) {
+    owner.core->with_qp(owner.qp_num, [](RcQp& qp) { note_left(qp, {}); });
+  }
   if (const auto& source = (*record)->source) {
     owner.abi.route.addr.src_storage = *source;
     owner.bound.reset();  // The socket of the connection now holds the port.

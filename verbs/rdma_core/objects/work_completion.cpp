@@ -124,10 +124,11 @@ std::uint32_t wc_vendor_err(Core& core, const verbs::WorkCompletion& wc) {
 }
 
 void tell_failure(Core& core, const verbs::WorkCompletion& wc) {
-  if (wc.status == WcStatus::kSuccess || wc.status == WcStatus::kWrFlush) return;
+  const bool flushed = wc.status == WcStatus::kWrFlush;
+  if (wc.status == WcStatus::kSuccess || (flushed && wc.opcode == WcOpcode::kRecv)) return;
   // Ignores the result, because a poll must not fail for lack of memory for a log line.
   (void)guarded([&] {
-    for (const auto& service : core.services()) service->completion_failed(wc.qp_num);
+    for (const auto& service : core.services()) service->completion_failed(wc.qp_num, flushed);
     return 0;
   });
 }

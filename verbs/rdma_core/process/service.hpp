@@ -47,9 +47,9 @@ class Service {
   virtual void qp_reset(verbs::QpNum /*num*/) {}
   /// Called before the queue pair with this number is destroyed.
   virtual void qp_destroyed(verbs::QpNum /*num*/) {}
-  /// Called when the program polls a completion of this queue pair that has failed and was not
-  /// flushed.
-  virtual void completion_failed(verbs::QpNum /*num*/) {}
+  /// Called when the program polls a failed completion of this queue pair, except for receives that
+  /// were flushed. `flushed` is true for a request that was flushed.
+  virtual void completion_failed(verbs::QpNum /*num*/, bool /*flushed*/) {}
   /// Returns the value of wc_vendor_err() for a failed request of this queue pair, or 0 if this
   /// service has no value for it.
   virtual std::uint32_t vendor_error(verbs::QpNum /*num*/) { return 0; }

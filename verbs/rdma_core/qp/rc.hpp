@@ -5,6 +5,7 @@
 
 #include <boost/container/static_vector.hpp>
 #include <condition_variable>
+#include <string>
 
 #include "qp/link_fsm.hpp"
 #include "qp/queue_pair.hpp"
@@ -28,6 +29,9 @@ struct RcQp final : Qp {
   /// Whether the reason for the end of the connection was already logged. Guarded by the lock of
   /// Core.
   bool end_told = false;
+  /// The address of the peer, if the peer ended the connection without an error and the program may
+  /// not know it yet. Guarded by Qp::mutex.
+  std::string left_by;
   std::condition_variable unlinked;                 ///< notified when `link` becomes kNone
   verbs::Access inbound = verbs::QpInit().inbound;  ///< the peer's access rights
   int said = 0;  ///< mask of IBV_QP_* bits: which of the `attributes` the program has set
@@ -95,6 +99,15 @@ void qp_peer_left(RcQp& qp);
 /// Call when a request has waited too long for the peer after qp_peer_left(). Moves the queue pair
 /// to ERR, and completes the request with IBV_WC_RETRY_EXC_ERR.
 void qp_retry_exceeded(RcQp& qp);
+/// Returns whether `event` reports that the peer ended the connection without an error, while this
+/// end was in RTS. Call before qp_disconnected().
+bool leaves(const RcQp& qp, const net::CmEvent& event);
+/// Sets RcQp::left_by.
+void note_left(RcQp& qp, std::string peer);
+/// Logs that a request failed because the peer had ended the connection, and clears RcQp::left_by.
+/// The default level of the log does not contain the end itself, because most programs end in this
+/// way. Call with the queue pair's mutex locked.
+void log_left(RcQp& qp);
 /// Returns true if the core's connection ended because one of its ends found an error. Returns
 /// false if the connection ended because the peer closed it or could not be reached any more, or
 /// because this end had no receive for a Send, which is an error only of the peer.

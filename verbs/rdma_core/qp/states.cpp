@@ -3,6 +3,8 @@
 // for InfiniBand moves its queue pair through INIT, RTR and RTS. An iWARP queue pair is either
 // connected or not, so the functions in this file just store these states. The CM makes the
 // connection, unless the program names a peer in the step to RTR. In that case BringUp makes it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -220,6 +222,7 @@ int reset(RcQp& qp) {
   set_shown_state(qp, IBV_QPS_RESET);
   return 0;
 }
+  qp.left_by.clear();
 
 // Sets the maximum number of outstanding Reads for the current connection, or for the next one if
 // there is no connection. If the peer has agreed to fewer Reads, set_ord() fails, and this function
@@ -392,6 +395,28 @@ void qp_peer_left(RcQp& qp) {
   abort(qp);
   const std::lock_guard lock(qp.mutex);
   qp.link_step(LinkEvent::kOver);  // wakes up a reset() that waits for the end of the connection
+bool leaves(const RcQp& qp, const net::CmEvent& event) {
+  return event.end && verbs::is_orderly(*event.end) && qp.state.load() == IBV_QPS_RTS;
+}
+
+void note_left(RcQp& qp, std::string peer) {
+  const std::lock_guard lock(qp.mutex);
+  qp.left_by = std::move(peer);
+}
+
+void log_left(RcQp& qp) {
+  log_event(
+      {.level = verbs::LogLevel::kWarning,
+       .event = "peer_left",
+       .message = fmt::format(
+           "queue pair {:#08x}: a request was posted although the peer {} had closed the "
+           "connection, or its process had ended (look for the reason at the peer; an event or "
+           "a message should tell this end before it posts)",
+           qp.num(), qp.left_by),
+       .fields = {{"peer", qp.left_by}, {"qp", std::to_string(qp.num())}}});
+  qp.left_by.clear();
+}
+
 }
 
 void qp_retry_exceeded(RcQp& qp) {
