@@ -59,9 +59,21 @@ bool goes(const net::ConnectRequest& request, const OobRoute& route) {
   return from && to && same_ip(*from, route.peer.ip) && same_ip(*to, route.own.ip);
 }
 
-std::string numbers_of(const OobRequest& says) {
-  return fmt::format("QPN {:#08x}, PSN {:#08x}, for QPN {:#08x}, PSN {:#08x}", says.from,
-                     says.sq_psn, says.to, says.rq_psn);
+/// Returns what is wrong with a request for a queue pair that awaits the peer `awaited`.
+std::string difference(const OobRequest& said, const OobRequest& awaited) {
+  if (said.from != awaited.from) {
+    return fmt::format("it comes from queue pair {:#08x}, but dest_qp_num of this end is {:#08x}",
+                       said.from, awaited.from);
+  }
+  if (said.sq_psn != awaited.sq_psn) {
+    return fmt::format("sq_psn of the peer is {:#x}, but rq_psn of this end is {:#x}", said.sq_psn,
+                       awaited.sq_psn);
+  }
+  if (!is_psn(said.rq_psn, awaited.rq_psn)) {
+    return fmt::format("rq_psn of the peer is {:#x}, but sq_psn of this end is {:#x}", said.rq_psn,
+                       awaited.rq_psn);
+  }
+  return "dgid and sgid_index of this end name other addresses";
 }
 
 /// Returns whether the peer of the queue pair disconnected without an error at either end, after
@@ -75,7 +87,10 @@ bool has_only_left(RcQp& qp) {
 }
 
 void log_not_found(const RcQp& qp, const std::string& why) {
-  log_refusal(fmt::format("queue pair {:#08x} does not find its peer: {}", number_of(qp), why));
+  log_refusal(fmt::format(
+      "queue pair {:#08x} does not find its peer: {} (check that dgid and dest_qp_num are those of "
+      "the peer, and that the peer's queue pair is in RTR)",
+      number_of(qp), why));
 }
 
 /// Returns whether a connect that failed with `error` may have failed because the peer is not ready
@@ -146,7 +161,14 @@ int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, Wanting&
     return own.error;
   }
   const auto route = route_of(attr.ah_attr, own, peers_);
-  if (!route || QpNumbers::port_of(attr.dest_qp_num) == 0) return EINVAL;
+  if (!route) return refuse_route(attr.ah_attr, own, "to RTR: ah_attr.");
+  if (QpNumbers::port_of(attr.dest_qp_num) == 0) {
+    return refused(
+        EINVAL,
+        "to RTR: dest_qp_num {:#x}: no queue pair has this number (pass the qp_num of the "
+        "peer's queue pair, in host byte order)",
+        attr.dest_qp_num);
+  }
   if (peers_ == OutOfBandPeers::kLoopback && !is_on_this_host(route->peer, own)) {
     return refused(kBringUp,
                    "the peer is on another host. Use rdma_cm (perftest: -R), or say IWARP_OOB=on "
@@ -159,7 +181,7 @@ int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, Wanting&
 }
 
 int OutOfBand::listen(std::uint32_t number, const OobAddress& at) {
-  return to_errno(numbers_.listen(number, at, [this](net::BoundSocket&& socket) {
+  return refused(numbers_.listen(number, at, [this](net::BoundSocket&& socket) {
     return core_.rnic().listen(std::move(socket), listen_options(), core_.cm_channel());
   }));
 }
@@ -325,11 +347,17 @@ void OutOfBand::offer(RcQp& qp, Waiting&& waiting) {
     (void)take(qp, *wanting, *waiting.request);
     return;
   }
-  const std::string from = to_string(waiting.request->peer());
-  log_connection(
-      "other_peer",
-      fmt::format("{} is not the peer that is awaited: {}", from, numbers_of(waiting.says)),
-      {{"peer", from}});
+  // Logs only the first request, because the peer repeats it until its time is over.
+  if (!std::exchange(wanting->other_told, true)) {
+    const std::string from = to_string(waiting.request->peer());
+    log_event(
+        {.level = verbs::LogLevel::kWarning,
+         .event = "other_peer",
+         .message = fmt::format("queue pair {:#08x} does not accept the request of {}: {} (pass "
+                                "qp_num, PSN and GID of each end to ibv_modify_qp() at the other)",
+                                number_of(qp), from, difference(waiting.says, wanting->of_peer)),
+         .fields = {{"peer", from}, {"qp", std::to_string(number_of(qp))}}});
+  }
   waiting.request->drop();
 }
 
@@ -356,6 +384,7 @@ OutOfBand::Wanting* OutOfBand::find(std::uint32_t number) {
 
 verbs::Announce OutOfBand::happened(RcQp& qp, const net::CmEvent& event) {
   bool unconnected = false;
+  if (leaves(qp, event)) note_left(qp, to_string(event.peer));
   {
     const std::lock_guard lock(mutex_);
     Wanting* const wanting = find(number_of(qp));
@@ -384,7 +413,6 @@ verbs::Announce OutOfBand::happened(RcQp& qp, const net::CmEvent& event) {
     log_connection("connection_over", event.why, {{"peer", to_string(event.peer)}});
   }
   {
-  if (leaves(qp, event)) note_left(qp, to_string(event.peer));
     const std::lock_guard lock(mutex_);
     wanting_.erase(number_of(qp));
   }
@@ -403,10 +431,16 @@ void OutOfBand::log_end(const RcQp& qp, const net::CmEvent& event) const {
                  {{"peer", to_string(event.peer)}, {"qp", std::to_string(number_of(qp))}});
 }
 
+std::string OutOfBand::unanswered_by(std::uint32_t number) {
+  const std::lock_guard lock(mutex_);
+  const Wanting* const wanting = find(number);
+  if (wanting == nullptr) return "it did not connect in time";
+  return fmt::format("queue pair {:#08x} at {} did not connect within timeout and retry_cnt",
+                     wanting->of_peer.from, to_text(wanting->route.peer));
+}
+
 void OutOfBand::peer_never_came(RcQp& qp, const std::string& why) {
-  if (!why.empty()) log_not_found(qp, why);
-  log_connection("peer_never_came",
-                 fmt::format("the peer of queue pair {:#08x} never came", number_of(qp)));
+  log_not_found(qp, why.empty() ? unanswered_by(number_of(qp)) : why);
   forget(number_of(qp));
   core_.rnic().cancel(qp.sender());
   (void)qp.sender().give_up();

@@ -74,8 +74,8 @@ class OutOfBand final : public BringUp {
   /// already logged.
   void log_end(const RcQp& qp, const net::CmEvent& event) const;
   /// Call when requests of the queue pair have waited too long for the peer. Stops waiting, and
-  /// notifies the program. If an attempt to connect failed, `why` is the reason; otherwise it is
-  /// empty.
+  /// notifies the program with failed completions. If an attempt to connect failed, `why` is the
+  /// reason; otherwise it is empty.
   void peer_never_came(RcQp& qp, const std::string& why);
 
  private:
@@ -94,6 +94,7 @@ class OutOfBand final : public BringUp {
     /// request is accepted.
     bool accepted = false;
     bool established = false;
+    bool other_told = false;  ///< a request from another peer was already logged
     Clock::time_point since;
   };
   struct Waiting {
@@ -113,6 +114,8 @@ class OutOfBand final : public BringUp {
   void keep(Waiting&& waiting);
   void drop_requests_to(std::uint32_t number);
   Wanting* find(std::uint32_t number);
+  /// Returns a text that says which peer has not connected to the queue pair.
+  std::string unanswered_by(std::uint32_t number);
   /// Returns the number of each queue pair that is in RTS and not connected, with the time of its
   /// step to RTS.
   std::vector<std::pair<std::uint32_t, Clock::time_point>> coming_up();
