@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests features that iWARP does not have. The program must fail immediately and cleanly, and a message of this
-stack must say why."""
+"""Tests features that iWARP does not have, and a usual mistake. The program must fail immediately and cleanly, and a
+message of this stack must say why."""
 import re
 
 from support import Case, Program, free_port, is_listening, main
@@ -48,7 +48,16 @@ class Refusals(Case):
                 for result in (client,) if "-R" in words else (client, at_server):
                     self.assertRegex(result.err, REFUSED, str(result))
 
+    def test_a_ping_pong_as_roce_without_a_gid(self):
+        port = free_port()
+        call = ("ibv_rc_pingpong", "-p", port)
+        with Program(*call, options=("--as", "roce")) as server:
+            server.listens(port)
+            client = self.run_program(*call, "127.0.0.1", options=("--as", "roce"), statuses=range(1, 256))
+            for result in (client, self.check(server.wait(), range(1, 256))):
+                self.assertRegex(result.err, r"(?m)^iwarp: ibv_modify_qp: to RTR: ah_attr\.is_global 0: .* -g 0\)$")
+
 
 if __name__ == "__main__":
-    main("udaddy", "mckey", "ibv_ud_pingpong", "ibv_uc_pingpong", "ibv_xsrq_pingpong", "ib_send_bw",
+    main("udaddy", "mckey", "ibv_rc_pingpong", "ibv_ud_pingpong", "ibv_uc_pingpong", "ibv_xsrq_pingpong", "ib_send_bw",
          "ib_write_bw", "raw_ethernet_bw", "rdma_xserver")

@@ -347,8 +347,11 @@ void OutOfBand::offer(RcQp& qp, Waiting&& waiting) {
     (void)take(qp, *wanting, *waiting.request);
     return;
   }
-  // Logs only the first request, because the peer repeats it until its time is over.
-  if (!std::exchange(wanting->other_told, true)) {
+  // Logs only the first request, because the peer repeats it until its time is over. Logs no
+  // request that the peer has given up, because its own queue pair has accepted another request
+  // meanwhile.
+  const bool is_given_up = waiting.request->peer().port == 0 || !waiting.request->peer_waits();
+  if (!is_given_up && !std::exchange(wanting->other_told, true)) {
     const std::string from = to_string(waiting.request->peer());
     log_event(
         {.level = verbs::LogLevel::kWarning,

@@ -88,18 +88,28 @@ const sockaddr* pointer_to(const std::optional<sockaddr_storage>& address) {
 
 int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) {
   const bool are_ip = is_ip(program_to) && (program_from == nullptr || is_ip(program_from));
-  if (!are_ip) return EINVAL;
+  if (!are_ip) {
+    return refused(EINVAL, "{} is not an IPv4 or IPv6 address",
+                   is_ip(program_to) ? "src_addr" : "dst_addr");
+  }
   const auto plain_from = plain(program_from);
   const auto plain_to = plain(program_to);
   const sockaddr* const from = pointer_to(plain_from);
   const sockaddr* const to = pointer_to(plain_to);
-  if (!id.life.allows(IdEvent::kResolveAddress)) return EINVAL;
+  if (!id.life.allows(IdEvent::kResolveAddress)) {
+    return refuse_in_state(id, "resolve an address once, before anything but rdma_bind_addr()");
+  }
   if (const int code = cm().ports.check(*to)) return code;
   id.abi.route.addr.dst_storage = destination_of(*to);
   if (const int code = choose_source(id, from, id.destination())) {
     // Fails at once if the program cannot use the source address. Other errors are reported to the
     // program in an event.
-    if (code == EADDRINUSE || code == EADDRNOTAVAIL || code == EACCES) return code;
+    if (code == EADDRINUSE || code == EADDRNOTAVAIL || code == EACCES) {
+      return refused(code, "src_addr: {} (use an address of this host, and a free port)",
+                     std::generic_category().message(code));
+    }
+    (void)refused(code, "no route to {}: {} (check the address, and `ip route get`)",
+                  to_net(id.destination()).host, std::generic_category().message(code));
     queue_outcome(id, RDMA_CM_EVENT_ADDR_ERROR, -code);
     return wait_for_event(id);
   }
@@ -110,7 +120,9 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
 }
 
 int resolve_route(CmId& id) {
-  if (!id.life.allows(IdEvent::kResolveRoute)) return EINVAL;
+  if (!id.life.allows(IdEvent::kResolveRoute)) {
+    return refuse_in_state(id, "wait for RDMA_CM_EVENT_ADDR_RESOLVED of rdma_resolve_addr() first");
+  }
   if (cm().persona == Persona::kRoce) show_path_as_ib(id);
   (void)id.life.step(IdEvent::kResolveRoute);
   queue_outcome(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
@@ -133,6 +145,18 @@ std::expected<net::BoundSocket, std::error_code> bind_socket(const CmId& id,
   auto bound = cm().ports.bind(at, port_range());
   const bool reuses = !bound && id.reuses_address && is_reused(id, address);
   return reuses ? net::bind_reserved(at) : std::move(bound);
+/// Returns the errno for `error`, with which the address `at` could not be bound.
+int refuse_port(const std::error_code& error, const std::string& at) {
+  const int code = to_errno(error);
+  if (code != EADDRINUSE) {
+    return refused(code, "{}: {} (bind to an address of this host, see iwarp info --gids)", at,
+                   std::generic_category().message(code));
+  }
+  return refused(
+      code,
+      "{} is in use: an RDMA port is a TCP port (choose another port; if this program uses "
+      "the port for TCP, too, run both ends with --port-offset 1000)",
+      at);
 }
 
 /// Binds an id to the IPv4 wildcard address. Called if an unbound id starts to listen, because the
@@ -154,9 +178,14 @@ int listen(CmId& id, int backlog) {
   if (id.life.is(IdState::kIdle)) {
     if (const int code = bind_anywhere(id)) return code;
   }
-  if (!id.life.allows(IdEvent::kListen)) return EINVAL;
+  if (!id.life.allows(IdEvent::kListen)) {
+    return refuse_in_state(id, "call rdma_listen() once, after rdma_bind_addr()");
+  }
   // As in the kernel, only an id that does not share its address can listen.
-  if (id.reuses_address && is_reused(id, id.source())) return EADDRINUSE;
+  const std::string at = cm().ports.describe(cm().ports.to_tcp(id.source()));
+  if (id.reuses_address && is_reused(id, id.source())) {
+    return refuse_port(std::make_error_code(std::errc::address_in_use), at);
+  }
   use_core(id);
   auto options = listen_options();
   options.backlog = backlog > 0 ? std::min(backlog, kMaxBacklog) : kMaxBacklog;
@@ -164,14 +193,13 @@ int listen(CmId& id, int backlog) {
   // Cm::listening, because the dispatcher looks there for the id of a request.
   const std::lock_guard lock(cm().mutex);
   auto listener = id.core->rnic().listen(std::move(*id.bound), options, id.core->cm_channel());
-  if (!listener) return to_errno(listener.error());
+  if (!listener) return refuse_port(listener.error(), at);
   id.bound.reset();
   id.listener = std::move(*listener);
   id.backlog = options.backlog;
   (void)id.life.step(IdEvent::kListen);
   cm().listening.push_back(&id);
   std::erase(cm().reusing, &id);
-  const std::string at = cm().ports.describe(cm().ports.to_tcp(id.source()));
   log_connection("listening", "listens on " + at, {{"local", at}});
   return 0;
 }
@@ -179,7 +207,9 @@ int listen(CmId& id, int backlog) {
 }  // namespace
 
 int bind_to(CmId& id, const sockaddr& address) {
-  if (!id.life.allows(IdEvent::kBind)) return EINVAL;
+  if (!id.life.allows(IdEvent::kBind)) {
+    return refuse_in_state(id, "call rdma_bind_addr() once, before all other calls");
+  }
   if (const int code = cm().ports.check(address)) return code;
   if (is_datagram(id)) return bind_datagrams(id, address);
   const bool any = is_any(address);
@@ -191,7 +221,7 @@ int bind_to(CmId& id, const sockaddr& address) {
   // open could connect before this program listens, and be refused.
   if (any) Core::get();
   auto bound = bind_socket(id, address, at);
-  if (!bound) return to_errno(bound.error());
+  if (!bound) return refuse_port(bound.error(), cm().ports.describe(at));
   note_used_port(bound->local().port);
   const sockaddr_storage local = cm().ports.from_tcp(bound->local());
   id.abi.route.addr.src_storage = any ? copy_of(address) : local;
@@ -217,26 +247,35 @@ using namespace iwarp::rdma_core;
 extern "C" {
 
 int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
+  const CallSite here(__builtin_return_address(0), "rdma_bind_addr");
   return cm_result([&] {
-    if (!is_ip(address)) return address == nullptr ? EINVAL : EAFNOSUPPORT;
+    if (!is_ip(address)) {
+      return refused(address == nullptr ? EINVAL : EAFNOSUPPORT,
+                     "addr is not an IPv4 or IPv6 address");
+    }
     CmId& self = CmId::of(id);
     const auto at = plain(address);
     // Fails for an IPv4-mapped IPv6 address if RDMA_OPTION_ID_AFONLY is set. The address would bind
     // the id to IPv4, which that option forbids.
-    if (self.v6_only && address->sa_family != at->ss_family) return EADDRNOTAVAIL;
+    if (self.v6_only && address->sa_family != at->ss_family) {
+      return refused(EADDRNOTAVAIL, "an IPv4-mapped address, but RDMA_OPTION_ID_AFONLY is set");
+    }
     return bind_to(self, *pointer_to(at));
   });
 }
 
 int rdma_resolve_addr(rdma_cm_id* id, sockaddr* from, sockaddr* to, int /*timeout_ms*/) {
+  const CallSite here(__builtin_return_address(0), "rdma_resolve_addr");
   return cm_result([&] { return resolve(CmId::of(id), from, to); });
 }
 
 int rdma_resolve_route(rdma_cm_id* id, int /*timeout_ms*/) {
+  const CallSite here(__builtin_return_address(0), "rdma_resolve_route");
   return cm_result([&] { return resolve_route(CmId::of(id)); });
 }
 
 int rdma_listen(rdma_cm_id* id, int backlog) {
+  const CallSite here(__builtin_return_address(0), "rdma_listen");
   return cm_result([&] { return listen(CmId::of(id), backlog); });
 }
 

@@ -114,6 +114,16 @@ bool start(CmId& id, verbs::QpNum num, IdEvent how, const CmNumbers& numbers) {
   return true;
 }
 
+/// Returns EINVAL after refused(): why start() has returned false.
+int refuse_start(const CmId& id, verbs::QpNum num, IdEvent how, const char* needs) {
+  const std::lock_guard lock(cm().mutex);
+  if (!id.life.allows(how)) return refuse_in_state(id, needs);
+  if (num != 0) return refused(EINVAL, "another id already uses queue pair {:#x}", num);
+  return refused(EINVAL,
+                 "the id has no queue pair (call rdma_create_qp() first, or set qp_num in "
+                 "rdma_conn_param)");
+}
+
 void undo(CmId& id, IdEvent how) {
   const std::lock_guard lock(cm().mutex);
   (void)id.life.step(how);
@@ -140,14 +150,16 @@ void set_timeouts(RcQp& qp, const CmId& id, const rdma_conn_param* param) {
 /// before it polls a completion.
 template <typename Connect>
 int begin(CmId& id, verbs::QpNum num, const rdma_conn_param* param, Connect connect) {
-  int code = EINVAL;
-  id.core->with_qp(num, [&](RcQp& qp) {
+  int code = 0;
+  const bool is_there = id.core->with_qp(num, [&](RcQp& qp) {
     set_timeouts(qp, id, param);
     qp.core->announce(verbs::Announce::kNothing);
     code = connect(qp);
     if (code != 0) qp.core->announce(verbs::Announce::kAll);
   });
-  return code;
+  if (is_there) return code;
+  return refused(EINVAL, "there is no queue pair {:#x} of type RC (create it before the call)",
+                 num);
 }
 
 net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param, const CmNumbers& numbers) {
@@ -168,10 +180,13 @@ int connect(CmId& id, const rdma_conn_param* param) {
   const verbs::QpNum num = queue_pair(id, param);
   const CmNumbers numbers = numbers_of(id, param, {});
   const auto options = options_for(id, param, numbers);
-  if (!start(id, num, IdEvent::kConnect, numbers)) return EINVAL;
+  if (!start(id, num, IdEvent::kConnect, numbers)) {
+    return refuse_start(id, num, IdEvent::kConnect,
+                        "wait for RDMA_CM_EVENT_ROUTE_RESOLVED of rdma_resolve_route() first");
+  }
   const int code = begin(id, num, param, [&](RcQp& qp) {
-    return to_errno(id.core->rnic().connect(*qp.core, cm().ports.to_tcp(id.destination()), options,
-                                            id.core->cm_channel()));
+    return refused(id.core->rnic().connect(*qp.core, cm().ports.to_tcp(id.destination()), options,
+                                           id.core->cm_channel()));
   });
   if (code != 0) {
     undo(id, IdEvent::kConnectFailed);
@@ -191,7 +206,10 @@ int accept(CmId& id, const rdma_conn_param* param) {
   CmNumbers agreed = asked;
   agreed.responder_resources = own.responder_resources;
   agreed.initiator_depth = own.initiator_depth;
-  if (!start(id, num, IdEvent::kAccept, agreed)) return EINVAL;
+  if (!start(id, num, IdEvent::kAccept, agreed)) {
+    return refuse_start(id, num, IdEvent::kAccept,
+                        "accept the id of an RDMA_CM_EVENT_CONNECT_REQUEST, once");
+  }
   PrivateData data = private_data(param);
   if (id.peer_says_numbers && data.size() <= kMostBeforeNumbers) {
     const auto said = encode(mpa::FrameKind::kReply, own);
@@ -212,7 +230,9 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
   std::unique_ptr<net::ConnectRequest> request;
   {
     const std::lock_guard lock(cm().mutex);
-    if (!id.life.step(IdEvent::kReject)) return EINVAL;
+    if (!id.life.step(IdEvent::kReject)) {
+      return refuse_in_state(id, "reject the id of an RDMA_CM_EVENT_CONNECT_REQUEST, once");
+    }
     request = std::move(id.request);
   }
   log_connection("rejected", "rejected " + cm().ports.describe(request->peer()),
@@ -225,7 +245,7 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
 /// Disconnects the id. As in the kernel, the call also succeeds if the id is still connecting, or
 /// if its connection is already over.
 int disconnect(CmId& id) {
-  if (is_datagram(id)) return EINVAL;  // A datagram id has no connection.
+  if (is_datagram(id)) return refused(EINVAL, "a datagram id has no connection");
   if (!id.alive()) return EINVAL;
   verbs::QpNum num = 0;
   {
@@ -241,7 +261,7 @@ int disconnect(CmId& id) {
       case IdState::kRequested:
         break;
       default:
-        return EINVAL;
+        return refuse_in_state(id, "only an id that is or was connected can be disconnected");
     }
     if (num == 0 && id.outstanding == (id.abi.event != nullptr ? 1U : 0U)) return 0;
   }
@@ -254,7 +274,12 @@ int disconnect(CmId& id) {
 
 int establish(CmId& id) {
   const std::lock_guard lock(cm().mutex);
-  return id.abi.qp == nullptr && id.life.is(IdState::kConnected) ? 0 : EINVAL;
+  if (id.abi.qp != nullptr) {
+    return refused(EINVAL,
+                   "the queue pair of rdma_create_qp() is established already (leave it out)");
+  }
+  if (id.life.is(IdState::kConnected)) return 0;
+  return refuse_in_state(id, "wait for RDMA_CM_EVENT_CONNECT_RESPONSE first");
 }
 
 }  // namespace
@@ -290,14 +315,17 @@ using namespace iwarp::rdma_core;
 extern "C" {
 
 int rdma_connect(rdma_cm_id* id, rdma_conn_param* param) {
+  const CallSite here(__builtin_return_address(0), "rdma_connect");
   return cm_result([&] { return connect(CmId::of(id), param); });
 }
 
 int rdma_accept(rdma_cm_id* id, rdma_conn_param* param) {
+  const CallSite here(__builtin_return_address(0), "rdma_accept");
   return cm_result([&] { return accept(CmId::of(id), param); });
 }
 
 int rdma_reject(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
+  const CallSite here(__builtin_return_address(0), "rdma_reject");
   return cm_result([&] { return reject(CmId::of(id), private_data, length); });
 }
 
@@ -323,6 +351,7 @@ int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
 }
 
 int rdma_disconnect(rdma_cm_id* id) {
+  const CallSite here(__builtin_return_address(0), "rdma_disconnect");
   if (Core* const core = Core::existing(); core != nullptr && core->hooks() != nullptr) {
     core->hooks()->changing_state();
   }
@@ -333,6 +362,7 @@ int rdma_disconnect(rdma_cm_id* id) {
 /// established the connection. With IWARP_AS=roce, a program that has created its queue pair itself
 /// calls this function after RDMA_CM_EVENT_CONNECT_RESPONSE.
 int rdma_establish(rdma_cm_id* id) {
+  const CallSite here(__builtin_return_address(0), "rdma_establish");
   return cm_result([&] { return establish(CmId::of(id)); });
 }
 

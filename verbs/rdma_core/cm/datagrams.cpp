@@ -91,6 +91,12 @@ void no_answer_came(CmId& asker) {
   queue_event(make_event(asker, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT));
 }
 
+int check_private_data(std::size_t length) {
+  if (length <= kSidrPrivateData) return 0;
+  return refused(EINVAL, "private_data_len {}: at most {} with datagrams", length,
+                 kSidrPrivateData);
+}
+
 Sidr::Backlog backlog_of(const CmId& id) {
   if (!id.life.is(IdState::kListening)) return Sidr::Backlog::kNotListening;
   const bool is_full = id.waiting_requests.load() >= id.backlog;
@@ -109,7 +115,7 @@ bool is_datagram(const CmId& id) { return id.abi.ps != RDMA_PS_TCP; }
 int open_any(CmId& id) {
   if (id.sidr != nullptr) return 0;
   auto socket = net::DatagramSocket::open(0, port_range());
-  if (!socket) return to_errno(socket.error());
+  if (!socket) return refused(socket.error());
   set_port(id.source(), cm().ports.program(socket->port()));
   id.sidr = std::make_shared<SidrEnd>(std::move(*socket));
   return 0;
@@ -149,7 +155,7 @@ int bind_datagrams(CmId& id, const sockaddr& address) {
   const std::uint16_t port = cm().ports.tcp(port_of(address));
   auto socket = any ? net::DatagramSocket::open(port, port_range())
                     : net::DatagramSocket::open_at(to_ip(gid_of(address)), 0, port);
-  if (!socket) return to_errno(socket.error());
+  if (!socket) return refused(socket.error());
   id.abi.route.addr.src_storage = copy_of(address);
   set_port(id.source(), cm().ports.program(socket->port()));
   id.sidr = std::make_shared<SidrEnd>(std::move(*socket));
@@ -165,7 +171,9 @@ int listen_datagrams(CmId& id, int backlog) {
       return code;
     }
   }
-  if (!id.life.allows(IdEvent::kListen)) return EINVAL;
+  if (!id.life.allows(IdEvent::kListen)) {
+    return refuse_in_state(id, "call rdma_listen() once, after rdma_bind_addr()");
+  }
   use_core(id);
   const std::lock_guard lock(cm().mutex);
   id.backlog = backlog > 0 ? std::min(backlog, kMaxRequests) : kMaxRequests;
@@ -176,11 +184,14 @@ int listen_datagrams(CmId& id, int backlog) {
 
 int connect_datagrams(CmId& id, const rdma_conn_param* param) {
   if (!id.alive()) return EINVAL;
-  if (!id.life.allows(IdEvent::kConnect)) return EINVAL;
+  if (!id.life.allows(IdEvent::kConnect)) {
+    return refuse_in_state(id,
+                           "wait for RDMA_CM_EVENT_ROUTE_RESOLVED of rdma_resolve_route() first");
+  }
   SidrMessage request{.kind = SidrMessage::Kind::kRequest, .id = random_id()};
   if (param != nullptr)
     request.private_data = octets_of(param->private_data, param->private_data_len);
-  if (request.private_data.size() > kSidrPrivateData) return EINVAL;
+  if (const int code = check_private_data(request.private_data.size())) return code;
   if (const int code = open_any(id)) return code;
   {
     const std::lock_guard lock(cm().mutex);
@@ -202,9 +213,12 @@ int accept_datagrams(CmId& id, const rdma_conn_param* param) {
   reply.qp_num = id.abi.qp != nullptr ? id.abi.qp->qp_num : param != nullptr ? param->qp_num : 0;
   if (param != nullptr)
     reply.private_data = octets_of(param->private_data, param->private_data_len);
-  if (reply.qp_num == 0 || reply.private_data.size() > kSidrPrivateData) return EINVAL;
+  if (reply.qp_num == 0) return refused(EINVAL, "the id has no queue pair, and qp_num is 0");
+  if (const int code = check_private_data(reply.private_data.size())) return code;
   const std::lock_guard lock(cm().mutex);
-  if (!id.asked_by || !id.life.step(IdEvent::kAnswer)) return EINVAL;
+  if (!id.asked_by || !id.life.step(IdEvent::kAnswer)) {
+    return refuse_in_state(id, "accept the id of an RDMA_CM_EVENT_CONNECT_REQUEST, once");
+  }
   reply.id = id.asked_by->request;
   return Sidr::answer(*id.sidr, *id.asked_by, reply) ? 0 : ETIMEDOUT;
 }
@@ -212,7 +226,9 @@ int accept_datagrams(CmId& id, const rdma_conn_param* param) {
 int reject_datagrams(CmId& id, const void* data, std::uint8_t length) {
   if (!id.alive()) return EINVAL;
   const std::lock_guard lock(cm().mutex);
-  if (!id.asked_by || !id.life.step(IdEvent::kReject)) return EINVAL;
+  if (!id.asked_by || !id.life.step(IdEvent::kReject)) {
+    return refuse_in_state(id, "reject the id of an RDMA_CM_EVENT_CONNECT_REQUEST, once");
+  }
   const SidrMessage reply{.kind = SidrMessage::Kind::kReply,
                           .rejected = true,
                           .id = id.asked_by->request,

@@ -64,6 +64,7 @@ using namespace iwarp::rdma_core;
 extern "C" {
 
 int rdma_create_ep(rdma_cm_id** id, rdma_addrinfo* info, ibv_pd* pd, ibv_qp_init_attr* attr) {
+  const CallSite here(__builtin_return_address(0), "rdma_create_ep");
   if (info == nullptr) return minus_one(EINVAL);
   return cm_result([&] { return create_ep(id, *info, pd, attr); });
 }

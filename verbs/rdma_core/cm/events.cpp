@@ -397,7 +397,7 @@ int accept_request(CmId& id, RcQp& qp, const std::vector<std::byte>& private_dat
   auto record = make_event(id, RDMA_CM_EVENT_ESTABLISHED);
   const auto error = id.request->accept(*qp.core, id.numbers.responder_resources,
                                         id.numbers.initiator_depth, private_data);
-  if (error) return to_errno(error);
+  if (error) return refused(error);
   (void)id.life.step(IdEvent::kEstablished);
   qp_connected(qp);
   (void)guarded([&] {

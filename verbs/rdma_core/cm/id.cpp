@@ -156,7 +156,9 @@ int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_po
 /// Implements rdma_migrate_id(). Moves the queued events of the id to the new channel, and waits
 /// until the program has acknowledged the events of the id that it has already read.
 int migrate(CmId& id, rdma_event_channel* channel) {
-  if (channel == nullptr && id.synchronous()) return EINVAL;
+  if (channel == nullptr && id.synchronous()) {
+    return refused(EINVAL, "channel is null, and the id has no channel of the program");
+  }
   acknowledge_last(id);
   auto own = std::move(id.own_channel);
   auto fresh = channel == nullptr ? std::make_unique<EventChannel>() : nullptr;
@@ -197,6 +199,10 @@ Cm& cm() {
     return made;
   }();
   return *kCm;
+}
+
+int refuse_in_state(const CmId& id, const char* needs) {
+  return refused(EINVAL, "the id is in state {} ({})", to_string(id.life.state()), needs);
 }
 
 void use_core(CmId& id) {
@@ -266,6 +272,7 @@ extern "C" {
 
 int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context,
                    rdma_port_space space) {
+  const CallSite here(__builtin_return_address(0), "rdma_create_id");
   return cm_result([&] { return create(channel, id, context, space); });
 }
 
@@ -274,6 +281,7 @@ int rdma_destroy_id(rdma_cm_id* id) {
 }
 
 int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
+  const CallSite here(__builtin_return_address(0), "rdma_migrate_id");
   return cm_result([&] { return migrate(CmId::of(id), channel); });
 }
 

@@ -25,6 +25,7 @@
 #include "cm/numbers.hpp"
 #include "cm/ports.hpp"
 #include "cm/sidr/sidr.hpp"
+#include "process/call_site.hpp"
 #include "process/core.hpp"
 #include "process/errno_table.hpp"
 #include "process/event_queue.hpp"
@@ -205,12 +206,18 @@ void tell_device_removed();
 /// of that call.
 bool forget_qp(verbs::QpNum num);
 
-/// Calls `function`, which returns 0 or an errno. Returns 0, or sets errno and returns -1, as
-/// functions of the C interface do.
+/// Returns EINVAL after refused(): the state of the id does not allow the call. `needs` says what
+/// must be done first.
+int refuse_in_state(const CmId& id, const char* needs);
+
+/// Calls `function`, which returns 0 or an errno. Returns 0, or calls explain_failure(), sets errno
+/// and returns -1, as functions of the C interface do.
 template <typename Function>
 int cm_result(Function function) noexcept {
   const int code = guarded(function);
-  return code == 0 ? 0 : minus_one(code);
+  if (code == 0) return 0;
+  explain_failure(code);
+  return minus_one(code);
 }
 
 }  // namespace iwarp::rdma_core

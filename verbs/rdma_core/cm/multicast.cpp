@@ -62,10 +62,12 @@ using namespace iwarp::rdma_core;
 extern "C" {
 
 int rdma_join_multicast(rdma_cm_id* id, sockaddr* address, void* context) {
+  const CallSite here(__builtin_return_address(0), "rdma_join_multicast");
   return cm_result([&] { return join_group(CmId::of(id), address, context); });
 }
 
 int rdma_join_multicast_ex(rdma_cm_id* id, rdma_cm_join_mc_attr_ex* attr, void* context) {
+  const CallSite here(__builtin_return_address(0), "rdma_join_multicast_ex");
   constexpr auto kAddress = RDMA_CM_JOIN_MC_ATTR_ADDRESS;
   return cm_result([&] {
     if ((attr->comp_mask & kAddress) == 0) return EINVAL;
@@ -81,6 +83,7 @@ int rdma_join_multicast_ex(rdma_cm_id* id, rdma_cm_join_mc_attr_ex* attr, void* 
 }
 
 int rdma_leave_multicast(rdma_cm_id* id, sockaddr* address) {
+  const CallSite here(__builtin_return_address(0), "rdma_leave_multicast");
   return cm_result([&] { return leave_group(CmId::of(id), address); });
 }
 

@@ -79,9 +79,18 @@ int initialize(rdma_cm_id* id, ibv_qp* qp) {
   return code;
 }
 
+int refuse_without_device() {
+  return refused(
+      EINVAL, "the id has no device yet (wait for RDMA_CM_EVENT_ADDR_RESOLVED, or for a request)");
+}
+
 int create_qp(CmId& id, ibv_qp_init_attr_ex& attr) {
-  if (id.abi.verbs == nullptr || id.abi.qp != nullptr || attr.qp_type != id.abi.qp_type) {
-    return EINVAL;
+  if (id.abi.verbs == nullptr) return refuse_without_device();
+  if (id.abi.qp != nullptr) return refused(EINVAL, "the id already has a queue pair");
+  if (attr.qp_type != id.abi.qp_type) {
+    return refused(EINVAL,
+                   "qp_type {}: the port space of the id needs {} (IBV_QPT_RC is 2, UD is 4)",
+                   static_cast<int>(attr.qp_type), static_cast<int>(id.abi.qp_type));
   }
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || attr.pd == nullptr) {
     attr.comp_mask |= IBV_QP_INIT_ATTR_PD;
@@ -125,7 +134,8 @@ int create_basic_qp(CmId& id, ibv_pd* pd, ibv_qp_init_attr& attr) {
 }
 
 int create_srq(CmId& id, ibv_srq_init_attr_ex& attr) {
-  if (id.abi.verbs == nullptr || id.abi.srq != nullptr) return EINVAL;
+  if (id.abi.verbs == nullptr) return refuse_without_device();
+  if (id.abi.srq != nullptr) return refused(EINVAL, "the id already has a shared receive queue");
   if ((attr.comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0 || attr.pd == nullptr) {
     attr.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
     attr.pd = id.abi.pd;
@@ -164,7 +174,10 @@ int init_attr(const CmId& id, ibv_qp_attr& attr, int& mask) {
 int set_ack_timeout(CmId& id, const void* value) {
   std::uint8_t timeout = 0;
   std::memcpy(&timeout, value, sizeof timeout);
-  if (is_datagram(id) || timeout > kMaxTimeout) return EINVAL;
+  if (is_datagram(id) || timeout > kMaxTimeout) {
+    return refused(EINVAL, "RDMA_OPTION_ID_ACK_TIMEOUT {}: at most {}, and only with connections",
+                   timeout, kMaxTimeout);
+  }
   id.ack_timeout = timeout;
   return 0;
 }
@@ -219,10 +232,12 @@ using namespace iwarp::rdma_core;
 extern "C" {
 
 int rdma_create_qp(rdma_cm_id* id, ibv_pd* pd, ibv_qp_init_attr* attr) {
+  const CallSite here(__builtin_return_address(0), "rdma_create_qp");
   return cm_result([&] { return create_basic_qp(CmId::of(id), pd, *attr); });
 }
 
 int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attr) {
+  const CallSite here(__builtin_return_address(0), "rdma_create_qp_ex");
   return cm_result([&] { return create_qp(CmId::of(id), *attr); });
 }
 
@@ -233,6 +248,7 @@ void rdma_destroy_qp(rdma_cm_id* id) {
 }
 
 int rdma_create_srq(rdma_cm_id* id, ibv_pd* pd, ibv_srq_init_attr* attr) {
+  const CallSite here(__builtin_return_address(0), "rdma_create_srq");
   return cm_result([&] {
     ibv_srq_init_attr_ex extended{.srq_context = attr->srq_context,
                                   .attr = attr->attr,
@@ -249,6 +265,7 @@ int rdma_create_srq(rdma_cm_id* id, ibv_pd* pd, ibv_srq_init_attr* attr) {
 }
 
 int rdma_create_srq_ex(rdma_cm_id* id, ibv_srq_init_attr_ex* attr) {
+  const CallSite here(__builtin_return_address(0), "rdma_create_srq_ex");
   return cm_result([&] { return create_srq(CmId::of(id), *attr); });
 }
 
@@ -257,6 +274,7 @@ void rdma_destroy_srq(rdma_cm_id* id) {
 }
 
 int rdma_init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attr, int* mask) {
+  const CallSite here(__builtin_return_address(0), "rdma_init_qp_attr");
   if (is_datagram(CmId::of(id))) {
     return cm_result([&] { return init_attr_of_datagrams(CmId::of(id), *attr, *mask); });
   }
@@ -267,6 +285,7 @@ int rdma_init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attr, int* mask) {
 }
 
 int rdma_set_option(rdma_cm_id* id, int level, int name, void* value, std::size_t size) {
+  const CallSite here(__builtin_return_address(0), "rdma_set_option");
   return cm_result([&] { return set_option(CmId::of(id), level, name, value, size); });
 }
 

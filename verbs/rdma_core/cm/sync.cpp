@@ -58,7 +58,9 @@ int wait_for_event(CmId& id) {
   if (!id.synchronous()) return 0;
   acknowledge_last(id);
   if (rdma_get_cm_event(id.abi.channel, &id.abi.event) != 0) return errno;
-  return status_of(*id.abi.event);
+  const int code = status_of(*id.abi.event);
+  if (code != 0) CallSite::explain();  // the log says already why there is no connection
+  return code;
 }
 
 void acknowledge_last(CmId& id) {
@@ -71,5 +73,6 @@ void acknowledge_last(CmId& id) {
 using namespace iwarp::rdma_core;
 
 extern "C" int rdma_get_request(rdma_cm_id* listener, rdma_cm_id** id) {
+  const CallSite here(__builtin_return_address(0), "rdma_get_request");
   return cm_result([&] { return request_of(CmId::of(listener), id); });
 }

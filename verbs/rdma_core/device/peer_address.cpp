@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
+
+#include "process/refusal.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -82,6 +85,41 @@ std::optional<OobRoute> route_of(const ibv_ah_attr& to, const Port& own, OutOfBa
   }
   if (is_ipv4(*peer) != is_ipv4(*mine)) return std::nullopt;
   return out;
+}
+
+int refuse_route(const ibv_ah_attr& to, const Port& own, const char* where) {
+  const auto index = to.grh.sgid_index;
+  const auto entries = own.gids.size();
+  if (to.is_global == 0) {
+    return refused(
+        EINVAL,
+        "{}is_global 0: the port has no LID (set is_global, grh.dgid and grh.sgid_index; "
+        "ibv_rc_pingpong does so with -g 0)",
+        where);
+  }
+  if (index >= entries) {
+    return refused(EINVAL,
+                   "{}grh.sgid_index {}: the table has {} entr{} (iwarp info --gids shows {})",
+                   where, index, entries, entries == 1 ? "y" : "ies", entries == 1 ? "it" : "them");
+  }
+  const auto mine = address_of(own.gids[index]);
+  if (!mine) {
+    return refused(EINVAL,
+                   "{}grh.sgid_index {}: this entry of the table is empty (iwarp info --gids "
+                   "shows the others)",
+                   where, index);
+  }
+  const auto peer = address_of(to.grh.dgid);
+  if (!peer) {
+    return refused(EINVAL,
+                   "{}grh.dgid is zero (pass the GID that the peer has got from "
+                   "ibv_query_gid())",
+                   where);
+  }
+  return refused(EINVAL,
+                 "{}grh.dgid {} and the GID at sgid_index {}, {}, are of different IP versions "
+                 "(choose another sgid_index: iwarp info --gids)",
+                 where, to_text({*peer}), index, to_text({*mine, own.interfaces[index]}));
 }
 
 bool is_on_this_host(const OobAddress& address, const Port& own) {

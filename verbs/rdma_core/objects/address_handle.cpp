@@ -15,6 +15,7 @@
 #include "device/peer_address.hpp"
 #include "device/port.hpp"
 #include "objects/objects.hpp"
+#include "process/call_site.hpp"
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
 #include "process/refusal.hpp"
@@ -42,9 +43,12 @@ int refuse_on_rnic(const char* what) {
 /// Returns the path to the peer that `attr` names. Throws std::system_error with EINVAL if `attr`
 /// has no global route: RoCE has no LIDs, so a peer can only be named by its GID.
 verbs::DatagramPath path_of(const ibv_ah_attr& attr) {
-  if (attr.port_num != kAhPort || attr.is_global == 0) fail(EINVAL);
-  const auto route = route_of(attr, look_at_port(), OutOfBandPeers::kOn);
-  if (!route) fail(EINVAL);
+  if (attr.port_num != kAhPort) {
+    fail(refused(EINVAL, "port_num {}: must be 1 (the device has one port)", attr.port_num));
+  }
+  const Port own = look_at_port();
+  const auto route = attr.is_global != 0 ? route_of(attr, own, OutOfBandPeers::kOn) : std::nullopt;
+  if (!route) fail(refuse_route(attr, own, ""));
   return {.own = to_ip(route->own.ip),
           .peer = to_ip(route->peer.ip),
           .interface = route->own.interface,
@@ -129,6 +133,7 @@ using namespace iwarp::rdma_core;
 extern "C" {
 
 ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
+  const CallSite here(__builtin_return_address(0), "ibv_create_ah");
   return guarded_pointer<ibv_ah>([&]() -> ibv_ah* {
     if (const int code = refuse_on_rnic("ibv_create_ah")) fail(code);
     Pd& domain = Pd::of(known(pd));
@@ -140,7 +145,8 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
     if (handles().fetch_add(1) >= kMaxAh) {
       --handles();
       remove_handle(&ah->abi);
-      fail(ENOMEM);
+      fail(
+          refused(ENOMEM, "the device has {} address handles, its maximum (destroy some)", kMaxAh));
     }
     ++domain.users;
     return &ah.release()->abi;

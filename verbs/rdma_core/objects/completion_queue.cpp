@@ -59,7 +59,10 @@ void settle_events(Cq& cq) {
 // if the program causes slightly more completions than the number of entries that it has requested.
 // Throws std::system_error with EINVAL if `cqe` is out of range.
 std::uint32_t capacity_for(std::uint32_t cqe) {
-  if (cqe == 0 || cqe > kMaxCqe) throw std::system_error(EINVAL, std::generic_category());
+  if (cqe == 0 || cqe > kMaxCqe) {
+    fail(refused(EINVAL, "cqe {}: must be in 1 to {} (ibv_query_device() reports max_cqe)", cqe,
+                 kMaxCqe));
+  }
   return std::bit_ceil(cqe);
 }
 
@@ -68,9 +71,11 @@ std::uint32_t capacity_for(std::uint32_t cqe) {
 Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
               std::uint32_t comp_vector) {
   const std::uint32_t capacity = capacity_for(cqe);
-  if (comp_vector >= kCompVectors || !context.alive()) {
-    throw std::system_error(EINVAL, std::generic_category());
+  if (comp_vector >= kCompVectors) {
+    fail(refused(EINVAL, "comp_vector {}: must be below num_comp_vectors of the context, {}",
+                 comp_vector, kCompVectors));
   }
+  if (!context.alive()) fail(EINVAL);
   if (Hooks* const hooks = context.hooks) hooks->creating();
   auto cq = std::make_unique<Cq>(context);
   auto core = context.rnic.create_cq(
@@ -134,6 +139,7 @@ extern "C" {
 
 ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_channel* channel,
                       int comp_vector) {
+  const CallSite here(__builtin_return_address(0), "ibv_create_cq");
   return guarded_pointer<ibv_cq>([&] {
     const auto entries = static_cast<std::uint32_t>(std::max(cqe, 0));
     const auto vector = static_cast<std::uint32_t>(comp_vector);
@@ -142,11 +148,12 @@ ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_
 }
 
 int ibv_resize_cq(ibv_cq* cq, int cqe) {
+  const CallSite here(__builtin_return_address(0), "ibv_resize_cq");
   return guarded_call([&] {
     Cq& self = Cq::of(known(cq));
     if (!self.context.alive()) return EIO;
     const auto capacity = capacity_for(static_cast<std::uint32_t>(std::max(cqe, 0)));
-    if (const auto error = self.core->resize(capacity)) return to_errno(error);
+    if (const auto error = self.core->resize(capacity)) return refused(error);
     cq->cqe = static_cast<int>(capacity);
     if (Hooks* const hooks = self.context.hooks) hooks->sized(self, capacity);
     return 0;

@@ -5,6 +5,7 @@
 #include "objects/calls.hpp"
 #include "objects/completion_queue.hpp"
 #include "objects/work_completion.hpp"
+#include "process/call_site.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
 
@@ -76,6 +77,7 @@ std::uint32_t read_vendor_err(ibv_cq_ex* cq) {
 }
 
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
+  const CallSite here(__builtin_return_address(0), "ibv_create_cq_ex");
   return guarded_pointer<ibv_cq_ex>([&] {
     check(*attr);
     Cq* cq = create_cq(Context::of(context), attr->cqe, attr->cq_context, attr->channel,

@@ -38,9 +38,15 @@ int check_access(unsigned flags) {
   if ((flags & IBV_ACCESS_ON_DEMAND) != 0) {
     return refused("IBV_ACCESS_ON_DEMAND", "there is no hardware that would fault; leave it out");
   }
-  if ((flags & ~kKnownAccess) != 0) return EINVAL;
+  if (const unsigned unknown = flags & ~kKnownAccess) {
+    return refused(EINVAL, "access {:#x}: unknown flags {:#x} (leave them out)", flags, unknown);
+  }
   const bool writes = (flags & kNeedsLocalWrite) != 0;
-  return writes && (flags & IBV_ACCESS_LOCAL_WRITE) == 0 ? EINVAL : 0;
+  if (!writes || (flags & IBV_ACCESS_LOCAL_WRITE) != 0) return 0;
+  return refused(EINVAL,
+                 "access {:#x}: IBV_ACCESS_REMOTE_WRITE and IBV_ACCESS_REMOTE_ATOMIC require "
+                 "IBV_ACCESS_LOCAL_WRITE (add it)",
+                 flags);
 }
 
 Access to_access(unsigned flags) {
@@ -66,7 +72,15 @@ int why_not_registered(const std::error_code& error, const void* address, std::s
   const auto wraps = [length](std::uint64_t from) { return from + length - 1 < from; };
   const bool is_range =
       length != 0 && !wraps(reinterpret_cast<std::uintptr_t>(address)) && !wraps(iova);
-  return error == verbs::Errc::kInvalidArgument && is_range ? EFAULT : to_errno(error);
+  if (error != verbs::Errc::kInvalidArgument) return refused(error);
+  if (!is_range) {
+    return refused(EINVAL, "addr {}, length {}: {}", address, length,
+                   length == 0 ? "a region has at least one byte" : "the range ends above 2^64");
+  }
+  return refused(EFAULT,
+                 "addr {}, length {}: a page of the range is not mapped, or not writable although "
+                 "access has IBV_ACCESS_LOCAL_WRITE (map it first, or leave the flag out)",
+                 address, length);
 }
 
 net::Memory register_region(Pd& pd, void* address, std::size_t length, std::uint64_t iova,
@@ -84,9 +98,7 @@ ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::
                         unsigned access) {
   return guarded_pointer<ibv_mr>([&]() -> ibv_mr* {
     Pd& pd = Pd::of(known(handle));
-    if (const int code = check_access(access)) {
-      throw std::system_error(code, std::generic_category());
-    }
+    if (const int code = check_access(access)) fail(code);
     auto mr = std::make_unique<Mr>(Mr{.pd = &pd,
                                       .access = static_cast<int>(access),
                                       .iova = iova,
@@ -142,11 +154,12 @@ std::uint64_t default_iova(const void* address, unsigned access) {
 }  // namespace
 
 ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) {
-  if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2) {
-    errno = EINVAL;
-    return nullptr;
-  }
+  const CallSite here(__builtin_return_address(0), "ibv_alloc_mw");
   return guarded_pointer<ibv_mw>([&] {
+    if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2) {
+      fail(refused(EINVAL, "type {}: must be IBV_MW_TYPE_1 or IBV_MW_TYPE_2",
+                   static_cast<int>(type)));
+    }
     Pd& pd = Pd::of(known(handle));
     check_alive(pd.context);
     if (Hooks* const hooks = pd.context.hooks) hooks->creating();
@@ -209,7 +222,7 @@ int ibv_dealloc_pd(ibv_pd* handle) {
 
 #undef ibv_reg_mr
 ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
-  const CallSite here(__builtin_return_address(0));
+  const CallSite here(__builtin_return_address(0), "ibv_reg_mr");
   const auto flags = static_cast<unsigned>(access);
   return register_memory(pd, address, length, default_iova(address, flags), flags);
 }
@@ -217,27 +230,31 @@ ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
 #undef ibv_reg_mr_iova
 ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                         int access) {
-  const CallSite here(__builtin_return_address(0));
+  const CallSite here(__builtin_return_address(0), "ibv_reg_mr_iova");
   return register_memory(pd, address, length, iova, static_cast<unsigned>(access));
 }
 
 ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                          unsigned access) {
-  const CallSite here(__builtin_return_address(0));
+  // The headers call this function for ibv_reg_mr() and ibv_reg_mr_iova(), too.
+  const CallSite here(__builtin_return_address(0), "ibv_reg_mr");
   if ((access & IBV_ACCESS_ZERO_BASED) != 0) iova = 0;
   return register_memory(pd, address, length, iova, access);
 }
 
 int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::size_t length,
                  int new_access) {
-  const CallSite here(__builtin_return_address(0));
+  const CallSite here(__builtin_return_address(0), "ibv_rereg_mr");
   constexpr int kKnown =
       IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
   const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
   const bool nowhere = moves && (length == 0 || address == nullptr);
   const bool unasked = new_access != 0 && (flags & IBV_REREG_MR_CHANGE_ACCESS) == 0;
   if ((flags & ~kKnown) != 0 || nowhere || unasked) {
-    errno = EINVAL;
+    errno = refused(EINVAL, "flags {:#x}: {}", flags,
+                    nowhere   ? "with IBV_REREG_MR_CHANGE_TRANSLATION, addr and length must be set"
+                    : unasked ? "access is set, but not IBV_REREG_MR_CHANGE_ACCESS"
+                              : "there are only CHANGE_TRANSLATION, CHANGE_PD and CHANGE_ACCESS");
     return IBV_REREG_MR_ERR_INPUT;
   }
   const bool changes_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
@@ -257,7 +274,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const int code = guarded([&] {
     // Fails if no flag is set, as the kernel does. The libibverbs of rdma-core does not check
     // `flags` itself.
-    if (flags == 0) return EINVAL;
+    if (flags == 0) return refused(EINVAL, "flags 0: nothing to change");
     if (const int bad = check_access(bits)) return bad;
     await_posted(pd.context);
     if (moves) return move_region(mr, pd, at, octets, iova, bits);
@@ -265,6 +282,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
     return 0;
   });
   if (code != 0) {
+    explain_failure(code);
     errno = code;
     return IBV_REREG_MR_ERR_CMD;
   }

@@ -20,7 +20,9 @@
 #include "iwarp/version.hpp"
 #include "objects/calls.hpp"
 #include "objects/objects.hpp"
+#include "process/call_site.hpp"
 #include "process/errno_table.hpp"
+#include "process/refusal.hpp"
 #include "process/settings.hpp"
 
 namespace iwarp::rdma_core {
@@ -174,11 +176,18 @@ int ibv_query_device(ibv_context*, ibv_device_attr* attr) {
 }
 
 int ibv_query_gid(ibv_context*, std::uint8_t port, int index, ibv_gid* gid) {
+  const CallSite here(__builtin_return_address(0), "ibv_query_gid");
   const int code = guarded([&] {
-    if (port != kPortNumber || index < 0) return EINVAL;
+    if (port != kPortNumber) {
+      return refused(EINVAL, "port_num {}: must be 1 (the device has one port)", port);
+    }
     const Port own = look_at_port();
     const auto place = static_cast<std::size_t>(index);
-    if (place >= own.gids.size()) return EINVAL;
+    if (index < 0 || place >= own.gids.size()) {
+      return refused(EINVAL, "index {}: the table has {} entr{} (iwarp info --gids shows {})",
+                     index, own.gids.size(), own.gids.size() == 1 ? "y" : "ies",
+                     own.gids.size() == 1 ? "it" : "them");
+    }
     *gid = own.gids[place];
     return 0;
   });

@@ -6,6 +6,7 @@
 #include "objects/calls.hpp"
 #include "objects/objects.hpp"
 #include "process/acks.hpp"
+#include "process/call_site.hpp"
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
 #include "process/refusal.hpp"
@@ -14,9 +15,13 @@ namespace iwarp::rdma_core {
 namespace {
 
 Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
-  if (attr.max_wr == 0 || attr.max_wr > kMaxWr || attr.max_sge > kMaxSge || !pd.context.alive()) {
-    fail(EINVAL);
+  if (attr.max_wr == 0 || attr.max_wr > kMaxWr) {
+    fail(refused(EINVAL, "max_wr {}: must be in 1 to {}", attr.max_wr, kMaxWr));
   }
+  if (attr.max_sge > kMaxSge) {
+    fail(refused(EINVAL, "max_sge {}: at most {} (ask for less)", attr.max_sge, kMaxSge));
+  }
+  if (!pd.context.alive()) fail(EINVAL);
   if (Hooks* const hooks = pd.context.hooks) hooks->creating();
   auto srq = std::make_unique<Srq>(pd);
   attr.max_sge = std::max(attr.max_sge, std::uint32_t{1});
@@ -48,11 +53,14 @@ void settle_events(Srq& srq) {
 }  // namespace
 
 ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* attr) {
+  const CallSite here(__builtin_return_address(0), "ibv_create_srq_ex");
   return guarded_pointer<ibv_srq>([&]() -> ibv_srq* {
     const bool basic =
         (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) == 0 || attr->srq_type == IBV_SRQT_BASIC;
     if (!basic) fail(refused("a shared receive queue for XRC or tags", "iWARP has neither"));
-    if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0) fail(EINVAL);
+    if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0) {
+      fail(refused(EINVAL, "comp_mask lacks IBV_SRQ_INIT_ATTR_PD (set it, and pd)"));
+    }
     return &create_srq(Pd::of(known(attr->pd)), attr->srq_context, attr->attr)->abi;
   });
 }
@@ -69,6 +77,7 @@ using namespace iwarp::rdma_core;
 extern "C" {
 
 ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attr) {
+  const CallSite here(__builtin_return_address(0), "ibv_create_srq");
   return guarded_pointer<ibv_srq>(
       [&] { return &create_srq(Pd::of(known(pd)), attr->srq_context, attr->attr)->abi; });
 }
@@ -94,16 +103,22 @@ int ibv_destroy_srq(ibv_srq* srq) {
 }
 
 int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) {
+  const CallSite here(__builtin_return_address(0), "ibv_modify_srq");
   return guarded_call([&] {
     Srq& self = Srq::of(known(srq));
     if (!self.pd.context.alive()) return EIO;
-    if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) return EINVAL;
+    if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) {
+      return refused(EINVAL, "srq_attr_mask {:#x}: only IBV_SRQ_MAX_WR and IBV_SRQ_LIMIT exist",
+                     mask);
+    }
     if ((mask & IBV_SRQ_MAX_WR) != 0) {
       return refused("changing the size of a shared receive queue",
                      "create it as large as it will have to be");
     }
     if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
-    return to_errno(self.core->arm_limit(attr->srq_limit));
+    if (!self.core->arm_limit(attr->srq_limit)) return 0;
+    return refused(EINVAL, "srq_limit {}: must be at most max_wr, {}", attr->srq_limit,
+                   self.core->limits().max_wr);
   });
 }
 

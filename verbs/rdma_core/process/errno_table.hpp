@@ -7,6 +7,8 @@
 #include <new>
 #include <system_error>
 
+#include "process/refusal.hpp"
+
 namespace iwarp::rdma_core {
 
 /// Returns the errno for `error`: 0 if `error` is empty, and EIO if the table has no row for it.
@@ -19,7 +21,8 @@ inline int minus_one(int code) {
 }
 
 /// Calls `function` and returns its result. If `function` throws an exception, returns the errno
-/// for that exception, because no exception may leave the C interface.
+/// for that exception, because no exception may leave the C interface, and logs the reason as
+/// refused() does.
 template <typename Function>
 int guarded(Function function) noexcept {
   try {
@@ -27,24 +30,27 @@ int guarded(Function function) noexcept {
   } catch (const std::bad_alloc&) {
     return ENOMEM;
   } catch (const std::system_error& error) {
-    return to_errno(error.code());
+    return refused(error.code());
   } catch (...) {
     return EIO;
   }
 }
 
-/// Does the same as guarded(), and also sets errno if the result is not 0. Used in functions of the
-/// C interface that return an errno.
+/// Does the same as guarded(). If the result is not 0, also sets errno, and calls
+/// explain_failure(). Used in functions of the C interface that return an errno.
 template <typename Function>
 int guarded_call(Function function) noexcept {
   const int code = guarded(function);
-  if (code != 0) errno = code;
+  if (code != 0) {
+    explain_failure(code);
+    errno = code;
+  }
   return code;
 }
 
 /// Calls `function` and returns the pointer that it returns. If `function` throws an exception,
-/// sets errno and returns null. Used in functions of the C interface that return a pointer to an
-/// object.
+/// sets errno, calls explain_failure() and returns null. Used in functions of the C interface that
+/// return a pointer to an object.
 template <typename Pointer, typename Function>
 Pointer* guarded_pointer(Function function) noexcept {
   Pointer* out = nullptr;
@@ -52,7 +58,10 @@ Pointer* guarded_pointer(Function function) noexcept {
     out = function();
     return 0;
   });
-  if (code != 0) errno = code;
+  if (code != 0) {
+    explain_failure(code);
+    errno = code;
+  }
   return out;
 }
 

@@ -6,8 +6,9 @@
 #include <cerrno>
 #include <mutex>
 #include <new>
-#include <system_error>
 #include <unordered_map>
+
+#include "process/refusal.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -60,6 +61,10 @@ Handle handle_of(const void* object) {
   return it != all.known.end() ? it->second : Handle{};
 }
 
-void fail_unknown_handle() { throw std::system_error(ENOENT, std::generic_category()); }
+void fail_unknown_handle() {
+  fail(refused(ENOENT,
+               "an object that the program passed is invalid (was it destroyed before, "
+               "copied, or opened in another context?)"));
+}
 
 }  // namespace iwarp::rdma_core

@@ -6,11 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <mutex>
-#include <set>
-#include <string_view>
-#include <system_error>
 
+#include "process/call_site.hpp"
+#include "process/errno_table.hpp"
 #include "process/settings.hpp"
 
 namespace iwarp::rdma_core {
@@ -21,20 +19,33 @@ void say(const verbs::LogRecord& record) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
-bool first_time(const char* what) {
-  // The mutex and the set are never destroyed, because a thread may log after main() has returned.
-  static auto& mutex = *new std::mutex;
-  static auto& said = *new std::set<std::string_view>;
-  const std::lock_guard lock(mutex);
-  return said.insert(what).second;
+// Returns whether the log may contain a line about a failed call now; see LineLimit.
+bool admits(std::size_t line) {
+  // The object is never destroyed, because a thread may log after main() has returned.
+  static auto& limit = *new LineLimit;
+  return limit.admits(line, std::chrono::steady_clock::now());
 }
 
 }  // namespace
 
+bool LineLimit::admits(std::size_t line, TimePoint now) {
+  constexpr std::size_t kMost = 4096;
+  const std::lock_guard lock(mutex_);
+  if (now - second_ >= std::chrono::seconds(1)) {
+    second_ = now;
+    in_second_ = 0;
+  }
+  if (in_second_ >= kMostInASecond || written_.size() >= kMost) return false;
+  if (!written_.insert(line).second) return false;
+  ++in_second_;
+  return true;
+}
+
 bool is_logged(verbs::LogLevel level) { return level <= settings().log; }
 
 void refuse(const char* what, const char* why) {
-  if (!is_logged(verbs::LogLevel::kWarning) || !first_time(what)) return;
+  CallSite::explain();
+  if (!is_logged(verbs::LogLevel::kWarning) || !admits(std::hash<std::string>{}(what))) return;
   say({.level = verbs::LogLevel::kWarning,
        .event = "not_supported",
        .message = std::string(what) + " is not supported: " + why,
@@ -44,6 +55,38 @@ void refuse(const char* what, const char* why) {
 int refused(const char* what, const char* why) {
   refuse(what, why);
   return EOPNOTSUPP;
+}
+
+int log_refused(int code, std::size_t reason, fmt::string_view why,
+                fmt::format_args args) noexcept {
+  const char* const call = CallSite::call();
+  if (call == nullptr || CallSite::is_explained()) return code;
+  CallSite::explain();
+  if (!is_logged(verbs::LogLevel::kWarning)) return code;
+  try {
+    if (!admits(reason * 31 + std::hash<const void*>{}(CallSite::current()))) return code;
+    say({.level = verbs::LogLevel::kWarning,
+         .event = "refused_call",
+         .message = std::string(call) + ": " + fmt::vformat(why, args),
+         .fields = {{"call", call}, {"error", std::generic_category().message(code)}}});
+  } catch (...) {  // The call fails with `code` even if there is no memory for the line.
+  }
+  return code;
+}
+
+int refused(const std::error_code& error) noexcept {
+  const int code = to_errno(error);
+  if (code == 0 || CallSite::call() == nullptr) return code;
+  try {
+    const std::string text = error.message();
+    return log_refused(code, std::hash<std::string>{}(text), "{}", fmt::make_format_args(text));
+  } catch (const std::bad_alloc&) {
+    return code;
+  }
+}
+
+void explain_failure(int code) noexcept {
+  (void)refused(std::error_code(code, std::generic_category()));
 }
 
 void fail(int code) { throw std::system_error(code, std::generic_category()); }

@@ -7,10 +7,12 @@
 
 #include "device/limits.hpp"
 #include "objects/objects.hpp"
+#include "process/call_site.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
 #include "qp/calls.hpp"
 #include "qp/rc.hpp"
+#include "qp/refused_post.hpp"
 #include "qp/send_request.hpp"
 #include "qp/ud.hpp"
 
@@ -241,6 +243,23 @@ int commit(Qp& qp) {
   return qp.post_staged();
 }
 
+/// Logs why ibv_wr_complete(), called from `place`, has failed with `code`.
+[[gnu::cold]] void explain_built(const Qp& qp, int code, const void* place) {
+  const CallSite here(place, "ibv_wr_complete");
+  Qp::Staged& s = *qp.staged;
+  if (s.error != 0) {
+    (void)refused(
+        code,
+        "a function that built a request has failed: at most {} SGEs and {} bytes of inline "
+        "data are allowed, and each setter needs a request",
+        qp.cap.max_send_sge, qp.cap.max_inline_data);
+  }
+  for (const Request& request : s.requests) {
+    if (!CallSite::is_explained()) explain_request(qp, request.wr, buffers_of(s, request), code);
+  }
+  explain_failure(code);
+}
+
 }  // namespace
 
 int RcQp::post_staged() {
@@ -258,6 +277,7 @@ int UdQp::post_staged() {
 int wr_complete(ibv_qp_ex* handle) {
   Qp& qp = Qp::of(handle);
   const int code = guarded([&] { return commit(qp); });
+  if (code != 0) explain_built(qp, code, __builtin_return_address(0));
   wr_abort(handle);
   return code;
 }

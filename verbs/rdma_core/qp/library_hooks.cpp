@@ -23,47 +23,47 @@ Hooks& hooks_of(ibv_cq_ex* cq) { return hooks_of(Cq::of(cq).context); }
 // Stores the address in the program from which a hooked_ function was called. The return address
 // points into the program itself, because the wrapper in <infiniband/verbs.h> that calls through
 // the function pointer is inline.
-#define IWARP_HERE const CallSite here(__builtin_return_address(0))
+#define IWARP_HERE(call) const CallSite here(__builtin_return_address(0), call)
 
 int hooked_post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
-  IWARP_HERE;
+  IWARP_HERE("ibv_post_send");
   return hooks_of(Qp::of(qp).context).post_send(qp, wr, bad_wr);
 }
 
 int hooked_post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
-  IWARP_HERE;
+  IWARP_HERE("ibv_post_recv");
   return hooks_of(Qp::of(qp).context).post_recv(qp, wr, bad_wr);
 }
 
 int hooked_post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
-  IWARP_HERE;
+  IWARP_HERE("ibv_post_srq_recv");
   return hooks_of(Srq::of(srq).pd.context).post_srq_recv(srq, wr, bad_wr);
 }
 
 int hooked_poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
-  IWARP_HERE;
+  IWARP_HERE(nullptr);
   return hooks_of(cq).poll_cq(cq, count, wc);
 }
 
 int hooked_req_notify_cq(ibv_cq* cq, int solicited_only) {
-  IWARP_HERE;
+  IWARP_HERE(nullptr);
   return hooks_of(cq).req_notify_cq(cq, solicited_only);
 }
 
 int hooked_start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attr) {
-  IWARP_HERE;
+  IWARP_HERE(nullptr);
   return hooks_of(cq).start_poll(cq, attr);
 }
 
 int hooked_next_poll(ibv_cq_ex* cq) {
-  IWARP_HERE;
+  IWARP_HERE(nullptr);
   return hooks_of(cq).next_poll(cq);
 }
 
 std::uint32_t hooked_read_vendor_err(ibv_cq_ex* cq) { return hooks_of(cq).read_vendor_err(cq); }
 
 int hooked_wr_complete(ibv_qp_ex* qp) {
-  IWARP_HERE;
+  IWARP_HERE("ibv_wr_complete");
   return wr_complete(qp);
 }
 

@@ -7,12 +7,14 @@
 #include "device/limits.hpp"
 #include "objects/calls.hpp"
 #include "objects/objects.hpp"
+#include "process/call_site.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
 #include "qp/batch.hpp"
 #include "qp/calls.hpp"
 #include "qp/rc.hpp"
 #include "qp/receives.hpp"
+#include "qp/refused_post.hpp"
 #include "qp/send_request.hpp"
 
 namespace iwarp::rdma_core {
@@ -81,7 +83,10 @@ int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   if (self.context.alive()) {
     code = guarded([&] { return self.post(wr); });
   }
-  if (code != 0) *bad_wr = wr;
+  if (code != 0) {
+    *bad_wr = wr;
+    explain_send(self, wr, code, __builtin_return_address(0));
+  }
   return code;
 }
 
@@ -91,7 +96,10 @@ int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   if (self.context.alive()) {
     code = guarded([&] { return self.receive(wr); });
   }
-  if (code != 0) *bad_wr = wr;
+  if (code != 0) {
+    *bad_wr = wr;
+    explain_receive(self, wr, code, __builtin_return_address(0));
+  }
   return code;
 }
 
@@ -101,11 +109,15 @@ int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   if (self.pd.context.alive()) {
     code = guarded([&] { return post_receives(*self.core, wr); });
   }
-  if (code != 0) *bad_wr = wr;
+  if (code != 0) {
+    *bad_wr = wr;
+    explain_receive(self, wr, code, __builtin_return_address(0));
+  }
   return code;
 }
 
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
+  const CallSite here(__builtin_return_address(0), "ibv_bind_mw");
   Qp& self = Qp::of(qp);
   if (!self.context.alive()) return EIO;
   return guarded_call([&] { return self.bind(*mw, *bind); });

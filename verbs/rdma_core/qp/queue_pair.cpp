@@ -5,6 +5,7 @@
 #include "qp/queue_pair.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "device/limits.hpp"
 #include "device/persona.hpp"
@@ -43,10 +44,25 @@ void check_type(ibv_qp_type type, Persona persona) {
 }
 
 // As ibv_create_qp(3) says, the capacities of receives are ignored if the queue pair uses an SRQ.
-bool within_limits(const ibv_qp_cap& cap, bool shared_receives) {
-  return cap.max_send_wr <= kMaxWr && cap.max_send_sge <= kMaxSge &&
-         cap.max_inline_data <= kMaxInline &&
-         (shared_receives || (cap.max_recv_wr <= kMaxWr && cap.max_recv_sge <= kMaxSge));
+void check_capacities(ibv_qp_cap cap, bool shared_receives, bool by_cm) {
+  if (shared_receives) cap.max_recv_wr = cap.max_recv_sge = 0;
+  struct Limit {
+    const char* name;
+    std::uint32_t value;
+    int most;
+  };
+  for (const auto& [name, value, most] :
+       {Limit{"max_send_wr", cap.max_send_wr, kMaxWr},
+        Limit{"max_recv_wr", cap.max_recv_wr, kMaxWr},
+        Limit{"max_send_sge", cap.max_send_sge, kMaxSge},
+        Limit{"max_recv_sge", cap.max_recv_sge, kMaxSge},
+        Limit{"max_inline_data", cap.max_inline_data, kMaxInline}}) {
+    if (value <= static_cast<std::uint32_t>(most)) continue;
+    // libfabric and Open MPI try ever larger values to find the limit, because no query reports it.
+    const bool is_probe = name == std::string_view("max_inline_data") && !by_cm;
+    if (is_probe) CallSite::explain();
+    fail(refused(EINVAL, "cap.{} {}: at most {} (ask for less)", name, value, most));
+  }
 }
 
 // The minimum value of max_inline_data for a queue pair. Some programs (rdma_xclient) request a
@@ -95,9 +111,14 @@ std::unique_ptr<Qp> make_qp(ibv_qp_type type, Context& context) {
 
 Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   check_type(attr.qp_type, context.persona);
-  const bool complete = attr.send_cq != nullptr && attr.recv_cq != nullptr;
-  if (!complete || !within_limits(attr.cap, attr.srq != nullptr) || !pd.context.alive())
-    fail(EINVAL);
+  if (attr.send_cq == nullptr || attr.recv_cq == nullptr) {
+    fail(refused(EINVAL, "{} is null (create it with ibv_create_cq())",
+                 attr.send_cq == nullptr ? "send_cq" : "recv_cq"));
+  }
+  const char* const call = CallSite::call();
+  const bool by_cm = call != nullptr && std::string_view(call).starts_with("rdma_");
+  check_capacities(attr.cap, attr.srq != nullptr, by_cm);
+  if (!pd.context.alive()) fail(EINVAL);
   Hooks* const hooks = context.hooks;
   if (hooks != nullptr) hooks->creating();
   auto qp = make_qp(attr.qp_type, context);
@@ -126,7 +147,9 @@ void check_extensions(const ibv_qp_init_attr_ex& attr, Persona persona) {
       IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
       IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW |
       IBV_QP_EX_WITH_SEND_WITH_INV | kAnswered;
-  if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0) fail(EINVAL);
+  if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0) {
+    fail(refused(EINVAL, "comp_mask lacks IBV_QP_INIT_ATTR_PD (set it, and pd)"));
+  }
   check_type(attr.qp_type, persona);
   if ((attr.comp_mask & ~kKnown) != 0) {
     fail(refused("an extended attribute of a queue pair",
@@ -141,7 +164,11 @@ void check_extensions(const ibv_qp_init_attr_ex& attr, Persona persona) {
   }
   const bool reads = (attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0 &&
                      (attr.send_ops_flags & kAnswered) != 0;
-  if (attr.qp_type == IBV_QPT_UC && reads) fail(EOPNOTSUPP);
+  if (attr.qp_type == IBV_QPT_UC && reads) {
+    fail(refused(EOPNOTSUPP,
+                 "send_ops_flags {:#x}: UC has neither Reads nor atomics (leave them out)",
+                 attr.send_ops_flags));
+  }
 }
 
 bool is_about(const ibv_async_event& event, const Qp& qp) {
@@ -159,6 +186,7 @@ bool is_about(const ibv_async_event& event, const Qp& qp) {
 }  // namespace
 
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
+  const CallSite here(__builtin_return_address(0), "ibv_create_qp_ex");
   return guarded_pointer<ibv_qp>([&]() -> ibv_qp* {
     Context& self = Context::of(context);
     check_extensions(*attr, self.persona);
@@ -200,6 +228,7 @@ using namespace iwarp::rdma_core;
 extern "C" {
 
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
+  const CallSite here(__builtin_return_address(0), "ibv_create_qp");
   return guarded_pointer<ibv_qp>([&] {
     return create_qp(Context::of(known(pd)->context), Pd::of(pd), *attr, false)->handle();
   });

@@ -26,8 +26,13 @@ int refuse_opcode(ibv_wr_opcode opcode) {
     case IBV_WR_ATOMIC_WRITE:
       return refused("IBV_WR_ATOMIC_WRITE", "RFC 7306 has no such operation");
     default:
-      return EINVAL;
+      return refused(EINVAL, "opcode {}: there is no such operation", static_cast<int>(opcode));
   }
+}
+
+int refuse_length(std::uint64_t length) {
+  return refused(EINVAL, "a message of {} bytes: at most {}, max_msg_sz of the port", length,
+                 kMaxMessage);
 }
 
 std::uint64_t total_length(const SendWr& wr) {
@@ -63,14 +68,16 @@ int make_send_immediate(SendWr& out, std::uint32_t imm_data) {
 
 int make_write_immediate(SendWr& out, std::uint32_t imm_data) {
   const auto length = total_length(out);
-  if (length > kMaxMessage) return EINVAL;
+  if (length > kMaxMessage) return refuse_length(length);
   out.opcode = WrOpcode::kWriteImmediate;
   out.immediate = encode({.imm_data = imm_data, .length = static_cast<std::uint32_t>(length)});
   return 0;
 }
 
 int make_atomic(SendWr& out, verbs::Sge& word) {
-  if (word.length < kAtomicWord) return EINVAL;
+  if (word.length < kAtomicWord) {
+    return refused(EINVAL, "an atomic with an SGE of {} bytes: 8 bytes are needed", word.length);
+  }
   // If the buffer is longer, the result fills only its first 8 bytes.
   word.length = kAtomicWord;
   out.sgl = std::span(&word, 1);
@@ -94,7 +101,8 @@ int make_word(SendWr& out, const ibv_send_wr& wr, verbs::Sge* word) {
     out.opcode = WrOpcode::kFetchAdd;
     out.atomic.add_or_swap = operands.compare_add;
   }
-  return word != nullptr ? make_atomic(out, *word) : EINVAL;
+  if (word != nullptr) return make_atomic(out, *word);
+  return refused(EINVAL, "num_sge {}: an atomic has one SGE, of 8 bytes", wr.num_sge);
 }
 
 /// Returns whether a type of queue pair supports the opcode. UC supports no opcode that needs a
@@ -156,8 +164,19 @@ SendFlags to_flags(unsigned send_flags) {
 
 int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bind_info& info) {
   const auto access = window_access(info.mw_access_flags);
-  if (!access || (info.mr == nullptr && info.length != 0)) return EINVAL;
-  if (mw.type == IBV_MW_TYPE_1 && has(*access, verbs::Access::kZeroBased)) return EINVAL;
+  if (!access) {
+    return refused(EINVAL,
+                   "mw_access_flags {:#x}: a window has only remote rights and "
+                   "IBV_ACCESS_ZERO_BASED",
+                   info.mw_access_flags);
+  }
+  if (info.mr == nullptr && info.length != 0) {
+    return refused(EINVAL, "mr is null, but length is {} (a bind of length 0 unbinds the window)",
+                   info.length);
+  }
+  if (mw.type == IBV_MW_TYPE_1 && has(*access, verbs::Access::kZeroBased)) {
+    return refused(EINVAL, "IBV_ACCESS_ZERO_BASED: a window of type 1 cannot be zero-based");
+  }
   out.opcode = WrOpcode::kBindWindow;
   out.bind = {.window = verbs::Stag{mw.rkey},
               .key = static_cast<std::uint8_t>(rkey),
@@ -170,9 +189,13 @@ int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bi
 }
 
 int make_request(ibv_qp_type type, SendWr& out, const ibv_send_wr& wr, std::span<verbs::Sge> sges) {
-  if (!has_request(type, wr.opcode)) return EINVAL;
+  if (!has_request(type, wr.opcode)) {
+    return refused(EINVAL, "opcode {}: UC has neither Reads nor atomics",
+                   static_cast<int>(wr.opcode));
+  }
   if (const int code = fill(out, wr, sges)) return code;
-  return total_length(out) > kMaxMessage ? EINVAL : 0;
+  const auto length = total_length(out);
+  return length > kMaxMessage ? refuse_length(length) : 0;
 }
 
 void bind_posted(ibv_mw& mw, std::uint32_t rkey) {

@@ -13,6 +13,7 @@
 #include "iwarp/mpa/faults.hpp"
 #include "iwarp/verbs/send_stop.hpp"
 #include "objects/memory_access.hpp"
+#include "process/call_site.hpp"
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
 #include "process/refusal.hpp"
@@ -48,7 +49,7 @@ int check(const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_RATE_LIMIT) != 0) {
     return refused("IBV_QP_RATE_LIMIT", "the pace is that of TCP");
   }
-  return is_in_range(attr, mask) ? 0 : EINVAL;
+  return check_ranges(attr, mask);
 }
 
 bool is_drain(const ibv_qp_attr& attr, int mask) {
@@ -120,16 +121,17 @@ ibv_qp_state before(ibv_qp_state state) {
 int check_step(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   const std::lock_guard lock(qp.mutex);
   const QpRules rules = rules_of(qp, attr, mask);
-  const auto allows = [&](ibv_qp_state from) {
-    const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? attr.qp_state : from;
-    const bool is_there = (mask & IBV_QP_CUR_STATE) == 0 || attr.cur_qp_state == reported(qp, from);
-    return is_there && is_step(from, to, rules, mask);
+  const auto is_in = [&](ibv_qp_state from) {
+    return (mask & IBV_QP_CUR_STATE) == 0 || attr.cur_qp_state == reported(qp, from);
   };
-  if (allows(state_of(qp))) return 0;
   // If the CM has already connected the queue pair, and so moved it to RTS, the program may still
   // call ibv_modify_qp() for the steps to INIT, RTR and RTS.
   const bool by_cm = qp.link == LinkState::kByCm && (mask & IBV_QP_STATE) != 0;
-  return by_cm && allows(before(attr.qp_state)) ? 0 : EINVAL;
+  const ibv_qp_state step_before = before(attr.qp_state);
+  if (by_cm && is_in(step_before) && is_step(step_before, attr.qp_state, rules, mask)) return 0;
+  const ibv_qp_state from = state_of(qp);
+  if (!is_in(from)) return refuse_state(attr, reported(qp, from));
+  return check_step(from, (mask & IBV_QP_STATE) != 0 ? attr.qp_state : from, rules, mask);
 }
 
 template <typename T>
@@ -203,7 +205,9 @@ int reset(RcQp& qp) {
   // later be mistaken for the end of the next connection.
   {
     std::unique_lock lock(qp.mutex);
-    if (!qp.unlinked.wait_until(lock, until, [&] { return !qp.is_connected(); })) return EBUSY;
+    if (!qp.unlinked.wait_until(lock, until, [&] { return !qp.is_connected(); })) {
+      return refused(EBUSY, "to RESET: the connection has not ended within a second (try again)");
+    }
   }
   qp.bring_up.end_wait(qp.core->num());
   Core& core = qp.context.core;
@@ -218,11 +222,11 @@ int reset(RcQp& qp) {
   qp.attributes = {};
   qp.said = 0;
   qp.cm_rnr_retry.reset();
+  qp.left_by.clear();
   forget_limits(qp);
   set_shown_state(qp, IBV_QPS_RESET);
   return 0;
 }
-  qp.left_by.clear();
 
 // Sets the maximum number of outstanding Reads for the current connection, or for the next one if
 // there is no connection. If the peer has agreed to fewer Reads, set_ord() fails, and this function
@@ -391,10 +395,6 @@ void qp_disconnected(RcQp& qp) {
   tell_last_wqe(qp);
 }
 
-void qp_peer_left(RcQp& qp) {
-  abort(qp);
-  const std::lock_guard lock(qp.mutex);
-  qp.link_step(LinkEvent::kOver);  // wakes up a reset() that waits for the end of the connection
 bool leaves(const RcQp& qp, const net::CmEvent& event) {
   return event.end && verbs::is_orderly(*event.end) && qp.state.load() == IBV_QPS_RTS;
 }
@@ -417,6 +417,10 @@ void log_left(RcQp& qp) {
   qp.left_by.clear();
 }
 
+void qp_peer_left(RcQp& qp) {
+  abort(qp);
+  const std::lock_guard lock(qp.mutex);
+  qp.link_step(LinkEvent::kOver);  // wakes up a reset() that waits for the end of the connection
 }
 
 void qp_retry_exceeded(RcQp& qp) {
@@ -444,6 +448,7 @@ using namespace iwarp::rdma_core;
 extern "C" {
 
 int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
+  const CallSite here(__builtin_return_address(0), "ibv_modify_qp");
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
     Hooks* const hooks = self.context.hooks;

@@ -5,11 +5,16 @@
 // state.
 #include "qp/steps.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <optional>
+#include <string>
 
 #include "device/limits.hpp"
+#include "process/refusal.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -114,36 +119,118 @@ Column column(const Step& step, QpRules rules) {
 
 struct Range {
   int bit;
+  const char* name;
   unsigned (*value)(const ibv_qp_attr& attr);
   unsigned least;
   unsigned most;
+  const char* remedy;
 };
 constexpr unsigned kThePort = 1;
 constexpr unsigned kMost3Bits = 7;
 constexpr unsigned kMost5Bits = 31;
 constexpr unsigned kMostQpNum = 0xFFFFFF;
+constexpr const char* kOnePort = "the device has one port";
+constexpr const char* kQueryDevice = "ibv_query_device() reports max_qp_rd_atom";
 constexpr std::array kRanges{
-    Range{IBV_QP_PORT, [](const auto& a) -> unsigned { return a.port_num; }, kThePort, kThePort},
-    Range{IBV_QP_PKEY_INDEX, [](const auto& a) -> unsigned { return a.pkey_index; }, 0, 0},
-    Range{IBV_QP_AV, [](const auto& a) -> unsigned { return a.ah_attr.port_num; }, kThePort,
-          kThePort},
-    Range{IBV_QP_PATH_MTU, [](const auto& a) -> unsigned { return a.path_mtu; }, IBV_MTU_256,
-          IBV_MTU_4096},
-    Range{IBV_QP_DEST_QPN, [](const auto& a) -> unsigned { return a.dest_qp_num; }, 0, kMostQpNum},
-    Range{IBV_QP_TIMEOUT, [](const auto& a) -> unsigned { return a.timeout; }, 0, kMost5Bits},
-    Range{IBV_QP_RETRY_CNT, [](const auto& a) -> unsigned { return a.retry_cnt; }, 0, kMost3Bits},
-    Range{IBV_QP_RNR_RETRY, [](const auto& a) -> unsigned { return a.rnr_retry; }, 0, kMost3Bits},
-    Range{IBV_QP_MIN_RNR_TIMER, [](const auto& a) -> unsigned { return a.min_rnr_timer; }, 0,
-          kMost5Bits},
-    Range{IBV_QP_MAX_QP_RD_ATOMIC, [](const auto& a) -> unsigned { return a.max_rd_atomic; }, 0,
-          kMaxReads},
-    Range{IBV_QP_MAX_DEST_RD_ATOMIC, [](const auto& a) -> unsigned { return a.max_dest_rd_atomic; },
-          0, kMaxReads},
-    Range{IBV_QP_ALT_PATH, [](const auto& a) -> unsigned { return a.alt_port_num; }, kThePort,
-          kThePort},
+    Range{IBV_QP_PORT, "port_num", [](const auto& a) -> unsigned { return a.port_num; }, kThePort,
+          kThePort, kOnePort},
+    Range{IBV_QP_PKEY_INDEX, "pkey_index", [](const auto& a) -> unsigned { return a.pkey_index; },
+          0, 0, "the port has one P_Key"},
+    Range{IBV_QP_AV, "ah_attr.port_num",
+          [](const auto& a) -> unsigned { return a.ah_attr.port_num; }, kThePort, kThePort,
+          kOnePort},
+    Range{IBV_QP_PATH_MTU, "path_mtu", [](const auto& a) -> unsigned { return a.path_mtu; },
+          IBV_MTU_256, IBV_MTU_4096, "use an IBV_MTU_ constant, such as IBV_MTU_1024"},
+    Range{IBV_QP_DEST_QPN, "dest_qp_num", [](const auto& a) -> unsigned { return a.dest_qp_num; },
+          0, kMostQpNum, "pass the qp_num of the peer's queue pair, in host byte order"},
+    Range{IBV_QP_TIMEOUT, "timeout", [](const auto& a) -> unsigned { return a.timeout; }, 0,
+          kMost5Bits, "the time is 4.096 us * 2^timeout; 0: no limit"},
+    Range{IBV_QP_RETRY_CNT, "retry_cnt", [](const auto& a) -> unsigned { return a.retry_cnt; }, 0,
+          kMost3Bits, "the field has 3 bits"},
+    Range{IBV_QP_RNR_RETRY, "rnr_retry", [](const auto& a) -> unsigned { return a.rnr_retry; }, 0,
+          kMost3Bits, "7: retry without limit"},
+    Range{IBV_QP_MIN_RNR_TIMER, "min_rnr_timer",
+          [](const auto& a) -> unsigned { return a.min_rnr_timer; }, 0, kMost5Bits,
+          "the value is a code of ibv_modify_qp(3), 12: 0.64 ms"},
+    Range{IBV_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic",
+          [](const auto& a) -> unsigned { return a.max_rd_atomic; }, 0, kMaxReads, kQueryDevice},
+    Range{IBV_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic",
+          [](const auto& a) -> unsigned { return a.max_dest_rd_atomic; }, 0, kMaxReads,
+          kQueryDevice},
+    Range{IBV_QP_ALT_PATH, "alt_port_num", [](const auto& a) -> unsigned { return a.alt_port_num; },
+          kThePort, kThePort, kOnePort},
 };
 
+struct Bit {
+  int bit;
+  const char* name;
+};
+#define IWARP_BIT(name) \
+  Bit { name, #name }
+constexpr std::array kBits{IWARP_BIT(IBV_QP_CUR_STATE),
+                           IWARP_BIT(IBV_QP_EN_SQD_ASYNC_NOTIFY),
+                           IWARP_BIT(IBV_QP_ACCESS_FLAGS),
+                           IWARP_BIT(IBV_QP_PKEY_INDEX),
+                           IWARP_BIT(IBV_QP_PORT),
+                           IWARP_BIT(IBV_QP_QKEY),
+                           IWARP_BIT(IBV_QP_AV),
+                           IWARP_BIT(IBV_QP_PATH_MTU),
+                           IWARP_BIT(IBV_QP_TIMEOUT),
+                           IWARP_BIT(IBV_QP_RETRY_CNT),
+                           IWARP_BIT(IBV_QP_RNR_RETRY),
+                           IWARP_BIT(IBV_QP_RQ_PSN),
+                           IWARP_BIT(IBV_QP_MAX_QP_RD_ATOMIC),
+                           IWARP_BIT(IBV_QP_ALT_PATH),
+                           IWARP_BIT(IBV_QP_MIN_RNR_TIMER),
+                           IWARP_BIT(IBV_QP_SQ_PSN),
+                           IWARP_BIT(IBV_QP_MAX_DEST_RD_ATOMIC),
+                           IWARP_BIT(IBV_QP_PATH_MIG_STATE),
+                           IWARP_BIT(IBV_QP_CAP),
+                           IWARP_BIT(IBV_QP_DEST_QPN),
+                           IWARP_BIT(IBV_QP_RATE_LIMIT)};
+#undef IWARP_BIT
+
+/// Returns the names of the bits in `mask`, for example "IBV_QP_PORT | IBV_QP_QKEY".
+std::string names_of(int mask) {
+  std::string out;
+  for (const Bit& bit : kBits) {
+    if ((mask & bit.bit) != 0) out += (out.empty() ? "" : " | ") + std::string(bit.name);
+    mask &= ~bit.bit;
+  }
+  if (mask != 0) out += fmt::format("{}{:#x}", out.empty() ? "" : " | ", mask);
+  return out;
+}
+
+/// Returns what to do if there is no step from `from` to `to`.
+const char* remedy_for(ibv_qp_state from, ibv_qp_state to) {
+  if (from == IBV_QPS_ERR) return "move it to RESET first, and then through INIT, RTR and RTS";
+  if (to == IBV_QPS_RTR) return "move it to INIT first";
+  if (to == IBV_QPS_RTS) return "move it to INIT and RTR first";
+  return "a new queue pair goes through INIT, RTR and RTS; from any state it can go to RESET or "
+         "ERR";
+}
+
 }  // namespace
+
+int check_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask) {
+  const Step* const step = find(from, to);
+  const Column takes = step != nullptr ? column(*step, rules) : std::nullopt;
+  const char* const here = name_of(from);
+  const char* const there = name_of(to);
+  if (!takes) {
+    return refused(EINVAL, "{} to {}: there is no such transition ({})", here, there,
+                   remedy_for(from, to));
+  }
+  if (const int lacks = takes->required & ~mask) {
+    return refused(EINVAL, "{} to {}: attr_mask lacks {} (set these attributes and bits)", here,
+                   there, names_of(lacks));
+  }
+  if (const int excess = mask & ~(takes->required | takes->allowed | IBV_QP_STATE)) {
+    return refused(EINVAL, "{} to {}: attr_mask contains {} (this transition does not allow it)",
+                   here, there, names_of(excess));
+  }
+  return 0;
+}
 
 bool is_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask) {
   const Step* const step = find(from, to);
@@ -155,12 +242,29 @@ bool is_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask) {
 
 bool may_change(ibv_qp_state from, ibv_qp_state to) { return find(from, to) != nullptr; }
 
-bool is_in_range(const ibv_qp_attr& attr, int mask) {
-  return std::ranges::all_of(kRanges, [&](const Range& range) {
-    if ((mask & range.bit) == 0) return true;
-    const unsigned value = range.value(attr);
-    return range.least <= value && value <= range.most;
-  });
+int check_ranges(const ibv_qp_attr& attr, int mask) {
+  for (const Range& range : kRanges) {
+    const unsigned value = (mask & range.bit) != 0 ? range.value(attr) : range.least;
+    if (range.least <= value && value <= range.most) continue;
+    const auto allowed = range.least == range.most
+                             ? fmt::format("must be {}", range.least)
+                             : fmt::format("must be in {} to {}", range.least, range.most);
+    const auto to =
+        (mask & IBV_QP_STATE) != 0 ? fmt::format("to {}: ", name_of(attr.qp_state)) : "";
+    return refused(EINVAL, "{}{} {}: {} ({})", to, range.name, value, allowed, range.remedy);
+  }
+  return 0;
+}
+
+int refuse_state(const ibv_qp_attr& attr, ibv_qp_state from) {
+  return refused(EINVAL, "cur_qp_state {}: the queue pair is in {} (leave out IBV_QP_CUR_STATE)",
+                 name_of(attr.cur_qp_state), name_of(from));
+}
+
+const char* name_of(ibv_qp_state state) {
+  constexpr std::array kNames{"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
+  const auto index = static_cast<std::size_t>(state);
+  return index < kNames.size() ? kNames[index] : "an unknown state";
 }
 
 }  // namespace iwarp::rdma_core

@@ -23,13 +23,20 @@ enum class QpRules : std::uint8_t {
   kRnicByHand,
 };
 
-/// Returns whether the step from `from` to `to` exists, and `mask` contains all attributes that the
-/// step requires and only attributes that the step allows. If `mask` lacks IBV_QP_STATE, `from` and
-/// `to` must be equal.
+/// Returns 0 if the step from `from` to `to` exists, and `mask` contains all attributes that the
+/// step requires and only attributes that the step allows. Otherwise returns EINVAL after
+/// refused(). If `mask` lacks IBV_QP_STATE, `from` and `to` must be equal.
+int check_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask);
+/// Returns what check_step() would return, as a bool, and logs nothing.
 bool is_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask);
 /// Returns whether the step from `from` to `to` exists for at least one type of queue pair.
 bool may_change(ibv_qp_state from, ibv_qp_state to);
-/// Returns whether each attribute that `mask` names is in its range.
-bool is_in_range(const ibv_qp_attr& attr, int mask);
+/// Returns 0 if each attribute that `mask` names is in its range. Otherwise returns EINVAL after
+/// refused().
+int check_ranges(const ibv_qp_attr& attr, int mask);
+/// Refuses a step because IBV_QP_CUR_STATE names another state than `from`. Returns EINVAL.
+int refuse_state(const ibv_qp_attr& attr, ibv_qp_state from);
+/// Returns the name of the state, for example "RTR".
+const char* name_of(ibv_qp_state state);
 
 }  // namespace iwarp::rdma_core

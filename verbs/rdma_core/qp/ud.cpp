@@ -66,7 +66,8 @@ int change(UdQp& qp, const ibv_qp_attr& attr, int mask) {
   const ibv_qp_state from = qp.state_now();
   const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? attr.qp_state : from;
   const bool is_there = (mask & IBV_QP_CUR_STATE) == 0 || attr.cur_qp_state == from;
-  if (!is_there || !is_step(from, to, QpRules::kUd, mask)) return EINVAL;
+  if (!is_there) return refuse_state(attr, from);
+  if (const int code = check_step(from, to, QpRules::kUd, mask)) return code;
   const bool has_key = (mask & IBV_QP_QKEY) != 0;
   // Sets the Q_Key before the state, because datagrams can arrive as soon as the state is RTR.
   if (has_key) qp.core->set_q_key(attr.qkey);
@@ -108,7 +109,7 @@ verbs::QpNum UdQp::make_core() {
 void UdQp::enter() { context.core.add(num(), *this); }
 
 int UdQp::modify(const ibv_qp_attr& attr, int mask) {
-  if (!is_in_range(attr, mask)) return EINVAL;
+  if (const int code = check_ranges(attr, mask)) return code;
   const ibv_qp_state from = state_now();
   if (const int code = change(*this, attr, mask)) return code;
   if ((mask & IBV_QP_STATE) != 0) tell_begun_anew(*this, from, attr.qp_state);

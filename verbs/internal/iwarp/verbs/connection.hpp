@@ -117,8 +117,7 @@ class Connection {
   bool awaits_peer() const;
   /// Returns when to call handle_timeout(), or nullopt if no deadline is set.
   std::optional<TimePoint> timeout() const;
-  /// Returns when the peer's answer is overdue, see PeerTimeouts::answer; timeout() includes this
-  /// deadline.
+  /// Returns when the peer's answer is overdue (PeerTimeouts::answer); part of timeout().
   std::optional<TimePoint> answer_due() const;
   /// Acts on the deadlines that have passed at `now`.
   void handle_timeout(TimePoint now);

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests what the log says at its default level when a program makes a mistake. Each mistake is made
+// in a process of its own, because the log contains a reason only once. Runs with IWARP_AS=roce.
+#include <doctest/doctest.h>
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <regex>
+#include <string>
+
+#include "../support/verbs_end.hpp"
+
+namespace {
+
+using namespace rdma_core_test;
+
+const int kSet = ::setenv("IWARP_AS", "roce", 1);
+
+enum class Until : std::uint8_t { kExit, kLine };
+
+/// Runs `mistake` in a child process. Returns what the child writes to standard error until it
+/// exits, or until it has written a line. In the latter case, the child does not exit by itself.
+std::string said_about(const std::function<void()>& mistake, Until until = Until::kExit) {
+  std::array<int, 2> pipe_ends{};
+  REQUIRE(::pipe(pipe_ends.data()) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::dup2(pipe_ends[1], STDERR_FILENO);
+    ::close(pipe_ends[0]);
+    ::close(pipe_ends[1]);
+    try {
+      mistake();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "unexpected: %s\n", error.what());
+    }
+    if (until == Until::kLine) ::pause();
+    ::_exit(0);
+  }
+  ::close(pipe_ends[1]);
+  std::string out;
+  char octet = 0;
+  while (::read(pipe_ends[0], &octet, 1) == 1) {
+    out += octet;
+    if (until == Until::kLine && octet == '\n') break;
+  }
+  ::close(pipe_ends[0]);
+  if (until == Until::kLine) ::kill(child, SIGKILL);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK((WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)) ==
+        (until == Until::kLine ? SIGKILL : 0));
+  return out;
+}
+
+/// Checks that the log contains exactly one line, "iwarp: " and then a text that matches `pattern`.
+void check_line(const std::string& said, const std::string& pattern) {
+  CAPTURE(said);
+  CAPTURE(pattern);
+  CHECK(std::regex_match(said, std::regex("iwarp: " + pattern + "\n")));
+}
+
+struct Hand : VerbsEnd {
+  explicit Hand(const EndOptions& options = {}) : VerbsEnd(options) {}
+  /// Returns the attributes that connect the queue pair to itself.
+  ibv_qp_attr attributes(ibv_qp_state to) const {
+    ibv_qp_attr attr = rc_attributes(context, qp, IBV_ACCESS_REMOTE_WRITE, 1);
+    attr.qp_state = to;
+    attr.min_rnr_timer = 12;
+    attr.timeout = 14;
+    attr.retry_cnt = attr.rnr_retry = 7;
+    attr.ah_attr.is_global = 1;
+    attr.ah_attr.grh.hop_limit = 1;
+    check(ibv_query_gid(context, 1, 0, &attr.ah_attr.grh.dgid) == 0, "ibv_query_gid");
+    return attr;
+  }
+  int step(ibv_qp_attr attr, int mask) const { return ibv_modify_qp(qp, &attr, mask); }
+  void to(ibv_qp_state last) const {
+    for (const auto& [state, mask] :
+         {std::pair{IBV_QPS_INIT, kToInit}, {IBV_QPS_RTR, kToRtr}, {IBV_QPS_RTS, kToRts}}) {
+      if (state <= last) check(step(attributes(state), mask) == 0, "a correct step");
+    }
+  }
+  int post(ibv_send_wr wr) const {
+    ibv_send_wr* bad = nullptr;
+    return ibv_post_send(qp, &wr, &bad);
+  }
+};
+
+struct BadStep {
+  ibv_qp_state from;
+  ibv_qp_state to;
+  int mask;
+  void (*change)(ibv_qp_attr& attr);
+  const char* line;
+};
+constexpr auto kNothing = [](ibv_qp_attr&) {};
+const std::array kBadSteps{
+    BadStep{IBV_QPS_RESET, IBV_QPS_INIT, kToInit, [](auto& a) { a.port_num = 2; },
+            R"(to INIT: port_num 2: must be 1 \(the device has one port\))"},
+    BadStep{IBV_QPS_RESET, IBV_QPS_INIT, kToInit, [](auto& a) { a.pkey_index = 5; },
+            R"(to INIT: pkey_index 5: must be 0 \(the port has one P_Key\))"},
+    BadStep{IBV_QPS_RESET, IBV_QPS_INIT, kToInit & ~IBV_QP_ACCESS_FLAGS, kNothing,
+            R"(RESET to INIT: attr_mask lacks IBV_QP_ACCESS_FLAGS \(.*\))"},
+    BadStep{IBV_QPS_RESET, IBV_QPS_RTR, kToRtr, kNothing,
+            R"(RESET to RTR: there is no such transition \(move it to INIT first\))"},
+    BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr,
+            [](auto& a) { a.path_mtu = static_cast<ibv_mtu>(0); },
+            R"(to RTR: path_mtu 0: must be in 1 to 5 \(.*\))"},
+    BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.max_dest_rd_atomic = 255; },
+            R"(to RTR: max_dest_rd_atomic 255: must be in 0 to 128 \(.*max_qp_rd_atom\))"},
+    BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.ah_attr.port_num = 0; },
+            R"(to RTR: ah_attr.port_num 0: must be 1 \(.*\))"},
+    BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.ah_attr.is_global = 0; },
+            R"(to RTR: ah_attr.is_global 0: .*\(set is_global, .* -g 0\))"},
+    BadStep{
+        IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.ah_attr.grh.sgid_index = 99; },
+        R"(to RTR: ah_attr.grh.sgid_index 99: the table has \d+ entr.* \(iwarp info --gids.*\))"},
+    BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.ah_attr.grh.dgid = {}; },
+            R"(to RTR: ah_attr.grh.dgid is zero \(.*\))"},
+    BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.dest_qp_num = 1 << 24; },
+            R"(to RTR: dest_qp_num 16777216: must be in 0 to 16777215 \(.*\))"},
+    BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr & ~(IBV_QP_AV | IBV_QP_MIN_RNR_TIMER), kNothing,
+            R"(INIT to RTR: attr_mask lacks IBV_QP_AV \| IBV_QP_MIN_RNR_TIMER \(.*\))"},
+    BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr | IBV_QP_TIMEOUT, kNothing,
+            R"(INIT to RTR: attr_mask contains IBV_QP_TIMEOUT \(.*\))"},
+    BadStep{IBV_QPS_INIT, IBV_QPS_RTS, kToRts, kNothing,
+            R"(INIT to RTS: there is no such transition \(move it to INIT and RTR first\))"},
+    BadStep{IBV_QPS_RTR, IBV_QPS_RTS, kToRts, [](auto& a) { a.retry_cnt = 9; },
+            R"(to RTS: retry_cnt 9: must be in 0 to 7 \(.*\))"},
+    BadStep{IBV_QPS_RTR, IBV_QPS_RTS, kToRts | IBV_QP_CUR_STATE,
+            [](auto& a) { a.cur_qp_state = IBV_QPS_INIT; },
+            R"(cur_qp_state INIT: the queue pair is in RTR \(.*\))"},
+};
+
+TEST_CASE("a refused step of a queue pair names the attribute, its value and what is allowed") {
+  for (const BadStep& bad : kBadSteps) {
+    check_line(said_about([&] {
+                 const Hand hand;
+                 hand.to(bad.from == IBV_QPS_RESET ? IBV_QPS_RESET : bad.from);
+                 ibv_qp_attr attr = hand.attributes(bad.to);
+                 bad.change(attr);
+                 check(hand.step(attr, bad.mask) == EINVAL, "not refused");
+                 check(hand.step(attr, bad.mask) == EINVAL, "not refused again");
+               }),
+               "ibv_modify_qp: " + std::string(bad.line));
+  }
+}
+
+struct BadCall {
+  bool (*fails)(Hand& hand);
+  const char* line;
+};
+template <typename Change>
+bool no_queue_pair(const Hand& hand, Change change) {
+  ibv_qp_init_attr attr{.send_cq = hand.cq, .recv_cq = hand.cq, .qp_type = IBV_QPT_RC};
+  change(attr);
+  return ibv_create_qp(hand.pd, &attr) == nullptr;
+}
+const std::array kBadCalls{
+    BadCall{[](Hand& h) { return no_queue_pair(h, [](auto& a) { a.cap.max_send_sge = 1000; }); },
+            R"(ibv_create_qp: cap.max_send_sge 1000: at most \d+ \(ask for less\))"},
+    BadCall{[](Hand& h) { return no_queue_pair(h, [](auto& a) { a.recv_cq = nullptr; }); },
+            R"(ibv_create_qp: recv_cq is null \(.*\))"},
+    BadCall{[](Hand& h) { return ibv_create_cq(h.context, 0, nullptr, nullptr, 0) == nullptr; },
+            R"(ibv_create_cq: cqe 0: must be in 1 to \d+ \(.*max_cqe\))"},
+    BadCall{[](Hand& h) { return ibv_create_cq(h.context, 1, nullptr, nullptr, 9) == nullptr; },
+            R"(ibv_create_cq: comp_vector 9: must be below num_comp_vectors.*, 1)"},
+    BadCall{[](Hand& h) {
+              ibv_srq_init_attr attr{.attr = {.max_wr = 1, .max_sge = 1000}};
+              return ibv_create_srq(h.pd, &attr) == nullptr;
+            },
+            R"(ibv_create_srq: max_sge 1000: at most \d+ \(ask for less\))"},
+    BadCall{
+        [](Hand& h) { return ibv_reg_mr(h.pd, h.memory, 8, IBV_ACCESS_REMOTE_WRITE) == nullptr; },
+        R"(ibv_reg_mr: access 0x2: IBV_ACCESS_REMOTE_WRITE .* require IBV_ACCESS_LOCAL_WRITE .*)"},
+    BadCall{[](Hand& h) { return ibv_reg_mr(h.pd, h.memory, 0, 0) == nullptr; },
+            R"(ibv_reg_mr: addr 0x[0-9a-f]+, length 0: a region has at least one byte)"},
+    BadCall{[](Hand& h) {
+              munmap(h.memory, h.memory_size);
+              return ibv_reg_mr(h.pd, h.memory, 8, 0) == nullptr;
+            },
+            R"(ibv_reg_mr: addr 0x[0-9a-f]+, length 8: a page of the range is not mapped.*)"},
+    BadCall{[](Hand& h) {
+              ibv_gid gid{};
+              return ibv_query_gid(h.context, 1, 99, &gid) != 0;
+            },
+            R"(ibv_query_gid: index 99: the table has \d+ entr.*)"},
+    BadCall{[](Hand& h) {
+              ibv_ah_attr attr{.port_num = 1};
+              return ibv_create_ah(h.pd, &attr) == nullptr;
+            },
+            R"(ibv_create_ah: is_global 0: .*)"},
+    BadCall{[](Hand& h) {
+              h.to(IBV_QPS_RTS);
+              std::array<ibv_sge, 5> sges{};
+              return h.post({.sg_list = sges.data(), .num_sge = 5, .opcode = IBV_WR_SEND}) ==
+                     EINVAL;
+            },
+            R"(ibv_post_send: num_sge 5: at most 4, cap.max_send_sge of the queue pair)"},
+    BadCall{[](Hand& h) {
+              h.to(IBV_QPS_RTS);
+              return h.post({.opcode = static_cast<ibv_wr_opcode>(55)}) == EINVAL;
+            },
+            R"(ibv_post_send: opcode 55: there is no such operation)"},
+    BadCall{[](Hand& h) {
+              h.to(IBV_QPS_RTS);
+              ibv_sge sge = h.sge(0, 129);
+              return h.post({.sg_list = &sge,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_SEND,
+                             .send_flags = IBV_SEND_INLINE}) == EINVAL;
+            },
+            R"(ibv_post_send: IBV_SEND_INLINE with 129 bytes: at most 128, cap.max_inline_data.*)"},
+    BadCall{[](Hand& h) {
+              h.to(IBV_QPS_RTS);
+              ibv_sge sge = h.sge(0, 8);
+              int code = 0;
+              while (code == 0) code = h.post({.sg_list = &sge, .num_sge = 1});
+              return code == ENOMEM && h.post({.sg_list = &sge, .num_sge = 1}) == ENOMEM;
+            },
+            R"(ibv_post_send: the send queue is full, cap.max_send_wr is 32 \(.*\))"},
+    BadCall{[](Hand& h) {
+              h.to(IBV_QPS_INIT);
+              int code = 0;
+              while (code == 0) code = h.receive(h.sge(0, 8));
+              return code == ENOMEM;
+            },
+            R"(ibv_post_recv: the queue holds its maximum of 32 receives \(.*\))"},
+    BadCall{[](Hand&) {
+              rdma_cm_id* id = nullptr;
+              check(rdma_create_id(rdma_create_event_channel(), &id, nullptr, RDMA_PS_TCP) == 0,
+                    "id");
+              return rdma_connect(id, nullptr) != 0;
+            },
+            R"(rdma_connect: the id is in state Idle \(wait for RDMA_CM_EVENT_ROUTE_RESOLVED.*\))"},
+    BadCall{[](Hand&) {
+              rdma_cm_id* id = nullptr;
+              check(rdma_create_id(rdma_create_event_channel(), &id, nullptr, RDMA_PS_TCP) == 0,
+                    "id");
+              ibv_qp_init_attr attr{.qp_type = IBV_QPT_RC};
+              return rdma_create_qp(id, nullptr, &attr) != 0;
+            },
+            R"(rdma_create_qp: the id has no device yet \(.*\))"},
+    BadCall{[](Hand&) {
+              sockaddr_in any{.sin_family = AF_INET};
+              rdma_cm_id* one = nullptr;
+              rdma_cm_id* other = nullptr;
+              auto* const channel = rdma_create_event_channel();
+              for (auto** id : {&one, &other}) {
+                check(rdma_create_id(channel, id, nullptr, RDMA_PS_TCP) == 0, "id");
+              }
+              check(rdma_bind_addr(one, reinterpret_cast<sockaddr*>(&any)) == 0, "bind");
+              any.sin_port = rdma_get_src_port(one);
+              return rdma_bind_addr(other, reinterpret_cast<sockaddr*>(&any)) != 0;
+            },
+            R"(rdma_bind_addr: 0.0.0.0:\d+ is in use: .* --port-offset 1000\))"},
+};
+
+TEST_CASE("a refused call names the argument, its value and what is allowed, once for each place") {
+  for (const BadCall& bad : kBadCalls) {
+    check_line(said_about([&] {
+                 Hand hand;
+                 check(bad.fails(hand), "the call was not refused");
+               }),
+               bad.line);
+  }
+}
+
+TEST_CASE("calls with which programs probe the device are silent") {
+  CHECK(said_about([] {
+          const Hand hand;
+          check(no_queue_pair(hand, [](auto& a) { a.cap.max_inline_data = 1 << 20; }), "inline");
+          ibv_gid_entry entry{};
+          check(ibv_query_gid_ex(hand.context, 1, 99, &entry, 0) != 0, "ibv_query_gid_ex");
+          check(ibv_get_pkey_index(hand.context, 1, 0x1234) == -1, "ibv_get_pkey_index");
+          ibv_port_attr port{};
+          check(ibv_query_port(hand.context, 2, &port) != 0, "ibv_query_port");
+          check(ibv_dealloc_pd(hand.pd) == EBUSY, "ibv_dealloc_pd");
+          check(ibv_destroy_cq(hand.cq) == EBUSY, "ibv_destroy_cq");
+        }).empty());
+}
+
+/// Two queue pairs of one process.
+struct Pair {
+  explicit Pair(void (*change)(ibv_qp_attr& attr)) {
+    for (const auto& [end, peer] : {std::pair{&a, &b}, {&b, &a}}) {
+      for (const auto& [state, mask] :
+           {std::pair{IBV_QPS_INIT, kToInit}, {IBV_QPS_RTR, kToRtr}, {IBV_QPS_RTS, kToRts}}) {
+        ibv_qp_attr attr = end->attributes(state);
+        attr.dest_qp_num = peer->qp->qp_num;
+        change(attr);
+        check(end->step(attr, mask) == 0, "a step");
+      }
+    }
+  }
+  void send() const {
+    ibv_sge sge = a.sge(0, 8);
+    check(a.post({.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND}) == 0, "ibv_post_send");
+  }
+  Hand a;
+  Hand b{{.context = a.context, .pd = a.pd}};
+};
+
+TEST_CASE("a message that waits for a receive is reported") {
+  check_line(said_about(
+                 [] {
+                   const Pair pair([](auto&) {});
+                   pair.send();
+                 },
+                 Until::kLine),
+             R"(queue pair 0x[0-9a-f]+: a message of the peer has been waiting for a receive.*)");
+}
+
+TEST_CASE("a request with another PSN than the program has set is reported once at each end") {
+  check_line(
+      said_about(
+          [] {
+            const Pair pair([](auto& attr) { attr.rq_psn = 5; });
+            pair.send();
+            (void)next(pair.a.cq);
+            ::_exit(0);
+          },
+          Until::kExit),
+      R"((queue pair 0x[0-9a-f]+ does not accept the request of .*: sq_psn of the peer is 0x0, )"
+      "but rq_psn of this end is 0x5 .*\niwarp: ){1,2}"
+      R"(queue pair 0x[0-9a-f]+ does not find its peer: .*)");
+}
+
+TEST_CASE("a queue pair number that no queue pair has is reported when the request fails") {
+  check_line(said_about([] {
+               const Pair pair([](auto& attr) { attr.dest_qp_num ^= 0x700000; });
+               pair.send();
+               (void)next(pair.a.cq);
+             }),
+             R"(queue pair 0x[0-9a-f]+ does not find its peer: .*)");
+}
+
+rdma_cm_event* event(rdma_event_channel* channel, rdma_cm_event_type type) {
+  rdma_cm_event* out = nullptr;
+  check(rdma_get_cm_event(channel, &out) == 0 && out->event == type, rdma_event_str(type));
+  return out;
+}
+
+ibv_qp_init_attr small_queue_pair() {
+  return {.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
+          .qp_type = IBV_QPT_RC};
+}
+
+/// Accepts a connection, and then waits until it is killed. Writes its port to `port`.
+void serve(int port) {
+  rdma_cm_id* listener = nullptr;
+  auto* const channel = rdma_create_event_channel();
+  check(rdma_create_id(channel, &listener, nullptr, RDMA_PS_TCP) == 0, "rdma_create_id");
+  sockaddr_in any{.sin_family = AF_INET};
+  check(rdma_bind_addr(listener, reinterpret_cast<sockaddr*>(&any)) == 0, "rdma_bind_addr");
+  check(rdma_listen(listener, 1) == 0, "rdma_listen");
+  const auto number = rdma_get_src_port(listener);
+  check(::write(port, &number, sizeof number) == sizeof number, "write");
+  rdma_cm_id* const id = event(channel, RDMA_CM_EVENT_CONNECT_REQUEST)->id;
+  auto attr = small_queue_pair();
+  check(rdma_create_qp(id, nullptr, &attr) == 0, "rdma_create_qp");
+  check(rdma_accept(id, nullptr) == 0, "rdma_accept");
+  for (;;) ::pause();
+}
+
+/// Connects to the server, kills it, and posts a request when the connection is over.
+void post_to_the_dead() {
+  std::array<int, 2> port_pipe{};
+  check(::pipe(port_pipe.data()) == 0, "pipe");
+  const pid_t server = ::fork();
+  if (server == 0) serve(port_pipe[1]);
+  sockaddr_in to{.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  check(::read(port_pipe[0], &to.sin_port, sizeof to.sin_port) == sizeof to.sin_port, "read");
+  rdma_cm_id* id = nullptr;
+  auto* const channel = rdma_create_event_channel();
+  check(rdma_create_id(channel, &id, nullptr, RDMA_PS_TCP) == 0, "rdma_create_id");
+  check(rdma_resolve_addr(id, nullptr, reinterpret_cast<sockaddr*>(&to), 2000) == 0, "address");
+  rdma_ack_cm_event(event(channel, RDMA_CM_EVENT_ADDR_RESOLVED));
+  check(rdma_resolve_route(id, 2000) == 0, "route");
+  rdma_ack_cm_event(event(channel, RDMA_CM_EVENT_ROUTE_RESOLVED));
+  auto attr = small_queue_pair();
+  check(rdma_create_qp(id, nullptr, &attr) == 0, "rdma_create_qp");
+  check(rdma_connect(id, nullptr) == 0, "rdma_connect");
+  rdma_ack_cm_event(event(channel, RDMA_CM_EVENT_ESTABLISHED));
+  ::kill(server, SIGKILL);
+  ::waitpid(server, nullptr, 0);
+  pollfd over{.fd = channel->fd, .events = POLLIN, .revents = 0};
+  check(::poll(&over, 1, -1) == 1, "the end of the connection");
+  ibv_send_wr wr{.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};
+  ibv_send_wr* bad = nullptr;
+  check(ibv_post_send(id->qp, &wr, &bad) == 0, "ibv_post_send");
+  check(next(id->send_cq).status == IBV_WC_WR_FLUSH_ERR, "a flushed request");
+}
+
+TEST_CASE("a request that is posted after the peer was killed is reported") {
+  check_line(said_about(post_to_the_dead),
+             R"(queue pair 0x[0-9a-f]+: a request was posted although the peer 127.0.0.1:\d+ had )"
+             R"(closed the connection, or its process had ended \(.*\))");
+}
+
+}  // namespace
