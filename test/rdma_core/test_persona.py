@@ -132,7 +132,7 @@ def interfaces():
 
 
 @tried("perftest, rping, ibv_rc_pingpong", "perftest rdmacm-utils ibverbs-utils", "the eight "
-       "tools with rdma_cm and without it, by GID, also between an end shown as iWARP and one "
+       "tools with rdma_cm and without it, by GID; rping between an end shown as iWARP and one "
        "shown as RoCE", personas=("roce",))
 class Programs(PerftestCase):
     def test_rping(self):
