@@ -86,9 +86,15 @@ class Hooks {
   virtual void disconnecting(verbs::QpNum num) {
     on([num](Hooks& hooks) { hooks.disconnecting(num); });
   }
-  /// Called before a thread blocks in ibv_get_cq_event().
-  virtual void sleeping(CompChannel& channel) {
-    on([&](Hooks& hooks) { hooks.sleeping(channel); });
+  /// Called before a thread takes an event in ibv_get_cq_event(). `blocks` is false if the
+  /// channel's descriptor is set to O_NONBLOCK.
+  virtual void sleeping(CompChannel& channel, bool blocks) {
+    on([&](Hooks& hooks) { hooks.sleeping(channel, blocks); });
+  }
+  /// Called before `call`, a function of librdmacm, sends private data of `size` bytes. `limit` is
+  /// the maximum with RoCE.
+  virtual void sending_private_data(const char* call, std::size_t size, std::size_t limit) {
+    on([&](Hooks& hooks) { hooks.sending_private_data(call, size, limit); });
   }
 
   // The library calls each of the following functions after the event that its name states, or

@@ -3,6 +3,12 @@
 // the program would fail on hardware or with other timing. `careless NAME` runs one of the
 // programs. `careless` lists each NAME and the check that must report its mistake. The functions
 // named proper_* do the same things correctly.
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/select.h>
+
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -205,6 +211,69 @@ void slept_without_poll() {
   ibv_ack_cq_events(cq, 1);
 }
 
+/// Arms a queue with two completions, and polls one of them.
+CARELESS_INLINE void poll_one_of_two(const Pair& p) {
+  for (std::size_t i = 0; i < 2; ++i) receive(p.a, p.a.sge(i * 64, 64));
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_ERR;  // flushes both receives
+  check(ibv_modify_qp(p.a.qp, &attr, IBV_QP_STATE) == 0, "ibv_modify_qp");
+  ibv_req_notify_cq(p.a.cq, 0);
+  poll(p.a.cq);
+}
+
+/// A descriptor that is always readable, so that a wait for it and for another one ends at once.
+int always_readable() {
+  static const int kFd = eventfd(1, 0);
+  return kFd;
+}
+
+CARELESS_INLINE bool has_event_by_poll(int fd) {
+  std::array<pollfd, 2> fds{pollfd{.fd = fd, .events = POLLIN, .revents = 0},
+                            pollfd{.fd = always_readable(), .events = POLLIN, .revents = 0}};
+  ::poll(fds.data(), fds.size(), -1);
+  return fds[0].revents != 0;
+}
+
+void one_polled_before_poll() {
+  const Pair p;
+  poll_one_of_two(p);
+  check(!has_event_by_poll(p.a.channel->fd), "an event");
+}
+
+void one_polled_before_select() {
+  const Pair p;
+  poll_one_of_two(p);
+  fd_set readable;
+  FD_ZERO(&readable);
+  const int fd = p.a.channel->fd;
+  FD_SET(fd, &readable);
+  FD_SET(always_readable(), &readable);
+  select(std::max(fd, always_readable()) + 1, &readable, nullptr, nullptr, nullptr);
+  check(!FD_ISSET(fd, &readable), "an event");
+}
+
+void one_polled_before_epoll() {
+  const Pair p;
+  poll_one_of_two(p);
+  const int inner = epoll_create1(0);
+  const int outer = epoll_create1(0);
+  epoll_event event{.events = EPOLLIN, .data = {}};
+  epoll_ctl(inner, EPOLL_CTL_ADD, p.a.channel->fd, &event);
+  epoll_ctl(inner, EPOLL_CTL_ADD, always_readable(), &event);
+  epoll_ctl(outer, EPOLL_CTL_ADD, inner, &event);
+  epoll_wait(outer, &event, 1, -1);
+}
+
+void one_polled_before_event() {
+  const Pair p;
+  poll_one_of_two(p);
+  receive(p.a, p.a.sge(128, 64));  // is flushed at once, which causes an event
+  ibv_cq* cq = nullptr;
+  void* context = nullptr;
+  check(ibv_get_cq_event(p.a.channel, &cq, &context) == 0, "ibv_get_cq_event");
+  ibv_ack_cq_events(cq, 1);
+}
+
 void events_not_acknowledged() {
   const Pair p;
   ibv_cq* cq = nullptr;
@@ -229,6 +298,16 @@ void posted_too_early() {
   post(a, IBV_WR_RDMA_WRITE, a.sge(0, 64), b);
 }
 
+void roce_received_in_reset() {
+  const End a(small({}));
+  receive(a, a.sge(0, 64));
+}
+
+void iova_misaligned() {
+  const Pair p;
+  ibv_dereg_mr(ibv_reg_mr_iova(domain(), p.a.memory + 64, 64, kMemory, kRights));
+}
+
 void atomic_misaligned() {
   const Pair p;
   post(p.a, IBV_WR_ATOMIC_FETCH_AND_ADD, p.a.sge(0, 8), p.b, IBV_SEND_SIGNALED, 4);
@@ -250,6 +329,27 @@ void proper_unsignalled() {
   check(poll(p.a.cq).status == IBV_WC_SUCCESS, "a Write has failed");
   // This request reuses the slot of the first request.
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b, 0);
+}
+
+/// Waits for events with completions in a queue that another thread polls, with those that came
+/// after the queue was armed, and with none.
+void proper_waits() {
+  const Pair p;
+  std::thread([&p] { poll_one_of_two(p); }).join();
+  check(!has_event_by_poll(p.a.channel->fd), "an event");
+  ibv_req_notify_cq(p.a.cq, 0);
+  poll(p.a.cq);
+  ibv_wc wc{};
+  check(ibv_poll_cq(p.a.cq, 1, &wc) == 0, "a completion");
+  check(!has_event_by_poll(p.a.channel->fd), "an event");
+  receive(p.a, p.a.sge(0, 64));
+  check(has_event_by_poll(p.a.channel->fd), "no event");
+}
+
+void proper_iova() {
+  const Pair p;
+  ibv_dereg_mr(ibv_reg_mr_iova(domain(), p.a.memory + 64, 64, kMemory + 64, kRights));
+  ibv_dereg_mr(ibv_reg_mr(domain(), p.a.memory + 64, 64, kRights | IBV_ACCESS_ZERO_BASED));
 }
 
 void proper() {
@@ -337,8 +437,14 @@ constexpr std::array kPrograms{
     CARELESS(never_signalled, "never-signalled"),
     CARELESS(status_ignored, "status-ignored"),
     CARELESS(slept_without_poll, "armed-not-polled"),
+    CARELESS(one_polled_before_poll, "queue-not-emptied"),
+    CARELESS(one_polled_before_select, "queue-not-emptied"),
+    CARELESS(one_polled_before_epoll, "queue-not-emptied"),
+    CARELESS(one_polled_before_event, "queue-not-emptied"),
     CARELESS(events_not_acknowledged, "events-not-acknowledged"),
     CARELESS(posted_too_early, "posted-too-early"),
+    CARELESS(roce_received_in_reset, "posted-too-early"),
+    CARELESS(iova_misaligned, "iova-misaligned"),
     CARELESS(atomic_misaligned, "atomic-misaligned"),
     CARELESS(destroyed_in_use, "destroyed-in-use"),
     CARELESS(datagram_changed, "send-changed"),
@@ -350,6 +456,8 @@ constexpr std::array kPrograms{
     CARELESS(datagram_destroyed_in_use, "destroyed-in-use"),
     CARELESS(proper, ""),
     CARELESS(proper_unsignalled, ""),
+    CARELESS(proper_waits, ""),
+    CARELESS(proper_iova, ""),
     CARELESS(proper_memory, ""),
     CARELESS(proper_neighbours, ""),
     CARELESS(proper_disconnected, ""),

@@ -55,13 +55,18 @@ static struct rdma_cm_id* make_end(const char* port, int flags) {
   return out;
 }
 
+static uint8_t private_length;
+
 static void* connect_client(void* param) {
-  check(rdma_connect(client, param) == 0, "rdma_connect");
+  check(rdma_connect(client, param) == 0, "rdma_connect");  // PLACE connect
   return NULL;
 }
 
 static void connect_ends(uint8_t rnr_retry) {
-  struct rdma_conn_param param = {.responder_resources = 1,
+  static const char private_data[UINT8_MAX];
+  struct rdma_conn_param param = {.private_data = private_data,
+                                  .private_data_len = private_length,
+                                  .responder_resources = 1,
                                   .initiator_depth = 1,
                                   .rnr_retry_count = rnr_retry};
   listener = make_end(NULL, RAI_PASSIVE);
@@ -72,7 +77,7 @@ static void connect_ends(uint8_t rnr_retry) {
   pthread_t thread;
   check(pthread_create(&thread, NULL, connect_client, &param) == 0, "pthread_create");
   check(rdma_get_request(listener, &server) == 0, "rdma_get_request");
-  check(rdma_accept(server, &param) == 0, "rdma_accept");
+  check(rdma_accept(server, &param) == 0, "rdma_accept");  // PLACE accept
   pthread_join(thread, NULL);
 }
 
@@ -151,6 +156,9 @@ int main(int argc, char** argv) {
   } else if (strcmp(what, "write") == 0) {
     connect_ends(7);
     write_without_right();
+  } else if (strcmp(what, "private") == 0) {
+    private_length = (uint8_t)number;
+    connect_ends(7);
   } else if (strcmp(what, "child") == 0) {
     mistake_of_a_child();
     return number;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "careful/checker.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "careful/requests.hpp"
 #include "careful/source.hpp"
 #include "iwarp/net/unique_fd.hpp"
+#include "process/call_site.hpp"
 #include "process/core.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
@@ -26,7 +28,7 @@ namespace iwarp::rdma_core::careful {
 namespace {
 
 constexpr std::size_t kMaxReports = 1000;
-constexpr int kEndAttempts = 100000;
+constexpr int kAttempts = 100000;
 
 /// The Checker of the process, which end_of_present() needs when the process ends.
 std::atomic<Checker*> present{nullptr};
@@ -49,10 +51,19 @@ constexpr std::array<std::string_view, 2> kOwn{"libibverbs.", "librdmacm."};
 
 /// Returns whether the call was made from a file (program or library) whose name begins with one of
 /// `files`.
-bool is_in(Site site, std::span<const std::string_view> files) {
-  if (site == nullptr) return false;
-  const std::string file = module_of(site->frames[0]);
+bool is_in(const void* return_address, std::span<const std::string_view> files) {
+  const std::string file = module_of(return_address);
   return std::ranges::any_of(files, [&](auto start) { return file.starts_with(start); });
+}
+
+bool is_in(Site site, std::span<const std::string_view> files) {
+  return site != nullptr && is_in(site->frames[0], files);
+}
+
+WaitHook* find_wait_hook() {
+  auto* const function =
+      reinterpret_cast<WaitHookFunction*>(::dlsym(RTLD_DEFAULT, kWaitHookSymbol));
+  return function != nullptr ? function(sizeof(Wait)) : nullptr;
 }
 
 constexpr const char* kUncounted =
@@ -166,7 +177,9 @@ Checker::Checker(Core& core, const Settings& settings)
       reports_(settings.careful_reports),
       ledger_([this](const Finding& finding) { report(finding); },
               [this](std::uint32_t qp) { return is_ready(core_, qp); },
-              settings.persona == Persona::kIwarp) {
+              [](const void* cq) { return static_cast<const Cq*>(cq)->core->size(); },
+              settings.persona == Persona::kIwarp),
+      wait_hook_(find_wait_hook()) {
   if (!freed_.is_loaded()) return;
   if (!freed_.works()) {
     freed_.stop();
@@ -179,6 +192,7 @@ Checker::Checker(Core& core, const Settings& settings)
 
 void Checker::abandon() noexcept {
   present.store(nullptr);
+  if (wait_hook_ != nullptr) wait_hook_->store(nullptr);
   freed_.stop();
 }
 
@@ -214,17 +228,54 @@ void Checker::tell_freed() {
   if (freed_.take_lost()) say(kLost);
 }
 
-// Waits for the lock only for a limited time, because the thread that called exit(), or a thread
-// that no longer runs, may hold it.
-void Checker::end() {
+std::unique_lock<std::mutex> Checker::try_enter() {
   std::unique_lock lock(mutex_, std::try_to_lock);
-  for (int i = 0; !lock && i < kEndAttempts; ++i) {
+  for (int i = 0; !lock && i < kAttempts; ++i) {
     std::this_thread::yield();
     (void)lock.try_lock();
   }
+  if (lock) tell_freed();
+  return lock;
+}
+
+// The thread that called exit(), or a thread that no longer runs, may hold the lock.
+void Checker::end() {
+  if (wait_hook_ != nullptr) wait_hook_->store(nullptr);
+  if (const auto lock = try_enter()) freed_.stop();
+}
+
+// Ignores the waits of this library itself. Its calls also reach the replacement of poll(2), some
+// of them from a thread that holds the lock.
+void Checker::waiting(const Wait& wait) {
+  Checker* const checker = present.load();
+  const bool is_own = CallSite::current() != nullptr || is_in(wait.return_address, kOwn);
+  if (checker == nullptr || is_own) return;
+  const CallSite here(wait.return_address);
+  const auto lock = checker->try_enter();
   if (!lock) return;
-  tell_freed();
-  freed_.stop();
+  checker->ledger_.waits(
+      [&wait](const void* channel) {
+        pollfd ready{.fd = static_cast<const ibv_comp_channel*>(channel)->fd, .events = POLLIN};
+        return is_awaited(wait, ready.fd) && ::poll(&ready, 1, 0) == 0;
+      },
+      call_site());
+  if (!checker->ledger_.has_left()) checker->wait_hook_->store(nullptr);
+}
+
+void Checker::arming(const Cq& cq) {
+  const auto lock = enter();
+  ledger_.arms(&cq);
+  if (wait_hook_ != nullptr && ledger_.has_left()) wait_hook_->store(waiting);
+}
+
+void Checker::sending_private_data(const char* call, std::size_t size, std::size_t limit) {
+  if (size <= limit) return;
+  const auto lock = enter();
+  report({.check = Check::kPrivateDataTooLong,
+          .site = call_site(),
+          .what = fmt::format("{} passes {} bytes of private data: with a RoCE adapter the call "
+                              "fails with EINVAL, because {} bytes are the maximum",
+                              call, size, limit)});
 }
 
 void Checker::registered(std::uint32_t key, const RegionFacts& facts) {
@@ -264,10 +315,15 @@ void Checker::report(const Finding& finding) {
 
 void Checker::sends(Qp& qp, std::span<const SendRequest> requests) {
   const auto state = qp.state.load();
-  if (state == IBV_QPS_RESET || state == IBV_QPS_INIT || state == IBV_QPS_RTR) {
+  if (state <= IBV_QPS_RTR) {
+    // The queue pair of an RNIC is in INIT when it is created.
+    const bool is_rnic = qp.context.persona == Persona::kIwarp;
+    const std::array kNames{is_rnic ? "INIT" : "RESET", "INIT", "RTR"};
     report({.check = Check::kPostedTooEarly,
             .site = call_site(),
-            .what = "a request is posted to a queue pair that is not connected"});
+            .what = fmt::format("a request is posted to the send queue of queue pair {} in {}: an "
+                                "adapter refuses it with EINVAL (post it in RTS)",
+                                qp.num(), kNames.at(state))});
   }
   ledger_.sends(qp.abi.qp_base.qp_num, requests, call_site());
 }
@@ -293,9 +349,9 @@ int Checker::post_send(Qp& qp, ibv_send_wr* wr, ibv_send_wr** bad_wr, const Post
   return code;
 }
 
-void Checker::polled(const Cq& cq, std::span<const ibv_wc> completions) {
+void Checker::polled(const Cq& cq, std::span<const ibv_wc> completions, std::size_t wanted) {
   const auto lock = enter();
-  ledger_.polls(&cq);
+  ledger_.polls(&cq, completions.size(), wanted);
   for (const ibv_wc& wc : completions) {
     ledger_.completed({.qp = wc.qp_num,
                        .wr_id = wc.wr_id,
@@ -308,7 +364,7 @@ void Checker::polled(const Cq& cq, std::span<const ibv_wc> completions) {
 
 void Checker::polled(const Cq& cq, const Completed& completion) {
   const auto lock = enter();
-  ledger_.polls(&cq);
+  ledger_.polls(&cq, 1, 1);
   ledger_.completed(completion, call_site());
 }
 

@@ -12,6 +12,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -23,6 +24,7 @@
 #include "careful/freed.hpp"
 #include "careful/ledger.hpp"
 #include "careful/site.hpp"
+#include "careful/waits.hpp"
 #include "iwarp/verbs/datagram_types.hpp"
 #include "iwarp/verbs/types.hpp"
 #include "process/settings.hpp"
@@ -56,7 +58,8 @@ class Checker {
     if (code != 0) not_sent(qp, wrs.size());
     return code;
   }
-  void polled(const Cq& cq, std::span<const ibv_wc> completions);
+  /// Call after a poll for at most `wanted` completions.
+  void polled(const Cq& cq, std::span<const ibv_wc> completions, std::size_t wanted);
   void polled(const Cq& cq, const Completed& completion);
 
   /// Calls `use` with the Ledger, while the lock is held.
@@ -65,6 +68,10 @@ class Checker {
     const auto lock = enter();
     use(ledger_);
   }
+  /// Call before the program arms the queue.
+  void arming(const Cq& cq);
+  /// Call before `call` sends private data of `size` bytes. `limit` is the maximum with RoCE.
+  void sending_private_data(const char* call, std::size_t size, std::size_t limit);
   void registered(std::uint32_t key, const RegionFacts& facts);
   void deregistered(std::uint32_t key);
   /// Call in the child of a fork. The child must call no other function of the Checker after that.
@@ -74,6 +81,11 @@ class Checker {
   /// Takes the lock, and reports registered memory that was freed since the previous call of
   /// enter().
   std::unique_lock<std::mutex> enter();
+  /// Does the same as enter(), but waits for the lock only for a limited time: the caller may have
+  /// interrupted a thread that holds the lock. The result may hold no lock.
+  std::unique_lock<std::mutex> try_enter();
+  /// Called when a thread of the program is about to wait for descriptors.
+  static void waiting(const Wait& wait);
   void tell_freed();
   /// Reports registered memory that was freed, and stops watching for more.
   void end();
@@ -103,6 +115,9 @@ class Checker {
   std::set<const char*> lines_;
   Ledger ledger_;
   FreedWatch freed_;
+  /// Contains waiting() while a queue may have completions that cause no event. Null if
+  /// libiwarp_careful.so.1 is not loaded.
+  WaitHook* const wait_hook_;
 };
 
 }  // namespace careful

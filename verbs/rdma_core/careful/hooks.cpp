@@ -37,11 +37,12 @@ class CarefulHooks final : public Hooks {
 
   int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) override {
     const int got = behind().poll_cq(cq, count, wc);
-    checker_.polled(Cq::of(cq), std::span(wc, static_cast<std::size_t>(std::max(got, 0))));
+    checker_.polled(Cq::of(cq), std::span(wc, static_cast<std::size_t>(std::max(got, 0))),
+                    static_cast<std::size_t>(std::max(count, 0)));
     return got;
   }
   int req_notify_cq(ibv_cq* cq, int solicited_only) override {
-    tell([cq](Ledger& ledger) { ledger.arms(&Cq::of(cq)); });
+    checker_.arming(Cq::of(cq));
     return behind().req_notify_cq(cq, solicited_only);
   }
   int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attr) override {
@@ -58,8 +59,11 @@ class CarefulHooks final : public Hooks {
   void disconnecting(verbs::QpNum num) override {
     tell([num](Ledger& ledger) { ledger.ending_qp(num); });
   }
-  void sleeping(CompChannel& channel) override {
-    tell([&](Ledger& ledger) { ledger.sleeps(&channel.abi, call_site()); });
+  void sleeping(CompChannel& channel, bool blocks) override {
+    tell([&](Ledger& ledger) { ledger.sleeps(&channel.abi, blocks, call_site()); });
+  }
+  void sending_private_data(const char* call, std::size_t size, std::size_t limit) override {
+    checker_.sending_private_data(call, size, limit);
   }
 
   void registered(Mr& mr) override {
@@ -67,7 +71,8 @@ class CarefulHooks final : public Hooks {
     checker_.registered(mr.abi.lkey, {.pd = mr.abi.pd,
                                       .memory = memory,
                                       .iova = mr.iova,
-                                      .remote_write = (mr.access & IBV_ACCESS_REMOTE_WRITE) != 0});
+                                      .remote_write = (mr.access & IBV_ACCESS_REMOTE_WRITE) != 0,
+                                      .is_zero_based = (mr.access & IBV_ACCESS_ZERO_BASED) != 0});
   }
   void deregistering(Mr& mr) override { checker_.deregistered(mr.abi.lkey); }
 
@@ -115,7 +120,7 @@ class CarefulHooks final : public Hooks {
   int found(ibv_cq_ex* handle, int code) {
     const Cq& cq = Cq::of(handle);
     if (code != 0) {
-      tell([&](Ledger& ledger) { ledger.polls(&cq); });
+      tell([&](Ledger& ledger) { ledger.polls(&cq, 0, 1); });
       return code;
     }
     checker_.polled(cq, {.qp = cq.wc.qp_num,

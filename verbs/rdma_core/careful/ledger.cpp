@@ -2,6 +2,7 @@
 #include "careful/ledger.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -33,10 +34,13 @@ constexpr std::array kNames{"send-changed",
                             "never-signalled",
                             "status-ignored",
                             "armed-not-polled",
+                            "queue-not-emptied",
                             "events-not-acknowledged",
                             "posted-too-early",
                             "receive-too-late",
                             "atomic-misaligned",
+                            "iova-misaligned",
+                            "private-data-too-long",
                             "destroyed-in-use"};
 
 // Texts for reports that say how a region was freed. The index is a value of Freed.
@@ -64,12 +68,28 @@ bool brings(Kind kind) { return kind == Kind::kSink || kind == Kind::kAtomic; }
 
 const char* name_of(Check check) { return kNames[static_cast<std::size_t>(check)]; }
 
-Ledger::Ledger(Report report, IsReady is_ready, bool is_rnic)
-    : report_(std::move(report)), is_ready_(std::move(is_ready)), is_rnic_(is_rnic) {}
+Ledger::Ledger(Report report, IsReady is_ready, Waiting waiting, bool is_rnic)
+    : report_(std::move(report)),
+      is_ready_(std::move(is_ready)),
+      waiting_(std::move(waiting)),
+      is_rnic_(is_rnic) {}
 
 // Memory
 
+// The kernel refuses a region whose addresses for requests have other page offsets than its memory,
+// because adapters translate addresses page by page. It accepts IBV_ACCESS_ZERO_BASED.
+void Ledger::check_iova(const RegionFacts& facts, Site site) {
+  static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto at = reinterpret_cast<std::uintptr_t>(facts.memory.data()) % kPage;
+  if (facts.is_zero_based || facts.iova % kPage == at) return;
+  report(Check::kIovaMisaligned, site, nullptr,
+         fmt::format("iova {:#x} has offset {} in its page, and the memory has offset {}: an "
+                     "adapter refuses the region with EINVAL (use an iova with offset {})",
+                     facts.iova, facts.iova % kPage, at, at));
+}
+
 void Ledger::registered(std::uint32_t key, const RegionFacts& facts, Site site) {
+  check_iova(facts, site);
   regions_[key] = {facts, site};
   std::erase_if(dead_, [key](const auto& dead) { return dead.first == key; });
 }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -35,10 +36,13 @@ enum class Check : std::uint8_t {
   kNeverSignalled,
   kStatusIgnored,
   kArmedNotPolled,
+  kQueueNotEmptied,
   kEventsNotAcknowledged,
   kPostedTooEarly,
   kReceiveTooLate,
   kAtomicMisaligned,
+  kIovaMisaligned,
+  kPrivateDataTooLong,
   kDestroyedInUse,
 };
 /// Returns the name of the check, for example "send-changed".
@@ -92,7 +96,8 @@ struct RegionFacts {
   const void* pd;
   std::span<const std::byte> memory;
   std::uint64_t iova;
-  bool remote_write;  ///< whether the region has IBV_ACCESS_REMOTE_WRITE
+  bool remote_write;   ///< whether the region has IBV_ACCESS_REMOTE_WRITE
+  bool is_zero_based;  ///< whether the region has IBV_ACCESS_ZERO_BASED
 };
 
 class Ledger {
@@ -100,8 +105,10 @@ class Ledger {
   using Report = std::function<void(const Finding&)>;
   /// A function that returns whether requests of the queue pair `qp` can still be executed.
   using IsReady = std::function<bool(std::uint32_t qp)>;
+  /// A function that returns how many completions of a queue have not been polled yet.
+  using Waiting = std::function<std::size_t(const void* cq)>;
   /// `is_rnic` is true if the program sees an iWARP adapter, and false if it sees a RoCE adapter.
-  Ledger(Report report, IsReady is_ready, bool is_rnic);
+  Ledger(Report report, IsReady is_ready, Waiting waiting, bool is_rnic);
 
   void registered(std::uint32_t key, const RegionFacts& facts, Site site);
   void deregistered(std::uint32_t key, Site site);
@@ -111,9 +118,17 @@ class Ledger {
   void freed(std::uint32_t key, Freed how, Site site);
 
   void made_cq(const void* cq, const void* channel, std::size_t capacity);
-  void polls(const void* cq);
+  /// Call after a poll that returned `got` of at most `wanted` completions.
+  void polls(const void* cq, std::size_t got, std::size_t wanted);
   void arms(const void* cq);
-  void sleeps(const void* channel, Site site);
+  /// Call when a thread is about to take an event of the channel. `blocks` is false if the thread
+  /// does not wait for an event.
+  void sleeps(const void* channel, bool blocks, Site site);
+  /// Call when a thread is about to wait until one of several descriptors is readable. Calls
+  /// `is_awaited` with a channel, and expects whether the channel's descriptor is one of them.
+  void waits(const std::function<bool(const void* channel)>& is_awaited, Site site);
+  /// Returns whether a queue may have completions that were there when it was armed.
+  bool has_left() const;
   void took_event(const void* cq);
   void gone_cq(const void* cq, std::uint32_t unacknowledged, Site site);
 
@@ -191,8 +206,12 @@ class Ledger {
     /// Whether the program armed the queue after an event, and has not polled it since then.
     bool is_armed = false;
     bool is_told = false;  ///< whether an overflow of the queue was reported
+    /// How many completions that were in the queue when it was armed have not been polled since.
+    std::size_t left = 0;
+    std::thread::id poller;  ///< the thread that polled the queue last since it was armed
   };
 
+  void check_iova(const RegionFacts& facts, Site site);
   std::vector<Buffer> buffers_of(std::span<const Piece> pieces, Site site);
   void sum(Buffer& buffer, Site site);
   std::size_t first_changed(const Buffer& buffer, std::size_t from) const;
@@ -202,6 +221,7 @@ class Ledger {
   void check_sink(std::span<const Buffer> buffers, Site site, const void* queue);
   void check_sink_rights(std::span<const Buffer> buffers, Site site);
   std::size_t receives_at(View memory, const Receive** first = nullptr) const;
+  void tell_left(const void* cq, Queue& queue, Site site);
   void owe(const void* cq, Site site);
   void settle(const void* cq, std::size_t count);
   void finish(const Under& under, Site site);
@@ -216,6 +236,7 @@ class Ledger {
 
   const Report report_;
   const IsReady is_ready_;
+  const Waiting waiting_;
   const bool is_rnic_;
   std::unordered_map<std::uint32_t, Region> regions_;
   /// The keys of deregistered regions, and the calls that deregistered them.

@@ -13,11 +13,18 @@ void Ledger::made_cq(const void* cq, const void* channel, std::size_t capacity) 
   queues_[cq] = {.channel = channel, .capacity = capacity};
 }
 
-void Ledger::polls(const void* cq) { queues_[cq].is_armed = false; }
+void Ledger::polls(const void* cq, std::size_t got, std::size_t wanted) {
+  Queue& queue = queues_[cq];
+  queue.is_armed = false;
+  queue.left = got < wanted ? 0 : queue.left - std::min(queue.left, got);
+  queue.poller = std::this_thread::get_id();
+}
 
 void Ledger::arms(const void* cq) {
   Queue& queue = queues_[cq];
   queue.is_armed = queue.had_event;
+  queue.left = waiting_(cq);
+  queue.poller = {};
 }
 
 void Ledger::took_event(const void* cq) {
@@ -25,13 +32,42 @@ void Ledger::took_event(const void* cq) {
   queues_[cq].is_armed = false;
 }
 
-void Ledger::sleeps(const void* channel, Site site) {
+void Ledger::sleeps(const void* channel, bool blocks, Site site) {
   for (auto& [cq, queue] : queues_) {
-    if (queue.channel != channel || !queue.is_armed) continue;
+    if (queue.channel != channel) continue;
+    if (blocks) tell_left(cq, queue, site);
+    if (!queue.is_armed) continue;
     queue.is_armed = false;
     report(Check::kArmedNotPolled, site, nullptr,
-           "a queue was armed and not polled since: what came before is not told");
+           "a queue was armed and not polled since: a completion from before it was armed causes "
+           "no event (poll until the queue is empty)");
   }
+}
+
+void Ledger::waits(const std::function<bool(const void* channel)>& is_awaited, Site site) {
+  for (auto& [cq, queue] : queues_) {
+    if (queue.left != 0 && queue.channel != nullptr && is_awaited(queue.channel)) {
+      tell_left(cq, queue, site);
+    }
+  }
+}
+
+bool Ledger::has_left() const {
+  return std::ranges::any_of(queues_, [](const auto& entry) { return entry.second.left != 0; });
+}
+
+// Reports only a thread that has itself polled some of the completions. If one thread waits for
+// events and another polls, the first may sleep before the queue is empty.
+void Ledger::tell_left(const void* cq, Queue& queue, Site site) {
+  queue.left = std::min(queue.left, waiting_(cq));
+  if (queue.left == 0 || queue.poller != std::this_thread::get_id()) return;
+  report(
+      Check::kQueueNotEmptied, site, nullptr,
+      fmt::format("{} completion{} from before the queue was armed {} not polled, and will cause "
+                  "no event: the program may sleep for ever (after ibv_req_notify_cq(), poll "
+                  "until the queue is empty)",
+                  queue.left, queue.left == 1 ? "" : "s", queue.left == 1 ? "was" : "were"));
+  queue.left = 0;
 }
 
 void Ledger::gone_cq(const void* cq, std::uint32_t unacknowledged, Site site) {

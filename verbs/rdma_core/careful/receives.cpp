@@ -90,6 +90,14 @@ int Checker::receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_r
 int Checker::post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, const Post& post) {
   const auto num = handle->qp_num;
   const auto lock = enter();
+  const Qp& qp = Qp::of(handle);
+  if (qp.context.persona == Persona::kRoce && qp.state.load() == IBV_QPS_RESET) {
+    report({.check = Check::kPostedTooEarly,
+            .site = call_site(),
+            .what = fmt::format("a receive is posted to queue pair {} in RESET: an adapter refuses "
+                                "it with EINVAL (post it in INIT or later)",
+                                num)});
+  }
   if (wr != nullptr) tell_late(num, *wr);
   return receive(Ledger::queue_of(num), num, wr, bad_wr, post);
 }

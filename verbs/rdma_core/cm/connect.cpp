@@ -12,6 +12,7 @@
 #include "cm/events.hpp"
 #include "cm/id.hpp"
 #include "device/limits.hpp"
+#include "process/call_site.hpp"
 #include "process/connection_options.hpp"
 #include "process/refusal.hpp"
 #include "qp/bring_up.hpp"
@@ -29,6 +30,12 @@ constexpr auto kGrace = 200ms;
 constexpr auto kPause = 500us;
 
 using PrivateData = std::vector<std::byte>;
+
+// Maximum sizes of private data with RoCE, from the manual pages of rdma_connect() and
+// rdma_accept(), and from the kernel's ib_cm.h.
+constexpr std::size_t kMostOfConnect = 56;
+constexpr std::size_t kMostOfAccept = 196;
+constexpr std::size_t kMostOfReject = 148;
 
 /// Returns the number of outstanding Reads that the program requests in the field `number` of
 /// `param`, or the maximum of the device if that is less. If the field has the value
@@ -61,14 +68,20 @@ CmNumbers numbers_of(const CmId& id, const rdma_conn_param* param, const CmNumbe
   return out;
 }
 
-PrivateData private_data(const void* data, std::uint8_t length) {
+/// Returns a copy of the private data of `call`. `most` is its maximum size with RoCE, which
+/// careful mode checks. Call without locks held.
+PrivateData private_data(const CmId& id, const char* call, std::size_t most, const void* data,
+                         std::uint8_t length) {
+  if (data == nullptr) return {};
+  if (Hooks* const hooks = id.core->hooks()) hooks->sending_private_data(call, length, most);
   const auto* octets = static_cast<const std::byte*>(data);
   return {octets, octets + length};
 }
 
-PrivateData private_data(const rdma_conn_param* param) {
-  if (param == nullptr || param->private_data == nullptr) return {};
-  return private_data(param->private_data, param->private_data_len);
+PrivateData private_data(const CmId& id, const char* call, std::size_t most,
+                         const rdma_conn_param* param) {
+  if (param == nullptr) return {};
+  return private_data(id, call, most, param->private_data, param->private_data_len);
 }
 
 /// Returns the number of the queue pair that rdma_create_qp() has made for the id. If there is
@@ -166,7 +179,7 @@ net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param, const Cm
   auto out = connect_options();
   out.connection.startup.ird = numbers.responder_resources;
   out.connection.startup.ord = numbers.initiator_depth;
-  out.private_data = private_data(param);
+  out.private_data = private_data(id, "rdma_connect()", kMostOfConnect, param);
   if (out.connection.startup.extensions && out.private_data.size() <= kMostBeforeNumbers) {
     out.private_trailer = encode(mpa::FrameKind::kRequest, numbers);
   }
@@ -210,7 +223,7 @@ int accept(CmId& id, const rdma_conn_param* param) {
     return refuse_start(id, num, IdEvent::kAccept,
                         "accept the id of an RDMA_CM_EVENT_CONNECT_REQUEST, once");
   }
-  PrivateData data = private_data(param);
+  PrivateData data = private_data(id, "rdma_accept()", kMostOfAccept, param);
   if (id.peer_says_numbers && data.size() <= kMostBeforeNumbers) {
     const auto said = encode(mpa::FrameKind::kReply, own);
     data.insert(data.end(), said.begin(), said.end());
@@ -238,7 +251,7 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
   log_connection("rejected", "rejected " + cm().ports.describe(request->peer()),
                  {{"peer", cm().ports.describe(request->peer())}});
   // Ignores the error that reject() returns if the peer has disconnected.
-  (void)request->reject(data != nullptr ? private_data(data, length) : PrivateData{});
+  (void)request->reject(private_data(id, "rdma_reject()", kMostOfReject, data, length));
   return 0;
 }
 
@@ -332,6 +345,7 @@ int rdma_reject(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
 /// Does the same as rdma_reject(), because iWARP has no vendor options (ECE) that could be the
 /// reason for a rejection.
 int rdma_reject_ece(rdma_cm_id* id, const void* private_data, std::uint8_t length) {
+  const CallSite here(__builtin_return_address(0));
   return rdma_reject(id, private_data, length);
 }
 

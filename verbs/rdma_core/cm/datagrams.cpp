@@ -29,6 +29,13 @@ std::uint32_t random_id() {
   return device();
 }
 
+/// Tells careful mode about the private data of a reply, which may be shorter than that of a
+/// request.
+void check_reply(const CmId& id, const char* call, std::size_t size) {
+  constexpr std::size_t kMostOfReply = 136;  // kernel, ib_cm.h: IB_CM_SIDR_REP_PRIVATE_DATA_SIZE
+  if (Hooks* const hooks = id.core->hooks()) hooks->sending_private_data(call, size, kMostOfReply);
+}
+
 std::vector<std::byte> octets_of(const void* data, std::uint8_t length) {
   const auto* octets = static_cast<const std::byte*>(data);
   if (octets == nullptr) return {};
@@ -209,6 +216,7 @@ int connect_datagrams(CmId& id, const rdma_conn_param* param) {
 
 int accept_datagrams(CmId& id, const rdma_conn_param* param) {
   if (!id.alive()) return EINVAL;
+  if (param != nullptr) check_reply(id, "rdma_accept()", param->private_data_len);
   SidrMessage reply{.kind = SidrMessage::Kind::kReply, .q_key = kUdpQKey};
   reply.qp_num = id.abi.qp != nullptr ? id.abi.qp->qp_num : param != nullptr ? param->qp_num : 0;
   if (param != nullptr)
@@ -225,6 +233,7 @@ int accept_datagrams(CmId& id, const rdma_conn_param* param) {
 
 int reject_datagrams(CmId& id, const void* data, std::uint8_t length) {
   if (!id.alive()) return EINVAL;
+  check_reply(id, "rdma_reject()", length);
   const std::lock_guard lock(cm().mutex);
   if (!id.asked_by || !id.life.step(IdEvent::kReject)) {
     return refuse_in_state(id, "reject the id of an RDMA_CM_EVENT_CONNECT_REQUEST, once");

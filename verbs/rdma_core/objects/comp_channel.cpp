@@ -79,7 +79,7 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) 
   if (!self.context.alive()) return minus_one(EIO);
   const Visit visit(self);
   Hooks* const hooks = self.context.hooks;
-  if (hooks != nullptr) hooks->sleeping(self);
+  if (hooks != nullptr) hooks->sleeping(self, is_blocking(channel->fd));
   Cq* found = nullptr;
   while (found == nullptr) {
     const auto core = next(self);

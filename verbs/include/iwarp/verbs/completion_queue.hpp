@@ -75,6 +75,9 @@ class alignas(64) CompletionQueue {
   std::error_code resize(std::size_t capacity);
   /// Returns the maximum number of completions that the queue can hold.
   std::size_t capacity() const { return capacity_.load(std::memory_order_relaxed); }
+  /// Returns the number of completions that have not been polled yet. Another thread may change the
+  /// number at any time.
+  std::size_t size() const { return size_.load(std::memory_order_acquire); }
   /// Returns whether a completion was lost because the queue was full. The queue then accepts no
   /// more completions, and its queue pairs move to Error. [RDMAP-117]
   bool overflowed() const { return overflowed_.load(std::memory_order_relaxed); }
