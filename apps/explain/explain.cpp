@@ -32,6 +32,7 @@ struct ExplainOptions {
   std::vector<std::string> files;
   unsigned verbose = 0;
   bool json = false;
+  bool strict = false;
   std::string html;
   frames::Filter filter;
 };
@@ -108,6 +109,14 @@ class Reading {
     const bool all_read = read_unpacked(file, path);
     packed_ = nullptr;
     return all_read;
+  }
+
+  /// Prints a message and returns false. If there is a progress bar, the message begins at the
+  /// first column and overwrites the bar.
+  bool complain(const std::string& text) {
+    fmt::print(stderr, "{}iwarp explain: {}\n", total_ != 0 && isatty(STDERR_FILENO) ? "\r" : "",
+               printable(text));
+    return false;
   }
 
  private:
@@ -191,14 +200,6 @@ class Reading {
     octets_ = packed_ != nullptr ? before_packed_ + packed_->taken() : octets_ + octets;
   }
 
-  /// Prints a message and returns false. If there is a progress bar, the message begins at the
-  /// first column and overwrites the bar.
-  bool complain(const std::string& text) {
-    fmt::print(stderr, "{}iwarp explain: {}\n", total_ != 0 && isatty(STDERR_FILENO) ? "\r" : "",
-               printable(text));
-    return false;
-  }
-
   frames::Connections& connections_;
   frames::ConnectionListener& listener_;
   std::uint64_t total_;
@@ -211,9 +212,11 @@ class Reading {
   Progress progress_;
 };
 
-/// Reads all files. Returns false if any part of them could not be read.
+constexpr int kExitViolation = 3;
+
+/// Reads all files. Returns the exit status.
 template <typename Report>
-bool read_all(Report& report, const ExplainOptions& options, bool quiet) {
+int read_all(Report& report, const ExplainOptions& options, bool quiet) {
   bool all_read = true;
   frames::Connections connections(report);
   Reading reading(connections, report, options.files, quiet);
@@ -221,22 +224,30 @@ bool read_all(Report& report, const ExplainOptions& options, bool quiet) {
   connections.finish();
   // Write the summary only if at least one file could be opened.
   if (reading.any_opened()) report.summary(connections.counts());
-  return all_read;
+  const auto wanted = options.filter.connection;
+  if (const auto found = connections.counts().mpa; all_read && wanted > found) {
+    all_read = reading.complain(
+        found == 0
+            ? fmt::format("--stream {}: no MPA connection was found", wanted)
+            : fmt::format("--stream {}: the last MPA connection has number {}", wanted, found));
+  }
+  if (!all_read) return kExitFailure;
+  return options.strict && report.violations() != 0 ? kExitViolation : 0;
 }
 
 template <typename Report>
 int run_report(Report& report, Output& output, const ExplainOptions& options) {
   // Show no progress bar if standard output is a terminal.
-  const bool all_read = read_all(report, options, isatty(STDOUT_FILENO) == 1);
+  const int status = read_all(report, options, isatty(STDOUT_FILENO) == 1);
   output.flush();
-  return all_read ? 0 : kExitFailure;
+  return status;
 }
 
 int run_page(const ExplainOptions& options) {
   explain::Page page(options.html);
   frames::JsonReport report(explain::Page::kModel, options.filter,
                             [&page](std::string_view lines) { page.add(lines); });
-  const bool all_read = read_all(report, options, false);
+  const int status = read_all(report, options, false);
   const auto size = page.finish();
   fmt::print("{}: {} octets, nothing to load from elsewhere\n", options.html, size);
   if (report.left_out() != 0) {
@@ -245,7 +256,7 @@ int run_page(const ExplainOptions& options) {
         "--errors choose\n",
         report.left_out());
   }
-  return all_read ? 0 : kExitFailure;
+  return status;
 }
 
 int run_explain(const ExplainOptions& options) {
@@ -286,6 +297,8 @@ cli::Command explain_command() {
                  "Only these operations, requests and responses");
   command.flag("--errors", options->filter.errors,
                "Only frames that break a rule, Terminates, and octets in no frame");
+  command.flag("--strict", options->strict,
+               "For scripts: exit with status 3 if any frame breaks a rule, shown or not");
   command.flag("--json", options->json, "One JSON object to a line");
   command
       .text("--html", "OUT.html", options->html,
@@ -297,6 +310,9 @@ cli::Command explain_command() {
                    "iwarp explain --errors -v big.pcapng",
                    "tcpdump -U -w - | iwarp explain -  while it is captured",
                    "iwarp demo --trace demo.qlog && iwarp explain demo.qlog"};
+  command.statuses[1].when = "a part of a file could not be read, or --stream matches nothing";
+  command.statuses.push_back(
+      {std::to_string(kExitViolation), "with --strict: a frame breaks a rule"});
   command.run = [options](const cli::Given&) { return run_explain(*options); };
   return command;
 }

@@ -265,9 +265,15 @@ void TextReport::summary(const frames::Connections::Counts& counts) {
       std::pair{PacketKind::kFragment, "that are fragments of IP, which are not put together"},
       std::pair{PacketKind::kCut, "that the capture cut before the end of their headers"},
       std::pair{PacketKind::kMalformed, "whose lengths contradict each other"}};
+  const auto leave_out = [&](std::uint64_t n, std::string_view what, std::string_view text) {
+    if (n != 0) out_(fmt::format("left out: {} {}\n", counted(n, what), text));
+  };
+  leave_out(counts.tls, "TCP connection", "with TLS, which hides what it carries");
+  leave_out(counts.plain, "TCP connection", "without MPA (plain TCP)");
+  leave_out(counts.roce, "packet", "of RoCE v2 (UDP 4791)");
   for (const auto& [kind, text] : kLeftOut) {
-    const auto left = of(kind) - (kind == PacketKind::kOther ? counts.datagrams : 0);
-    if (left != 0) out_(fmt::format("left out: {} {}\n", counted(left, "packet"), text));
+    const bool is_other = kind == PacketKind::kOther;
+    leave_out(of(kind) - (is_other ? counts.datagrams + counts.roce : 0), "packet", text);
   }
   if (counts.set_aside != 0) {
     out_(fmt::format("set aside: {}, more than are followed at a time\n",

@@ -5,10 +5,12 @@ import gzip
 import json
 import pathlib
 import random
+import re
 import resource
 import struct
 import subprocess
 
+import made_capture
 from made_capture import crc32c, sends
 from support import IWARP, TIMEOUT, SANITIZER, Case, main, run
 
@@ -53,7 +55,7 @@ class Siw(Case):
         text = self.explain(SIW / "term-stock.pcap")
         self.assertRegex(text, r"\AN\.M: frame M of connection N; #K: operation K of a connection, .*\nconnection 1: ")
         self.assertEqual(text.count("#K"), 1)
-        self.assertNotIn("#K", self.explain(SIW / "term-stock.pcap", "--stream", "9"))
+        self.assertNotIn("#K", run("explain", SIW / "term-stock.pcap", "--stream", "9").stdout)
 
     def test_requests_and_responses_are_joined(self):
         text = self.explain(SIW / "rping-crc-p2p.pcap")
@@ -333,13 +335,62 @@ class Spoiled(Case):
         self.assertLess(max(before, after), limit)
 
 
+class Status(Case):
+    def test_violations_are_a_status_only_if_asked_for(self):
+        page = self.scratch / "page.html"
+        for options in ((), ("--stream", "1"), ("--json",), ("--html", page)):
+            with self.subTest(options=options):
+                self.assert_ok(run("explain", *options, SIW / "term-stock.pcap"))
+                self.assertEqual(run("explain", "--strict", *options, SIW / "term-stock.pcap").returncode, 3)
+                self.assert_ok(run("explain", "--strict", *options, SIW / "rping-crc-p2p.pcap"))
+        self.assertEqual(run("explain", "--strict", SIW / "term-stock.pcap", "/nonexistent").returncode, 1)
+
+    def test_a_stream_that_is_not_there(self):
+        capture = SIW / "rping-crc-p2p.pcap"
+        for options in ((), ("--json",), ("--html", self.scratch / "page.html")):
+            with self.subTest(options=options):
+                self.assert_ok(run("explain", "--stream", "1", *options, capture))
+                result = run("explain", "--stream", "2", *options, capture)
+                self.assertEqual((result.returncode, result.stderr),
+                                 (1, "iwarp explain: --stream 2: the last MPA connection has number 1\n"))
+
+
+class NotIwarp(Case):
+    CLIENT_HELLO = b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00"
+
+    def summary(self, *packets):
+        capture = self.scratch / "capture"
+        capture.write_bytes(made_capture.FILE_HEADER + b"".join(packets))
+        last = objects(self.assert_ok(run("explain", "--json", capture)))[-1]
+        text = self.assert_ok(run("explain", capture))
+        return re.findall("(?m)^left out: (.*)$", text), [last[f"{kind}_connections"] for kind in ("mpa", "tls", "plain")]
+
+    def test_tls_and_plain_tcp_are_named(self):
+        near, far = made_capture.NEAR, made_capture.FAR
+        web = (far[0], 443)
+        self.assertEqual(
+            self.summary(made_capture.packet(near, web, 1, self.CLIENT_HELLO, 0),
+                         made_capture.packet(near, far, 1, b"GET / HTTP/1.0\r\n\r\n", 1),
+                         made_capture.packet(far, near, 1, b"HTTP/1.0 200 OK\r\n\r\n", 2)),
+            (["1 TCP connection with TLS, which hides what it carries",
+              "1 TCP connection without MPA (plain TCP)"], [0, 1, 1]))
+
+    def test_mpa_is_neither(self):
+        sends = made_capture.sends([self.CLIENT_HELLO])[len(made_capture.FILE_HEADER):]
+        self.assertEqual(self.summary(sends), ([], [1, 0, 0]))
+
+    def test_a_connection_without_octets_is_not_counted(self):
+        self.assertEqual(self.summary(made_capture.packet(made_capture.NEAR, made_capture.FAR, 1, b"", 0, flags=2)),
+                         ([], [0, 0, 0]))
+
+
 class Datagrams(Case):
     """Tests captures of UDP packets in the format of rfc-notes/datagrams.md, and of other UDP packets."""
 
-    def capture(self, *payloads):
+    def capture(self, *payloads, port=0x1234):
         out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
         for n, payload in enumerate(payloads):
-            udp = struct.pack(">HHHH", 40000, 0x1234, 8 + len(payload), 0) + payload
+            udp = struct.pack(">HHHH", 40000, port, 8 + len(payload), 0) + payload
             ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0,
                              bytes((10, 0, 0, 1)), bytes((10, 0, 0, 2)))
             out += struct.pack("<IIII", 1, n, len(ip + udp), len(ip + udp)) + ip + udp
@@ -360,7 +411,14 @@ class Datagrams(Case):
         self.assertIn(f"UDP +0.000001 {shown}, CRC wrong\n", text)
         self.assertIn("2 datagrams over UDP\n", text)
         self.assertIn("left out: 1 packet without TCP\n", text)
-        self.assertNotIn("MSN 7", self.assert_ok(run("explain", path, "--stream", "1")))
+        self.assertNotIn("MSN 7", run("explain", path, "--stream", "1").stdout)
+
+    def test_roce_is_named(self):
+        path = self.capture(b"6 packets", *[bytes(64)] * 5, port=4791)
+        path.write_bytes(path.read_bytes() + self.capture(b"other").read_bytes()[24:])
+        text = self.assert_ok(run("explain", path))
+        self.assertIn("left out: 6 packets of RoCE v2 (UDP 4791)\nleft out: 1 packet without TCP\n", text)
+        self.assertEqual(objects(self.assert_ok(run("explain", "--json", path)))[-1]["roce_packets"], 6)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 // React inserts text from the wire only as text, never as HTML.
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';
-import { Connection, Frame, Layer, Local, Row, Session, counted, isError, readSession, seconds, skippedText } from './model';
+import {
+  Connection, Frame, Layer, Local, Row, Session, closedText, counted, isError, readSession, seconds, skippedText,
+} from './model';
 import { EndStates } from './states';
 import { LAYERS, Octets } from './octets';
 import { Memory } from './memory';
@@ -49,7 +51,7 @@ function Message({ session, connection, row, folded, onFold, open }: {
   onFold: (layer: Layer) => void; open: (frame: number) => void;
 }): JSX.Element {
   if (row.type === 'closed') {
-    return <section className="message"><h2>Closed: {row.how}</h2></section>;
+    return <section className="message"><h2>Connection: {closedText(row)}</h2></section>;
   }
   if (row.type === 'local') return <LocalEvent connection={connection} row={row} />;
   const to = row.from === 'near' ? 'far' : 'near';
@@ -129,14 +131,21 @@ function View({ session, connection, op, errors, wireOnly }: {
     const target = row?.type === 'frame' ? row.request ?? row.cause ?? row.stag_origin?.frame : undefined;
     if (target !== undefined) open(target);
   };
-  const onKey = (event: React.KeyboardEvent) => {
-    if (event.ctrlKey || event.altKey || event.metaKey) return;
-    if (press(event.key, selected, rows.length, { to, error, join, fold })) event.preventDefault();
-  };
+  // The whole document takes the keys, so that they work before the user has clicked into the diagram. Elements that
+  // use a key themselves come first.
+  React.useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isTaken = event.defaultPrevented || (event.target as HTMLElement).matches('select, input');
+      if (isTaken || event.ctrlKey || event.altKey || event.metaKey) return;
+      if (press(event.key, selected, rows.length, { to, error, join, fold })) event.preventDefault();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  });
   if (!row) return <p className="where">No frame of this connection is chosen.</p>;
   return (
     <main>
-      <Sequence {...{ connection, rows, selected, onKey }} onSelect={to} />
+      <Sequence {...{ connection, rows, selected }} onSelect={to} />
       <div className="open">
         <Message {...{ session, connection, row, folded, open }} onFold={fold} />
         <div className="sides">

@@ -130,6 +130,15 @@ export function readSession(text: string): Session {
   return session;
 }
 
+const CLOSINGS: Record<string, string> = {
+  fin: 'closed by both ends (FIN)', reset: 'reset (RST)', replaced: 'replaced by a new connection on its ports',
+  'set-aside': 'not followed any further: too many connections at a time',
+  'end-of-capture': 'still open when the capture ends',
+};
+
+/** Describes how a connection ended, or that it did not end. */
+export const closedText = (row: Closed): string => CLOSINGS[row.how] ?? row.how;
+
 /** Describes octets that belong to no frame, and the reason. */
 export const skippedText = (row: Skipped): string =>
   row.missing === row.size ? `${counted(row.size, 'octet')} not in the capture`

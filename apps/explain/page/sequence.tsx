@@ -2,7 +2,7 @@
 // The sequence diagram: a lifeline for each end, an arrow for each frame, and the times of the frames.
 import * as React from 'react';
 import { scaleLinear, scalePoint } from 'd3-scale';
-import { Connection, End, Frame, Row, isError, seconds, skippedText } from './model';
+import { Connection, End, Frame, Row, closedText, isError, seconds, skippedText } from './model';
 import { VirtualList, useWidth } from './virtual_list';
 
 /** rowHeight() returns the height in px of a row with this number of text lines. arrowAt() returns the vertical
@@ -21,7 +21,7 @@ function lanes(width: number): Record<End, number> {
 
 function label(row: Row): string {
   if (row.type === 'frame' || row.type === 'local') return row.text;
-  if (row.type === 'closed') return `closed: ${row.how}`;
+  if (row.type === 'closed') return closedText(row);
   return skippedText(row);
 }
 
@@ -103,7 +103,7 @@ const Item = React.memo(function Item(p: ItemProps) {
 
 interface Props {
   connection: Connection; rows: number[]; selected: number; onSelect: (at: number) => void;
-  onKey: (event: React.KeyboardEvent) => void;
+  onKey?: (event: React.KeyboardEvent) => void;
   /** Returns an additional short remark about a row. */
   noteOf?: (row: Row) => string;
 }

@@ -9,13 +9,22 @@ const MACHINES: { name: string; of: (states: States) => string | null }[] = [
   { name: 'queue pair', of: (states) => states.qp },
 ];
 
+const EVENTS: Record<string, string> = {
+  TerminateLeft: 'Terminate sent', TerminateArrived: 'Terminate received', LowerLayerClosed: 'TCP closed',
+  ConnectionLost: 'TCP ended',
+};
+
+/** Returns the name of an event in words: the state tables have names such as "GoodReply". */
+const eventText = (name: string): string =>
+  EVENTS[name] ?? name.replace(/([a-z])([A-Z])/g, (_, before, next) => `${before} ${next.toLowerCase()}`);
+
 function Cell({ machine, changes, state }: { machine: string; changes: Change[]; state: string | null }): JSX.Element {
   const steps = changes.filter((change) => change.machine === machine);
   return (
     <td className={steps.length > 0 ? 'changed' : ''}>
       <b>{state ?? '–'}</b>
       {steps.map((step, i) => (
-        <small key={i}>{step.from} → {step.to}: {step.event} <cite>{step.rule}</cite></small>))}
+        <small key={i}>{step.from} → {step.to}: {eventText(step.event)} <cite>{step.rule}</cite></small>))}
     </td>
   );
 }

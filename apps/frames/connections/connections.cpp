@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "frames/connections/telling_flow.hpp"
+#include "iwarp/bytes/cursor.hpp"
 #include "iwarp/trace/stream_decoder.hpp"
 
 namespace iwarp::apps::frames {
@@ -20,6 +21,21 @@ using Key = std::pair<TcpEnd, TcpEnd>;  ///< both ends of a connection, the lowe
 
 Key key_of(const TcpSegment& s) {
   return s.source < s.destination ? Key{s.source, s.destination} : Key{s.destination, s.source};
+}
+
+constexpr std::uint16_t kRocePort = 4791;
+
+/// Returns whether the octets begin with the header of a TLS record (RFC 8446, 5.1).
+bool is_tls_record(bytes::View octets) {
+  constexpr std::size_t kHeader = 5, kLongest = (1 << 14) + 2048;
+  constexpr std::uint8_t kChangeCipherSpec = 20, kApplicationData = 23, kMajor = 3, kLastMinor = 4;
+  if (octets.size() < kHeader) return false;
+  bytes::Reader in(octets);
+  const auto type = in.u8();
+  const auto major = in.u8();
+  const auto minor = in.u8();
+  return type >= kChangeCipherSpec && type <= kApplicationData && major == kMajor &&
+         minor <= kLastMinor && in.u16() <= kLongest;
 }
 
 std::size_t index(Side side) { return static_cast<std::size_t>(side); }
@@ -53,6 +69,7 @@ struct Connections::Flow : TellingFlow {
   std::vector<Kept> kept;
   std::size_t kept_octets = 0;  ///< octets in `kept`, plus the size of the entries themselves
   std::size_t held = 0;         ///< how much this connection has added to Table::held
+  bool is_tls = false;          ///< whether a side begins as TLS does
 
   bool waits() const { return tcp[0].waits() || tcp[1].waits(); }
   std::size_t held_now() const {
@@ -133,7 +150,7 @@ void Connections::packet(int link_type, bytes::View packet, std::size_t wire_siz
   const auto kind = parse_packet(link_type, packet, wire_size, segment);
   ++counts_.packets[static_cast<std::size_t>(kind)];
   last_ = mark;
-  if (kind == PacketKind::kOther) look_for_datagram(link_type, packet, wire_size, mark);
+  if (kind == PacketKind::kOther) look_at_udp(link_type, packet, wire_size, mark);
   if (kind != PacketKind::kTcp) return;
   Table& t = *table_;
   const auto key = key_of(segment);
@@ -156,11 +173,12 @@ void Connections::packet(int link_type, bytes::View packet, std::size_t wire_siz
   give(flow, segment.source == flow.info.near ? Side::kNear : Side::kFar, segment, mark);
 }
 
-void Connections::look_for_datagram(int link_type, bytes::View packet, std::size_t wire_size,
-                                    const PacketMark& mark) {
+void Connections::look_at_udp(int link_type, bytes::View packet, std::size_t wire_size,
+                              const PacketMark& mark) {
   constexpr std::uint16_t kPortOfGroups = verbs::datagram_port(verbs::kMulticastQp);
   UdpDatagram udp;
   if (!parse_udp(link_type, packet, wire_size, udp)) return;
+  if (udp.destination.port == kRocePort) ++counts_.roce;
   const auto datagram = verbs::decode_datagram(udp.payload);
   if (!datagram) return;
   const auto destination = datagram->header.destination;
@@ -204,7 +222,7 @@ void Connections::give(Flow& flow, Side from, const TcpSegment& segment, const P
   FlowSink sink(flow, from);
   FlowSink peer_sink(flow, other(from));
   if (segment.syn) flow.isn[index(from)] = segment.seq;
-  if (segment.size > 0) flow.info.seen[index(from)] = true;
+  if (segment.size > 0) look_at_first_octets(flow, from, segment);
   if (segment.ack_valid) peer.acknowledged(segment.ack, peer_sink);
   const bool ended = tcp.ended();
   tcp.segment(segment, mark, sink);
@@ -233,10 +251,23 @@ void Connections::give(Flow& flow, Side from, const TcpSegment& segment, const P
   if (table_->held > kMaxHeld || table_->mpa.size() > kMaxMpa) make_room(&flow);
 }
 
+void Connections::look_at_first_octets(Flow& flow, Side from, const TcpSegment& segment) {
+  auto& seen = flow.info.seen;
+  const bool is_first = !seen[0] && !seen[1];
+  if (is_first) ++counts_.plain;
+  if (!seen[index(from)] && !flow.session && !flow.is_tls && is_tls_record(segment.payload)) {
+    flow.is_tls = true;
+    --counts_.plain;
+    ++counts_.tls;
+  }
+  seen[index(from)] = true;
+}
+
 void Connections::on_frame(Flow& flow, const Frame& frame) {
   if (frame.kind == FrameKind::kUndecodable) return flow.skip(frame);
   if (!flow.session) {
     flow.session.emplace();
+    --(flow.is_tls ? counts_.tls : counts_.plain);
     flow.info.number = ++counts_.mpa;
     const auto self = table_->by_key.at(flow.key);
     table_->mpa.splice(table_->mpa.begin(), table_->others, self);

@@ -103,6 +103,11 @@ class Connections {
     std::array<std::uint64_t, 5> packets{};  ///< number of packets, by PacketKind
     std::uint64_t connections = 0;           ///< TCP connections
     std::uint64_t mpa = 0;                   ///< number of connections that carry MPA
+    /// Number of connections that carry octets, but no MPA: those that begin as TLS does, and all
+    /// others.
+    std::uint64_t tls = 0;
+    std::uint64_t plain = 0;
+    std::uint64_t roce = 0;       ///< number of packets of RoCE v2 among those that are not TCP
     std::uint64_t set_aside = 0;  ///< number of MPA connections that were evicted while open
     std::uint64_t records = 0;    ///< number of records in log files; not part of `packets`
     /// Number of datagrams of this stack among the packets that are not TCP.
@@ -129,8 +134,10 @@ class Connections {
   struct FlowSink;
   struct Table;
 
-  void look_for_datagram(int link_type, bytes::View packet, std::size_t wire_size,
-                         const PacketMark& mark);
+  void look_at_udp(int link_type, bytes::View packet, std::size_t wire_size,
+                   const PacketMark& mark);
+  /// Counts the connection as one without MPA when the first octets of a side are captured.
+  void look_at_first_octets(Flow& flow, Side from, const TcpSegment& segment);
   static bool begins_anew(const Flow& flow, const TcpSegment& segment);
   void begin(Flow& flow, const TcpSegment& segment);
   void give(Flow& flow, Side from, const TcpSegment& segment, const PacketMark& mark);

@@ -200,8 +200,8 @@ bool parse_udp(int link_type, View packet, std::size_t wire_size, UdpDatagram& o
   out.source = {.address = ends.source, .port = in.u16()};
   out.destination = {.address = ends.destination, .port = in.u16()};
   const std::size_t size = in.u16();
-  if (size < kHeader || size > rest.octets.size()) return false;
-  out.payload = rest.octets.subspan(kHeader, size - kHeader);
+  const bool is_whole = size >= kHeader && size <= rest.octets.size();
+  out.payload = is_whole ? rest.octets.subspan(kHeader, size - kHeader) : View();
   return true;
 }
 

@@ -58,10 +58,10 @@ PacketKind parse_packet(int link_type, bytes::View packet, std::size_t wire_size
 struct UdpDatagram {
   TcpEnd source;
   TcpEnd destination;
-  bytes::View payload;  ///< the complete payload
+  bytes::View payload;  ///< the complete payload; empty if the capture lacks a part of it
 };
 /// Parses a packet as parse_packet() does, but for UDP. Returns false if the packet is not UDP or
-/// if the capture lacks a part of its payload.
+/// if the capture lacks a part of its header.
 bool parse_udp(int link_type, bytes::View packet, std::size_t wire_size, UdpDatagram& out);
 
 }  // namespace iwarp::apps::frames

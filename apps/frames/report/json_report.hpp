@@ -43,6 +43,8 @@ class JsonReport final : public ConnectionListener {
 
   /// Returns the number of frames and skipped ranges that were not written because of max_size.
   std::uint64_t left_out() const { return left_out_; }
+  /// Returns the number of violations so far, also those in frames that are not shown.
+  std::uint64_t violations() const { return violations_; }
 
  private:
   /// The state of a connection after its last frame, including frames that were filtered out.

@@ -55,6 +55,18 @@ const heading = (view) => view.locator('.message h2').innerText();
 const note = (where, found) => { for (const one of found) problems.push(`${where}: ${one}`); };
 
 async function demo(view) {
+  // Keys work before the user has clicked anything, and also after a click on a heading.
+  await view.keyboard.press('ArrowDown');
+  has('the first key', await heading(view), '2 · ');
+  await view.click('h1');
+  await view.keyboard.press('k');
+  has('a key after a click', await heading(view), '1 · ');
+  // A list to choose from uses the arrow keys itself.
+  await view.focus('select >> nth=1');
+  await view.keyboard.press('ArrowDown');
+  same('the operation', await view.locator('select >> nth=1').inputValue(), 'startup');
+  await view.keyboard.press('ArrowUp');
+  has('the frame', await heading(view), '1 · ');
   // Selects the TO of the RDMA Write in the grid.
   await frame(view, 5);
   has('frame 5', await heading(view), '5 · RDMA Write');
@@ -113,7 +125,7 @@ async function demo(view) {
   has('its cause', await heading(view), 'RDMA Write');
   has('memory that was refused', await view.locator('.memory .now').first().innerText(), 'Refused: frame 11');
   await view.keyboard.press('End');
-  has('the end', await heading(view), 'Closed: fin');
+  has('the end', await heading(view), 'closed by both ends (FIN)');
 }
 
 async function errors(view) {
@@ -159,7 +171,7 @@ async function many(view) {
   if (rows > MOST_ROWS) problems.push(`${rows} rows are in the document`);
   await view.focus('#rows');
   await view.keyboard.press('End');
-  has('the last', await heading(view), 'Closed');
+  has('the last', await heading(view), 'still open when the capture ends');
   await view.keyboard.press('ArrowUp');
   has('the last frame', await heading(view), '10002 · Send #10000');
   const chosen = view.locator('.row.selected');
