@@ -28,6 +28,7 @@ struct Option {
   std::string group;       ///< heading under which --help lists the option; empty means "Options"
   std::string default_text;
   Words choices;                    ///< the only valid values; empty if any value is valid
+  Words suggestions;                ///< values that the shell offers; other values may be valid
   std::vector<std::string> rivals;  ///< options that cannot be combined with this one
   bool is_argument = false;
   bool is_required = false;
@@ -47,6 +48,8 @@ struct Option {
   Option& required();
   Option& excludes(std::string other);
   Option& completes(Completion what);
+  /// Lets the shell offer these words. An argument may then have other values too.
+  Option& suggests(Words words);
   /// Lets the option be given more than once, with one value each time.
   Option& repeatable();
   /// Lets the option take all words that follow, up to the next option.
@@ -54,6 +57,12 @@ struct Option {
   /// Adds a function that checks each word before the value is stored. `fault` returns an error
   /// text, or an empty string if the word is valid.
   Option& check(std::function<std::string(const std::string&)> fault);
+};
+
+/// An exit status, or several, and when the command has it.
+struct ExitStatus {
+  std::string status;
+  std::string when;  ///< a phrase without a full stop
 };
 
 /// The options that the command line contained, and the words that follow the last option.
@@ -85,6 +94,10 @@ class Command {
   std::string notes;    ///< text that --help prints verbatim below the options
   /// Examples in --help: "iwarp ...", optionally followed by two blanks and an explanation.
   std::vector<std::string> shown;
+  /// The EXIT STATUS of the man page.
+  std::vector<ExitStatus> statuses{{"0", "success"},
+                                   {"1", "failure; standard error gives the reason"},
+                                   {"2", "the command line is invalid"}};
   std::deque<Option> options;
   std::vector<Command> commands;
   /// Whether parsing stops at the first word that is not an option. The command gets this word and

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generates the three completion scripts, which all work in the same way. A script follows the
 // words before the cursor to find the command. If the word before the cursor is an option with a
-// list of values, the script offers these values. Otherwise it offers the options and subcommands
-// of that command.
+// list of values, the script offers these values. Otherwise it offers the options of that command,
+// and its subcommands or the known values of its arguments.
 #include "command_line/completion.hpp"
 
 #include <fmt/format.h>
@@ -78,14 +78,24 @@ std::string value_cases(const std::vector<Place>& all, Offer offer) {
   return out;
 }
 
-std::string choices_of(const Option& option) {
-  return fmt::format("{}", fmt::join(option.choices, " "));
+std::string words_of(const Option& option) {
+  return fmt::format("{}", fmt::join(option.suggestions, " "));
+}
+
+/// Returns the known values of the command's arguments.
+std::string arguments_of(const Command& command) {
+  std::string out;
+  for (const auto& option : command.options) {
+    if (!option.is_argument || option.suggestions.empty()) continue;
+    out += (out.empty() ? "" : " ") + words_of(option);
+  }
+  return out;
 }
 
 std::string bash_script(const std::vector<Place>& all) {
   const auto offer = [](const Option& option) -> std::string {
-    if (!option.choices.empty()) {
-      return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$word\"))", choices_of(option));
+    if (!option.suggestions.empty()) {
+      return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$word\"))", words_of(option));
     }
     if (option.completion == Completion::kFile) return "COMPREPLY=($(compgen -f -- \"$word\"))";
     if (option.completion == Completion::kDirectory)
@@ -94,17 +104,18 @@ std::string bash_script(const std::vector<Place>& all) {
   };
   std::string words;
   for (const auto& [path, command] : all) {
+    std::string names = arguments_of(*command);
+    for (const auto& sub : command->commands) names += sub.name + " ";
     std::string offered;
-    for (const auto& sub : command->commands) offered += sub.name + " ";
     for (const auto& option : command->options) {
       if (!option.is_argument) offered += option.long_name() + " ";
     }
-    words += fmt::format("    '{}') words='{}--help' ;;\n", path, offered);
+    words += fmt::format("    '{}') names='{}' words='{}--help' ;;\n", path, names, offered);
   }
   return fmt::format(R"(# bash completion for iwarp: source this, or put it into
 # /usr/share/bash-completion/completions/iwarp
 _iwarp() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} at=iwarp words i
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} at=iwarp names words i
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case "$at ${{COMP_WORDS[i]}}" in
       {}) at="$at ${{COMP_WORDS[i]}}" ;;
@@ -117,7 +128,9 @@ _iwarp() {{
 {}  esac
   if [[ $at == 'iwarp run' && $word != -* ]]; then
     COMPREPLY=($(compgen -c -- "$word"))
-  elif [[ $word == -* || -z ${{words%%--*}} || $at == iwarp || $at == 'iwarp cost' ]]; then
+  elif [[ $word != -* && -n $names ]]; then
+    COMPREPLY=($(compgen -W "$names" -- "$word"))
+  else
     COMPREPLY=($(compgen -W "$words" -- "$word"))
   fi
 }}
@@ -128,7 +141,7 @@ complete -o default -F _iwarp iwarp
 
 std::string zsh_script(const std::vector<Place>& all) {
   const auto offer = [](const Option& option) -> std::string {
-    if (!option.choices.empty()) return fmt::format("compadd {}", choices_of(option));
+    if (!option.suggestions.empty()) return fmt::format("compadd {}", words_of(option));
     if (option.completion == Completion::kFile) return "_files";
     if (option.completion == Completion::kDirectory) return "_files -/";
     return "";
@@ -138,6 +151,9 @@ std::string zsh_script(const std::vector<Place>& all) {
     words += fmt::format("    '{}')\n", path);
     for (const auto& sub : command->commands) {
       words += fmt::format("      offered+=('{}:{}')\n", sub.name, plain(sub.summary));
+    }
+    if (const auto names = arguments_of(*command); !names.empty()) {
+      words += fmt::format("      names=({})\n", names);
     }
     for (const auto& option : command->options) {
       if (option.is_argument) continue;
@@ -157,7 +173,7 @@ _iwarp() {{
   done
   case "$at:${{words[CURRENT-1]}}" in
 {}  esac
-  local -a offered
+  local -a offered names
   offered=('--help:Show the help of this command')
   case "$at" in
 {}  esac
@@ -165,6 +181,8 @@ _iwarp() {{
     _command_names
   elif [[ $PREFIX == -* || $at == iwarp || $at == 'iwarp cost' ]]; then
     _describe 'iwarp' offered
+  elif (( $#names )); then
+    compadd -- $names
   else
     _files
   fi
@@ -181,7 +199,7 @@ std::string fish_option(const std::string& condition, const Option& option) {
   }
   const bool has_files = option.completion != Completion::kNothing;
   if (!option.is_flag() && !option.is_value_optional) out += has_files ? " -r -F" : " -x";
-  if (!option.choices.empty()) out += fmt::format(" -a '{}'", choices_of(option));
+  if (!option.suggestions.empty()) out += fmt::format(" -a '{}'", words_of(option));
   return out + fmt::format(" -d '{}'\n", first_sentence(option));
 }
 
@@ -208,6 +226,9 @@ end
     for (const auto& sub : command->commands) {
       out += fmt::format("complete -c iwarp -f -n '{}' -a {} -d '{}'\n", condition, sub.name,
                          plain(sub.summary));
+    }
+    if (const auto names = arguments_of(*command); !names.empty()) {
+      out += fmt::format("complete -c iwarp -f -n '{}' -a '{}'\n", condition, names);
     }
     for (const auto& option : command->options) {
       if (!option.is_argument) out += fish_option(condition, option);

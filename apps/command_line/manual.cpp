@@ -75,6 +75,14 @@ std::string examples_text(const Command& command) {
   return command.shown.empty() ? "" : verbatim(fmt::format("{}", fmt::join(command.shown, "\n")));
 }
 
+std::string statuses_text(const Command& command) {
+  std::string out;
+  for (const auto& [status, when] : command.statuses) {
+    out += fmt::format(".TP\n.B {}\n{}\n", escaped(status), escaped(when));
+  }
+  return out;
+}
+
 std::string see_also(const Path& path) {
   if (path.size() > 1)
     return fmt::format(".BR {} (1)\n", escaped(page_name({path.begin(), path.end() - 1})));
@@ -93,9 +101,7 @@ std::string page_text(const Path& path, const std::string& version) {
   out += section("OPTIONS", options_text(command));
   out += section("NOTES", verbatim(command.notes));
   out += section("EXAMPLES", examples_text(command));
-  out += section("EXIT STATUS",
-                 "0: success. 1: failure; standard error gives the reason. 2: invalid "
-                 "sense.\n");
+  out += section("EXIT STATUS", statuses_text(command));
   return out + section("SEE ALSO", see_also(path));
 }
 

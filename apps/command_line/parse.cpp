@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "command_line/suggest.hpp"
 
@@ -16,6 +17,7 @@ namespace iwarp::apps::cli {
 namespace {
 
 constexpr const char* kVersionFlag = "--version";
+constexpr const char* kVersionNames = "-V,--version";
 
 /// The word that CLI11 passes for a flag without a value.
 constexpr const char* kBare = "true";
@@ -24,7 +26,7 @@ constexpr const char* kBare = "true";
 class Tree {
  public:
   explicit Tree(const Command& root) : app_("", root.name) {
-    app_.add_flag_callback(kVersionFlag, [this] { wants_version_ = true; });
+    app_.add_flag_callback(kVersionNames, [this] { wants_version_ = true; });
     add(app_, root);
   }
   Tree(const Tree&) = delete;
@@ -147,12 +149,13 @@ class Tree {
     return {path_text(path), misuse_text(error, *apps.back(), *path.back())};
   }
 
-  static std::string misuse_text(const CLI::ParseError& error, CLI::App& app,
-                                 const Command& command) {
+  std::string misuse_text(const CLI::ParseError& error, CLI::App& app,
+                          const Command& command) const {
     switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
       case CLI::ExitCodes::ExtrasError:
         return unexpected_word(command, first_extra(app));
       case CLI::ExitCodes::RequiredError:
+        if (const auto word = unknown_option(app)) return unexpected_word(command, *word);
         return missing_option(app, command) + " is missing";
       case CLI::ExitCodes::ArgumentMismatch:
         return mismatch_text(error.what(), app, command);
@@ -163,13 +166,18 @@ class Tree {
     return text.substr(0, text.find('\n'));
   }
 
-  /// Returns the first unknown option. If there is none, returns the first word after the
-  /// positional arguments that the command declares.
-  static std::string first_extra(const CLI::App& app) {
+  static std::optional<std::string> unknown_option(const CLI::App& app) {
     const auto words = app.remaining();
     const auto option =
         std::ranges::find_if(words, [](const auto& word) { return word.starts_with('-'); });
-    return option != words.end() ? *option : words.front();
+    if (option == words.end()) return std::nullopt;
+    return *option;
+  }
+
+  /// Returns the first unknown option. If there is none, returns the first word after the
+  /// positional arguments that the command declares.
+  static std::string first_extra(const CLI::App& app) {
+    return unknown_option(app).value_or(app.remaining().front());
   }
 
   static std::string missing_option(CLI::App& app, const Command& command) {
@@ -192,7 +200,7 @@ class Tree {
     return std::string(what);
   }
 
-  static std::string unexpected_word(const Command& command, const std::string& word) {
+  std::string unexpected_word(const Command& command, const std::string& word) const {
     const bool is_option = word.size() > 1 && word.front() == '-';
     if (!is_option && command.commands.empty())
       return "unexpected argument \"" + excerpt(word) + "\"";
@@ -203,8 +211,15 @@ class Tree {
       }
       known.emplace_back("--help");
     } else {
-      for (const auto& sub : command.commands) known.push_back(sub.name);
+      for (const auto& sub : command.commands) {
+        known.push_back(sub.name);
+        for (const auto& below : sub.commands) {
+          if (below.name != word) continue;
+          return fmt::format("unknown command \"{0}\"; did you mean {1} {0}?", word, sub.name);
+        }
+      }
     }
+    if (&command == commands_.at(&app_)) known.emplace_back(kVersionFlag);
     return fmt::format("unknown {} \"{}\"{}", is_option ? "option" : "command", excerpt(word),
                        did_you_mean(word.substr(0, word.find('=')), known));
   }

@@ -38,21 +38,37 @@ const Command* with_group(const Command& command, const std::string& group) {
   return nullptr;
 }
 
+/// Returns what `iwarp help` explains: the names of the commands, and the topics.
+std::vector<std::string> known_words(const Command& command, bool is_root) {
+  std::vector<std::string> out;
+  for (const auto& sub : command.commands) out.push_back(sub.name);
+  if (is_root) out.emplace_back(kConnectionTopic);
+  return out;
+}
+
+bool is_topic(const std::vector<std::string>& words) {
+  return words.size() == 1 && words.front() == kConnectionTopic;
+}
+
+/// Returns the command that `words` select, after its parents. Stops at the first unknown word.
 std::vector<const Command*> path_of(const Command& root, const std::vector<std::string>& words) {
   std::vector<const Command*> path{&root};
   for (const auto& word : words) {
     const auto& subs = path.back()->commands;
     const auto found = std::ranges::find(subs, word, &Command::name);
-    if (found == subs.end()) {
-      std::vector<std::string> known;
-      known.reserve(subs.size());
-      for (const auto& sub : subs) known.push_back(sub.name);
-      throw std::runtime_error("unknown command \"" + excerpt(word) + "\"" +
-                               did_you_mean(word, known));
-    }
+    if (found == subs.end()) break;
     path.push_back(&*found);
   }
   return path;
+}
+
+/// Returns an error text if the words are neither a command nor a topic.
+std::string unknown_in(const Command& root, const std::vector<std::string>& words) {
+  const auto path = path_of(root, words);
+  if (is_topic(words) || path.size() == words.size() + 1) return "";
+  const auto& word = words[path.size() - 1];
+  return "unknown command \"" + excerpt(word) + "\"" +
+         did_you_mean(word, known_words(*path.back(), path.size() == 1));
 }
 
 void write_manual(const Command& root, const std::string& version, const std::string& directory) {
@@ -70,8 +86,7 @@ int run_help(const Command& root, const std::string& version, const HelpOptions&
     write_manual(root, version, options.manual);
     return 0;
   }
-  const bool connection = options.words.size() == 1 && options.words.front() == kConnectionTopic;
-  const auto* explained = connection ? with_group(root, kConnectionGroup) : nullptr;
+  const auto* explained = is_topic(options.words) ? with_group(root, kConnectionGroup) : nullptr;
   const auto text = explained != nullptr ? group_text(*explained, kConnectionGroup)
                                          : help_text(path_of(root, options.words));
   std::fputs(text.c_str(), stdout);
@@ -81,9 +96,15 @@ int run_help(const Command& root, const std::string& version, const HelpOptions&
 Command help_command(const Command& root, const std::string& version) {
   auto options = std::make_shared<HelpOptions>();
   Command command("help", "Explain a command, or the options of connections");
-  command.arguments("COMMAND", options->words,
-                    "Shows the same as iwarp COMMAND --help; connection: the options of a "
-                    "connection");
+  auto& words = command
+                    .arguments("COMMAND", options->words,
+                               "Shows the same as iwarp COMMAND --help; connection: the options "
+                               "of a connection")
+                    .suggests(known_words(root, true));
+  words.take = [&root, store = words.take](const Option::Words& given) {
+    auto fault = unknown_in(root, given);
+    return fault.empty() ? store(given) : fault;
+  };
   command
       .text("--manual", "DIR", options->manual,
             "Write a man page for each command into this directory instead")
@@ -100,6 +121,7 @@ Command completion_command(const Command& root) {
   Command command("completion", "Print a completion script for a shell");
   command.argument("SHELL", *shell, "bash, zsh or fish")
       .required()
+      .suggests({"bash", "zsh", "fish"})
       .check([](const std::string& word) -> std::string {
         const bool known = word == "bash" || word == "zsh" || word == "fish";
         return known ? "" : "\"" + excerpt(word) + "\" is not bash, zsh or fish";

@@ -54,13 +54,17 @@ struct PerfOptions {
   std::optional<std::string> cost;  ///< value of --cost: the host whose costs the report uses
 };
 
+std::vector<std::string> test_names() {
+  std::vector<std::string> out;
+  for (const auto& known : measure::tests()) out.emplace_back(known.name);
+  return out;
+}
+
 const measure::Test* test_argument(const std::string& word) {
   const auto* const test = measure::find_test(word);
   if (test != nullptr) return test;
-  std::vector<std::string> names;
-  for (const auto& known : measure::tests()) names.emplace_back(known.name);
   throw UsageError(fmt::format("unknown test \"{}\"{} (see iwarp perf --help)", cli::excerpt(word),
-                               cli::did_you_mean(word, names)));
+                               cli::did_you_mean(word, test_names())));
 }
 
 std::chrono::milliseconds milliseconds(double seconds) {
@@ -250,7 +254,8 @@ cli::Command perf_command() {
   command.usage =
       "iwarp perf [OPTION...] HOST[:PORT] TEST\n       iwarp perf [OPTION...] --self TEST\n"
       "       iwarp perf [OPTION...] --server [TEST]";
-  command.arguments("TEST", options->words, "[HOST[:PORT]] TEST; the port is 7175");
+  command.arguments("TEST", options->words, "[HOST[:PORT]] TEST; the port is 7175")
+      .suggests(test_names());
   command.flag("--self", options->self, "Start a server process on this machine");
   command.flag("--server", options->server,
                "Serve clients, which choose the test; with TEST only that");

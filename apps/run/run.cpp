@@ -295,6 +295,12 @@ cli::Command run_command() {
   command.usage = "iwarp run [OPTION...] CMD [ARG...]\n       iwarp run --env [OPTION...]";
   command.takes_command = true;
   add_options(command, options::Group::kProgram, options->settings);
+  command.statuses = {{"0 to 255", "the status of CMD; a signal that ends CMD also ends iwarp run"},
+                      {"1", "the libraries of this stack were not found"},
+                      {"2", "the command line is invalid, so CMD was not run"},
+                      {std::to_string(kMistakes), "with --careful=fail: a mistake was reported"},
+                      {std::to_string(kCannotRun), "CMD cannot be executed"},
+                      {std::to_string(kNotFound), "CMD was not found"}};
   command.flag("--quiet", options->quiet, "The same as --log off").excludes("--log");
   command.flag("--env", options->print_environment,
                "Print the variables, one NAME=VALUE a line, run nothing");

@@ -222,6 +222,12 @@ int run_conform(const ConformOptions& options) {
   return failed ? kExitFailure : 0;
 }
 
+std::vector<std::string> case_ids() {
+  std::vector<std::string> out;
+  for (const auto* what : conform::select(PeerRole::kEither, true, {})) out.emplace_back(what->id);
+  return out;
+}
+
 void add_options(cli::Command& command, ConformOptions& options) {
   command.argument("HOST", options.host,
                    "A listening peer: HOST, HOST:PORT or [V6]:PORT; the default port is 7174");
@@ -235,6 +241,7 @@ void add_options(cli::Command& command, ConformOptions& options) {
       .texts("--only", "ID|SECTION", options.only,
              "Only cases whose id or section begins with this text, such as mpa/crc, \"5044 4\" or "
              "5041")
+      .suggests(case_ids())
       .repeatable();
   command.flag("--should", options.should, "Also test what the RFCs only recommend");
   command.flag("--list", options.list, "Show the cases and run none");
@@ -277,6 +284,8 @@ cli::Command conform_command() {
       "The peer speaks rping's protocol: rping -s -P, rping -c, iwarp ping.\n"
       "Exit status: 1 when a MUST is violated, 0 otherwise; a SHOULD that is not met is\n"
       "reported but does not count.";
+  command.statuses[0].when = "no MUST is violated; a SHOULD that is not met does not count";
+  command.statuses[1].when = "a MUST is violated, or the peer could not be tested";
   command.shown = {"iwarp conform 192.0.2.7                    a peer listening on port 7174",
                    "iwarp conform 192.0.2.7 --only mpa/crc -v  a few cases, with every frame",
                    "iwarp conform --serve 7174 --client 'iwarp ping 127.0.0.1:%p --count 1'",

@@ -333,8 +333,10 @@ int run_calibrate(const CalibrateOptions& options) {
 cli::Command calibrate_command() {
   auto options = std::make_shared<CalibrateOptions>();
   cli::Command command("calibrate", "Measure this machine and write host.json");
-  command.text("--preset", "NAME", options->base.preset,
-               "Preset for parameters that cannot be measured; the default is 100g");
+  command
+      .text("--preset", "NAME", options->base.preset,
+            "Preset for parameters that cannot be measured; the default is 100g")
+      .suggests(model::preset_names());
   command.text("--out", "host.json", options->out, "Output file").completes(cli::Completion::kFile);
   command.number("--repeat", "N", options->repeat, {1, 100}, "Rounds of the socket sweep");
   command.number("--seconds", "S", options->seconds, {0.01, 10},

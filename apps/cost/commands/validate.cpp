@@ -186,6 +186,11 @@ cli::Command validate_command() {
   command.shown = {"iwarp cost validate",
                    "iwarp cost validate --out runs.json && iwarp cost validate --runs runs.json",
                    "iwarp cost validate --published-only"};
+  command.statuses = {{"0", "the identities are exact and the bounds are met"},
+                      {"1", "an identity or a bound is missed, or the command failed"},
+                      {"2",
+                       "identical runs differ too much to tell, or the command line is "
+                       "invalid"}};
   command.run = [options](const cli::Given&) { return run_validate(*options); };
   return command;
 }

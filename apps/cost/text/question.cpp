@@ -4,6 +4,7 @@
 
 #include "common/base/error.hpp"
 #include "common/connection/options.hpp"
+#include "iwarp/offload_model/parameters.hpp"
 
 namespace iwarp::apps::cost {
 
@@ -19,9 +20,10 @@ constexpr double kLargestCount = 1e12;
 
 void add_host_options(cli::Command& command, QuestionOptions& options) {
   command.begin_group("Host");
-  command.text("--preset", "NAME", options.preset,
-               "A built-in host: 2003, 2007 or 100g. The default without --host is "
-               "100g");
+  command
+      .text("--preset", "NAME", options.preset,
+            "A built-in host: 2003, 2007 or 100g. The default without --host is 100g")
+      .suggests(model::preset_names());
   command
       .text(
           "--host", "host.json", options.host,
