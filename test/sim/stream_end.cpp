@@ -44,7 +44,7 @@ TEST_CASE("after a Send without a receive, one end names the Send, and both ends
     const std::string verdict =
         "no receive was posted for the message (post enough receives before the peer sends, and "
         "repost each one that completes) [Terminate 1/2/02, vendor_err 0x11202]";
-    CHECK(why(*pair.a) == "the peer refused Send wr_id 2 (10 bytes): " + verdict);
+    CHECK(why(*pair.a) == "the peer refused Send wr_id 0x2 (10 bytes): " + verdict);
     CHECK(why(*pair.b) ==
           "this end refused the peer's Send number 2 (segment of 10 bytes): " + verdict);
     CHECK_FALSE(orderly(*pair.a));
@@ -61,7 +61,7 @@ TEST_CASE("a close while a Send waits for its receive refuses the Send") {
   pair.b->connection->disconnect(pair.b->now);
   pair.run();
   CHECK(why(*pair.a).starts_with(
-      "the peer refused Send wr_id 1 (10 bytes): no receive was posted for the message (post"));
+      "the peer refused Send wr_id 0x1 (10 bytes): no receive was posted for the message (post"));
   CHECK(why(*pair.b).starts_with("this end refused the peer's Send number 1"));
   CHECK_FALSE(orderly(*pair.a));
   CHECK_FALSE(orderly(*pair.b));
@@ -81,7 +81,7 @@ TEST_CASE("an end with acknowledged completions that closes while a Send waits i
   CHECK_FALSE(orderly(*pair.b));
   CHECK(why(*pair.a) ==
         "the peer reset it, or the network failed with 1 request outstanding at this end, the "
-        "oldest Send wr_id 1 (10 bytes)");
+        "oldest Send wr_id 0x1 (10 bytes)");
 }
 
 TEST_CASE("after a Write with a wrong rkey, the report names the key, the address and the bytes") {
@@ -111,7 +111,7 @@ TEST_CASE("after a Read without access, the report names the missing right") {
     post_read(*pair.a, 3, sge(mine, 0, kBytes), at);
     pair.run();
     CHECK(why(*pair.a).starts_with(
-        fmt::format("the peer refused RDMA Read wr_id 3 (64 bytes, {}): the region does not allow "
+        fmt::format("the peer refused RDMA Read wr_id 0x3 (64 bytes, {}): the region does not allow "
                     "this access (",
                     memory_of(at))));
     CHECK(why(*pair.b) ==
@@ -132,7 +132,7 @@ TEST_CASE("after a Read that the queue pair does not accept, the report names it
     post_read(*pair.a, 3, sge(mine, 0, kBytes), at);
     pair.run();
     CHECK(why(*pair.a).starts_with(
-        fmt::format("the peer refused RDMA Read wr_id 3 (64 bytes, {}): the receiving end does not "
+        fmt::format("the peer refused RDMA Read wr_id 0x3 (64 bytes, {}): the receiving end does not "
                     "accept this kind of request (set IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC in "
                     "qp_access_flags at that end",
                     memory_of(at))));
@@ -151,13 +151,13 @@ TEST_CASE("after a message that is too long, the report names the receive and it
     post_recv(*pair.b, 9, sge(inbox, 0, 16));
     post_send(*pair.a, 4, sge(mine, 0, kBytes));
     pair.run();
-    CHECK(
-        why(*pair.a).starts_with("the peer refused Send wr_id 4 (64 bytes): the message is longer "
-                                 "than the receive that was posted for it ("));
+    CHECK(why(*pair.a).starts_with(
+        "the peer refused Send wr_id 0x4 (64 bytes): the message is longer "
+        "than the receive that was posted for it ("));
     CHECK(why(*pair.b).starts_with(
         "this end refused the peer's Send number 1 (segment of 64 bytes): the message is longer "
         "than "
-        "the receive that was posted for it, receive wr_id 9 (16 bytes) ("));
+        "the receive that was posted for it, receive wr_id 0x9 (16 bytes) ("));
   }
 }
 
@@ -174,7 +174,7 @@ TEST_CASE(
     pair.run();
     CHECK(
         why(*pair.a) ==
-        fmt::format("Send wr_id 5 (64 bytes) failed: lkey {:#x} (address {:#x}, 64 bytes): no "
+        fmt::format("Send wr_id 0x5 (64 bytes) failed: lkey {:#x} (address {:#x}, 64 bytes): no "
                     "memory is registered under this lkey (use the lkey of a region that is still "
                     "registered)",
                     bad.lkey.value, verbs::virtual_address(bad.address)));
@@ -191,10 +191,11 @@ TEST_CASE("after a receive into unregistered memory, the report of that end name
   post_recv(*pair.b, 9, bad);
   post_send(*pair.a, 5, sge(mine, 0, 8));
   pair.run();
-  CHECK(why(*pair.b).starts_with(fmt::format(
-      "receive wr_id 9 (64 bytes) cannot take the peer's message: lkey {:#x} (", bad.lkey.value)));
+  CHECK(why(*pair.b).starts_with(
+      fmt::format("receive wr_id 0x9 (64 bytes) cannot take the peer's message: lkey {:#x} (",
+                  bad.lkey.value)));
   CHECK(
-      why(*pair.a).starts_with("the peer refused Send wr_id 5 (8 bytes): the receiver could not "
+      why(*pair.a).starts_with("the peer refused Send wr_id 0x5 (8 bytes): the receiver could not "
                                "place a message, "));
 }
 
@@ -226,13 +227,14 @@ TEST_CASE(
     pair.a->connection->lost(pair.a->now);
     CHECK(why(*pair.a) ==
           "the peer reset it, or the network failed with 2 requests outstanding at this end, the "
-          "oldest Send wr_id 6 (8 bytes)");
+          "oldest Send wr_id 0x6 (8 bytes)");
   }
   SUBCASE("by a FIN") {
     pair.a->connection->peer_closed(pair.a->now);
-    CHECK(why(*pair.a) ==
-          "the peer closed it with 2 requests outstanding at this end, the oldest Send wr_id 6 (8 "
-          "bytes)");
+    CHECK(
+        why(*pair.a) ==
+        "the peer closed it with 2 requests outstanding at this end, the oldest Send wr_id 0x6 (8 "
+        "bytes)");
   }
   CHECK_FALSE(orderly(*pair.a));
 }

@@ -40,7 +40,7 @@ TEST_CASE("a Read of memory without read access ends the stream at both ends") {
   CHECK_EQ(wc.vendor_err, kTerminated | 0x0100);  // RDMAP, remote protection, invalid STag
   CHECK_EQ(event_about(pair.a), IBV_EVENT_QP_ACCESS_ERR);
   CHECK_EQ(event_about(pair.b), IBV_EVENT_QP_ACCESS_ERR);
-  CHECK(said.comes_to_have("the peer refused RDMA Read wr_id 6 (8 bytes, rkey 0x"));
+  CHECK(said.comes_to_have("the peer refused RDMA Read wr_id 0x6 (8 bytes, rkey 0x"));
   CHECK(said.comes_to_have("this end refused the peer's RDMA Read (8 bytes, rkey 0x"));
 }
 
@@ -53,8 +53,9 @@ TEST_CASE("a Send that is too long for its receive is that receive's error") {
   CHECK_EQ(wc.status, IBV_WC_LOC_LEN_ERR);
   CHECK_EQ(wc.wr_id, 3);
   CHECK_EQ(event_about(pair.b), IBV_EVENT_QP_REQ_ERR);
-  CHECK(said.comes_to_have("the peer refused Send wr_id 0 (8 bytes): the message is longer than"));
-  CHECK(said.comes_to_have("receive wr_id 3 (4 bytes) (post receives as long as"));
+  CHECK(
+      said.comes_to_have("the peer refused Send wr_id 0x0 (8 bytes): the message is longer than"));
+  CHECK(said.comes_to_have("receive wr_id 0x3 (4 bytes) (post receives as long as"));
 }
 
 TEST_CASE("an overflow of the completion queue is reported") {

@@ -65,7 +65,7 @@ class Rping(Case):
                                      **how) as client:
                             client.wait()
                         result = server.wait()
-                    self.assertRegex(result.err, r"(?m)^iwarp: connection with \S+ ended: .*RDMA Read wr_id 0 ")
+                    self.assertRegex(result.err, r"(?m)^iwarp: connection with \S+ ended: .*RDMA Read wr_id 0x0 ")
 
     def test_many_pings(self):
         self.ping("-C", 20000 if LONG else 2000, "-S", 4096, timeout=300 if LONG else TIMEOUT)

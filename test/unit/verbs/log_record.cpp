@@ -17,7 +17,7 @@ LogRecord record() {
   return {.level = LogLevel::kWarning,
           .event = "setup_failed",
           .message = "192.0.2.7 says \"no\"",
-          .fields = {{"peer", "192.0.2.7:1"}, {"why", ""}}};
+          .fields = {{"peer", "192.0.2.7:1"}, {"qp", 257U}, {"why", ""}}};
 }
 
 }  // namespace
@@ -29,13 +29,13 @@ TEST_CASE("the text format is only the message") {
 TEST_CASE("logfmt has keys and values, quoted where necessary") {
   CHECK(log_line(record(), LogFormat::kLogfmt, kTime, 7) ==
         "time=2026-11-22T01:02:03.004Z level=warning pid=7 event=setup_failed peer=192.0.2.7:1 "
-        "why=\"\" msg=\"192.0.2.7 says \\\"no\\\"\"");
+        "qp=257 why=\"\" msg=\"192.0.2.7 says \\\"no\\\"\"");
 }
 
 TEST_CASE("JSON has the same keys and values as one object") {
   CHECK(log_line(record(), LogFormat::kJson, kTime, 7) ==
-        "{\"time\": \"2026-11-22T01:02:03.004Z\", \"level\": \"warning\", \"pid\": \"7\", "
-        "\"event\": \"setup_failed\", \"peer\": \"192.0.2.7:1\", \"why\": \"\", "
+        "{\"time\": \"2026-11-22T01:02:03.004Z\", \"level\": \"warning\", \"pid\": 7, "
+        "\"event\": \"setup_failed\", \"peer\": \"192.0.2.7:1\", \"qp\": 257, \"why\": \"\", "
         "\"msg\": \"192.0.2.7 says \\\"no\\\"\"}");
 }
 

@@ -41,11 +41,11 @@ void log_figures(CmId& id, const RcQp& qp, const std::string& peer) {
        .message = fmt::format("{}: {} octets and {} FPDUs sent, {} and {} received", peer,
                               c.octets_sent, c.fpdus_sent, c.octets_received, c.fpdus_received),
        .fields = {{"peer", peer},
-                  {"qp", std::to_string(qp.core->num())},
-                  {"octets_sent", std::to_string(c.octets_sent)},
-                  {"octets_received", std::to_string(c.octets_received)},
-                  {"fpdus_sent", std::to_string(c.fpdus_sent)},
-                  {"fpdus_received", std::to_string(c.fpdus_received)}}});
+                  {"qp", qp.core->num()},
+                  {"octets_sent", c.octets_sent},
+                  {"octets_received", c.octets_received},
+                  {"fpdus_sent", c.fpdus_sent},
+                  {"fpdus_received", c.fpdus_received}}});
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ Outcome outcome_of(const net::CmEvent& event, const CmId& id) {
 
 void log_outcome(CmId& id, const RcQp& qp, const net::CmEvent& event) {
   const std::string peer = cm().ports.describe(cm().ports.to_tcp(id.destination()));
-  std::vector<verbs::LogField> fields{{"peer", peer}, {"qp", std::to_string(qp.core->num())}};
+  std::vector<verbs::LogField> fields{{"peer", peer}, {"qp", qp.core->num()}};
   if (event.type != Type::kEstablished) {
     const bool by_carrier = event.error == Errc::kCarrierFailed;
     // Adds the address of the peer in front of the message in two cases. In the first, the message
@@ -106,8 +106,8 @@ void log_outcome(CmId& id, const RcQp& qp, const net::CmEvent& event) {
     return;
   }
   const auto now = qp.core->query();
-  fields.push_back({"ird", std::to_string(now.ird)});
-  fields.push_back({"ord", std::to_string(now.ord)});
+  fields.push_back({"ird", now.ird});
+  fields.push_back({"ord", now.ord});
   log_connection(name_of(event.type),
                  fmt::format("connected with {} (queue pair {}, IRD {}, ORD {})", peer,
                              qp.core->num(), now.ird, now.ord),

@@ -90,7 +90,7 @@ void Injector::start() {
              .event = "faults",
              .message = fmt::format("faults on demand: {}, {} rules, seed {}", what, book_.size(),
                                     book_.seed()),
-             .fields = {{"seed", std::to_string(book_.seed())}}});
+             .fields = {{"seed", book_.seed()}}});
   wire_.attach();
   clock_.start();
 }
@@ -245,7 +245,7 @@ void Injector::log(const Hit& hit) {
   log_event({.level = verbs::LogLevel::kWarning,
              .event = "fault",
              .message = fmt::format("{}: {}{}", where, rule.text, described(hit)),
-             .fields = {{"line", std::to_string(rule.line)}, {"rule", rule.text}}});
+             .fields = {{"line", rule.line}, {"rule", rule.text}}});
 }
 
 void Injector::log_full(std::uint32_t ordinal) {

@@ -3,6 +3,7 @@
 // different threads and processes do not mix.
 #include "process/refusal.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -101,7 +102,7 @@ void log_refusal(const std::string& line) {
 
 void log_stream_end(const verbs::StreamEnd& end, const std::string& message,
                     std::vector<verbs::LogField> fields) {
-  if (end.work) fields.push_back({"wr_id", std::to_string(end.work->wr_id)});
+  if (end.work) fields.push_back({"wr_id", fmt::format("{:#x}", end.work->wr_id)});
   if (end.terminate) fields.push_back({"terminate", bytes::to_string(end.terminate->fault)});
   log_event({.level = verbs::is_orderly(end) ? verbs::LogLevel::kInfo : verbs::LogLevel::kWarning,
              .event = "disconnected",

@@ -35,7 +35,7 @@ void tell_overflow(Cq& cq, verbs::QpNum of) {
            "lost, and its connection ends (create the queue with an entry for each request "
            "and receive that may be outstanding, and poll it)",
            cq.abi.cqe, of),
-       .fields = {{"entries", std::to_string(cq.abi.cqe)}, {"qp", std::to_string(of)}}});
+       .fields = {{"entries", static_cast<std::uint64_t>(cq.abi.cqe)}, {"qp", of}}});
   push(cq, cq.context, {.element = {.cq = cq.handle()}, .event_type = IBV_EVENT_CQ_ERR});
 }
 

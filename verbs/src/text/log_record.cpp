@@ -48,10 +48,12 @@ std::string logfmt_value(std::string_view text) {
 class Line {
  public:
   explicit Line(LogFormat format) : is_json_(format == LogFormat::kJson) {}
-  void add(std::string_view key, std::string_view value) {
+  void add(const LogField& field) {
     if (!out_.empty()) out_ += is_json_ ? ", " : " ";
-    out_ +=
-        is_json_ ? quoted(key) + ": " + quoted(value) : printable(key) + '=' + logfmt_value(value);
+    out_ += is_json_ ? quoted(field.key) + ": " : printable(field.key) + '=';
+    out_ += field.is_number ? field.value
+            : is_json_      ? quoted(field.value)
+                            : logfmt_value(field.value);
   }
   std::string take() && { return is_json_ ? "{" + out_ + "}" : std::move(out_); }
 
@@ -76,12 +78,12 @@ std::string log_line(const LogRecord& record, LogFormat format,
                      std::chrono::system_clock::time_point now, long process) {
   if (format == LogFormat::kText) return printable(record.message);
   Line line(format);
-  line.add("time", time_text(now));
-  line.add("level", to_string(record.level));
-  line.add("pid", std::to_string(process));
-  line.add("event", record.event);
-  for (const LogField& field : record.fields) line.add(field.key, field.value);
-  line.add("msg", record.message);
+  line.add({"time", time_text(now)});
+  line.add({"level", to_string(record.level)});
+  line.add({"pid", static_cast<std::uint64_t>(process)});
+  line.add({"event", record.event});
+  for (const LogField& field : record.fields) line.add(field);
+  line.add({"msg", record.message});
   return std::move(line).take();
 }
 

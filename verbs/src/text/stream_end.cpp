@@ -15,11 +15,6 @@ namespace {
 using Cause = StreamEnd::Cause;
 using User = RefusedMemory::User;
 
-std::string number(std::uint64_t value) {
-  constexpr std::uint64_t kLargestIndex = 1U << 20;  // A larger wr_id is usually an address.
-  return value < kLargestIndex ? fmt::format("{}", value) : fmt::format("{:#x}", value);
-}
-
 std::string bytes_of(std::uint64_t length) {
   return fmt::format("{} byte{}", length, length == 1 ? "" : "s");
 }
@@ -57,16 +52,15 @@ std::string_view name_of(WrOpcode opcode) {
 
 std::string describe(const EndedWork& work) {
   if (work.queue == WorkQueue::kReceive) {
-    return fmt::format("receive wr_id {} ({})", number(work.wr_id), bytes_of(work.length));
+    return fmt::format("receive wr_id {:#x} ({})", work.wr_id, bytes_of(work.length));
   }
   const bool names_memory = work.remote.rkey.value != 0 || work.remote.to != 0;
   if (!names_memory) {
-    return fmt::format("{} wr_id {} ({})", name_of(work.opcode), number(work.wr_id),
+    return fmt::format("{} wr_id {:#x} ({})", name_of(work.opcode), work.wr_id,
                        bytes_of(work.length));
   }
-  return fmt::format("{} wr_id {} ({}, rkey {:#x}, address {:#x})", name_of(work.opcode),
-                     number(work.wr_id), bytes_of(work.length), work.remote.rkey.value,
-                     work.remote.to);
+  return fmt::format("{} wr_id {:#x} ({}, rkey {:#x}, address {:#x})", name_of(work.opcode),
+                     work.wr_id, bytes_of(work.length), work.remote.rkey.value, work.remote.to);
 }
 
 // Describes a message of the peer, or a message of this end whose request is no longer known.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace iwarp::verbs {
@@ -31,10 +32,15 @@ enum class LogFormat : std::uint8_t {
   kJson,    ///< one JSON object with the keys of kLogfmt
 };
 
-/// One named value of a record.
+/// One named value of a record: a text, or a number, which kJson writes without quotes. Numbers
+/// above 2^53, which not every reader of JSON can represent, must be texts.
 struct LogField {
+  LogField(const char* name, std::string text) : key(name), value(std::move(text)) {}
+  LogField(const char* name, std::uint64_t number)
+      : key(name), value(std::to_string(number)), is_number(true) {}
   const char* key;
   std::string value;
+  bool is_number = false;
 };
 
 /// One event.
