@@ -223,6 +223,14 @@ TEST_CASE("a reject reaches the client with its private data") {
   CHECK(event->status != 0);
 }
 
+TEST_CASE("an id that is not resolved cannot connect, and its private data does not matter") {
+  const Channel channel = make_channel();
+  const Id id = make_id(channel);
+  rdma_conn_param param{.private_data = "hello", .private_data_len = 5};
+  CHECK(rdma_connect(id.get(), &param) == -1);
+  CHECK(errno == EINVAL);
+}
+
 TEST_CASE("without a listener a connection is rejected") {
   const Channel channel = make_channel();
   std::uint16_t port = 0;

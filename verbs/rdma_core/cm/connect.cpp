@@ -73,7 +73,9 @@ CmNumbers numbers_of(const CmId& id, const rdma_conn_param* param, const CmNumbe
 PrivateData private_data(const CmId& id, const char* call, std::size_t most, const void* data,
                          std::uint8_t length) {
   if (data == nullptr) return {};
-  if (Hooks* const hooks = id.core->hooks()) hooks->sending_private_data(call, length, most);
+  // An id that is not resolved has no core. The call that passes the private data then fails.
+  Hooks* const hooks = id.core != nullptr ? id.core->hooks() : nullptr;
+  if (hooks != nullptr) hooks->sending_private_data(call, length, most);
   const auto* octets = static_cast<const std::byte*>(data);
   return {octets, octets + length};
 }
