@@ -179,7 +179,7 @@ Option& Command::texts(std::string names, std::string value_name, std::vector<st
 Option& Command::choice(std::string names, std::string& value, std::vector<std::string> of,
                         std::string help) {
   auto& option = text(std::move(names), joined(of, "|"), value, std::move(help));
-  option.choices = option.suggestions = of;
+  option.choices = of;
   return option.check([of = std::move(of)](const std::string& word) -> std::string {
     const bool known = std::ranges::find(of, word) != of.end();
     return known ? "" : bad(fmt::format("one of {}", fmt::join(of, ", ")), word);

@@ -78,24 +78,26 @@ std::string value_cases(const std::vector<Place>& all, Offer offer) {
   return out;
 }
 
+/// Returns the known values of an option, or an empty text if there are none.
 std::string words_of(const Option& option) {
-  return fmt::format("{}", fmt::join(option.suggestions, " "));
+  const auto& words = option.suggestions.empty() ? option.choices : option.suggestions;
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 /// Returns the known values of the command's arguments.
 std::string arguments_of(const Command& command) {
   std::string out;
   for (const auto& option : command.options) {
-    if (!option.is_argument || option.suggestions.empty()) continue;
-    out += (out.empty() ? "" : " ") + words_of(option);
+    const auto words = option.is_argument ? words_of(option) : "";
+    if (!words.empty()) out += words + " ";
   }
   return out;
 }
 
 std::string bash_script(const std::vector<Place>& all) {
   const auto offer = [](const Option& option) -> std::string {
-    if (!option.suggestions.empty()) {
-      return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$word\"))", words_of(option));
+    if (const auto words = words_of(option); !words.empty()) {
+      return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$word\"))", words);
     }
     if (option.completion == Completion::kFile) return "COMPREPLY=($(compgen -f -- \"$word\"))";
     if (option.completion == Completion::kDirectory)
@@ -141,7 +143,7 @@ complete -o default -F _iwarp iwarp
 
 std::string zsh_script(const std::vector<Place>& all) {
   const auto offer = [](const Option& option) -> std::string {
-    if (!option.suggestions.empty()) return fmt::format("compadd {}", words_of(option));
+    if (const auto words = words_of(option); !words.empty()) return "compadd " + words;
     if (option.completion == Completion::kFile) return "_files";
     if (option.completion == Completion::kDirectory) return "_files -/";
     return "";
@@ -199,7 +201,7 @@ std::string fish_option(const std::string& condition, const Option& option) {
   }
   const bool has_files = option.completion != Completion::kNothing;
   if (!option.is_flag() && !option.is_value_optional) out += has_files ? " -r -F" : " -x";
-  if (!option.suggestions.empty()) out += fmt::format(" -a '{}'", words_of(option));
+  if (const auto words = words_of(option); !words.empty()) out += fmt::format(" -a '{}'", words);
   return out + fmt::format(" -d '{}'\n", first_sentence(option));
 }
 
