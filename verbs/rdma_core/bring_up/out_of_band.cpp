@@ -359,7 +359,7 @@ void OutOfBand::offer(RcQp& qp, Waiting&& waiting) {
          .message = fmt::format("queue pair {:#08x} does not accept the request of {}: {} (pass "
                                 "qp_num, PSN and GID of each end to ibv_modify_qp() at the other)",
                                 number_of(qp), from, difference(waiting.says, wanting->of_peer)),
-         .fields = {{"peer", from}, {"qp", std::to_string(number_of(qp))}}});
+         .fields = {{"peer", from}, {"qp", number_of(qp)}}});
   }
   waiting.request->drop();
 }
@@ -431,7 +431,7 @@ verbs::Announce OutOfBand::happened(RcQp& qp, const net::CmEvent& event) {
 void OutOfBand::log_end(const RcQp& qp, const net::CmEvent& event) const {
   if (qp.end_told) return;
   log_stream_end(*event.end, event.why,
-                 {{"peer", to_string(event.peer)}, {"qp", std::to_string(number_of(qp))}});
+                 {{"peer", to_string(event.peer)}, {"qp", number_of(qp)}});
 }
 
 std::string OutOfBand::unanswered_by(std::uint32_t number) {
