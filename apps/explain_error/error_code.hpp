@@ -18,8 +18,8 @@ struct ErrorCode {
 };
 
 /// Looks up a code. `word` is a status ("IBV_WC_WR_FLUSH_ERR", "WR_FLUSH_ERR", "5", or its text in
-/// any case), a vendor_err ("0x11202" or the same in decimal, "0x0"), or a Terminate ("1/2/02": layer,
-/// type and code in hexadecimal). Returns nullopt if `word` is none of these.
+/// any case), a vendor_err ("0x11202" or the same in decimal, "0x0"), or a Terminate ("1/2/02":
+/// layer, type and code in hexadecimal). Returns nullopt if `word` is none of these.
 std::optional<ErrorCode> find_error_code(std::string_view word);
 
 /// Returns every code: the statuses in numerical order, then each vendor_err.

@@ -247,14 +247,18 @@ class Case(unittest.TestCase):
         """Checks that the libraries printed nothing but expected messages. With `leaves_early`, one end may close
         while requests of the other end are in flight, or while queue pairs that the program did not need still
         look for their peers. With `stops_receiving`, the end may also stop posting receives before it closes."""
-        may_say = [": careful: "] if "CAREFUL_SAID" in os.environ else []
+        # On a busy machine, a receiver may not run for two seconds.
+        may_say = [r": queue pair \w+: a message of the peer has been waiting for a receive"]
+        if "CAREFUL_SAID" in os.environ:
+            may_say.append(": careful: ")
         ended = r": connection with \S+ ended: "
         if leaves_early or stops_receiving:
             may_say.append(ended + "the peer (closed|reset) it")
             may_say.append(r": queue pair \w+ does not find its peer: MPA startup with \S+ failed: TCP connection "
                            r"closed or lost")
+            may_say.append(r": queue pair \w+: a request was posted although the peer")
         if stops_receiving:
             may_say.append(ended + ".*no receive was posted")
-        but = f"(?!{'|'.join(may_say)})" if may_say else ""
+        but = f"(?!{'|'.join(may_say)})"
         for result in results:
             self.assertNotRegex(result.err, rf"(?m)^iwarp{but}", str(result))

@@ -50,7 +50,9 @@ class Pairs(Case):
         self.assertEqual(client.out.count("a lie: transport retry counter exceeded\n"), 3)
         lines = re.findall(r"(?m)^iwarp: queue pair 0x\w+ does not find its peer: .*", client.err)
         self.assertEqual(len(lines), 3, client.err)
-        self.assertEqual(client.err.count("\n"), 3, client.err)
+        for line in client.err.splitlines():
+            self.assertRegex(line, r"^iwarp: (queue pair 0x\w+ does not (find its peer|accept the request)|"
+                                   r"ibv_modify_qp: to RTR: ah_attr\.grh\.dgid is zero )")
 
 
 if __name__ == "__main__":

@@ -260,7 +260,7 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
 /// Disconnects the id. As in the kernel, the call also succeeds if the id is still connecting, or
 /// if its connection is already over.
 int disconnect(CmId& id) {
-  if (is_datagram(id)) return refused(EINVAL, "a datagram id has no connection");
+  if (is_datagram(id)) return EINVAL;  // A datagram id has no connection.
   if (!id.alive()) return EINVAL;
   verbs::QpNum num = 0;
   {
@@ -276,7 +276,7 @@ int disconnect(CmId& id) {
       case IdState::kRequested:
         break;
       default:
-        return refuse_in_state(id, "only an id that is or was connected can be disconnected");
+        return EINVAL;
     }
     if (num == 0 && id.outstanding == (id.abi.event != nullptr ? 1U : 0U)) return 0;
   }
@@ -367,7 +367,6 @@ int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
 }
 
 int rdma_disconnect(rdma_cm_id* id) {
-  const CallSite here(__builtin_return_address(0), "rdma_disconnect");
   if (Core* const core = Core::existing(); core != nullptr && core->hooks() != nullptr) {
     core->hooks()->changing_state();
   }

@@ -11,6 +11,7 @@
 
 #include "cm/id.hpp"
 #include "objects/objects.hpp"
+#include "process/call_site.hpp"
 #include "process/refusal.hpp"
 #include "qp/rc.hpp"
 #include "qp/ud.hpp"
@@ -142,8 +143,10 @@ Hits Injector::count(Event event, std::uint32_t qp_num) {
 }
 
 void Injector::call(Event event) {
-  if (removed_.load()) fail(EIO);
-  if (const int code = posted(event, 0)) fail(code);
+  const int code = posted(event, 0);
+  if (code == 0) return;
+  CallSite::explain();  // An injected error is not a mistake of the program.
+  fail(code);
 }
 
 int Injector::posted(Event event, std::uint32_t qp_num) {

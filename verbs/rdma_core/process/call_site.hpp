@@ -34,8 +34,8 @@ class CallSite {
   /// Returns the name of the call that this thread is executing. Returns null if there is none, or
   /// if the log does not say why this call fails.
   static const char* call() { return current_ != nullptr ? call_ : nullptr; }
-  /// explain() records that the log says why the current call fails, or that it must not, because the
-  /// program probes the device. is_explained() returns whether explain() was called.
+  /// explain() records that the log says why the current call fails, or that it must not, because
+  /// the program probes the device. is_explained() returns whether explain() was called.
   static void explain() { is_explained_ = true; }
   static bool is_explained() { return is_explained_; }
   /// Returns how many calls of the C interface this thread has completed. If two results are equal,

@@ -41,8 +41,7 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   // Set-up --------------------------------------------------------------------------------------
-  /// Initiator: queues the Request. Returns false if the private data is too long, see
-  /// mpa::Startup::request().
+  /// Initiator: queues the Request. Returns false if the private data is too long.
   bool connect(bytes::View private_data, TimePoint now);
   /// Responder: TCP is connected; waits for the Request.
   void listen(TimePoint now);
