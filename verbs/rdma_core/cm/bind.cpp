@@ -145,6 +145,8 @@ std::expected<net::BoundSocket, std::error_code> bind_socket(const CmId& id,
   auto bound = cm().ports.bind(at, port_range());
   const bool reuses = !bound && id.reuses_address && is_reused(id, address);
   return reuses ? net::bind_reserved(at) : std::move(bound);
+}
+
 /// Returns the errno for `error`, with which the address `at` could not be bound.
 int refuse_port(const std::error_code& error, const std::string& at) {
   const int code = to_errno(error);
