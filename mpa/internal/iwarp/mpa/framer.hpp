@@ -103,8 +103,8 @@ class Framer {
   bool detach_all();
 
   /// Drops all queued FPDUs whose first octet has not been sent, and their cookies. Keeps an FPDU
-  /// that has been sent in part, so that the stream stays well formed, and keeps all FPDUs up to the
-  /// last one whose cookie is `keep`. [VRB-20]
+  /// that has been sent in part, so that the stream stays well formed, and keeps all FPDUs up to
+  /// the last one whose cookie is `keep`. [VRB-20]
   void drop_unsent(std::optional<std::uint64_t> keep = std::nullopt);
 
   /// Returns how many octets are queued.
