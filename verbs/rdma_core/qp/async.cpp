@@ -47,7 +47,7 @@ void log_overdue(const Qp& qp) {
                  "queue pair {:#08x}: a message of the peer has been waiting for a receive for two "
                  "seconds (post a receive to the {}; better, post enough before the peer sends)",
                  qp.num(), where),
-             .fields = {{"qp", std::to_string(qp.num())}}});
+             .fields = {{"qp", qp.num()}}});
 }
 
 void tell_limit(Srq& srq) {

@@ -413,7 +413,7 @@ void log_left(RcQp& qp) {
            "connection, or its process had ended (look for the reason at the peer; an event or "
            "a message should tell this end before it posts)",
            qp.num(), qp.left_by),
-       .fields = {{"peer", qp.left_by}, {"qp", std::to_string(qp.num())}}});
+       .fields = {{"peer", qp.left_by}, {"qp", qp.num()}}});
   qp.left_by.clear();
 }
 
