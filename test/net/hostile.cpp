@@ -13,6 +13,7 @@
 #include "iwarp/verbs/wire_tap.hpp"
 #include "raw_peer.hpp"
 #include "socket_pair.hpp"
+#include "sockets/descriptors.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;
@@ -276,6 +277,26 @@ TEST_CASE(
     CHECK_FALSE(event.request->reject());
     honest.receive(20);
   }
+}
+
+TEST_CASE("all open descriptors count, below the newest one and this layer's own above it") {
+  std::vector<UniqueFd> own;
+  for (int i = 0; i < 200; ++i) own.emplace_back(::dup(0));
+  const int hole = own.front().get();
+  own.erase(own.begin());
+  const UniqueFd newest(::dup(0));
+  REQUIRE_EQ(newest.get(), hole);
+  for (const auto count : {open_descriptors, known_descriptors}) {
+    const auto before = count(hole);
+    CHECK_GE(before, 200);
+    own.pop_back();
+    CHECK_EQ(count(hole), before - 1);
+    own.emplace_back(::dup(0));
+    CHECK_EQ(count(hole), before);
+  }
+  const int foreign = ::dup(0);
+  CHECK_GE(open_descriptors(hole), known_descriptors(hole));
+  ::close(foreign);
 }
 
 TEST_CASE("set-ups leave the program a reserve of descriptors [SCTP-4]") {

@@ -126,23 +126,38 @@ TEST_CASE("refusing a new set-up evicts no other set-up") {
   const Id proven = admit(setups, "a", 1);
   setups.asked(proven);
   const Id silent = admit(setups, "a", 1);
-  const auto verdict = setups.admit({.source = "a", .port = 1, .short_of_descriptors = true});
+  const auto verdict = setups.admit({.source = "a", .port = 1, .to_evict = 1});
   CHECK(verdict.leave == Ids{silent});
   setups.asked(silent);
   setups.asked(*verdict.id);
   CHECK(refuses(setups, "b", 2));
   setups.over(proven);
-  CHECK_FALSE(setups.admit({.source = "b", .port = 2, .short_of_descriptors = true}).id);
+  CHECK_FALSE(setups.admit({.source = "b", .port = 2, .to_evict = 1}).id);
   CHECK(setups.size() == 2);
 }
 
-TEST_CASE("without free descriptors the oldest set-up is evicted, whatever its source") {
+TEST_CASE("as many of the oldest set-ups are evicted as descriptors are missing") {
+  PendingSetups setups({.total = 9, .per_source = 9, .per_listener = 9});
+  CHECK(setups.make_room(1).empty());
+  Ids ids;
+  for (int i = 0; i < 6; ++i) ids.push_back(admit(setups, std::string("a"), 1));
+  CHECK(setups.admit({.source = "x", .port = 1, .to_evict = 2}).leave == Ids{ids[0], ids[1]});
+  // The two count until they are over.
+  CHECK(setups.admit({.source = "x", .port = 1, .to_evict = 3}).leave == Ids{ids[2]});
+  CHECK(setups.make_room(3).empty());
+  setups.over(ids[0]);
+  CHECK(setups.make_room(3) == Ids{ids[3]});
+}
+
+TEST_CASE("if too few set-ups can be evicted, a newcomer takes the place of one") {
   PendingSetups setups(kLimits);
-  CHECK_FALSE(setups.make_room());
-  const Id first = admit(setups, "a", 1);
-  const Id second = admit(setups, "b", 2);
-  CHECK(setups.admit({.source = "c", .port = 3, .short_of_descriptors = true}).leave == Ids{first});
-  CHECK(setups.make_room() == second);
+  CHECK_FALSE(setups.admit({.source = "a", .port = 1, .to_evict = 3}).id);
+  const Id silent = admit(setups, "a", 1);
+  const auto verdict = setups.admit({.source = "b", .port = 1, .to_evict = 3});
+  CHECK(verdict.leave == Ids{silent});
+  setups.over(silent);
+  setups.asked(*verdict.id);
+  CHECK_FALSE(setups.admit({.source = "c", .port = 1, .to_evict = 3}).id);
 }
 
 TEST_CASE("an IPv4 address is one source, and so is an IPv6 /64 network") {

@@ -2,12 +2,15 @@
 """Simulates two hosts on one machine: network namespaces that are joined by a virtual cable. Needs root. Tests that
 use it are skipped, with the reason, if they do not run as root or namespaces cannot be created."""
 import contextlib
+import ctypes
 import json
 import os
 import subprocess
 import time
 
 from support import skip_all
+
+NEW_NETWORK = 0x40000000  # CLONE_NEWNET
 
 
 def ip(*words):
@@ -67,6 +70,14 @@ def own_address():
                            capture_output=True, text=True).stdout
     found = [address["local"] for link in json.loads(shown) for address in link["addr_info"]]
     return next((each for each in found if not each.startswith("127.")), "127.0.0.1")
+
+
+def enter(name):
+    """Moves the calling thread into a namespace. Its sockets stay there when the thread has ended."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open(f"/run/netns/{name}") as place:
+        if libc.setns(place.fileno(), NEW_NETWORK) != 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def within(name, *words):

@@ -3,15 +3,14 @@
 namespace. The latter needs root."""
 import collections
 import contextlib
-import ctypes
-import os
 import socket
 import struct
 import threading
 
+from hosts import enter
+
 ALL, IPV4 = 0x0003, 0x0800
 TCP = 6
-NEW_NETWORK = 0x40000000  # CLONE_NEWNET
 ROOM = 64 << 20
 
 
@@ -63,10 +62,7 @@ class Capture:
         opener.join()
 
     def _open(self, namespace, interface):
-        libc = ctypes.CDLL(None, use_errno=True)
-        with open(f"/run/netns/{namespace}") as place:
-            if libc.setns(place.fileno(), NEW_NETWORK) != 0:
-                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        enter(namespace)
         # A packet socket that is bound to one protocol would receive only incoming packets.
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ALL))
         self._socket.setsockopt(socket.SOL_SOCKET, 33, ROOM)  # SO_RCVBUFFORCE

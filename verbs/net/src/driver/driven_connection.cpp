@@ -36,8 +36,8 @@ void change(std::atomic<bool>& flag, bool value) {
 DrivenConnection::DrivenConnection(Private, Registry& registry, Worker& worker, const Setup& setup)
     : DriveTurn(worker),
       registry_(registry),
-      local_(local_address(setup.socket.get())),
-      peer_(peer_address(setup.socket.get())),
+      local_(setup.local),
+      peer_(setup.peer),
       watched_(setup.socket.get(), *this),
       gathered_(setup.options.gather_delay),
       qp_(setup.qp),

@@ -86,6 +86,8 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
     std::unique_ptr<Carrier> carrier;  ///< null if MPA uses the TCP socket directly
   };
   DrivenConnection(Private, Registry& registry, Worker& worker, const Setup& setup);
+    Address local;
+    Address peer;  ///< not read from the socket, which may have been reset
   ~DrivenConnection() override;
   static std::shared_ptr<DrivenConnection> make(Registry& registry, Worker& worker, Setup setup);
   std::shared_ptr<DrivenConnection> shared() {

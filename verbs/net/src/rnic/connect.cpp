@@ -162,21 +162,27 @@ std::error_code Rnic::adopt_responder(int socket, const ListenOptions& options,
   if (const auto error = prepare_connected(socket, options.congestion)) return to_errc(error);
   UniqueFd owned(socket);
   return with_resources([&] {
-    const bool begun = impl_->respond(std::move(owned), options, channel) != nullptr;
+    const Address peer = peer_address(owned.get());
+    const bool begun = impl_->respond(std::move(owned), peer, options, channel) != nullptr;
     return begun ? std::error_code() : make_error_code(Errc::kLimitReached);
   });
 }
 
-std::shared_ptr<DrivenConnection> Rnic::Impl::respond(UniqueFd socket,
+bool Rnic::Impl::make_room() {
+  ++accept_pauses;
+  const auto missing = missing_descriptors(-1, options.reserved_descriptors);
+  return setups.make_room(std::max<std::size_t>(missing, 1));
+}
+
+std::shared_ptr<DrivenConnection> Rnic::Impl::respond(UniqueFd socket, const Address& peer,
                                                       const ListenOptions& listen_options,
                                                       CmChannel& channel) {
   const Address local = local_address(socket.get());
-  const Address peer = peer_address(socket.get());
-  auto pending = setups.admit(
-      {.source = source_of(peer),
-       .port = local.port,
-       .is_local = is_local(peer, local),
-       .short_of_descriptors = is_reserved(socket.get(), options.reserved_descriptors)});
+  auto pending =
+      setups.admit({.source = source_of(peer),
+                    .port = local.port,
+                    .is_local = is_local(peer, local),
+                    .to_evict = missing_descriptors(socket.get(), options.reserved_descriptors)});
   std::unique_ptr<Carrier> carrier;
   if (listen_options.carrier != nullptr) {
     carrier = listen_options.carrier->make(CarrierSocket(socket.get()), {});
@@ -195,6 +201,8 @@ std::shared_ptr<DrivenConnection> Rnic::Impl::respond(UniqueFd socket,
        .options = listen_options.connection,
        .tap = listen_options.tap ? listen_options.tap(local, peer, false) : nullptr,
        .client = std::make_unique<ResponderClient>(
+       .local = local,
+       .peer = peer,
            *this, channel, static_cast<std::size_t>(std::max(listen_options.backlog, 1)),
            listen_options.refused, std::move(*pending)),
        .carrier = std::move(carrier)});

@@ -72,12 +72,10 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
   std::error_code claim(verbs::QueuePair& qp, CmChannel& channel) override;
   void release(const verbs::QueuePair& qp) override;
   bool attach(verbs::QueuePair& qp, const std::shared_ptr<DrivenConnection>& connection) override;
-  std::shared_ptr<DrivenConnection> respond(UniqueFd socket, const ListenOptions& listen_options,
+  std::shared_ptr<DrivenConnection> respond(UniqueFd socket, const Address& peer,
+                                            const ListenOptions& listen_options,
                                             CmChannel& channel) override;
-  void make_room() override {
-    ++accept_pauses;
-    setups.make_room();
-  }
+  bool make_room() override;
 
   Worker& pick_worker();
   std::shared_ptr<Connector> make_connector(verbs::QueuePair& qp, const Address& to,

@@ -211,7 +211,10 @@ void Connector::connected() {
 
 void Connector::begin_mpa(UniqueFd socket) {
   const Address local = local_address(socket.get());
-  const Address peer = peer_address(socket.get());
+  Address peer = peer_address(socket.get());
+  if (peer.host.empty()) {  // the peer has reset the connection
+    peer = addresses_.empty() ? to_ : to_address(addresses_[next_ - 1]);
+  }
   std::unique_ptr<Carrier> carrier;
   if (options_.carrier != nullptr) {
     carrier = options_.carrier->make(CarrierSocket(socket.get()), to_.host);
@@ -231,6 +234,8 @@ void Connector::begin_mpa(UniqueFd socket) {
       DrivenConnection::make(registry_, worker_,
                              {.role = mpa::Role::kInitiator,
                               .socket = std::move(socket),
+                              .local = local,
+                              .peer = peer,
                               .qp = &qp_,
                               .options = options_.connection,
                               .tap = options_.tap ? options_.tap(local, peer, true) : nullptr,

@@ -72,18 +72,23 @@ void Acceptor::wait() {
 
 void Acceptor::accept_all() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    SocketAddress peer;
+    peer.length = sizeof peer.storage;
     UniqueFd socket(
-        socket_ops().accept(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        socket_ops().accept(socket_.get(), peer.get(), &peer.length, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket) {
       try {
-        take(std::move(socket));
+        take(std::move(socket), to_address(peer));
       } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
         // Stack unwinding has closed the socket, so the peer sees that the connection has ended.
       }
       continue;
     }
     if (out_of_resources(errno)) {
-      insist([this] { responders_.make_room(); });
+      const bool of_descriptors = errno == EMFILE || errno == ENFILE;
+      bool evicted = false;
+      insist([&] { evicted = responders_.make_room(); });
+      if (evicted && of_descriptors) continue;
       pause();
       return;
     }
@@ -104,7 +109,7 @@ void Acceptor::pause() {
   });
 }
 
-void Acceptor::take(UniqueFd socket) {
+void Acceptor::take(UniqueFd socket, const Address& peer) {
   if (prepare_connected(socket.get(), options_.congestion)) return;
   if (made_.size() >= tidy_at_) {
     std::erase_if(made_, [](const auto& weak) {
@@ -115,7 +120,7 @@ void Acceptor::take(UniqueFd socket) {
   }
   made_.emplace_back();
   auto& made = made_.back();
-  made = responders_.respond(std::move(socket), options_, channel_);
+  made = responders_.respond(std::move(socket), peer, options_, channel_);
 }
 
 }  // namespace iwarp::net

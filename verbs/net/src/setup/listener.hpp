@@ -20,11 +20,13 @@ namespace iwarp::net {
 class Responders {
  public:
   /// Starts MPA. If there is no room for one more set-up, resets the socket and returns null.
-  virtual std::shared_ptr<DrivenConnection> respond(UniqueFd socket, const ListenOptions& options,
+  /// `peer` is the address from accept(2): a socket that the peer has reset no longer has it.
+  virtual std::shared_ptr<DrivenConnection> respond(UniqueFd socket, const Address& peer,
+                                                    const ListenOptions& options,
                                                     CmChannel& channel) = 0;
-  /// Evicts a set-up, if one can be evicted. Called when accepting pauses because descriptors have
-  /// run out.
-  virtual void make_room() = 0;
+  /// Evicts set-ups because descriptors or memory have run out. Returns false if none can be
+  /// evicted.
+  virtual bool make_room() = 0;
 
  protected:
   ~Responders() = default;
@@ -44,7 +46,7 @@ class Acceptor final : public std::enable_shared_from_this<Acceptor> {
   void wait();
   void accept_all();
   void pause();
-  void take(UniqueFd socket);
+  void take(UniqueFd socket, const Address& peer);
 
   Responders& responders_;
   const ListenOptions options_;

@@ -26,9 +26,8 @@ PendingSetups::Verdict PendingSetups::admit(const Newcomer& newcomer) {
   const bool has_share =
       newcomer.is_local || (keep_below(limits_.per_source, same_source, out.leave) &&
                             keep_below(limits_.per_listener, same_port, out.leave));
-  const bool fits =
-      has_share && keep_below(limits_.total, any, out.leave) &&
-      (!newcomer.short_of_descriptors || !out.leave.empty() || send_away(any, out.leave));
+  const bool fits = has_share && keep_below(limits_.total, any, out.leave) &&
+                    (keep_leaving(newcomer.to_evict, out.leave) || !out.leave.empty());
   if (!fits) {
     for (const Id id : out.leave) find(id)->leaves = false;
     out.leave.clear();
@@ -42,10 +41,10 @@ PendingSetups::Verdict PendingSetups::admit(const Newcomer& newcomer) {
   return out;
 }
 
-std::optional<PendingSetups::Id> PendingSetups::make_room() {
+std::vector<PendingSetups::Id> PendingSetups::make_room(std::size_t count) {
   std::vector<Id> leave;
-  if (!send_away([](const Setup&) { return true; }, leave)) return std::nullopt;
-  return leave.front();
+  keep_leaving(count, leave);
+  return leave;
 }
 
 void PendingSetups::asked(Id id) {
@@ -76,6 +75,14 @@ bool PendingSetups::keep_below(std::size_t limit, const Test& counts, std::vecto
     if (!send_away(counts, leave)) return false;
   }
   return true;
+}
+
+// Evicts set-ups until `count` of them leave. Returns false if fewer can be evicted.
+bool PendingSetups::keep_leaving(std::size_t count, std::vector<Id>& leave) {
+  if (count == 0) return true;
+  auto leaving = static_cast<std::size_t>(std::ranges::count(setups_, true, &Setup::leaves));
+  while (leaving < count && send_away([](const Setup&) { return true; }, leave)) ++leaving;
+  return leaving >= count;
 }
 
 bool PendingSetups::send_away(const Test& among, std::vector<Id>& leave) {

@@ -39,8 +39,9 @@ class PendingSetups {
     std::string source;
     std::uint16_t port = 0;
     bool is_local = false;  ///< whether the peer is on this host
-    /// whether to admit the newcomer only in exchange for an evicted set-up
-    bool short_of_descriptors = false;
+    /// Number of set-ups to evict, because descriptors are short. Those that have been evicted but
+    /// are not over count. If there are too few, the newcomer needs one that is evicted for it.
+    std::size_t to_evict = 0;
   };
   struct Verdict {
     std::optional<Id> id;   ///< id of the newcomer, or nullopt if it is not admitted
@@ -50,9 +51,9 @@ class PendingSetups {
   explicit PendingSetups(const Limits& limits) : limits_(limits) {}
 
   Verdict admit(const Newcomer& newcomer);
-  /// Returns a set-up to evict, or nullopt if none can be evicted. Call when accept(2) fails
-  /// because no descriptor is available.
-  std::optional<Id> make_room();
+  /// Returns set-ups to evict: `count`, less those that have been evicted but are not over, or
+  /// fewer if no more can be evicted.
+  std::vector<Id> make_room(std::size_t count);
   /// Call when the application has received the Request of this set-up.
   void asked(Id id);
   /// Call when the application has accepted an unrecognized peer whose RTR has not arrived. The
@@ -75,6 +76,7 @@ class PendingSetups {
   using Test = std::function<bool(const Setup&)>;
 
   bool keep_below(std::size_t limit, const Test& counts, std::vector<Id>& leave);
+  bool keep_leaving(std::size_t count, std::vector<Id>& leave);
   bool send_away(const Test& among, std::vector<Id>& leave);
   Setups::iterator find(Id id);
 

@@ -27,13 +27,14 @@ std::size_t Setups::under_way() {
   return policy_.size();
 }
 
-void Setups::make_room() {
-  std::optional<Id> id;
+bool Setups::make_room(std::size_t count) {
+  std::vector<Id> leave;
   {
     const std::lock_guard lock(mutex_);
-    id = policy_.make_room();
+    leave = policy_.make_room(count);
   }
-  if (id) end({*id});
+  end(leave);
+  return !leave.empty();
 }
 
 void Setups::end(const std::vector<Id>& ids) {

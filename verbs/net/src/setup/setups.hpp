@@ -46,8 +46,8 @@ class Setups {
   /// Sets the connection of a set-up that admit() has admitted.
   void started(Id id, const std::shared_ptr<DrivenConnection>& connection);
   std::size_t under_way();
-  /// Ends one set-up, if any can be evicted. Call when no descriptor is available.
-  void make_room();
+  /// Evicts set-ups, see PendingSetups::make_room(). Returns whether it has evicted any.
+  bool make_room(std::size_t count);
 
  private:
   void end(const std::vector<Id>& ids);

@@ -4,6 +4,7 @@
 // and the child's copy would never be released.
 #include "sockets/descriptors.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -51,6 +52,27 @@ int UniqueFd::release() {
 void UniqueFd::reset() {
   if (forget(fd_)) ::close(fd_);  // closed after forget(), because the number may be reused at once
   fd_ = -1;
+}
+
+std::size_t open_descriptors(int newest) noexcept {
+  // Linux 6.2 and later count: the size of this directory is the number of descriptors.
+  struct stat directory{};
+  if (::stat("/proc/thread-self/fd", &directory) == 0 && directory.st_size > 0) {
+    return static_cast<std::size_t>(directory.st_size);
+  }
+  return known_descriptors(newest);
+}
+
+// The kernel assigns the lowest free number, so every number below `newest` is open.
+std::size_t known_descriptors(int newest) noexcept {
+  const auto below = static_cast<std::size_t>(newest + 1);
+  auto count = below;
+  for (std::size_t i = below / kBits; i < open_now.size(); ++i) {
+    Word above = open_now[i].load(std::memory_order_relaxed);
+    if (i == below / kBits) above &= ~Word{0} << (below % kBits);
+    count += static_cast<std::size_t>(std::popcount(above));
+  }
+  return count;
 }
 
 void close_inherited() noexcept {

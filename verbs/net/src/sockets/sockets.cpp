@@ -17,6 +17,7 @@
 
 #include "iwarp/net/socket_ops.hpp"
 #include "iwarp/verbs/errors.hpp"
+#include "sockets/descriptors.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -265,10 +266,12 @@ std::chrono::milliseconds silent_for(int fd) {
   return {};
 }
 
-bool is_reserved(int fd, std::size_t reserve) {
+std::size_t missing_descriptors(int newest, std::size_t reserve) {
   rlimit most{};
-  if (::getrlimit(RLIMIT_NOFILE, &most) != 0 || most.rlim_cur == RLIM_INFINITY) return false;
-  return static_cast<rlim_t>(fd) >= most.rlim_cur - std::min<rlim_t>(reserve, most.rlim_cur / 4);
+  if (::getrlimit(RLIMIT_NOFILE, &most) != 0 || most.rlim_cur == RLIM_INFINITY) return 0;
+  const rlim_t open = open_descriptors(newest);
+  const rlim_t unreserved = most.rlim_cur - std::min<rlim_t>(reserve, most.rlim_cur / 4);
+  return open > unreserved ? open - unreserved : 0;
 }
 
 void reset_on_close(int fd) {

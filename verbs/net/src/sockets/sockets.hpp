@@ -83,10 +83,10 @@ bool is_closed(int fd);
 /// the peer to acknowledge, returns 0 and makes TCP send a keepalive probe every second. The
 /// connection then fails if the peer does not answer these probes.
 std::chrono::milliseconds silent_for(int fd);
-/// Returns whether `fd` is a reserved number. The `reserve` highest numbers that the process may
-/// use are reserved, but never more than a quarter of all its numbers. The kernel assigns the
-/// lowest free number, so such a high number means that few descriptors are free.
-bool is_reserved(int fd, std::size_t reserve);
+/// Returns how many descriptors have to be closed so that the process can open `reserve` more, or a
+/// quarter of RLIMIT_NOFILE if that is less. `newest` is the descriptor that was opened last, or
+/// -1.
+std::size_t missing_descriptors(int newest, std::size_t reserve);
 /// Makes close(2) of the socket reset the connection.
 void reset_on_close(int fd);
 

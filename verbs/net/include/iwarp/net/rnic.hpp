@@ -55,8 +55,8 @@ struct RnicOptions {
   std::size_t max_pending_per_source = 2048;
   /// maximum number of half-open connections per listening port
   std::size_t max_pending_per_listener = 3072;
-  /// Number of descriptors that are reserved for the application: inbound set-ups do not use them.
-  /// At most a quarter of RLIMIT_NOFILE.
+  /// Number of descriptors that are reserved for the application, at most a quarter of
+  /// RLIMIT_NOFILE. If fewer are free, an inbound set-up evicts others, or is itself refused.
   std::size_t reserved_descriptors = 128;
   /// If true, an access to registered memory that has been unmapped, protected or truncated ends
   /// the connection instead of the process. The first registration installs a handler for SIGSEGV

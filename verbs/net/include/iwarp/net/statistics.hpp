@@ -69,7 +69,7 @@ struct Statistics {
   SetupStatistics active;             ///< set-ups in which this end connects
   SetupStatistics passive;            ///< set-ups in which a peer connects
   verbs::DatagramCounters datagrams;  ///< sum over all datagram queue pairs so far
-  /// number of times that a listener paused because descriptors or memory had run out
+  /// number of times that a listener could not accept because descriptors or memory had run out
   std::uint64_t accept_pauses = 0;
   std::uint64_t receive_holds = 0;         ///< see verbs::Incidents
   std::uint64_t pins_broken = 0;           ///< see verbs::Incidents

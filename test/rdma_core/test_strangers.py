@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests servers under a low limit of descriptors while a stranger holds more silent connections than this limit and
+replaces those that the server closes. Newcomers must be served, and the program must keep its reserve."""
+import contextlib
+import os
+import resource
+import select
+import socket
+import threading
+import unittest
+
+from hosts import enter, joined, why_no_namespaces, within
+from support import IWARP, TIMEOUT, Case, Program, free_port, main
+
+LIMITS = (256, 1024, 4096)
+NEWCOMERS = 3
+SERVER_HOST, STRANGER_HOST = "10.99.8.1", "10.99.8.2"
+IN_NO_NAMESPACE = contextlib.nullcontext((None, None))
+
+
+def reserve(limit):
+    return min(128, limit // 4)  # RnicOptions::reserved_descriptors
+
+
+class Stranger:
+    """Keeps `count` silent connections from a namespace, or from this one if it is None."""
+
+    def __init__(self, namespace, address, count):
+        self._namespace, self._address, self._count = namespace, address, count
+        self._open, self._poll = {}, select.poll()
+        self.renew()
+
+    def renew(self):
+        """Replaces the connections that the server has closed."""
+        thread = threading.Thread(target=self._renew)
+        thread.start()  # Only this thread enters the namespace.
+        thread.join()
+        assert len(self._open) == self._count
+
+    def _renew(self):
+        if self._namespace is not None:
+            enter(self._namespace)
+        for fd, _ in self._poll.poll(0):
+            self._poll.unregister(fd)
+            self._open.pop(fd).close()
+        while len(self._open) < self._count:
+            new = socket.create_connection(self._address, TIMEOUT)
+            self._open[new.fileno()] = new
+            self._poll.register(new, select.POLLRDHUP)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for each in self._open.values():
+            each.close()
+
+
+class Strangers(Case):
+    @classmethod
+    def setUpClass(cls):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        cls.addClassCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        cls.most = hard
+
+    def check_server(self, server, newcomer, apart, options):
+        """Each of the two functions returns the command for a host and a port."""
+        host = SERVER_HOST if apart else "127.0.0.1"
+        hosts = joined(((f"{SERVER_HOST}/24",), (f"{STRANGER_HOST}/24",))) if apart else IN_NO_NAMESPACE
+        with hosts as (own, other):
+            of_server, of_stranger = (within(name) if apart else () for name in (own, other))
+            for limit in LIMITS:
+                with self.subTest(limit=limit, apart=apart):
+                    if 2 * limit > self.most:
+                        self.skipTest(f"the hard limit of descriptors is {self.most}")
+                    port = free_port()
+                    limited = (*of_server, "prlimit", f"--nofile={limit}:{limit}")
+                    with Program(*server(host, port), prefix=limited, **options) as one:
+                        one.listens(port)
+                        with Stranger(other, (host, port), limit + 100) as stranger:
+                            for prefix in NEWCOMERS * (of_server, of_stranger):
+                                self.run_program(*newcomer(host, port), prefix=prefix, **options)
+                                fds = len(os.listdir(f"/proc/{one.process.pid}/fd"))
+                                self.assertLessEqual(fds, limit - reserve(limit))
+                                stranger.renew()
+
+    def check_ping(self, apart):
+        self.check_server(lambda host, port: (IWARP, "ping", "--server", "--listen", f"{host}:{port}"),
+                          lambda host, port: (IWARP, "ping", "--count", 1, f"{host}:{port}"),
+                          apart, {"plain": True})
+
+    def check_rping(self, apart):
+        self.check_server(lambda host, port: ("rping", "-s", "-P", "-a", host, "-p", port),
+                          lambda host, port: ("rping", "-c", "-C", 1, "-a", host, "-p", port),
+                          apart, {})
+
+    def test_ping_on_one_host(self):
+        self.check_ping(False)
+
+    def test_rping_on_one_host(self):
+        self.check_rping(False)
+
+    @unittest.skipIf(why_no_namespaces(), why_no_namespaces())
+    def test_ping_on_two_hosts(self):
+        self.check_ping(True)
+
+    @unittest.skipIf(why_no_namespaces(), why_no_namespaces())
+    def test_rping_on_two_hosts(self):
+        self.check_rping(True)
+
+
+main("rping", "prlimit")
