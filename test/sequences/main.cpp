@@ -357,7 +357,7 @@ class Run {
     }
   }
 
-  static constexpr std::uint8_t kTimeout = 16;  // 4.096 us x 2^16, eight times
+  static constexpr std::uint8_t kTimeout = 20;  // 4.096 us x 2^20, eight times
   static constexpr std::uint8_t kRetries = 7;
 
   Plan& plan_;
