@@ -15,6 +15,7 @@
 #include "common/base/stop.hpp"
 #include "common/serving/metrics.hpp"
 #include "common/serving/server.hpp"
+#include "measure/basics/lobby.hpp"
 #include "measure/measurement/processes.hpp"
 #include "perf/machine.hpp"
 #include "perf/report.hpp"
@@ -177,13 +178,12 @@ int run_perf_server(const PerfOptions& options) {
   catch_stop_signals();
   set_log(options.log);
   start_metrics(options.plan.connection.metrics);
-  measure::Listener listener(listen);
-  const auto local = net::to_string(net::Address{.host = listen.host, .port = listener.port()});
+  measure::Lobby lobby(listen);
+  const auto local = net::to_string(net::Address{.host = listen.host, .port = lobby.port()});
   log_info("listening", "iwarp perf: listening on " + local, {{"local", local}});
   while (!stop_requested()) {
     try {
-      auto socket = listener.accept(measure::Clock::now() + std::chrono::hours(1));
-      if (socket) measure::serve_client(std::move(*socket), serve);
+      measure::serve_client(lobby.next(), serve);
     } catch (const Interrupted&) {
       break;
     } catch (const Error& error) {

@@ -325,6 +325,19 @@ class Perf(Case):
                 for end in re.findall(r"(?m)^ +[\d.]+-([\d.]+) +s .*messages/s", out):
                     self.assertLess(float(end), 60)
 
+    def test_silent_clients_delay_no_other(self):
+        with Server("perf", "--server") as server:
+            silent = [socket.create_connection(("127.0.0.1", server.port), TIMEOUT) for _ in range(70)]
+            silent[-1].sendall(b'{"iwarp_perf":')  # not yet a line
+            self.measure(server.address, "write-bw")
+            # More than 64 clients cannot wait. The first ones were evicted, the last ones still wait.
+            self.assertEqual(silent[0].recv(1), b"")
+            silent[-1].sendall(b"1}\n")
+            self.assertRegex(silent[-1].makefile().readline(), "different versions")
+            for client in silent:
+                client.close()
+            self.measure(server.address, "tcp-stream")
+
     def test_an_interrupted_client_is_no_fault_of_the_server(self):
         with Server("perf", "--server") as server:
             for test in ("write-bw", "send-lat", "tcp-stream"):

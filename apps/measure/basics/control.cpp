@@ -52,6 +52,23 @@ std::string Control::complaint(const std::string& otherwise) {
   }
 }
 
+// A line that is too long counts, because receive() reports it.
+bool Control::has_line() const { return received_.size() > kMaxLine || received_.contains('\n'); }
+
+Control::State Control::look() {
+  while (!has_line()) {
+    std::array<std::byte, 4096> chunk;
+    try {
+      const auto size = socket_.receive_now(chunk);
+      if (size == 0) return State::kWaits;
+      received_.append(reinterpret_cast<const char*>(chunk.data()), size);
+    } catch (const PeerGone&) {
+      return State::kGone;
+    }
+  }
+  return State::kHasLine;
+}
+
 std::string Control::receive_line(Clock::time_point deadline) {
   for (;;) {
     if (const auto end = received_.find('\n'); end != std::string::npos) {

@@ -40,12 +40,18 @@ class Control {
   /// JSON object or exceeds 256 KiB, or if nothing arrives within `time_limit`. Throws PeerGone if
   /// the connection has ended.
   nlohmann::json receive(Clock::duration time_limit = kTimeout);
+  /// What a client that must send the first line has done.
+  enum class State : std::uint8_t { kWaits, kHasLine, kGone };
+  /// Reads what has arrived, without waiting. After kHasLine, receive() does not wait.
+  State look();
+  int fd() const { return socket_.fd(); }
   /// Waits up to a second for an error message from the other end. Returns its text, or `otherwise`
   /// if no error arrives.
   std::string complaint(const std::string& otherwise);
 
  private:
   std::string receive_line(Clock::time_point deadline);
+  bool has_line() const;
 
   Socket socket_;
   std::string received_;

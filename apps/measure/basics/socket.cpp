@@ -128,11 +128,18 @@ void Socket::send(bytes::View octets, Clock::time_point deadline) {
 
 std::size_t Socket::receive(bytes::Span into, Clock::time_point deadline) {
   for (;;) {
-    const auto n = ::recv(fd(), into.data(), into.size(), 0);
-    if (n > 0) return static_cast<std::size_t>(n);
-    if (n == 0) throw PeerGone("the peer closed the connection");
-    wait_after_failure(fd(), POLLIN, deadline);
+    if (const auto n = receive_now(into); n > 0) return n;
+    wait_or_fail(fd(), POLLIN, deadline);
   }
+}
+
+std::size_t Socket::receive_now(bytes::Span into) {
+  const auto n = ::recv(fd(), into.data(), into.size(), 0);
+  if (n > 0) return static_cast<std::size_t>(n);
+  if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+    throw PeerGone("the peer closed the connection");
+  }
+  return 0;
 }
 
 Listener::Listener(const net::Address& at, const std::string& congestion) {

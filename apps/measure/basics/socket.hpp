@@ -47,6 +47,8 @@ class Socket {
   /// Receives at least one byte, and returns the number of bytes received. Throws PeerGone if the
   /// connection has ended, or Error if the deadline passes.
   std::size_t receive(bytes::Span into, Clock::time_point deadline);
+  /// Like receive(), but returns 0 if nothing has arrived yet.
+  std::size_t receive_now(bytes::Span into);
 
   /// Returns the descriptor, which is non-blocking.
   int fd() const { return fd_.get(); }
@@ -67,6 +69,7 @@ class Listener {
   explicit Listener(const net::Address& at, const std::string& congestion = "");
 
   std::uint16_t port() const { return port_; }
+  int fd() const { return fd_.get(); }
   /// Returns the next connection, or nullopt if none arrives before the deadline.
   std::optional<Socket> accept(Clock::time_point deadline);
 

@@ -195,8 +195,7 @@ Measurement take_measurement(const Plan& plan, const net::Address& server, Measu
   }
 }
 
-void serve_client(Socket socket, const ServeOptions& options) {
-  Control control(std::move(socket));
+void serve_client(Control control, const ServeOptions& options) {
   try {
     serve_plan(options, control);
   } catch (const Interrupted&) {

@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "measure/basics/control.hpp"
 #include "measure/basics/plan.hpp"
-#include "measure/basics/socket.hpp"
 #include "measure/roles/roles.hpp"
 
 namespace iwarp::apps::measure {
@@ -43,6 +43,6 @@ struct ServeOptions {
   options::TlsSettings tls = {};  ///< if these settings enable TLS, the client must use TLS
 };
 /// Serves one client. If this fails, reports the error to the client and throws it.
-void serve_client(Socket socket, const ServeOptions& options);
+void serve_client(Control control, const ServeOptions& options);
 
 }  // namespace iwarp::apps::measure

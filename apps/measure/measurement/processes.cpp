@@ -37,7 +37,8 @@ int serve_parent(Listener& listener, const options::TlsSettings& tls) {
     signal(SIGTERM, SIG_IGN);
     auto socket = listener.accept(Clock::now() + kTimeout);
     if (socket) {
-      serve_client(std::move(*socket), {.host = kLoopback, .own_process = true, .tls = tls});
+      serve_client(Control(std::move(*socket)),
+                   {.host = kLoopback, .own_process = true, .tls = tls});
     }
     return 0;
   } catch (const std::exception&) {
