@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 
 #include "common/base/error.hpp"
@@ -20,8 +21,27 @@ namespace {
 
 constexpr std::string_view kNotFound =
     "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+constexpr std::string_view kOtherHost =
+    "HTTP/1.1 421 Misdirected Request\r\nContent-Type: text/plain\r\nContent-Length: 54\r\n"
+    "Connection: close\r\n\r\nthe lab answers only as 127.0.0.1, localhost or [::1]\n";
 // Interval in ms at which poll() returns, so that the server can check the timeouts of its clients.
 constexpr int kLookAtClocks = 1000;
+
+/// Returns whether each Host field of the request names this machine. The name of another site may
+/// resolve to 127.0.0.1, and that site's pages could then read this page (DNS rebinding).
+bool names_this_machine(std::string_view request) {
+  constexpr std::string_view kField = "\r\nhost:";
+  std::string text(request.substr(0, request.find("\r\n\r\n") + 2));
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (auto at = text.find(kField); at != std::string::npos; at = text.find(kField, at)) {
+    at = text.find_first_not_of(" \t", at + kField.size());
+    std::string host = text.substr(at, text.find_first_of(" \t\r", at) - at);
+    const auto port = host.find_last_not_of("0123456789");
+    if (port != std::string::npos && host[port] == ':') host.resize(port);
+    if (host != "localhost" && host != "127.0.0.1" && host != "[::1]") return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -115,7 +135,11 @@ void PageServer::answer(Client& client) const {
   const bool found = only_head || request.starts_with("GET / ");
   client.answered = true;
   client.head = found ? found_ : kNotFound;
-  if (found && !only_head) client.body = page_;
+  if (!names_this_machine(request)) {
+    client.head = kOtherHost;
+  } else if (found && !only_head) {
+    client.body = page_;
+  }
 }
 
 /// Sends as much of `rest` as the socket accepts, and removes this part from `rest`. Returns false

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PageServer: serves one page by HTTP to browsers on this machine. It limits the size of a request
-// and the duration of a connection. The only thing that it checks in a request is whether the
-// request asks for the page.
+// and the duration of a connection. It checks in a request only whether the
+// request asks for the page, by a name of this machine.
 #pragma once
 
 #include <chrono>

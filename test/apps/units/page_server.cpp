@@ -84,5 +84,26 @@ TEST_CASE("new connections replace silent ones, the oldest first") {
   CHECK(silent.back().receive().ends_with("\r\n\r\nthe page"));
 }
 
+TEST_CASE("a request that names another host than this machine is refused (DNS rebinding)") {
+  Serving serving;
+  const auto ask = [&](const std::string& host) {
+    const Browser browser(serving.server.port());
+    browser.send("GET / HTTP/1.1\r\n" + host + "\r\n\r\n");
+    return browser.receive();
+  };
+  for (const auto* host : {"Accept: */*", "Host: localhost", "host:127.0.0.1:7174",
+                           "HOST: \tLocalHost:80 ", "Host: [::1]:9000"}) {
+    CAPTURE(host);
+    CHECK(ask(host).ends_with("\r\n\r\nthe page"));
+  }
+  for (const auto* host : {"Host: evil.example", "Host: localhost.evil", "Host: 192.0.2.1:80",
+                           "Host:", "Host: :80", "Host: localhost\r\nHost: evil.example"}) {
+    CAPTURE(host);
+    const auto answer = ask(host);
+    CHECK(answer.starts_with("HTTP/1.1 421 "));
+    CHECK(answer.ends_with("\r\n\r\nthe lab answers only as 127.0.0.1, localhost or [::1]\n"));
+  }
+}
+
 }  // namespace
 }  // namespace iwarp::apps::lab
