@@ -128,15 +128,34 @@ class Generated(Case):
                           "no session id begins so")
 
     def test_a_peer_that_is_wrong_is_told(self):
-        with silent_listener() as port:
-            done = run("conform", f"127.0.0.1:{port}", "--generated", "--cases=1", "--timeout=0.2")
+        with peer_that_goes(10) as port:
+            done = run("conform", f"127.0.0.1:{port}", "--generated", "--cases=1", "--timeout=30")
         self.assertEqual(done.returncode, 1)
 
 
 @contextlib.contextmanager
-def silent_listener():
-    """The peer accepts connections but never sends anything."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+def peer_that_goes(after):
+    """The peer serves one exchange, closes `after` connections at once, and then stops listening."""
+    def run_peer(listener, server):
+        with listener:
+            relayed, _ = listener.accept()
+            onward = socket.create_connection(("127.0.0.1", server.port), TIMEOUT)
+            back = threading.Thread(target=relay, args=(onward, relayed), daemon=True)
+            back.start()
+            relay(relayed, onward)
+            back.join(TIMEOUT)
+            for _ in range(after):
+                listener.accept()[0].close()
+
+    def relay(source, sink):
+        with contextlib.suppress(OSError):
+            while octets := source.recv(1 << 16):
+                sink.sendall(octets)
+            sink.shutdown(socket.SHUT_WR)
+
+    with Server("ping", "--server") as server:
+        listener = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=run_peer, args=(listener, server), daemon=True).start()
         yield listener.getsockname()[1]
 
 
@@ -183,13 +202,20 @@ class Reports(Case):
         self.assertIn("RDMAP Terminate 2/0/02", text)
 
     def test_a_failure_is_shown_and_counts(self):
-        with silent_listener() as port:
-            done = run("conform", f"127.0.0.1:{port}", "--only", "mpa/crc/wrong-field", "--timeout",
-                       "0.2")
+        with Server("ping", "--server", "--crc=off") as server:
+            done = run("conform", server.address, "--only", "mpa/startup/crc-by-default")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("\u00d7 mpa/crc/wrong-field", done.stdout)
-        self.assertIn("-> Expected: an MPA Reply\n", done.stdout)
+        self.assertIn("\u00d7 mpa/startup/crc-by-default", done.stdout)
+        self.assertIn("-> Expected: ", done.stdout)
         self.assertRegex(done.stdout, "1 cases, 0 passed, 1 failed, 0 skipped\n$")
+
+
+    def test_a_report_that_cannot_be_written_fails_at_once(self):
+        for option in ("--json=", "--junit="):
+            for kind in ((), ("--generated",)):
+                with self.subTest(option=option, kind=kind):
+                    self.assert_fails(run("conform", "192.0.2.1", *kind, f"{option}{self.scratch}/none/x"), 1,
+                                      "none/x: no such file or directory$")
 
 
 class Lists(Case):
@@ -222,6 +248,46 @@ class Usage(Case):
                 self.assert_fails(run("conform", *arguments), 2, words)
 
 
+class Others(Case):
+    """Peers that do not serve rping's exchange are not accused of breaking rules."""
+
+    def check(self, what, *arguments):
+        for kind in ((), ("--generated",)):
+            with self.subTest(what=what, kind=kind):
+                done = run("conform", *arguments, *kind)
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertRegex(done.stderr, f"is not an iWARP peer that serves rping's exchange: "
+                                              f"what answered was {what} ")
+
+    def check_port(self, what, answer=None):
+        def run_peer():
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    connection.recv(1 << 10)
+                    connection.sendall(answer)
+                    connection.close()
+
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            if answer is not None:
+                threading.Thread(target=run_peer, daemon=True).start()
+            self.check(what, f"127.0.0.1:{listener.getsockname()[1]}", f"--timeout={TIMEOUT if answer else 0.2}")
+
+    def test_other_protocols(self):
+        self.check_port('"HTTP/1.1 400 Bad Request"', b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        self.check_port("TLS", bytes((21, 3, 3, 0, 2, 2, 10)))
+        self.check_port(r"TCP closed \(FIN\)", b"")
+
+    def test_a_silent_port(self):
+        self.check_port("nothing within the time limit")
+
+    def test_iwarp_with_another_program(self):
+        with Server("serve", self.dir) as server:
+            self.check("MPA startup, and then .*", server.address)
+        fetches = f"{IWARP} get iwarp://127.0.0.1:%p/x {self.out}"
+        self.check("MPA startup, and then .*", "--serve", "0", "--client", fetches)
+
+
 class Peers(Case):
     def test_nobody_there(self):
         with socket.socket() as unused:
@@ -252,17 +318,8 @@ class Peers(Case):
         self.assertIn("1 cases, 1 passed", out)
 
     def test_a_peer_that_goes_ends_the_run(self):
-        listener = socket.create_server(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-
-        def serve_one():
-            connection, _ = listener.accept()
-            listener.close()
-            connection.close()
-        thread = threading.Thread(target=serve_one, daemon=True)
-        thread.start()
-        done = run("conform", f"127.0.0.1:{port}")
-        thread.join(TIMEOUT)
+        with peer_that_goes(1) as port:
+            done = run("conform", f"127.0.0.1:{port}", "--timeout=30")
         self.assertEqual(done.returncode, 1)
         self.assertIn("Ended early: the peer is gone: cannot connect to", done.stdout)
         self.assertIn("4 cases, ", done.stdout)

@@ -20,6 +20,7 @@
 #include "conform/generated/generated.hpp"
 #include "conform/report/report.hpp"
 #include "conform/report/runner.hpp"
+#include "conform/script/exchange.hpp"
 
 namespace iwarp::apps {
 namespace {
@@ -61,13 +62,36 @@ struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-/// Writes `text` to the file `path`, or to standard output if `path` is empty.
-void write_file(const std::string& path, const std::string& text) {
-  if (path.empty()) return write(stdout, text, "standard output");
-  const std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path.c_str(), "w"));
-  if (!file) throw Error(path + ": " + errno_text());
-  write(file.get(), text, path);
-}
+/// The file of a report, or standard output if the path is empty. Opened before the run, so that a
+/// path that cannot be written fails at once. Keeps its old content until write().
+class ReportFile {
+ public:
+  explicit ReportFile(std::string path) : path_(std::move(path)) {
+    if (path_.empty()) return;
+    file_.reset(std::fopen(path_.c_str(), "a"));
+    if (!file_) throw Error(path_ + ": " + errno_text());
+  }
+  void write(const std::string& text) {
+    if (!file_) return apps::write(stdout, text, "standard output");
+    // Truncating fails for a pipe or a terminal, which has no old content.
+    [[maybe_unused]] const int failed = ::ftruncate(::fileno(file_.get()), 0);
+    apps::write(file_.get(), text, path_);
+  }
+
+ private:
+  std::string path_;
+  std::unique_ptr<std::FILE, FileCloser> file_;
+};
+
+/// The files of the reports that the user wants.
+struct ReportFiles {
+  explicit ReportFiles(const ConformOptions& options) {
+    if (options.json) json.emplace(*options.json);
+    if (!options.junit.empty()) junit.emplace(options.junit);
+  }
+  std::optional<ReportFile> json;
+  std::optional<ReportFile> junit;
+};
 
 // Parses the argument of --serve. A port without an address selects all addresses, as ":7174" does,
 // because the peer usually runs on another machine.
@@ -110,6 +134,17 @@ class Peer {
 
   const conform::Target& target() const { return target_; }
   const std::string& name() const { return name_; }
+  /// Throws UsageError if the peer does not serve rping's exchange. Does not check a peer that is
+  /// started by hand, because the check needs a connection.
+  void check() const {
+    if (target_.waits_without_limit) return;
+    const auto instead = conform::answered_instead(target_);
+    if (!instead) return;
+    throw UsageError(
+        fmt::format("{} is not an iWARP peer that serves rping's exchange: what answered was {} "
+                    "(see rfc-notes/conform.md, \"Which peers can be tested\")",
+                    name_, *instead));
+  }
 
  private:
   void listen(const ConformOptions& options) {
@@ -147,7 +182,7 @@ int list_cases(const ConformOptions& options) {
   if (!options.json) {
     write(stdout, list_as_text(cases), "standard output");
   } else {
-    write_file(*options.json, list_as_json(cases));
+    ReportFile(*options.json).write(list_as_json(cases));
   }
   return 0;
 }
@@ -174,9 +209,11 @@ int run_generated(const ConformOptions& options) {
     for (const auto& session : sessions) fmt::print("{}\n", session.id());
     return 0;
   }
+  ReportFiles files(options);
   catch_stop_signals();
   const auto date = now();
   Peer peer(options);
+  peer.check();
   conform::generated::Run run{
       .peer = peer.name(), .role = options.role(), .seed = choice.seed, .outcomes = {}};
   const auto show = [&](const std::string& text) {
@@ -187,7 +224,7 @@ int run_generated(const ConformOptions& options) {
       {.silence = std::chrono::milliseconds(options.silence), .crc = !options.no_crc},
       [&](const conform::generated::Outcome& outcome) { show(line(outcome)); }, run);
   show(summary(run));
-  if (options.json) write_file(*options.json, to_json(run, date));
+  if (files.json) files.json->write(to_json(run, date));
   const bool right = std::ranges::all_of(
       run.outcomes, [](const auto& outcome) { return outcome.right && outcome.headers.empty(); });
   return right && run.ended_early.empty() ? 0 : kExitFailure;
@@ -198,9 +235,11 @@ int run_conform(const ConformOptions& options) {
   if (options.generated) return run_generated(options);
   if (options.list) return list_cases(options);
   const auto cases = select_cases(options);
+  ReportFiles files(options);
   catch_stop_signals();
   const auto date = now();
   Peer peer(options);
+  peer.check();
   conform::Report report{.peer = peer.name(), .role = options.role(), .should = options.should};
 
   const bool terminal = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
@@ -216,8 +255,8 @@ int run_conform(const ConformOptions& options) {
                     .ended = [&](const conform::Result& result) { text.ended(result); }},
                    report);
   text.summary(report);
-  if (options.json) write_file(*options.json, to_json(report, date));
-  if (!options.junit.empty()) write_file(options.junit, to_junit(report, date));
+  if (files.json) files.json->write(to_json(report, date));
+  if (files.junit) files.junit->write(to_junit(report, date));
   const bool failed = count(report.results).must_failed != 0 || !report.ended_early.empty();
   return failed ? kExitFailure : 0;
 }
@@ -282,8 +321,8 @@ cli::Command conform_command() {
   add_options(command, *options);
   command.notes =
       "The peer speaks rping's protocol: rping -s -P, rping -c, iwarp ping.\n"
-      "Exit status: 1 when a MUST is violated, 0 otherwise; a SHOULD that is not met is\n"
-      "reported but does not count.";
+      "Exit status: 1 when a MUST is violated, 2 when the peer does not serve rping's\n"
+      "protocol, 0 otherwise; a SHOULD that is not met is reported but does not count.";
   command.statuses[0].when = "no MUST is violated; a SHOULD that is not met does not count";
   command.statuses[1].when = "a MUST is violated, or the peer could not be tested";
   command.shown = {"iwarp conform 192.0.2.7                    a peer listening on port 7174",

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "common/base/error.hpp"
 #include "common/connection/advert.hpp"
 
 namespace iwarp::apps::conform {
@@ -45,7 +46,39 @@ PeerMemory learn_from_server(Script& script, std::uint32_t size) {
   return {request->sink_stag.value, request->sink_to.value, size};
 }
 
+// Describes the octets of a peer that has sent no valid startup frame.
+std::string describe_foreign(bytes::View octets) {
+  const auto at = [&](std::size_t i) { return std::to_integer<unsigned>(octets[i]); };
+  constexpr unsigned kAlert = 21, kHandshake = 22, kMajor = 3;
+  if (octets.size() >= 2 && (at(0) == kAlert || at(0) == kHandshake) && at(1) == kMajor) {
+    return "TLS";
+  }
+  const std::string text(reinterpret_cast<const char*>(octets.data()), octets.size());
+  return fmt::format("\"{}\"", printable(text.substr(0, text.find_first_of("\r\n"))));
+}
+
 }  // namespace
+
+std::optional<std::string> answered_instead(const Target& target) {
+  Script script(target);
+  const bool listens = target.peer_role() == PeerRole::kResponder;
+  bool is_served = false;
+  script.watch([&](const Segment& s) {
+    const bool advert = s.is(rdmap::Opcode::kSend) && s.payload().size() == kAdvertSize;
+    if (listens ? s.is(rdmap::Opcode::kReadRequest) : advert) is_served = true;
+  });
+  bool is_established = false;
+  try {
+    script.establish();
+    is_established = true;
+    exchange(script);
+  } catch (const Failed& failed) {
+    if (is_served) return std::nullopt;
+    if (is_established) return "MPA startup, and then " + failed.came;
+    return script.heard().empty() ? failed.came : describe_foreign(script.heard());
+  }
+  return std::nullopt;
+}
 
 void show_text(Script& script, std::uint32_t size) {
   auto text = pattern(size, script.next_msn(rdmap::Opcode::kSend));

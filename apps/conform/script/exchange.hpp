@@ -8,6 +8,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "conform/script/script.hpp"
 
@@ -47,6 +49,11 @@ void finish_exchange(Script& script, const PeerMemory& memory, const Sender& sen
 
 /// Runs both halves of the exchange. This shows that the peer works.
 void exchange(Script& script, std::uint32_t size = kExchangeSize);
+
+/// Runs one exchange without any deviation, on a new connection. Returns nullopt if the peer serves
+/// rping's exchange, even if it breaks a rule in it. Otherwise returns what the peer did instead.
+/// Throws Unreachable if there is no connection.
+std::optional<std::string> answered_instead(const Target& target);
 
 /// Returns `length` octets at `offset` of the peer's memory. Reads them by RDMA Read.
 Octets read_peer(Script& script, const PeerMemory& memory, std::uint32_t offset,

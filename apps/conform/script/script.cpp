@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "common/base/error.hpp"
 #include "conform/script/recorder.hpp"
@@ -44,6 +45,7 @@ void Script::start_connection() {
   close();
   deadline_ = Clock::now() + target_.time_limit;
   peer_reader_.restart();
+  heard_.clear();
   framing_ = {};
   msn_ = {1, 1, 1, 1};
   serve_ = Serve::kMemory;
@@ -176,6 +178,8 @@ Received Script::hear_until(Clock::time_point deadline) {
     std::size_t size = 0;
     switch (link_.receive(buffer, size, deadline)) {
       case Link::Got::kOctets:
+        std::copy_n(buffer.begin(), std::min(size, kHeard - heard_.size()),
+                    std::back_inserter(heard_));
         if (recorder_) recorder_->octets(false, bytes::View(buffer).first(size));
         peer_reader_.octets(bytes::View(buffer).first(size));
         break;

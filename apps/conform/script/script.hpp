@@ -160,6 +160,10 @@ class Script {
   static constexpr std::uint64_t kOurTo = 0x10000;
   Octets& memory() { return memory_; }
 
+  /// Returns the first octets that the peer has sent on this connection, at most kHeard.
+  bytes::View heard() const { return heard_; }
+  static constexpr std::size_t kHeard = 64;
+
   /// Returns the recorded frames, layer by layer. Empty unless target().verbose is set.
   std::string record() const;
 
@@ -181,6 +185,7 @@ class Script {
   Link link_;
   Clock::time_point deadline_;
   PeerReader peer_reader_;
+  Octets heard_;
   Framing framing_;
   std::array<std::uint32_t, ddp::kQueues> msn_{1, 1, 1, 1};
   int mss_ = 0;
