@@ -165,7 +165,11 @@ std::expected<void, std::string> End::post(const Action& action, const End& peer
     if (!error) posts_.push_back(name);
   }
   if (error) return std::unexpected(error.message());
-  note(now, Event::Kind::kPost, fmt::format("{} posted, request {}", name, posts_.size() - 1));
+  auto text = fmt::format("{} posted, request {}", name, posts_.size() - 1);
+  if (is_over_ && qp_->state() == verbs::QpState::kIdle) {
+    text += ": it waits for the next connection, and a session of the lab has only one";
+  }
+  note(now, Event::Kind::kPost, std::move(text));
   return {};
 }
 
@@ -204,12 +208,21 @@ bool End::look(TimePoint now) {
     if (event->failure && event->failure->fault.why != std::string_view()) {
       text += fmt::format(": {}", event->failure->fault.why);
     }
+    if (event->type == Type::kFailed) text += " (MPA startup has no Terminate)";
+    is_over_ |= event->type == Type::kFailed || event->type == Type::kDisconnected;
     note(now, Event::Kind::kNews, std::move(text));
     if (event->type == Type::kRequest) connection_->accept(*qp_, {}, kReads, kReads, now);
   }
   for (const auto& event : std::exchange(async_, {})) {
     std::string text(to_string(event.type));
     if (event.terminate) text += fmt::format(": {}", bytes::to_string(event.terminate->fault));
+    const bool is_mute = event.type == verbs::AsyncEventType::kLlpConnectionLost && event.terminate;
+    if (is_mute && side_ == Side::kFar) {
+      text +=
+          "; no Terminate, because a responder may send nothing before it has received a valid "
+          "FPDU "
+          "(RFC 5044 7.1)";
+    }
     note(now, Event::Kind::kFailure, std::move(text));
   }
   std::array<verbs::WorkCompletion, 16> completions;

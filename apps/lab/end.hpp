@@ -91,6 +91,7 @@ class End final : public verbs::QpDriver {
   std::vector<Event> log_;
   std::uint32_t receives_ = 0;
   bool resume_due_ = false;
+  bool is_over_ = false;  ///< whether the connection has ended or failed
   TimePoint now_;
 };
 

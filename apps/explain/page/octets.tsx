@@ -207,7 +207,7 @@ function FieldList({ fields, folded, lit, bad, onPoint, onPin, onFold }: {
     if (above < list.scrollTop || above + row.offsetHeight > list.scrollTop + list.clientHeight) {
       list.scrollTop = above - list.clientHeight / 3;
     }
-  }, [lit]);
+  }, [lit, fields]);
   return (
     <div className="fields" ref={box} onMouseLeave={() => onPoint(-1)}>
       {LAYERS.map(({ layer, name }, number) => {

@@ -87,6 +87,9 @@ const std::vector<StateChange>& Ends::see(const Explained& e) {
            .stream = StreamState::kRdma,
            .qp = verbs::QpState::kRts};
   }
+  if (frame.kind == FrameKind::kFpdu && frame.crc == CrcVerdict::kBad) {
+    has_bad_frame_[static_cast<std::size_t>(other(frame.from))] = true;
+  }
   const bool is_terminate = e.opcode != nullptr && e.opcode->opcode == rdmap::Opcode::kTerminate;
   if (is_terminate && frame.crc != CrcVerdict::kBad) terminate(frame.from);
   return changes_;
@@ -101,6 +104,11 @@ const std::vector<StateChange>& Ends::closed(const Closed& closed) {
       queue_pair(side, QpEvent::kLowerLayerLost);
     }
   } else if (closed.how == Closing::kFin) {
+    // A responder that has received no valid FPDU closes after a bad one without a Terminate.
+    if (has_bad_frame_[static_cast<std::size_t>(closed.first)]) {
+      stream(closed.first, StreamEvent::kError);
+      queue_pair(closed.first, QpEvent::kStreamError);
+    }
     for (const Side side : {closed.first, other(closed.first)}) {
       queue_pair(side, side == closed.first ? QpEvent::kCloseRequested : QpEvent::kPeerClosed);
     }

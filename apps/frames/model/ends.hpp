@@ -57,6 +57,7 @@ class Ends {
   void full_operation(Side side);
 
   std::array<EndStates, 2> ends_;
+  std::array<bool, 2> has_bad_frame_{};  ///< whether the end has received an FPDU with a wrong CRC
   std::vector<StateChange> changes_;
 };
 

@@ -42,15 +42,25 @@ const Region = React.memo(function Region({ memory, before, perLine }: {
   const changed = before !== undefined && before.octets !== memory.octets;
   const [open, setOpen] = React.useState(memory.name === 'window');
   const lines = [];
+  let zeros = 0; // number of octets in the lines that are left out, because all of them are 0
+  const gap = (end: number) => {
+    if (zeros > 0) lines.push(<div key={`gap${end}`} className="gap">⋮ {zeros} octets, all 0</div>);
+    zeros = 0;
+  };
   for (let at = 0; open && at < size; at += perLine) {
     const octets = runs(memory, before, at, Math.min(perLine, size - at));
     const same = memory.octets.substr(2 * at, 2 * perLine) === memory.octets.substr(2 * (at - perLine), 2 * perLine);
-    if (at > 0 && same && octets.every((run) => !run.changed) && /^0*$/.test(memory.octets.substr(2 * at, 2 * perLine))) continue;
+    if (at > 0 && same && octets.every((run) => !run.changed) && /^0*$/.test(memory.octets.substr(2 * at, 2 * perLine))) {
+      zeros += Math.min(perLine, size - at);
+      continue;
+    }
+    gap(at);
     lines.push(
       <div key={at}><span className="address">+{at.toString().padStart(3, '0')}</span>{octets.map((run) => (
         run.changed ? <mark key={run.begin} title={run.hex}>{run.text}</mark>
           : <span key={run.begin} title={run.hex}>{run.text}</span>))}</div>);
   }
+  gap(size);
   return (
     <details className={`region${changed ? ' changed' : ''}`} data-memory={memory.name} open={open}
       onToggle={(event) => setOpen(event.currentTarget.open)}>

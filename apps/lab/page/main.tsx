@@ -143,10 +143,12 @@ function Wire({ shown, at, setAt, onOctet, field, onKey }: {
 
 const KEYS: Record<string, Step> = { o: 'octet', s: 'segment', d: 'operation' };
 
-function App({ lab, trouble }: { lab: Lab; trouble: string | null }): JSX.Element {
+const FIRST: Place = { stop: 0, beat: 0 };
+
+function App({ lab, trouble, first }: { lab: Lab; trouble: string | null; first: Place | null }): JSX.Element {
   const [shown, show] = React.useState(() => look(lab, null, trouble));
   const [at, setAt] = React.useState(() => follow(shown));
-  const [place, setPlace] = React.useState<Place | null>(null);
+  const [place, setPlace] = React.useState(first);
   const [octet, setOctet] = React.useState(-1);
   const [saved, setSaved] = React.useState('');
   const [theme, nextTheme] = useTheme();
@@ -237,8 +239,11 @@ function App({ lab, trouble }: { lab: Lab; trouble: string | null }): JSX.Elemen
 const root = document.getElementById('page');
 if (root) {
   Lab.load().then((lab) => {
+    // Without a session in its URL, the page opens on the first stop of the tour.
+    const first = scriptInLink() === '' ? FIRST : null;
     const trouble = lab.open(scriptInLink());
-    createRoot(root).render(<App lab={lab} trouble={trouble} />);
+    if (first) play(lab, first);
+    createRoot(root).render(<App {...{ lab, trouble, first }} />);
     document.body.dataset.ready = 'true';
   }, (error) => {
     root.textContent = `The module cannot run here: ${error}`;

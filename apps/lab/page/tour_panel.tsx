@@ -59,7 +59,7 @@ export function TourPanel({ place, go }: { place: Place | null; go: (place: Plac
             <button key={part.at} type="button" data-part={part.at} onClick={() => bringUp(part)}>{part.name}</button>))}</p>}
           <div className="buttons">
             <button type="button" disabled={!before} onClick={() => before && go(before)}>◀ Back</button>
-            <button type="button" className="main" data-next disabled={!next} onClick={() => next && go(next)}>Next ▶</button>
+            <button type="button" className="main" data-next disabled={!next} onClick={() => next && go(next)}>{before ? 'Next' : 'Begin'} ▶</button>
           </div>
         </div>)}
     </section>

@@ -60,7 +60,9 @@ async function run(view) {
 const PLACED = 'RDMA places octets where the sen';
 
 async function exchange(view) {
-  await view.click('[data-stop="0"]');
+  // The page opens on the first stop of the tour.
+  has('the way into the tour', await view.locator('[data-next]').innerText(), 'Begin');
+  has('the gap in memory', await memory(view, 'far', 'window'), '224 octets, all 0');
   same('idle', await fact(view, 'near', 'qp'), 'Idle');
   await next(view);
   has('the Request', await heading(view), '1 · MPA Request');
@@ -212,6 +214,19 @@ async function faults(view) {
     has(`in memory, CRC ${crc}`, await memory(view, 'far', 'window'), crc === 'both' ? '····' : 'RDMA');
   }
   has('damage goes unnoticed', await memory(view, 'far', 'window'), 'RDMAplaces'.slice(0, 4));
+  // A first frame that is damaged: both panes show the same state, and the log says why no Terminate was sent.
+  await begin(view, { crc: 'both' });
+  await act(view, 'send');
+  await view.click('.octet[data-at="30"]');
+  await act(view, 'flip');
+  await run(view);
+  const states = await view.locator('.states tr:last-child td b').allInnerTexts();
+  same('the states', states, [await fact(view, 'near', 'qp'), await fact(view, 'far', 'qp')]);
+  same('the states after a damaged frame', states, ['Idle', 'Error']);
+  has('no Terminate', await log(view), 'no Terminate, because a responder may send nothing before');
+  await act(view, 'send');
+  has('a post after the end', await log(view), 'it waits for the next connection');
+  await shoot(view, 'first-damaged');
   await begin(view, { crc: 'both' });
   await act(view, 'write');
   await forward(view, 'octet');
@@ -300,7 +315,10 @@ async function parts(width, height, oneByOne) {
   for (let beat = 0; ; beat += 1) {
     for (const button of await view.locator('[data-part]').all()) {
       if (oneByOne) await button.click();
-      await inView(await button.getAttribute('data-part'));
+      const part = await button.getAttribute('data-part');
+      await inView(part);
+      // On a small screen, the list of fields is far below the octets.
+      if (!oneByOne && part.includes('.lit')) await inView('.fields .lit');
       await inView('.beat .says');
     }
     note(await where(), await misplaced(view));

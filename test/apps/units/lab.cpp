@@ -2,7 +2,9 @@
 // Tests the session of iwarp lab: commands, steps forwards and back, faults, and the Terminates
 // that the faults cause.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "lab/capture.hpp"
@@ -45,6 +47,33 @@ std::string window(History& history, Side side) {
 bool in_rts(History& history) {
   return history.session().end(Side::kNear).qp().state() == verbs::QpState::kRts &&
          history.session().end(Side::kFar).qp().state() == verbs::QpState::kRts;
+}
+
+TEST_CASE(
+    "lab: after a damaged first frame there is no Terminate, the log says why, and the capture "
+    "shows "
+    "the states of both ends") {
+  History history;
+  REQUIRE(history.open("crc=both+connect"));
+  run(history);
+  act(history, "send.a.24");
+  act(history, "flip.a.62.3");
+  run(history);
+  CHECK(sent_code(history, Side::kFar) == "none");
+  const auto last_line = [&](Side side) { return history.session().end(side).log().back().text; };
+  const auto& log = history.session().end(Side::kFar).log();
+  CHECK(std::ranges::any_of(log, [](const Event& event) {
+    return event.text.contains("no Terminate, because a responder may send nothing before");
+  }));
+  for (const Side side : {Side::kNear, Side::kFar}) {
+    const auto& end = history.session().end(side);
+    CHECK(explained(history.session())
+              .contains(fmt::format(
+                  "\"{}\":{{\"mpa\":\"FullOperation\",\"rdmap\":\"Closed\",\"qp\":\"{}\"}}",
+                  side == Side::kNear ? "near" : "far", to_string(end.qp().state()))));
+  }
+  act(history, "send.a.24");
+  CHECK(last_line(Side::kNear).contains("it waits for the next connection"));
 }
 
 TEST_CASE("lab: each fault causes its Terminate") {

@@ -247,6 +247,23 @@ TEST_CASE(
   CHECK(ends.of(Side::kNear).qp == verbs::QpState::kError);
 }
 
+TEST_CASE(
+    "a close without Terminate after a damaged FPDU is an error of the end that received it") {
+  frames::Ends ends;
+  auto whole = WireScript::started();
+  explain_each(whole, [&](const frames::Explained& e) { ends.see(e); });
+  trace::Frame damaged;
+  damaged.from = Side::kNear;
+  damaged.kind = trace::FrameKind::kFpdu;
+  damaged.crc = trace::CrcVerdict::kBad;
+  frames::Explained explained;
+  explained.frame = &damaged;
+  ends.see(explained);
+  ends.closed({.how = frames::Closing::kFin, .first = Side::kFar});
+  CHECK(ends.of(Side::kFar).qp == verbs::QpState::kError);
+  CHECK(ends.of(Side::kNear).qp == verbs::QpState::kIdle);
+}
+
 TEST_CASE("an orderly close, a reset, a rejection, and a capture that begins in the middle") {
   auto whole = WireScript::started();
   for (const auto how : {frames::Closing::kFin, frames::Closing::kReset}) {
