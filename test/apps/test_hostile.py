@@ -2,15 +2,18 @@
 """Tests clients that break the protocol. The server must refuse such a client, leave none of its files in the
 directory, and continue to serve others."""
 import contextlib
+import json
 import os
 import pathlib
 import re
 import resource
 import signal
 import socket
+import struct
 import subprocess
 import unittest
 
+import metrics
 from support import Case, TIMEOUT, SANITIZER, Server, main, run, start, wait_until
 
 CLIENT = os.environ.get("HOSTILE_CLIENT", "build/release/test/apps/test_hostile_client")
@@ -67,6 +70,36 @@ class Hostile(Case):
         self.assertEqual(log.count(b"\n"), 2 * len(names))
         self.assertTrue(log.isascii(), log)
         self.server = Server("serve", self.dir)
+
+    def test_failed_setups_are_logged_with_the_reason_that_the_metric_counts(self):
+        with Server("serve", self.dir, "--metrics", 0, "--log-format", "json") as server:
+            where = re.fullmatch(r"iwarp: metrics at (\S+)\n", server.process.stderr.readline())[1]
+
+            def next_failure():
+                record = {}
+                while record.get("event") != "setup_failed":
+                    record = json.loads(server.process.stdout.readline())
+                count = metrics.Figures(where)("iwarp_setups_failed_total", side="passive", reason=record["reason"])
+                return record["peer"], record["reason"], count
+
+            def connect():
+                client = socket.create_connection(("127.0.0.1", server.port), TIMEOUT)
+                return client, "%s:%d" % client.getsockname()
+
+            other, address = connect()
+            other.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertEqual(next_failure(), (address, "protocol", 1))
+            other.close()
+            other, address = connect()
+            other.close()
+            self.assertEqual(next_failure(), (address, "reset", 1))
+            # When the server accepts this connection, the kernel no longer knows the address of its peer.
+            server.process.send_signal(signal.SIGSTOP)
+            other, address = connect()
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            other.close()
+            server.process.send_signal(signal.SIGCONT)
+            self.assertEqual(next_failure(), (address, "reset", 2))
 
     def test_broken_rules_of_the_protocol(self):
         for attack, answer in (

@@ -72,14 +72,14 @@ class Tls(Case):
                               "this end refused the peer's certificate: hostname mismatch$")
             status, log = server.stop()
             self.assertEqual(status, 0)
-            self.assertIn("is refused: this end uses TLS and the peer does not: use it at both ends or at neither", log)
-            self.assertIn("is refused: TLS handshake: peer did not return a certificate", log)
+            self.assertIn("failed (carrier): this end uses TLS and the peer does not: use it at both ends or at neither", log)
+            self.assertIn("failed (carrier): TLS handshake: peer did not return a certificate", log)
 
     def test_a_server_without_tls_says_who_came_with_it(self):
         with Server("ping", "--server") as server:
             self.assert_fails(run("ping", server.address, *self.own("client")), 1,
                               "closed during the TLS handshake: it may not use TLS$")
-            self.assertIn("is refused: the peer uses TLS and this end does not: use it at both ends or at neither",
+            self.assertIn("failed (carrier): the peer uses TLS and this end does not: use it at both ends or at neither",
                           server.stop()[1])
 
     def test_another_key(self):

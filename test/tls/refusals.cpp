@@ -14,12 +14,12 @@ using namespace iwarp::tls;  // NOLINT
 
 namespace {
 
-/// Records the calls of ListenOptions::refused.
+/// Records the calls of ListenOptions::setup_failed, whose reason is the carrier.
 class Refusals {
  public:
-  std::function<void(const Address&, const std::string&)> teller() {
-    return [this](const Address& peer, const std::string& why) {
-      told_.push({.peer = peer, .why = why});
+  std::function<void(const Address&, SetupFailure, const std::string&)> teller() {
+    return [this](const Address& peer, SetupFailure reason, const std::string& why) {
+      if (reason == SetupFailure::kCarrier) told_.push({.peer = peer, .why = why});
     };
   }
   std::string next() {
@@ -42,7 +42,7 @@ struct Failed {
 Failed connect_in_vain(const TlsOptions& serving, const TlsOptions& asking) {
   Refusals refusals;
   auto listen = served_by(serving);
-  listen.refused = refusals.teller();
+  listen.setup_failed = refusals.teller();
   auto pair = pair_served_by(listen);
   auto options = asked_by(asking);
   options.private_data = octets("secret private data");
@@ -131,7 +131,7 @@ TEST_CASE("an end that requires TLS refuses a peer without TLS, and both program
   const Credentials credentials;
   Refusals refusals;
   auto listen = served_by(credentials.serving());
-  listen.refused = refusals.teller();
+  listen.setup_failed = refusals.teller();
   auto pair = pair_served_by(listen);
   pair.start();
   const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
@@ -147,7 +147,7 @@ TEST_CASE("an end without TLS refuses a peer with TLS, and both programs get the
   const Credentials credentials;
   Refusals refusals;
   ListenOptions listen;
-  listen.refused = refusals.teller();
+  listen.setup_failed = refusals.teller();
   auto pair = pair_served_by(listen);
   pair.start(asked_by(credentials.asking()));
   const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
@@ -164,7 +164,7 @@ TEST_CASE(
   const Credentials credentials;
   Refusals refusals;
   auto listen = served_by(credentials.serving());
-  listen.refused = refusals.teller();
+  listen.setup_failed = refusals.teller();
   auto pair = pair_served_by(listen);
   auto options = asked_by(credentials.asking());
 

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <mutex>
+#include <utility>
 
 namespace iwarp::apps {
 
@@ -44,6 +45,20 @@ void log_event(const verbs::LogRecord& record) {
   const std::lock_guard lock(log.mutex);
   std::fputs(line.c_str(), stdout);
   std::fflush(stdout);
+}
+
+std::optional<std::uint64_t> LogLimit::admit(Clock::time_point now) {
+  constexpr unsigned kPerSecond = 10;
+  if (now - since_ >= std::chrono::seconds(1)) {
+    since_ = now;
+    logged_ = 0;
+  }
+  if (logged_ == kPerSecond) {
+    ++left_out_;
+    return std::nullopt;
+  }
+  ++logged_;
+  return std::exchange(left_out_, 0);
 }
 
 void log_info(const char* event, std::string message, std::vector<verbs::LogField> fields) {

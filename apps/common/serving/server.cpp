@@ -2,12 +2,16 @@
 // Accepts clients, and manages one thread for each client.
 #include "common/serving/server.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 #include <list>
+#include <mutex>
+#include <optional>
 #include <thread>
 
 #include "common/base/error.hpp"
@@ -17,6 +21,7 @@
 #include "common/serving/listen_error.hpp"
 #include "common/serving/metrics.hpp"
 #include "common/serving/session.hpp"
+#include "iwarp/net/statistics.hpp"
 
 namespace iwarp::apps {
 
@@ -73,10 +78,10 @@ class ClientList {
   static void refuse(net::ConnectRequest& request, std::string_view why) {
     const auto words = std::as_bytes(std::span(why));
     const auto peer = net::to_string(request.peer());
-    log_event({.level = verbs::LogLevel::kDebug,
+    log_event({.level = verbs::LogLevel::kInfo,
                .event = "client_refused",
-               .message = peer + " is refused: " + std::string(why),
-               .fields = {{"peer", peer}, {"why", std::string(why)}}});
+               .message = peer + " is refused (rejected): " + std::string(why),
+               .fields = {{"peer", peer}, {"reason", "rejected"}, {"why", std::string(why)}}});
     // Rejecting the request fails if the peer is already gone; ignore this error.
     [[maybe_unused]] const auto error = request.reject({words.begin(), words.end()});
   }
@@ -112,13 +117,42 @@ class ClientList {
   std::list<Client> clients_;
 };
 
-void log_refusal(const net::Address& address, const std::string& why) {
-  const auto peer = net::to_string(address);
-  log_event({.level = verbs::LogLevel::kWarning,
-             .event = "peer_refused",
-             .message = peer + " is refused: " + why,
-             .fields = {{"peer", peer}, {"why", why}}});
-}
+/// Logs each set-up that failed, with the reason that the metric counts. For each reason, at most
+/// ten lines per second, so that strangers cannot flood the log.
+class SetupLog {
+ public:
+  void failed(const net::Address& address, net::SetupFailure reason, const std::string& why) {
+    if (reason == net::SetupFailure::kRejected) return;  // ClientList::refuse() has logged it
+    std::optional<std::uint64_t> left_out;
+    {
+      const std::lock_guard lock(mutex_);
+      left_out = limits_[static_cast<std::size_t>(reason)].admit(LogLimit::Clock::now());
+    }
+    if (!left_out) return;
+    const auto peer = net::to_string(address);
+    const std::string name = to_string(reason);
+    auto message = fmt::format("set-up with {} failed ({}): {}", peer, name, why);
+    if (*left_out > 0) message += fmt::format("; {} more were not logged", *left_out);
+    log_event({.level = level_of(reason),
+               .event = "setup_failed",
+               .message = std::move(message),
+               .fields = {{"peer", peer},
+                          {"reason", name},
+                          {"why", why},
+                          {"not_logged", std::to_string(*left_out)}}});
+  }
+
+ private:
+  // Any peer can stay silent or close TCP, and load balancers do so on purpose.
+  static verbs::LogLevel level_of(net::SetupFailure reason) {
+    const bool usual = reason == net::SetupFailure::kTimedOut ||
+                       reason == net::SetupFailure::kGaveWay || reason == net::SetupFailure::kReset;
+    return usual ? verbs::LogLevel::kInfo : verbs::LogLevel::kWarning;
+  }
+
+  std::mutex mutex_;
+  std::array<LogLimit, net::kSetupFailures> limits_;
+};
 
 }  // namespace
 
@@ -127,6 +161,7 @@ void run_server(const std::string& what, const ServerOptions& server, const Comm
   catch_stop_signals();
   set_log(server.log);
   start_metrics(server.metrics);
+  SetupLog setup_log;  // used by the threads of the Rnic
   const auto rnic = open_rnic();
   const auto watch = watch_rnic(*rnic);
   const auto events = check(rnic->create_cm_channel(), "cannot create a connection channel");
@@ -135,7 +170,7 @@ void run_server(const std::string& what, const ServerOptions& server, const Comm
                                    .congestion = common.congestion,
                                    .tap = make_tap_factory(common.trace),
                                    .carrier = listening_carrier(common.tls),
-                                   .refused = log_refusal};
+                                   .setup_failed = std::bind_front(&SetupLog::failed, &setup_log)};
   auto listening = rnic->listen(server.listen, options, *events);
   if (!listening) throw cannot_listen(server.listen, listening.error());
   const auto listener = std::move(*listening);

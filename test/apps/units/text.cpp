@@ -6,6 +6,7 @@
 
 #include "common/base/digest.hpp"
 #include "common/base/error.hpp"
+#include "common/base/log.hpp"
 #include "common/base/progress.hpp"
 #include "common/base/units.hpp"
 #include "iwarp/verbs/errors.hpp"
@@ -45,6 +46,15 @@ TEST_CASE("reasons begin in lower case, because they follow a colon") {
   errno = ENOENT;
   CHECK(errno_text() == "no such file or directory");
   CHECK(to_text(make_error_code(verbs::Errc::kConnectionRefused)) == "connection refused");
+}
+
+TEST_CASE("ten lines per second are logged, and the next one says how many were left out") {
+  LogLimit limit;
+  const LogLimit::Clock::time_point begin(1h);
+  for (int i = 0; i < 10; ++i) CHECK(limit.admit(begin) == 0);
+  for (int i = 0; i < 7; ++i) CHECK_FALSE(limit.admit(begin + 999ms));
+  CHECK(limit.admit(begin + 1s) == 7);
+  CHECK(limit.admit(begin + 1s) == 0);
 }
 
 TEST_CASE("a rejection contains the peer's text") {

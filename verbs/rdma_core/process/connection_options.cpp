@@ -72,7 +72,7 @@ net::ListenOptions listen_options() {
   out.congestion = settings().congestion;
   out.tap = tap();
   out.carrier = Core::get().carriers().listening();
-  out.refused = log_refused_peers();
+  out.setup_failed = log_refused_peers();
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "iwarp/net/statistics.hpp"
 #include "iwarp/tls/tls.hpp"
 #include "process/refusal.hpp"
 
@@ -63,15 +64,16 @@ const TlsCarriers::Factory& TlsCarriers::listening() const {
   return listening_;
 }
 
-std::function<void(const net::Address& peer, const std::string& why)> log_refused_peers() {
-  return
-      [refusals = std::make_shared<Refusals>()](const net::Address& peer, const std::string& why) {
-        const bool is_new = refusals->first_time(peer.host, why);
-        log_event({.level = is_new ? verbs::LogLevel::kWarning : verbs::LogLevel::kInfo,
-                   .event = "peer_refused",
-                   .message = fmt::format("{} is refused: {}", to_string(peer), why),
-                   .fields = {{"peer", to_string(peer)}, {"why", why}}});
-      };
+decltype(net::ListenOptions::setup_failed) log_refused_peers() {
+  return [refusals = std::make_shared<Refusals>()](
+             const net::Address& peer, net::SetupFailure reason, const std::string& why) {
+    if (reason != net::SetupFailure::kCarrier) return;
+    const bool is_new = refusals->first_time(peer.host, why);
+    log_event({.level = is_new ? verbs::LogLevel::kWarning : verbs::LogLevel::kInfo,
+               .event = "peer_refused",
+               .message = fmt::format("{} is refused: {}", to_string(peer), why),
+               .fields = {{"peer", to_string(peer)}, {"why", why}}});
+  };
 }
 
 }  // namespace iwarp::rdma_core

@@ -35,9 +35,10 @@ class TlsCarriers {
   std::string why_none_listens_;
 };
 
-/// Returns a function for ListenOptions::refused, which logs why a peer was refused. The function
-/// logs each pair of host and reason as a warning only once, and at level information after that,
-/// so that unknown hosts cannot flood the log with warnings.
-std::function<void(const net::Address& peer, const std::string& why)> log_refused_peers();
+/// Returns a function for ListenOptions::setup_failed, which logs why a peer was refused if TLS or
+/// its absence is the reason. The function logs each pair of host and reason as a warning only
+/// once, and at level information after that, so that unknown hosts cannot flood the log with
+/// warnings.
+decltype(net::ListenOptions::setup_failed) log_refused_peers();
 
 }  // namespace iwarp::rdma_core

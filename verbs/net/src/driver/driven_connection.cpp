@@ -350,7 +350,7 @@ void DrivenConnection::finish(Close how) {
   Active& a = *active_;
   // Report the remaining events now: after finish(), no event of this connection can be reported.
   tell_events();
-  setup_.failed(SetupFailure::kAbandoned);
+  fail_setup(SetupFailure::kAbandoned);
   final_ = count();
   final_incidents_ = a.core.incidents();
   const bool reset = how == Close::kReset;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "driver/drive_turn.hpp"
@@ -64,6 +65,12 @@ class ConnectionClient {
   /// event is the end of the connection. The end is the last event and is reported once.
   virtual void happened(DrivenConnection& connection, const verbs::Connection& core,
                         const verbs::ConnectionEvent& event) = 0;
+  /// Reports the reason for which the set-up counts as failed, before the event of its end, if
+  /// there is one. Must not throw.
+  virtual void setup_failed(const DrivenConnection& connection, SetupFailure reason,
+                            std::string_view why) noexcept {
+    (void)connection, (void)reason, (void)why;
+  }
   /// Sends all later events to `channel`.
   virtual void send_to(CmChannel& channel) = 0;
   /// Reports that the application has accepted an unrecognized peer whose RTR has not arrived. The
@@ -79,6 +86,8 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   struct Setup {
     mpa::Role role = mpa::Role::kInitiator;
     UniqueFd socket;  ///< connected, non-blocking
+    Address local;
+    Address peer;  ///< not read from the socket, which may have been reset
     verbs::QueuePair* qp = nullptr;
     verbs::ConnectionOptions options;
     std::unique_ptr<verbs::WireTap> tap;
@@ -86,8 +95,6 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
     std::unique_ptr<Carrier> carrier;  ///< null if MPA uses the TCP socket directly
   };
   DrivenConnection(Private, Registry& registry, Worker& worker, const Setup& setup);
-    Address local;
-    Address peer;  ///< not read from the socket, which may have been reset
   ~DrivenConnection() override;
   static std::shared_ptr<DrivenConnection> make(Registry& registry, Worker& worker, Setup setup);
   std::shared_ptr<DrivenConnection> shared() {
@@ -241,6 +248,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void finish(Close how);
   verbs::Counters count() const;
   void tell(const verbs::ConnectionEvent& event);
+  void fail_setup(SetupFailure why, std::string_view text = {});
 
   Registry& registry_;
   const Address local_;

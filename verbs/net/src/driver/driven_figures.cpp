@@ -7,8 +7,8 @@
 namespace iwarp::net {
 namespace {
 
-SetupFailure reason_of(const mpa::Failure& failure, bool by_carrier) {
-  if (failure.speaks_tls || by_carrier) return SetupFailure::kCarrier;
+SetupFailure reason_of(const mpa::Failure& failure) {
+  if (failure.speaks_tls) return SetupFailure::kCarrier;
   if (failure.timed_out) return SetupFailure::kTimedOut;
   return failure.fault == mpa::kTcpLost ? SetupFailure::kReset : SetupFailure::kProtocol;
 }
@@ -57,11 +57,25 @@ void DrivenConnection::refuse(SetupFailure why) {
 void DrivenConnection::tell(const verbs::ConnectionEvent& event) {
   using Type = verbs::ConnectionEvent::Type;
   if (event.type == Type::kEstablished) setup_.established();
-  if (event.type == Type::kRejected) setup_.failed(SetupFailure::kRejected);
+  if (event.type == Type::kRejected) fail_setup(SetupFailure::kRejected);
   if (event.type == Type::kFailed) {
-    setup_.failed(reason_of(*event.failure, carrier_failure() != nullptr));
+    const auto* const carrier = carrier_failure();
+    if (carrier == nullptr) {
+      fail_setup(reason_of(*event.failure), event.failure->fault.why);
+    } else {
+      // A client that only closes TCP may have done so for any reason.
+      const bool by_tcp = carrier->cut_short && !is_outgoing_;
+      fail_setup(by_tcp ? SetupFailure::kReset : SetupFailure::kCarrier, carrier->why);
+    }
   }
   if (active_->client != nullptr) active_->client->happened(*this, active_->core, event);
+}
+
+void DrivenConnection::fail_setup(SetupFailure why, std::string_view text) {
+  const auto reason = setup_.failed(why);
+  if (!reason || active_->client == nullptr) return;
+  active_->client->setup_failed(*this, *reason,
+                                *reason == why && !text.empty() ? text : meaning(*reason));
 }
 
 verbs::Counters DrivenConnection::count() const {

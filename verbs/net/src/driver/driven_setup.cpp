@@ -66,7 +66,7 @@ std::error_code DrivenConnection::reject(bytes::View private_data, UniqueFd* kee
       out = error(verbs::Errc::kPrivateDataTooLong);
     } else {
       out.clear();
-      setup_.failed(SetupFailure::kRejected);
+      fail_setup(SetupFailure::kRejected);
     }
     if (out || keep == nullptr) return;
     transmit();

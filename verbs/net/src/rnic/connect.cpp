@@ -190,6 +190,9 @@ std::shared_ptr<DrivenConnection> Rnic::Impl::respond(UniqueFd socket, const Add
   }
   if (!pending) {  // [SCTP-4]
     CountedSetup(passive_setups).failed(SetupFailure::kNoRoom);
+    if (listen_options.setup_failed) {
+      listen_options.setup_failed(peer, SetupFailure::kNoRoom, meaning(SetupFailure::kNoRoom));
+    }
     reset_on_close(socket.get());
     return nullptr;
   }
@@ -198,13 +201,13 @@ std::shared_ptr<DrivenConnection> Rnic::Impl::respond(UniqueFd socket, const Add
       *this, pick_worker(),
       {.role = mpa::Role::kResponder,
        .socket = std::move(socket),
+       .local = local,
+       .peer = peer,
        .options = listen_options.connection,
        .tap = listen_options.tap ? listen_options.tap(local, peer, false) : nullptr,
        .client = std::make_unique<ResponderClient>(
-       .local = local,
-       .peer = peer,
            *this, channel, static_cast<std::size_t>(std::max(listen_options.backlog, 1)),
-           listen_options.refused, std::move(*pending)),
+           listen_options.setup_failed, std::move(*pending)),
        .carrier = std::move(carrier)});
   {
     const std::lock_guard lock(mutex);

@@ -226,10 +226,7 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
   pending_.over();
   // No event reports a failure that happens before the application has accepted the request;
   // accept() returns that failure.
-  if (qp == nullptr) {
-    if (event.failure) tell_refusal(connection, *event.failure);
-    return;
-  }
+  if (qp == nullptr) return;
   if (event.type == Type::kEstablished) {
     CmChannel::Made made(1);
     made.front() = about(CmEvent::Type::kEstablished, connection);
@@ -246,14 +243,12 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
   channel_->push_made(end_);
 }
 
-void ResponderClient::tell_refusal(const DrivenConnection& connection,
-                                   const mpa::Failure& failure) const {
-  if (!refused_) return;
-  if (const auto* failed = connection.carrier_failure()) {
-    // Do not report a peer that only closes TCP, because it may have done so for any reason.
-    if (!failed->cut_short) refused_(connection.peer(), failed->why);
-  } else if (failure.speaks_tls) {
-    refused_(connection.peer(), failure.fault.why);
+void ResponderClient::setup_failed(const DrivenConnection& connection, SetupFailure reason,
+                                   std::string_view why) noexcept {
+  if (!failed_ || reason == SetupFailure::kAbandoned) return;
+  try {
+    failed_(connection.peer(), reason, std::string(why));
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): only the report is lost
   }
 }
 

@@ -69,28 +69,29 @@ class InitiatorClient final : public ConnectionClient {
 /// pending until it is established.
 class ResponderClient final : public ConnectionClient {
  public:
-  using Refused = std::function<void(const Address&, const std::string&)>;
-  ResponderClient(Claims& claims, CmChannel& channel, std::size_t backlog, Refused refused,
+  using Failed = decltype(ListenOptions::setup_failed);
+  ResponderClient(Claims& claims, CmChannel& channel, std::size_t backlog, Failed failed,
                   Setups::Mark pending)
       : claims_(claims),
         channel_(&channel),
         backlog_(backlog),
-        refused_(std::move(refused)),
+        failed_(std::move(failed)),
         pending_(std::move(pending)) {}
   void happened(DrivenConnection& connection, const verbs::Connection& core,
                 const verbs::ConnectionEvent& event) override;
+  void setup_failed(const DrivenConnection& connection, SetupFailure reason,
+                    std::string_view why) noexcept override;
   void send_to(CmChannel& channel) override { channel_ = &channel; }
   void awaits_rtr() override { pending_.accepted(); }
 
  private:
   void request(DrivenConnection& connection, const mpa::Startup& startup);
   bool has_room(std::uint16_t port);
-  void tell_refusal(const DrivenConnection& connection, const mpa::Failure& failure) const;
 
   Claims& claims_;
   CmChannel* channel_;
   const std::size_t backlog_;
-  const Refused refused_;
+  const Failed failed_;
   Setups::Mark pending_;
   bool established_ = false;  ///< whether kEstablished has been reported
   /// Holds the event for the end of the connection until that event is reported; then empty.

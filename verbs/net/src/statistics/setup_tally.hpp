@@ -53,11 +53,12 @@ class CountedSetup {
     outcome_ = Outcome::kEstablished;
   }
   /// Counts the set-up as failed. The reason is the one passed to blame(), or `why` if blame() was
-  /// not called.
-  void failed(SetupFailure why) {
-    if (is_over()) return;
-    tally_.failed(blame_.value_or(why));
+  /// not called. Returns the reason, or nullopt if the set-up was over before.
+  std::optional<SetupFailure> failed(SetupFailure why) {
+    if (is_over()) return std::nullopt;
     outcome_ = Outcome::kFailed;
+    tally_.failed(blame_.value_or(why));
+    return blame_.value_or(why);
   }
   bool is_established() const { return outcome_ == Outcome::kEstablished; }
 

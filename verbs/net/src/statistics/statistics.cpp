@@ -14,9 +14,24 @@ constexpr std::array kNames{
 };
 static_assert(kNames.size() == kSetupFailures);
 
+constexpr std::array kMeanings{
+    "TCP could not be connected",
+    "a limit was reached, and no silent set-up could be evicted",
+    "it was evicted to admit another peer, because this peer was silent",
+    "too many connection requests wait for this program",
+    "the peer did not finish the MPA startup in time",
+    "the peer closed or reset TCP",
+    "the peer broke the rules of MPA startup",
+    "the transport below MPA failed",
+    "the connection was rejected",
+    "this program abandoned it",
+};
+static_assert(kMeanings.size() == kSetupFailures);
+
 }  // namespace
 
 const char* to_string(SetupFailure failure) { return kNames[static_cast<std::size_t>(failure)]; }
+const char* meaning(SetupFailure failure) { return kMeanings[static_cast<std::size_t>(failure)]; }
 
 SetupStatistics& SetupStatistics::operator+=(const SetupStatistics& o) {
   begun += o.begun;

@@ -25,7 +25,8 @@ class WireTap;
 
 namespace iwarp::net {
 
-class CarrierFactory;  // see carrier.hpp
+class CarrierFactory;                    // see carrier.hpp
+enum class SetupFailure : std::uint8_t;  // see statistics.hpp
 
 /// Makes the tap of a connection, or returns null if no tap should observe the connection.
 /// `outgoing` is true if this end connects. The addresses are numeric. Any thread may call the
@@ -76,9 +77,10 @@ struct ListenOptions {
   std::string congestion;  ///< see ConnectOptions::congestion
   TapFactory tap;          ///< makes the tap of each connection; may be empty
   std::shared_ptr<const CarrierFactory> carrier;  ///< see ConnectOptions::carrier
-  /// Called, by any thread, if a set-up ends before the Request has arrived because the carrier has
-  /// failed or only one end uses a carrier. The function must not wait or call the Rnic.
-  std::function<void(const Address& peer, const std::string& why)> refused;
+  /// Called, by any thread, for each set-up that Statistics::passive counts as failed, unless the
+  /// application has abandoned it. The function must not wait or call the Rnic.
+  std::function<void(const Address& peer, SetupFailure reason, const std::string& why)>
+      setup_failed;
 };
 
 /// A peer's request for a connection. Not thread-safe. The destructor rejects the request unless it

@@ -32,6 +32,8 @@ enum class SetupFailure : std::uint8_t {
 inline constexpr std::size_t kSetupFailures = 10;  ///< number of values of SetupFailure
 /// Returns the reason in snake case, "timed_out" for example.
 const char* to_string(SetupFailure failure);
+/// Returns the reason as text for a log, "the peer missed the startup deadline" for example.
+const char* meaning(SetupFailure failure);
 
 /// Counts of active set-ups, or of passive set-ups. Each attempt counts: a connection that is tried
 /// again with revision 1 counts twice.
