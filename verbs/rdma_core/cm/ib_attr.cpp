@@ -14,6 +14,7 @@
 #include "device/persona.hpp"
 #include "device/port.hpp"
 #include "objects/address_handle.hpp"
+#include "qp/rc.hpp"
 
 namespace iwarp::rdma_core {
 namespace {

@@ -210,9 +210,8 @@ void Connection::enter_full_operation(TimePoint now) {
   full_->deadlines.set(Deadline::kRtr, now + options_.startup.timeout);
 }
 
-// Ends set-up with kFailed. Reports the failure to the peer with a Terminate.
-// Deviation: if this end caused the failure, LocalErrors::kDepart sends only a FIN, as for any other
-// error of this end. [EMPA-44]
+// Ends set-up with kFailed, and reports the failure to the peer with a Terminate.
+// Deviation: with LocalErrors::kDepart, this end reports its own errors only with a FIN. [EMPA-44]
 void Connection::refuse_full_operation(const mpa::Failure& failure, TimePoint now) {
   events_.push_back({.type = ConnectionEvent::Type::kFailed, .failure = failure});
   const bool departs = options_.local_errors == LocalErrors::kDepart;

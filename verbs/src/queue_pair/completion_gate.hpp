@@ -64,9 +64,8 @@ class CompletionGate {
   template <typename Deliver>
   void set(Announce what, Deliver deliver) {
     const std::lock_guard lock(mutex_);
-    const auto stays = std::find_if(held_.begin(), held_.end(), [what](const Held& held) {
-      return !passes(what, held);
-    });
+    const auto stays = std::find_if(held_.begin(), held_.end(),
+                                    [what](const Held& held) { return !passes(what, held); });
     std::vector<Held> rest(stays, held_.end());  // If this throws, nothing has changed.
     std::for_each(held_.begin(), stays, deliver);
     held_.swap(rest);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "iwarp/mpa/faults.hpp"
+#include "iwarp/rdmap/faults.hpp"
 #include "iwarp/verbs/error_guide.hpp"
 
 namespace iwarp::verbs {
