@@ -110,10 +110,10 @@ TEST_CASE("after a Read without access, the report names the missing right") {
     const RemoteAddress at = remote(pair.b->memory(kBytes, Access::kRemoteWrite));
     post_read(*pair.a, 3, sge(mine, 0, kBytes), at);
     pair.run();
-    CHECK(why(*pair.a).starts_with(
-        fmt::format("the peer refused RDMA Read wr_id 0x3 (64 bytes, {}): the region does not allow "
-                    "this access (",
-                    memory_of(at))));
+    CHECK(why(*pair.a).starts_with(fmt::format(
+        "the peer refused RDMA Read wr_id 0x3 (64 bytes, {}): the region does not allow "
+        "this access (",
+        memory_of(at))));
     CHECK(why(*pair.b) ==
           fmt::format("this end refused the peer's RDMA Read (64 bytes, {}): the region does not "
                       "have IBV_ACCESS_REMOTE_READ (register it with IBV_ACCESS_REMOTE_READ) "
@@ -131,11 +131,11 @@ TEST_CASE("after a Read that the queue pair does not accept, the report names it
     const RemoteAddress at = remote(pair.b->memory(kBytes, kEverything));
     post_read(*pair.a, 3, sge(mine, 0, kBytes), at);
     pair.run();
-    CHECK(why(*pair.a).starts_with(
-        fmt::format("the peer refused RDMA Read wr_id 0x3 (64 bytes, {}): the receiving end does not "
-                    "accept this kind of request (set IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC in "
-                    "qp_access_flags at that end",
-                    memory_of(at))));
+    CHECK(why(*pair.a).starts_with(fmt::format(
+        "the peer refused RDMA Read wr_id 0x3 (64 bytes, {}): the receiving end does not "
+        "accept this kind of request (set IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC in "
+        "qp_access_flags at that end",
+        memory_of(at))));
     CHECK(why(*pair.b) ==
           fmt::format("this end refused the peer's RDMA Read (64 bytes, {}): the queue pair does "
                       "not have IBV_ACCESS_REMOTE_READ (set IBV_ACCESS_REMOTE_READ in its "

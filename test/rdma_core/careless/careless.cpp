@@ -283,8 +283,8 @@ void events_not_acknowledged() {
   ibv_get_cq_event(p.a.channel, &cq, &context);
   poll(p.a.cq);
   ibv_destroy_qp(p.a.qp);
-  // ibv_destroy_cq() below waits until this thread acknowledges the event. The thread knows that the
-  // call has begun when other calls for the queue fail.
+  // ibv_destroy_cq() below waits until this thread acknowledges the event. The thread knows that
+  // the call has begun when other calls for the queue fail.
   std::jthread late([cq] {
     while (ibv_resize_cq(cq, 16) == 0) std::this_thread::yield();
     ibv_ack_cq_events(cq, 1);

@@ -430,8 +430,7 @@ verbs::Announce OutOfBand::happened(RcQp& qp, const net::CmEvent& event) {
 
 void OutOfBand::log_end(const RcQp& qp, const net::CmEvent& event) const {
   if (qp.end_told) return;
-  log_stream_end(*event.end, event.why,
-                 {{"peer", to_string(event.peer)}, {"qp", number_of(qp)}});
+  log_stream_end(*event.end, event.why, {{"peer", to_string(event.peer)}, {"qp", number_of(qp)}});
 }
 
 std::string OutOfBand::unanswered_by(std::uint32_t number) {

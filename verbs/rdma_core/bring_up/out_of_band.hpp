@@ -43,9 +43,7 @@ struct RcQp;
 class OutOfBand final : public BringUp {
  public:
   OutOfBand(Core& core, const Settings& settings)
-      : core_(core),
-        peers_(settings.out_of_band),
-        unanswered_(core, *this, settings) {}
+      : core_(core), peers_(settings.out_of_band), unanswered_(core, *this, settings) {}
 
   std::uint32_t take_number() override;
   void release_number(std::uint32_t number) override;
