@@ -10,6 +10,7 @@
 
 #include "iwarp/net/address.hpp"
 #include "iwarp/net/carrier.hpp"
+#include "iwarp/net/connection_manager.hpp"
 #include "process/settings.hpp"
 
 namespace iwarp::rdma_core {

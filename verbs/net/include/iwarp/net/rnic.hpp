@@ -17,7 +17,10 @@
 #include "iwarp/net/connection_manager.hpp"
 #include "iwarp/net/handles.hpp"
 #include "iwarp/verbs/counters.hpp"
-#include "iwarp/verbs/datagram_types.hpp"
+
+namespace iwarp::verbs {
+struct DatagramCounters;
+}
 
 namespace iwarp::net {
 
@@ -104,8 +107,7 @@ class Rnic {
   /// `Errc::kInvalidArgument` if `capacity` is 0 or above max_cqe, or `Errc::kLimitReached`.
   Expected<CqHandle> create_cq(std::size_t capacity, CompletionChannel* channel = nullptr);
   /// Makes a completion queue that calls `notify` once per arm(), without locks held, in the thread
-  /// that completed a request. `notify` must not wait. Fails with the errors of the other
-  /// create_cq().
+  /// that completed a request. `notify` must not wait. Fails as the other create_cq() does.
   Expected<CqHandle> create_cq(std::size_t capacity, std::function<void(CompletionQueue&)> notify);
   /// Makes a shared receive queue. Fails with `Errc::kInvalidArgument` if limits.max_wr is 0 or
   /// above RnicOptions::max_wr, or if limits.max_sge is above 16; or with `Errc::kLimitReached`.
