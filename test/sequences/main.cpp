@@ -25,7 +25,7 @@ using rdma_core_test::must;
 using rdma_core_test::VerbsEnd;
 
 constexpr std::uint64_t kShortRun = 300;
-constexpr std::uint64_t kLongRun = 20'000;
+constexpr std::uint64_t kLongRun = 3'000;
 constexpr std::uint64_t kMarker = 1'000'000;  // greater than the wr_ids of plans
 constexpr std::uint32_t kScratch = kMemory - 64;
 
