@@ -281,7 +281,7 @@ TEST_CASE("an operation that the access flags of the queue pair forbid is an inv
 }
 
 TEST_CASE("max_dest_rd_atomic is reported as set, and 0 refuses Reads and atomics") {
-  for (const std::uint8_t depth : {0, 4}) {
+  for (const std::uint8_t depth : std::array<std::uint8_t, 2>{0, 4}) {
     End a;
     End b;
     ibv_qp_attr attr = rdma_core_test::rc_attributes(a.context, b.qp, End::kAllRights, 3);
