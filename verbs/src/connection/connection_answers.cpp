@@ -137,16 +137,17 @@ void Connection::hold_for_receive(TimePoint now) {
 void Connection::receive_overdue(TimePoint now) {
   Full& f = *full_;
   const Duration hold = f.port->receive_hold().value_or(options_.receive_hold);
-  if (f.wait_is_reported || hold <= kReportWait) {
-    f.refuse_held();
-    return settle(now);
+  if (!f.wait_is_reported && hold > kReportWait) {
+    f.wait_is_reported = true;
+    // `now` may be later than the deadline, which is kReportWait after the wait began.
+    const TimePoint began = f.deadlines.at(Deadline::kReceive) - kReportWait;
+    f.deadlines.clear(Deadline::kReceive);
+    if (hold != PeerTimeouts::kForEver) f.deadlines.set(Deadline::kReceive, began + hold);
+    f.port->receive_overdue();
+    if (!f.deadlines.has_passed(Deadline::kReceive, now)) return;
   }
-  f.wait_is_reported = true;
-  f.deadlines.clear(Deadline::kReceive);
-  if (hold != PeerTimeouts::kForEver) {
-    f.deadlines.set(Deadline::kReceive, now + hold - kReportWait);
-  }
-  f.port->receive_overdue();
+  f.refuse_held();
+  settle(now);
 }
 
 void Connection::resume(TimePoint now) {

@@ -32,6 +32,8 @@ class Deadlines {
   void set(Deadline deadline, TimePoint at) { at_[index(deadline)] = at; }
   void clear(Deadline deadline) { at_[index(deadline)] = kNever; }
   void clear_all() { at_.fill(kNever); }
+  /// Returns when the deadline passes. Call only if is_set().
+  TimePoint at(Deadline deadline) const { return at_[index(deadline)]; }
   bool is_set(Deadline deadline) const { return at_[index(deadline)] != kNever; }
   bool has_passed(Deadline deadline, TimePoint now) const { return at_[index(deadline)] <= now; }
   std::optional<TimePoint> first() const {
