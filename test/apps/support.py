@@ -48,7 +48,7 @@ class Server:
     def __init__(self, *arguments, host="127.0.0.1", **options):
         self.process = start(*arguments, "--listen", f"{host}:0", **options)
         line = self.process.stdout.readline()
-        match = re.search(r"listening on (.*:(\d+))$", line.strip())
+        match = re.search(r'listening on (.*:(\d+))(?:"})?$', line.strip())
         if not match:
             self.process.kill()
             raise AssertionError(f"no port in {line!r}; {self.process.stderr.read()}")
