@@ -231,7 +231,7 @@ class Log(Case):
                 self.assertEqual(names.count("client_failed"), 1)
                 self.assertEqual(names.count("client_begins"), 2)
                 for event in events:
-                    self.assertEqual(event["pid"], str(server.pid))
+                    self.assertEqual(event["pid"], server.pid if form == "json" else str(server.pid))
                     self.assertRegex(event["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
                 levels = {event["event"]: event["level"] for event in events}
                 self.assertEqual(levels["served"], "info")
