@@ -39,7 +39,8 @@ std::optional<CmNumbers> take_numbers(mpa::FrameKind kind, std::vector<std::byte
   out.flow_control = (flags & kFlowControl) != 0;
   out.srq = (flags & kSrq) != 0;
   out.qp_num = reader.u32();
-  private_data.resize(private_data.size() - kNumbersSize);
+  private_data.erase(private_data.end() - static_cast<std::ptrdiff_t>(kNumbersSize),
+                     private_data.end());
   return out;
 }
 
