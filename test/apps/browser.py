@@ -47,5 +47,5 @@ def look(script, browser, page, pictures, *arguments):
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
         return subprocess.run(["node", HERE / "pages" / script, *browser, page, folder, *arguments],
-                              capture_output=True, text=True, timeout=300,
+                              capture_output=True, text=True, timeout=900,
                               env={**os.environ, "HOME": home})
