@@ -112,7 +112,10 @@ bool is_mapped(const ibv_gid& gid) {
 }
 
 void note_link(Host& host, const ifaddrs& entry, unsigned index) {
-  constexpr unsigned kRunning = IFF_UP | IFF_RUNNING;
+  // IFF_LOWER_UP of <linux/if.h>, which <net/if.h> lacks. The kernel sets it as soon as there is a
+  // carrier, and IFF_RUNNING up to a second later.
+  constexpr unsigned kLowerUp = 1U << 16;
+  constexpr unsigned kRunning = IFF_UP | kLowerUp;
   const bool is_packet = entry.ifa_addr->sa_family == AF_PACKET;
   if (is_packet && (entry.ifa_flags & kRunning) == kRunning) host.running.push_back(index);
   if (!is_packet && (entry.ifa_flags & IFF_LOOPBACK) == 0) host.carriers.push_back(index);
