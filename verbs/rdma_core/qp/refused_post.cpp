@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "qp/refused_post.hpp"
 
-#include <algorithm>
 #include <cerrno>
 
 #include "device/limits.hpp"
@@ -66,8 +65,12 @@ int refuse_request(const Qp& qp, const ibv_send_wr& wr, std::span<verbs::Sge> sg
                  static_cast<int>(wr.opcode));
 }
 
-std::size_t count_of(int num_sge) {
-  return static_cast<std::size_t>(std::clamp(num_sge, 0, kMaxSge));
+/// Returns the number of elements of sg_list that can be read: 0 if num_sge is not permitted,
+/// because the list may then be shorter.
+std::size_t count_of(const Qp& qp, int num_sge) {
+  const bool is_permitted =
+      num_sge >= 0 && static_cast<std::uint32_t>(num_sge) <= qp.cap.max_send_sge;
+  return is_permitted ? static_cast<std::size_t>(num_sge) : 0;
 }
 
 void refuse_receive(const ibv_recv_wr* wr, std::size_t capacity, std::size_t most_sges, int code) {
@@ -95,7 +98,8 @@ void explain_send(const Qp& qp, const ibv_send_wr* wr, int code, const void* pla
   const CallSite here(place, "ibv_post_send");
   if (wr == nullptr) return explain_failure(code);
   boost::container::static_vector<verbs::Sge, bytes::kMaxSge> sges;
-  for (std::size_t i = 0; i < count_of(wr->num_sge); ++i) sges.push_back(to_sge(wr->sg_list[i]));
+  for (std::size_t i = 0; i < count_of(qp, wr->num_sge); ++i)
+    sges.push_back(to_sge(wr->sg_list[i]));
   explain_request(qp, *wr, sges, code);
   explain_failure(code);
 }
