@@ -226,13 +226,6 @@ const std::array kBadCalls{
               return code == ENOMEM && h.post({.sg_list = &sge, .num_sge = 1}) == ENOMEM;
             },
             R"(ibv_post_send: the send queue is full, cap.max_send_wr is 32 \(.*\))"},
-    BadCall{[](Hand& h) {
-              h.to(IBV_QPS_INIT);
-              int code = 0;
-              while (code == 0) code = h.receive(h.sge(0, 8));
-              return code == ENOMEM;
-            },
-            R"(ibv_post_recv: the queue holds its maximum of 32 receives \(.*\))"},
     BadCall{[](Hand&) {
               rdma_cm_id* id = nullptr;
               check(rdma_create_id(rdma_create_event_channel(), &id, nullptr, RDMA_PS_TCP) == 0,
@@ -275,7 +268,7 @@ TEST_CASE("a refused call names the argument, its value and what is allowed, onc
 
 TEST_CASE("calls with which programs probe the device are silent") {
   CHECK(said_about([] {
-          const Hand hand;
+          Hand hand;
           check(no_queue_pair(hand, [](auto& a) { a.cap.max_inline_data = 1 << 20; }), "inline");
           ibv_gid_entry entry{};
           check(ibv_query_gid_ex(hand.context, 1, 99, &entry, 0) != 0, "ibv_query_gid_ex");
@@ -284,6 +277,10 @@ TEST_CASE("calls with which programs probe the device are silent") {
           check(ibv_query_port(hand.context, 2, &port) != 0, "ibv_query_port");
           check(ibv_dealloc_pd(hand.pd) == EBUSY, "ibv_dealloc_pd");
           check(ibv_destroy_cq(hand.cq) == EBUSY, "ibv_destroy_cq");
+          hand.to(IBV_QPS_INIT);
+          int code = 0;
+          while (code == 0) code = hand.receive(hand.sge(0, 8));
+          check(code == ENOMEM, "ibv_post_recv");
         }).empty());
 }
 

@@ -73,15 +73,9 @@ std::size_t count_of(const Qp& qp, int num_sge) {
   return is_permitted ? static_cast<std::size_t>(num_sge) : 0;
 }
 
-void refuse_receive(const ibv_recv_wr* wr, std::size_t capacity, std::size_t most_sges, int code) {
-  if (code == ENOMEM) {
-    (void)refused(
-        code,
-        "the queue holds its maximum of {} receives (poll their completions first, or create "
-        "a larger queue)",
-        capacity);
-  } else if (wr != nullptr &&
-             (wr->num_sge < 0 || static_cast<std::size_t>(wr->num_sge) > most_sges)) {
+void refuse_receive(const ibv_recv_wr* wr, std::size_t most_sges, int code) {
+  if (code == ENOMEM) return;  // Open MPI posts receives until the queue is full.
+  if (wr != nullptr && (wr->num_sge < 0 || static_cast<std::size_t>(wr->num_sge) > most_sges)) {
     (void)refused(code, "num_sge {}: at most {}, max_recv_sge or max_sge of the queue", wr->num_sge,
                   most_sges);
   }
@@ -111,12 +105,12 @@ void explain_receive(const Qp& qp, const ibv_recv_wr* wr, int code, const void* 
   } else if (code == EINVAL && qp.srq != nullptr) {
     (void)refused(code, "the queue pair has a shared receive queue (use ibv_post_srq_recv())");
   }
-  refuse_receive(wr, qp.cap.max_recv_wr, qp.cap.max_recv_sge, code);
+  refuse_receive(wr, qp.cap.max_recv_sge, code);
 }
 
 void explain_receive(const Srq& srq, const ibv_recv_wr* wr, int code, const void* place) {
   const CallSite here(place, "ibv_post_srq_recv");
-  refuse_receive(wr, srq.core->limits().max_wr, srq.core->limits().max_sge, code);
+  refuse_receive(wr, srq.core->limits().max_sge, code);
 }
 
 }  // namespace iwarp::rdma_core
