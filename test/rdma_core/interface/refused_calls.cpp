@@ -109,7 +109,7 @@ const std::array kBadSteps{
     BadStep{IBV_QPS_RESET, IBV_QPS_INIT, kToInit & ~IBV_QP_ACCESS_FLAGS, kNothing,
             R"(RESET to INIT: attr_mask lacks IBV_QP_ACCESS_FLAGS \(.*\))"},
     BadStep{IBV_QPS_RESET, IBV_QPS_RTR, kToRtr, kNothing,
-            R"(RESET to RTR: there is no such transition \(move it to INIT first\))"},
+            R"(RESET to RTR: not a valid transition \(move it to INIT first\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr,
             [](auto& a) { a.path_mtu = static_cast<ibv_mtu>(0); },
             R"(to RTR: path_mtu 0: must be in 1 to 5 \(.*\))"},
@@ -131,7 +131,7 @@ const std::array kBadSteps{
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr | IBV_QP_TIMEOUT, kNothing,
             R"(INIT to RTR: attr_mask contains IBV_QP_TIMEOUT \(.*\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTS, kToRts, kNothing,
-            R"(INIT to RTS: there is no such transition \(move it to INIT and RTR first\))"},
+            R"(INIT to RTS: not a valid transition \(move it to INIT and RTR first\))"},
     BadStep{IBV_QPS_RTR, IBV_QPS_RTS, kToRts, [](auto& a) { a.retry_cnt = 9; },
             R"(to RTS: retry_cnt 9: must be in 0 to 7 \(.*\))"},
     BadStep{IBV_QPS_RTR, IBV_QPS_RTS, kToRts | IBV_QP_CUR_STATE,
@@ -208,7 +208,7 @@ const std::array kBadCalls{
               h.to(IBV_QPS_RTS);
               return h.post({.opcode = static_cast<ibv_wr_opcode>(12)}) == EINVAL;
             },
-            R"(ibv_post_send: opcode 12: there is no such operation)"},
+            R"(ibv_post_send: opcode 12: unknown operation)"},
     BadCall{[](Hand& h) {
               h.to(IBV_QPS_RTS);
               ibv_sge sge = h.sge(0, 129);

@@ -173,8 +173,7 @@ int begin(CmId& id, verbs::QpNum num, const rdma_conn_param* param, Connect conn
     if (code != 0) qp.core->announce(verbs::Announce::kAll);
   });
   if (is_there) return code;
-  return refused(EINVAL, "there is no queue pair {:#x} of type RC (create it before the call)",
-                 num);
+  return refused(EINVAL, "no queue pair {:#x} of type RC exists (create it before the call)", num);
 }
 
 net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param, const CmNumbers& numbers) {

@@ -26,7 +26,7 @@ int refuse_opcode(ibv_wr_opcode opcode) {
     case IBV_WR_ATOMIC_WRITE:
       return refused("IBV_WR_ATOMIC_WRITE", "RFC 7306 has no such operation");
     default:
-      return refused(EINVAL, "opcode {}: there is no such operation", static_cast<int>(opcode));
+      return refused(EINVAL, "opcode {}: unknown operation", static_cast<int>(opcode));
   }
 }
 

@@ -218,7 +218,7 @@ int check_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask) {
   const char* const here = name_of(from);
   const char* const there = name_of(to);
   if (!takes) {
-    return refused(EINVAL, "{} to {}: there is no such transition ({})", here, there,
+    return refused(EINVAL, "{} to {}: not a valid transition ({})", here, there,
                    remedy_for(from, to));
   }
   if (const int lacks = takes->required & ~mask) {
