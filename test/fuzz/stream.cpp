@@ -45,14 +45,14 @@ class ArenaUlp final : public Ulp {
   void release_target() override {}
   std::expected<bytes::View, AccessError> read_source(Stag stag, TaggedOffset to,
                                                       std::uint32_t length) override {
-    calls_after_end |= ended;
+    calls_after_end |= ended && !answers_owed;
     const auto memory = window(stag, to, length, 2, kWindow);
     if (!memory) return std::unexpected(memory.error());
     return View(*memory);
   }
   void release_source() override {}
   std::expected<std::uint64_t, AccessError> atomic(const AtomicRequest& request) override {
-    calls_after_end |= ended;
+    calls_after_end |= ended && !answers_owed;
     const auto memory = window(request.stag, request.to, kAtomicWord, 1, 0);
     if (!memory) return std::unexpected(memory.error());
     watched.grant(*memory);
@@ -92,6 +92,7 @@ class ArenaUlp final : public Ulp {
   bool windows_open = true;
   bool hold = false;
   bool ended = false;
+  bool answers_owed = false;  ///< before the Terminate, see Stream::terminate()
   bool calls_after_end = false;
 
  private:
@@ -236,6 +237,7 @@ class Harness {
     require(ulp_.watched.untouched_elsewhere(), "memory that was not granted does not change");
     require(!ulp_.calls_after_end, "a stream that has ended does not call the Ulp");
     ulp_.ended = stream_.state() != StreamState::kRdma;
+    ulp_.answers_owed = stream_.state() == StreamState::kTerminating;
   }
 
   const StreamOptions options_;
