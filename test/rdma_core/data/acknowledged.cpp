@@ -172,7 +172,6 @@ TEST_CASE(
 TEST_CASE(
     "after a peer disconnects no event is raised: receives stay posted, and the next request "
     "fails") {
-  constexpr Timeouts kShort{.timeout = 10, .retry_cnt = 1};
   End a;
   End b;
   a.bring_up(b.qp, End::kAllRights, kForEver, kShort);
@@ -281,7 +280,6 @@ constexpr const char* kUnanswered =
 
 TEST_CASE(
     "if the peer never connects, the oldest request fails at the timeout and the rest is flushed") {
-  constexpr Timeouts kShort{.timeout = 10, .retry_cnt = 1};
   for (const auto number : {refusing, silent, absent}) {
     End end;
     const ibv_qp nobody{.qp_num = number(end.qp)};

@@ -54,6 +54,7 @@ struct Timeouts {
   std::uint8_t timeout = 0;
   std::uint8_t retry_cnt = 0;
 };
+inline constexpr Timeouts kShort{.timeout = 10, .retry_cnt = 1};
 
 /// An end that destroys its objects in order and checks the result of each call.
 struct End : rdma_core_test::VerbsEnd {
@@ -142,9 +143,11 @@ inline constexpr std::uint8_t kForEver = 7;  ///< value of rnr_retry that means 
 /// Two connected ends.
 struct Pair {
   explicit Pair(const Options& options = {}) : Pair(options, options) {}
-  Pair(const Options& of_a, const Options& of_b, std::uint8_t rnr_retry = 0) : a(of_a), b(of_b) {
-    a.bring_up(b.qp, End::kAllRights, rnr_retry);
-    b.bring_up(a.qp, End::kAllRights, rnr_retry);
+  Pair(const Options& of_a, const Options& of_b, std::uint8_t rnr_retry = 0,
+       const Timeouts& timeouts = {})
+      : a(of_a), b(of_b) {
+    a.bring_up(b.qp, End::kAllRights, rnr_retry, timeouts);
+    b.bring_up(a.qp, End::kAllRights, rnr_retry, timeouts);
   }
   /// Performs a Read in each direction. Both ends are connected when this returns.
   void settle() {
@@ -159,7 +162,10 @@ struct Pair {
 
 struct SettledPair : Pair {
   explicit SettledPair(const Options& options = {}) : SettledPair(options, options) {}
-  SettledPair(const Options& of_a, const Options& of_b) : Pair(of_a, of_b) { settle(); }
+  SettledPair(const Options& of_a, const Options& of_b, const Timeouts& timeouts = {})
+      : Pair(of_a, of_b, 0, timeouts) {
+    settle();
+  }
 };
 
 }  // namespace data

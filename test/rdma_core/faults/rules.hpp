@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <string>
 
+#include "support.hpp"
+
 namespace faults {
 
 inline std::string socket_path() {
@@ -50,5 +52,13 @@ class Socket {
 /// Adds a fault rule. The device must be open. When this returns, a rule that counts events is
 /// active. A rule with `now` may still be pending, because another thread executes it.
 inline void rule(const std::string& text) { REQUIRE_EQ(Socket().say(text + "\n"), "ok"); }
+
+/// Checks that `end`, whose peer has gone, sees this when it posts a request: the request fails,
+/// and then the receive that was posted before is flushed.
+inline void check_that_peer_is_gone(data::End& end, const data::End& peer) {
+  REQUIRE_EQ(end.post_rdma(IBV_WR_RDMA_WRITE, peer, 0, 8, 0), 0);
+  CHECK_EQ(data::next(end.cq).status, IBV_WC_RETRY_EXC_ERR);
+  CHECK_EQ(data::next(end.cq).status, IBV_WC_WR_FLUSH_ERR);
+}
 
 }  // namespace faults

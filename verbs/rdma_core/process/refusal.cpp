@@ -20,11 +20,10 @@ void say(const verbs::LogRecord& record) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
-// Returns whether the log may contain a line about a failed call now; see LineLimit.
-bool admits(std::size_t line) {
+LineLimit& line_limit() {
   // The object is never destroyed, because a thread may log after main() has returned.
   static auto& limit = *new LineLimit;
-  return limit.admits(line, std::chrono::steady_clock::now());
+  return limit;
 }
 
 }  // namespace
@@ -42,11 +41,19 @@ bool LineLimit::admits(std::size_t line, TimePoint now) {
   return true;
 }
 
+bool LineLimit::admits_once(std::size_t line) {
+  const std::lock_guard lock(mutex_);
+  return written_.insert(line).second;
+}
+
 bool is_logged(verbs::LogLevel level) { return level <= settings().log; }
 
 void refuse(const char* what, const char* why) {
   CallSite::explain();
-  if (!is_logged(verbs::LogLevel::kWarning) || !admits(std::hash<std::string>{}(what))) return;
+  if (!is_logged(verbs::LogLevel::kWarning) ||
+      !line_limit().admits_once(std::hash<std::string>{}(what))) {
+    return;
+  }
   say({.level = verbs::LogLevel::kWarning,
        .event = "not_supported",
        .message = std::string(what) + " is not supported: " + why,
@@ -65,7 +72,8 @@ int log_refused(int code, std::size_t reason, fmt::string_view why,
   CallSite::explain();
   if (!is_logged(verbs::LogLevel::kWarning)) return code;
   try {
-    if (!admits(reason * 31 + std::hash<const void*>{}(CallSite::current()))) return code;
+    const auto line = reason * 31 + std::hash<const void*>{}(CallSite::current());
+    if (!line_limit().admits(line, std::chrono::steady_clock::now())) return code;
     say({.level = verbs::LogLevel::kWarning,
          .event = "refused_call",
          .message = std::string(call) + ": " + fmt::vformat(why, args),

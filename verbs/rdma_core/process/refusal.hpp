@@ -31,6 +31,9 @@ class LineLimit {
   /// Returns whether the line with the key `line` may be written at the time `now`. A line that is
   /// too early may be written when it comes up again.
   bool admits(std::size_t line, TimePoint now);
+  /// Returns whether the line with the key `line` was not written yet. Lines without a limit per
+  /// second must be few.
+  bool admits_once(std::size_t line);
 
  private:
   std::mutex mutex_;
