@@ -16,7 +16,7 @@ inline constexpr Fault kMarkerMismatch{Layer::kMpa, 0, 0x03, "marker and FPDU le
 inline constexpr Fault kBadStartupFrame{Layer::kMpa, 0, 0x04, "invalid MPA Request or Reply frame"};
 inline constexpr Fault kTlsSpoken{
     Layer::kMpa, 0, 0x04,
-    "the peer uses TLS and this end does not: use it at both ends or at neither"};
+    "the peer uses TLS and this end does not (use TLS at both ends or at neither)"};
 inline constexpr Fault kLocalCatastrophic{Layer::kMpa, 0, 0x05, "local catastrophic error"};
 inline constexpr Fault kInsufficientIrd{Layer::kMpa, 0, 0x06, "insufficient IRD resources"};
 inline constexpr Fault kNoMatchingRtr{Layer::kMpa, 0, 0x07, "no matching RTR option"};
