@@ -228,7 +228,7 @@ class Spoiled(Case):
         text = self.assert_ok(run("explain", cut))
         self.assertIn("octets were not captured)", text)
         # The captured part of the packet ends before the second of its two FPDUs.
-        self.assertIn(": the octets with its length were not captured\n", text)
+        self.assertIn(": the length of the FPDU was not captured\n", text)
         self.assertIn(", 33 frames, 0 violations\n", text)
         text = self.assert_ok(run("explain", "-v", cut))
         self.assertIn("CRC not checked: 1398 octets were not captured\n", text)

@@ -25,7 +25,7 @@ namespace {
 using bytes::View;
 
 constexpr const char* kBoundariesLost = "no FPDU begins here: frame boundaries are lost";
-constexpr const char* kNotSeen = "the octets with its length were not captured";
+constexpr const char* kNotSeen = "the length of the FPDU was not captured";
 constexpr std::array<std::byte, 4096> kZeros{};
 
 /// Returns whether `ulpdu` is likely a DDP segment with an RDMAP message.
