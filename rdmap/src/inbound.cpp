@@ -272,7 +272,8 @@ Check Stream::deliver_read_request(const ddp::Delivery& delivery) {
 Check Stream::deliver_read_response() {
   const OutstandingRequest done = outstanding_.front();
   if (done.received != done.length) {
-    return fault({Layer::kDdp, 1, 0x01, "Read Response shorter than asked for"});  // [RDMAP-46]
+    return fault(
+        {Layer::kDdp, 1, 0x01, "Read Response shorter than the requested length"});  // [RDMAP-46]
   }
   outstanding_.pop();
   if (!done.internal) ulp_.read_done(done.cookie);  // [RDMAP-44] [RDMAP-68] [RDMAP-79]

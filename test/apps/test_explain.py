@@ -228,10 +228,10 @@ class Spoiled(Case):
         text = self.assert_ok(run("explain", cut))
         self.assertIn("octets were not captured)", text)
         # The captured part of the packet ends before the second of its two FPDUs.
-        self.assertIn(": the octets that say how long it is were not seen\n", text)
+        self.assertIn(": the length of the FPDU was not captured\n", text)
         self.assertIn(", 33 frames, 0 violations\n", text)
         text = self.assert_ok(run("explain", "-v", cut))
-        self.assertIn("CRC not checked: 1398 octets were not seen\n", text)
+        self.assertIn("CRC not checked: 1398 octets were not captured\n", text)
         self.assertIn("one part of an RDMA Write: 1436 octets into ", text)
 
     def test_a_rejected_connection_is_called_so(self):

@@ -183,9 +183,10 @@ class Kept(Case):
 
     def test_a_place_that_makes_no_sense_is_refused(self):
         for where, fault in (("", "not PORT, ADDR:PORT or unix:PATH"), ("70000", "not PORT"),
-                             ("0.0.0.0:9000", "only loopback"), ("192.0.2.1:9", "only loopback"),
-                             ("localhost:9", "only loopback"), ("unix:", "a Unix socket's path has 1 to 107 octets"),
-                             ("unix:/" + "x" * 200, "a Unix socket's path has 1 to 107 octets")):
+                             ("0.0.0.0:9000", "not a loopback address"), ("192.0.2.1:9", "not a loopback address"),
+                             ("localhost:9", "not a loopback address"),
+                             ("unix:", "the path of a Unix socket must have 1 to 107 octets"),
+                             ("unix:/" + "x" * 200, "the path of a Unix socket must have 1 to 107 octets")):
             for command in (("serve", self.dir), ("ping", "--server"), ("perf", "--server"),
                             ("perf", "--self", "write-bw"), ("ping", "127.0.0.1")):
                 with self.subTest(where=where, command=command):

@@ -64,22 +64,24 @@ class Tls(Case):
         with Server("ping", "--server", *self.own("server")) as server:
             ping = ("ping", server.address, "--count", 3, "-q", "--verify")
             self.assert_ok(run(*ping, *self.own("client")))
-            self.assert_fails(run(*ping), 1, "the peer uses TLS and this end does not: use it at both ends "
-                                             "or at neither$")
+            self.assert_fails(run(*ping), 1, r"the peer uses TLS and this end does not "
+                                             r"\(use TLS at both ends or at neither\)$")
             self.assert_fails(run(*ping, *self.authority()), 1,
                               "the peer refused the TLS handshake: certificate required$")
             self.assert_fails(run(*ping, *self.own("client"), "--tls-peer", "elsewhere"), 1,
                               "this end refused the peer's certificate: hostname mismatch$")
             status, log = server.stop()
             self.assertEqual(status, 0)
-            self.assertIn("failed (carrier): this end uses TLS and the peer does not: use it at both ends or at neither", log)
+            self.assertIn("failed (carrier): this end uses TLS and the peer does not "
+                          "(use TLS at both ends or at neither)", log)
             self.assertIn("failed (carrier): TLS handshake: peer did not return a certificate", log)
 
     def test_a_server_without_tls_says_who_came_with_it(self):
         with Server("ping", "--server") as server:
             self.assert_fails(run("ping", server.address, *self.own("client")), 1,
-                              "closed during the TLS handshake: it may not use TLS$")
-            self.assertIn("failed (carrier): the peer uses TLS and this end does not: use it at both ends or at neither",
+                              r"closed TCP during the TLS handshake \(check that it uses TLS\)$")
+            self.assertIn("failed (carrier): the peer uses TLS and this end does not "
+                          "(use TLS at both ends or at neither)",
                           server.stop()[1])
 
     def test_another_key(self):
@@ -96,9 +98,9 @@ class Tls(Case):
 
     def test_options_that_do_not_do(self):
         self.assert_fails(run("ping", "--server", "--tls"), 1,
-                          "a server with TLS needs a certificate with its key, or a shared key$")
+                          "a TLS server requires a certificate with its private key, or a shared key$")
         self.assert_fails(run("ping", "127.0.0.1", *self.key(), *self.authority()), 1,
-                          "TLS takes certificates or a shared key, not both$")
+                          r"TLS accepts either certificates or a shared key \(set only one of them\)$")
         self.assert_fails(run("ping", "127.0.0.1", "--tls-ca", self.folder / "none"), 1, "none: ")
 
 

@@ -139,7 +139,7 @@ struct Two {
       REQUIRE_GE(lines.size(), least_lines);
       REQUIRE_LE(lines.size(), 1);
       for (const auto& line : lines) {
-        CHECK_NE(line.find("was unmapped, protected or cut short"), std::string::npos);
+        CHECK_NE(line.find("was unmapped, protected or truncated"), std::string::npos);
       }
     }
     REQUIRE_FALSE(beside_a.post(WrOpcode::kWrite, 0, 64, beside_b.remote(0)));

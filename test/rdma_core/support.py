@@ -256,7 +256,7 @@ class Case(unittest.TestCase):
             may_say.append(ended + "the peer (closed|reset) it")
             may_say.append(r": queue pair \w+ does not find its peer: (MPA startup with \S+ failed: TCP connection "
                            r"closed or lost|connect to \S+: Connection re(set by peer|fused))")
-            may_say.append(r": queue pair \w+: a request was posted although the peer")
+            may_say.append(r": queue pair \w+: a request was posted after the peer")
         if stops_receiving:
             may_say.append(ended + ".*no receive was posted")
         but = f"(?!{'|'.join(may_say)})"

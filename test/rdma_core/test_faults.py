@@ -29,7 +29,7 @@ class Plans(Planned):
         mark = self.scratch / "ran"
         for text, line, why in (
             ("# plan\n\nafter 3 completions status NOPE\n", 3, "NOPE is not a status such as"),
-            ("seed 7\nafter three sends error\n", 2, "three is not a number from 1 on"),
+            ("seed 7\nafter three sends error\n", 2, "three is not a number of at least 1"),
             ("\x00\xff\x1b[2J", 1, r"\?+\[2J is not one of after"),
         ):
             path = self.scratch / "bad.txt"
@@ -235,7 +235,7 @@ class ControlSocket(Case):
         self.path.chmod(0o666)
         by_peer = subprocess.run([*other, *connect], capture_output=True, text=True, timeout=60)
         self.assertRegex(by_peer.stdout + by_peer.stderr, "b''|ConnectionReset|BrokenPipe")
-        server.says("iwarp: the fault socket: another user was refused")
+        server.says("iwarp: the fault socket refused a connection of another user")
         self.rping()
         self.check(server.wait())
 

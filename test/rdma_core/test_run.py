@@ -286,7 +286,7 @@ class Command(Run):
             (("--oob", "maybe", "true"), "^iwarp run: --oob: "),
             (("--as", "infiniband", "true"), "^iwarp run: --as: \"infiniband\" is not one of iwarp, roce"),
             (("--receive-hold", "-1", "true"), "^iwarp run: .*--receive-hold"),
-            (("--metrics", "0.0.0.0:9000", "true"), "^iwarp run: --metrics: only loopback .*: 0"),
+            (("--metrics", "0.0.0.0:9000", "true"), "^iwarp run: --metrics: not a loopback address .*: 0"),
             (("--metrics", "", "true"), "^iwarp run: --metrics: not PORT, ADDR:PORT or unix:PATH"),
             (("--log-format", "xml", "true"), "^iwarp run: --log-format: \"xml\" is not one of text, "),
             (("--mpa-rev", "1", "--rtr", "read", "true"), "^iwarp run: --rtr read needs"),

@@ -37,8 +37,8 @@ class Filters(Case):
                 result = self.run_program("ibv_devinfo", prefix=(*CONFINED, call, "--"),
                                           statuses=range(1, 256))
                 self.assertEqual(result.err.splitlines(), [
-                    "iwarp: the device cannot be opened: Operation not permitted; it needs "
-                    "eventfd(2), epoll(7) and timerfd_create(2)", "Failed to open device"])
+                    "iwarp: the device cannot be opened: Operation not permitted (the sandbox must allow "
+                    "eventfd(2), epoll(7) and timerfd_create(2))", "Failed to open device"])
 
     def test_the_errno_is_that_of_the_call(self):
         result = self.run_program("rping", "-s", "-a", "127.0.0.1", "-p", free_port(), "-C", 1,

@@ -76,7 +76,7 @@ TEST_CASE("an end with acknowledged completions that closes while a Send waits i
   pair.b->connection->abort(pair.b->now);
   pair.a->connection->lost(pair.a->now);
   CHECK(why(*pair.b) ==
-        "this end ended it while a message of the peer waited: no receive was posted for the "
+        "this end aborted it while a message of the peer waited: no receive was posted for the "
         "message (post enough receives before the peer sends, and repost each one that completes)");
   CHECK_FALSE(orderly(*pair.b));
   CHECK(why(*pair.a) ==
@@ -179,7 +179,7 @@ TEST_CASE(
                     "registered)",
                     bad.lkey.value, verbs::virtual_address(bad.address)));
     CHECK(why(*pair.b).starts_with(
-        "the peer ended it: the end that sent the Terminate failed for a reason of its own ("));
+        "the peer sent a Terminate: the end that sent the Terminate had a local error ("));
   }
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("after a receive into unregistered memory, the report of that end name
   post_send(*pair.a, 5, sge(mine, 0, 8));
   pair.run();
   CHECK(why(*pair.b).starts_with(
-      fmt::format("receive wr_id 0x9 (64 bytes) cannot take the peer's message: lkey {:#x} (",
+      fmt::format("receive wr_id 0x9 (64 bytes) cannot accept the peer's message: lkey {:#x} (",
                   bad.lkey.value)));
   CHECK(
       why(*pair.a).starts_with("the peer refused Send wr_id 0x5 (8 bytes): the receiver could not "
@@ -251,7 +251,7 @@ TEST_CASE("without outstanding requests a close, a reset and an abort are orderl
   SUBCASE("reset") {
     pair.a->connection->abort(pair.a->now);
     pair.b->connection->lost(pair.b->now);
-    CHECK(why(*pair.a) == "this end ended it");
+    CHECK(why(*pair.a) == "this end aborted it");
     CHECK(why(*pair.b) == "the peer reset it, or the network failed");
   }
   CHECK(orderly(*pair.a));

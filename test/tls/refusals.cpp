@@ -137,9 +137,9 @@ TEST_CASE("an end that requires TLS refuses a peer without TLS, and both program
   const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
   CHECK_EQ(failed.error, verbs::Errc::kCarrierFailed);
   CHECK(failed.why.ends_with(
-      "the peer uses TLS and this end does not: use it at both ends or at neither"));
+      "the peer uses TLS and this end does not (use TLS at both ends or at neither)"));
   CHECK_EQ(refusals.next(),
-           "this end uses TLS and the peer does not: use it at both ends or at neither");
+           "this end uses TLS and the peer does not (use TLS at both ends or at neither)");
   CHECK_FALSE(pair.b.cm->poll().has_value());
 }
 
@@ -152,9 +152,9 @@ TEST_CASE("an end without TLS refuses a peer with TLS, and both programs get the
   pair.start(asked_by(credentials.asking()));
   const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
   CHECK_EQ(failed.error, verbs::Errc::kCarrierFailed);
-  CHECK_EQ(failed.why, "the peer closed during the TLS handshake: it may not use TLS");
+  CHECK_EQ(failed.why, "the peer closed TCP during the TLS handshake (check that it uses TLS)");
   CHECK_EQ(refusals.next(),
-           "the peer uses TLS and this end does not: use it at both ends or at neither");
+           "the peer uses TLS and this end does not (use TLS at both ends or at neither)");
   CHECK_FALSE(pair.b.cm->poll().has_value());
 }
 

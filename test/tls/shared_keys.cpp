@@ -28,8 +28,8 @@ TEST_CASE("a file of shared keys: comments, colons in identities, and malformed 
   };
   const std::string key = "00112233445566778899aabbccddeeff";
   for (const auto& [text, why] : {
-           Row{"", "there is no key"},
-           Row{"# only\n", "there is no key"},
+           Row{"", "the file contains no key"},
+           Row{"# only\n", "the file contains no key"},
            Row{"lab", "line 1: not IDENTITY:KEY with an identity of 1 to 128 octets"},
            Row{":" + key, "line 1: not IDENTITY:KEY with an identity of 1 to 128 octets"},
            Row{std::string(129, 'x') + ":" + key,
@@ -37,7 +37,7 @@ TEST_CASE("a file of shared keys: comments, colons in identities, and malformed 
            Row{"lab:0011", "line 1: the key is not 16 to 64 octets in hex"},
            Row{"lab:" + std::string(130, '0'), "line 1: the key is not 16 to 64 octets in hex"},
            Row{"\nlab:xyz", "line 2: the key is not 16 to 64 octets in hex"},
-           Row{"lab:" + key + "\nlab:" + key, "line 2: the identity is there twice"},
+           Row{"lab:" + key + "\nlab:" + key, "line 2: duplicate identity"},
        }) {
     const auto parsed = SharedKeys::parse(text);
     REQUIRE_FALSE(parsed.has_value());
@@ -51,17 +51,19 @@ TEST_CASE("options that contradict each other, or name missing files, are refuse
   const auto keys = folder.file("keys", "lab:00112233445566778899aabbccddeeff\n");
   auto both = credentials.asking();
   both.shared_keys = keys;
-  CHECK_EQ(wrong(connecting(both)), "TLS takes certificates or a shared key, not both");
+  CHECK_EQ(wrong(connecting(both)),
+           "TLS accepts either certificates or a shared key (set only one of them)");
   auto half = credentials.asking();
   half.key.clear();
-  CHECK_EQ(wrong(connecting(half)), "a TLS certificate and its key go together");
+  CHECK_EQ(wrong(connecting(half)),
+           "TLS requires a certificate together with its private key (set both)");
   CHECK_EQ(wrong(listening(only_authorities(credentials.authority))),
-           "a server with TLS needs a certificate with its key, or a shared key");
+           "a TLS server requires a certificate with its private key, or a shared key");
   auto names = credentials.serving();
   names.authorities.clear();
   names.peer_names = {"client"};
   CHECK_EQ(wrong(listening(names)),
-           "names of TLS peers can be checked only with authorities that vouch for them");
+           "checking the names of TLS peers requires trusted CAs (set --tls-ca)");
   auto foreign = credentials.serving();
   foreign.key = credentials.client.key;
   CHECK(wrong(listening(foreign)).ends_with("key values mismatch"));

@@ -28,11 +28,11 @@ std::string depths(std::initializer_list<unsigned> octets, bool enhanced = false
 }
 
 TEST_CASE("8 octets of private data with two small numbers have the form of SMB Direct") {
-  CHECK(depths({0, 0, 0, 16, 0, 0, 0, 0}) == "IRD 16, ORD 0 in the form of SMB Direct");
-  CHECK(depths({0, 0, 0, 0, 0, 0, 0, 1}) == "IRD 0, ORD 1 in the form of SMB Direct");
-  CHECK(depths({0, 0, 0x3F, 0xFF, 0, 0, 0, 1}) == "IRD 16383, ORD 1 in the form of SMB Direct");
+  CHECK(depths({0, 0, 0, 16, 0, 0, 0, 0}) == "IRD 16, ORD 0 in the encoding of SMB Direct");
+  CHECK(depths({0, 0, 0, 0, 0, 0, 0, 1}) == "IRD 0, ORD 1 in the encoding of SMB Direct");
+  CHECK(depths({0, 0, 0x3F, 0xFF, 0, 0, 0, 1}) == "IRD 16383, ORD 1 in the encoding of SMB Direct");
   CHECK(depths({16, 0, 0, 0, 32, 0, 0, 0}) ==
-        "IRD 16, ORD 32 in the form of SMB Direct, but in little-endian order");
+        "IRD 16, ORD 32 in the encoding of SMB Direct, but in little-endian order");
   // Other private data is not reported as IRD and ORD: impossible values, no values, another size,
   // and the enhanced word of RFC 6581.
   CHECK(depths({0, 0, 0x40, 0, 0, 0, 0, 1}).empty());

@@ -83,8 +83,8 @@ TEST_CASE("a rule specifies when, for which queue pairs, and which fault") {
 
 TEST_CASE("an invalid rule is refused, and the message names the error") {
   CHECK(why("sometimes error").starts_with("sometimes is not one of after,"));
-  CHECK(why("after").starts_with("a number from 1 on, or a time"));
-  CHECK(why("after 0 sends error").starts_with("0 is not a number from 1 on"));
+  CHECK(why("after").starts_with("a number of at least 1, or a time"));
+  CHECK(why("after 0 sends error").starts_with("0 is not a number of at least 1"));
   CHECK(why("after -1 sends error").starts_with("-1 is not"));
   CHECK(why("after 18446744073709551616 sends error").starts_with("18446744073709551616 is not"));
   CHECK(why("after 2h port down").starts_with("2h is not"));
@@ -93,16 +93,16 @@ TEST_CASE("an invalid rule is refused, and the message names the error") {
   CHECK(why("after 3 sends").starts_with("one of status, fail"));
   CHECK(why("after 3 sends explode").starts_with("explode is not one of status"));
   CHECK(why("after 3 sends qp 0 error").starts_with("0 is not any, each"));
-  CHECK(why("after 3 sends qp").starts_with("any, each or a number from 1 on is missing"));
-  CHECK(why("after 3 sends connection 1 error") == "connection does not go with this");
-  CHECK(why("after 3 registrations qp 1 fail EIO") == "qp does not go with this");
-  CHECK(why("now qp each error") == "each is for what is counted; any means all here");
+  CHECK(why("after 3 sends qp").starts_with("any, each or a number of at least 1 is missing"));
+  CHECK(why("after 3 sends connection 1 error") == "connection is not allowed in this rule");
+  CHECK(why("after 3 registrations qp 1 fail EIO") == "qp is not allowed in this rule");
+  CHECK(why("now qp each error") == "each is allowed only for counted events (use any)");
   CHECK(why("after 3 completions status SUCCESS").starts_with("SUCCESS is not a status"));
   CHECK(why("after 3 completions status").starts_with("a status such as"));
   CHECK(why("after 3 completions fail EIO") ==
-        "fail goes with sends, receives, registrations and creations only");
-  CHECK(why("after 3 sends status WR_FLUSH_ERR") == "status goes with completions only");
-  CHECK(why("after 3 sends reset") == "reset goes with times and octets only");
+        "fail is allowed only with sends, receives, registrations and creations");
+  CHECK(why("after 3 sends status WR_FLUSH_ERR") == "status is allowed only with completions");
+  CHECK(why("after 3 sends reset") == "reset is allowed only with times and octets");
   CHECK(why("after 3 sends fail EHOSTUNREACH").starts_with("EHOSTUNREACH is not an error"));
   CHECK(why("now port sideways").starts_with("port sideways is not one of"));
   CHECK(why("now rnr").starts_with("a time such as"));
@@ -112,28 +112,28 @@ TEST_CASE("an invalid rule is refused, and the message names the error") {
   CHECK(why("chance 0.00001% sends error").starts_with("0.00001% is not a chance"));
   CHECK(why("chance .5% sends error").starts_with(".5% is not a chance"));
   CHECK(why("chance 1% octets reset").starts_with("octets are counted"));
-  CHECK(why("after 3 sends lose") == "lose goes with datagrams only");
-  CHECK(why("now lose") == "lose goes with datagrams only");
-  CHECK(why("every 1s qp 1 delay 1ms") == "delay goes with datagrams only");
+  CHECK(why("after 3 sends lose") == "lose is allowed only with datagrams");
+  CHECK(why("now lose") == "lose is allowed only with datagrams");
+  CHECK(why("every 1s qp 1 delay 1ms") == "delay is allowed only with datagrams");
   CHECK(why("every 3 datagrams delay") == "a time such as 500ms or 2s is missing");
   CHECK(why("every 3 datagrams delay 0ms").starts_with("0ms is not a time"));
   CHECK(why("every 3 datagrams delay 3601s").starts_with("3601s is not a time"));
   CHECK(why("every 3 datagrams lose 1ms").starts_with("1ms is not the end of the rule"));
-  CHECK(why("every 3 datagrams connection 1 lose") == "connection does not go with this");
+  CHECK(why("every 3 datagrams connection 1 lose") == "connection is not allowed in this rule");
   CHECK(why("every 3 datagrams qp 0 lose").starts_with("0 is not any, each"));
   CHECK(why("every 3 datagrams error") ==
-        "error goes with times, completions, sends and receives only");
-  CHECK(why("every 3 datagrams fail EIO").starts_with("fail goes with"));
-  CHECK(why("from").starts_with("a number from 1 on is missing"));
-  CHECK(why("from 0 to 3 datagrams lose").starts_with("0 is not a number from 1 on"));
+        "error is allowed only with times, completions, sends and receives");
+  CHECK(why("every 3 datagrams fail EIO").starts_with("fail is allowed only with"));
+  CHECK(why("from").starts_with("a number of at least 1 is missing"));
+  CHECK(why("from 0 to 3 datagrams lose").starts_with("0 is not a number of at least 1"));
   CHECK(why("from 3 datagrams lose") == "datagrams is not the word to");
-  CHECK(why("from 3 to 2 datagrams lose") == "2 is not a number from 3 on");
-  CHECK(why("from 3 to datagrams lose") == "datagrams is not a number from 3 on");
-  CHECK(why("from 1s to 2s datagrams lose").starts_with("1s is not a number from 1 on"));
+  CHECK(why("from 3 to 2 datagrams lose") == "2 is not a number of at least 3");
+  CHECK(why("from 3 to datagrams lose") == "datagrams is not a number of at least 3");
+  CHECK(why("from 1s to 2s datagrams lose").starts_with("1s is not a number of at least 1"));
   CHECK(why("from 1 to 2 octets reset").starts_with("octets pass many at once"));
-  CHECK(why("seed 3") == "seed is for files");
+  CHECK(why("seed 3") == "seed is allowed only in a file");
   CHECK(why(std::string("after \x1b[31m sends error")).find('\x1b') == std::string::npos);
-  CHECK(why(std::string(kMaxLine + 1, 'x')) == "a line has at most 512 octets");
+  CHECK(why(std::string(kMaxLine + 1, 'x')) == "the line has more than 512 octets");
 }
 
 TEST_CASE("a plan contains rules and a seed, and an error message has the line number") {

@@ -154,10 +154,10 @@ TEST_CASE("malformed messages of RFC 7306 are printed as malformed") {
   };
   const auto swap = printed_altered("J", 2 + 18 + 3, std::byte{1});
   CHECK_MESSAGE(contains(swap, "RDMAP Atomic Request unknown AOpCode 1\n"), swap);
-  CHECK_MESSAGE(contains(swap, "an Atomic Request that is cut off or has an unknown operation"),
+  CHECK_MESSAGE(contains(swap, "an Atomic Request that is truncated or has an unknown operation"),
                 swap);
   const auto reserved = printed_altered("J", 3, std::byte{0x4C});
-  CHECK_MESSAGE(contains(reserved, "no operation that server supports"), reserved);
+  CHECK_MESSAGE(contains(reserved, "an operation that server does not support"), reserved);
 }
 
 TEST_CASE("segments of one message are numbered") {
@@ -226,10 +226,10 @@ TEST_CASE("octets that are not iWARP, and the end of a direction, are printed wi
   printer.closed(false, false, at(1500001));
   printer.closed(true, true, at(1500002));
   CHECK(out.str() ==
-        "+1.500000 local <-- peer  4 octets that are no frame\n"
+        "+1.500000 local <-- peer  4 octets that are not a frame\n"
         "    MPA   no MPA Request or Reply\n"
         "          47455420  \"GET \"\n"
-        "+1.500001 local <-- peer  TCP FIN: nothing more comes this way\n"
+        "+1.500001 local <-- peer  TCP FIN: no more data in this direction\n"
         "+1.500002 local --> peer  TCP reset\n");
 }
 

@@ -117,7 +117,7 @@ constexpr std::array kTable{
     Option{"--first-fpdu-delay", "IWARP_FIRST_FPDU_DELAY", Group::kConnection,
            number<&ConnectionOptions::first_fpdu_delay, 0, 4000, milliseconds>("MS"),
            "When connecting, delay the first frame by MS after the peer's Reply. Use 100 if the "
-           "server is siw of an unrepaired Linux kernel and connections sometimes hang "
+           "server is siw of a Linux kernel without the fix and connections sometimes hang "
            "immediately"},
     Option{"--gather-delay", "IWARP_GATHER_DELAY", Group::kConnection,
            number<&ConnectionOptions::gather_delay, 0, 1000, microseconds>("US"),
@@ -169,9 +169,9 @@ constexpr std::array kTable{
            "port number for both TCP and RDMA. Peers need the same N"},
     Option{"--oob", "IWARP_OOB", Group::kProgram,
            one_of<kPeers, &Settings::out_of_band>().as_roce("on"),
-           "Where the peers of queue pairs that a program connects without rdma_cm may be: off: "
-           "nowhere; loopback: on this machine; on: also on other machines that run this stack "
-           "(the default with --as roce)"},
+           "Connect queue pairs that the program brings up without rdma_cm. off: never; loopback: "
+           "to peers on this machine; on: also to other machines that run this stack (the default "
+           "with --as roce)"},
     Option{"--receive-hold", "IWARP_RECEIVE_HOLD", Group::kProgram,
            number<&ConnectionOptions::receive_hold, 0, 3'600'000, milliseconds>("MS").in_programs(
                "10000"),

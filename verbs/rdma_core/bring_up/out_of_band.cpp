@@ -152,11 +152,12 @@ int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
 
 int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, Wanting& out) const {
   if (peers_ == OutOfBandPeers::kOff) {
-    return refused(kBringUp, "IWARP_OOB=off; the program may know rdma_cm (perftest: -R)");
+    return refused(kBringUp,
+                   "IWARP_OOB=off (use rdma_cm, in perftest -R, or set IWARP_OOB=loopback or on)");
   }
   const Port own = look_at_port();
   if (own.error != 0) {
-    log_refusal(fmt::format("{}: cannot ask for the addresses of this host: {}", kBringUp,
+    log_refusal(fmt::format("{}: cannot query the addresses of this host: {}", kBringUp,
                             std::generic_category().message(own.error)));
     return own.error;
   }
@@ -171,8 +172,8 @@ int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, Wanting&
   }
   if (peers_ == OutOfBandPeers::kLoopback && !is_on_this_host(route->peer, own)) {
     return refused(kBringUp,
-                   "the peer is on another host. Use rdma_cm (perftest: -R), or say IWARP_OOB=on "
-                   "on both sides when both run on this layer");
+                   "the peer is on another host (use rdma_cm, in perftest -R, or set IWARP_OOB=on "
+                   "at both ends if both run on this stack)");
   }
   out.route = *route;
   out.of_peer = {

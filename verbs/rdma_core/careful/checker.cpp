@@ -34,11 +34,13 @@ constexpr int kAttempts = 100000;
 std::atomic<Checker*> present{nullptr};
 
 constexpr const char* kUnseen =
-    "careful mode: memory that is freed while it is registered is not seen: the program's free() "
-    "is that of an allocator of its own";
+    "careful mode: cannot detect that registered memory is freed: the program defines its own "
+    "free()";
 constexpr const char* kUnwatched =
-    "careful mode: not all memory is watched for being freed: the program has too many regions";
-constexpr const char* kLost = "careful mode: more regions were freed at a time than can be told of";
+    "careful mode: cannot detect for all regions that their memory is freed: the program has too "
+    "many regions";
+constexpr const char* kLost =
+    "careful mode: some reports of freed memory are missing: too many regions were freed at once";
 
 // Memory that these libraries register is not watched. They cache registrations for reuse, and they
 // detect when the pages of a region are unmapped. So a program that uses one of these libraries may
@@ -67,8 +69,8 @@ WaitHook* find_wait_hook() {
 }
 
 constexpr const char* kUncounted =
-    "careful mode: a report could not be counted for --careful=fail: IWARP_CAREFUL_REPORTS cannot "
-    "be written";
+    "careful mode: cannot count a report for --careful=fail: the file in IWARP_CAREFUL_REPORTS "
+    "cannot be written";
 
 /// Appends the name of the check to the file `path`, which `iwarp run --careful=fail` reads after
 /// the program has ended. Returns false if the file cannot be written.
@@ -274,7 +276,7 @@ void Checker::sending_private_data(const char* call, std::size_t size, std::size
   report({.check = Check::kPrivateDataTooLong,
           .site = call_site(),
           .what = fmt::format("{} passes {} bytes of private data: with a RoCE adapter the call "
-                              "fails with EINVAL, because {} bytes are the maximum",
+                              "fails with EINVAL (pass at most {} bytes)",
                               call, size, limit)});
 }
 

@@ -44,8 +44,8 @@ constexpr std::array kNames{"send-changed",
                             "destroyed-in-use"};
 
 // Texts for reports that say how a region was freed. The index is a value of Freed.
-constexpr std::array kFreedBy{"was given to free()", "was moved by realloc()",
-                              "was cut short by realloc()"};
+constexpr std::array kFreedBy{"was passed to free()", "was moved by realloc()",
+                              "was shortened by realloc()"};
 
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
   return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
@@ -97,7 +97,8 @@ void Ledger::registered(std::uint32_t key, const RegionFacts& facts, Site site) 
 void Ledger::deregistered(std::uint32_t key, Site site) {
   if (Site by = nullptr; is_in_use(key, by)) {
     report(Check::kDeregisteredInUse, site, by,
-           "a region is deregistered while a request that uses it is under way");
+           "a region is deregistered while a request that uses it is outstanding (poll the "
+           "completion of the request first)");
   }
   regions_.erase(key);
   dead_.emplace_back(key, site);
@@ -124,7 +125,8 @@ void Ledger::freed(std::uint32_t key, Freed how, Site site) {
   for (auto& [num, qp] : qps_) forget(qp.sends);
   for (auto& [queue, posted] : receives_) forget(posted);
   report(Check::kFreedWhileRegistered, site, region.site,
-         fmt::format("the memory of a region of {} octets {} before the region was deregistered",
+         fmt::format("the memory of a region of {} octets {} before the region was deregistered "
+                     "(deregister it first)",
                      region.memory.size(), kFreedBy[static_cast<std::size_t>(how)]));
 }
 
@@ -174,7 +176,8 @@ void Ledger::sum(Buffer& buffer, Site site) {
     if (!read(buffer.block(i), sum)) {
       buffer.sums.clear();
       report(Check::kUnmapped, site, region.site,
-             "memory of a region is not there any more: it was unmapped while it was registered");
+             "the memory of a region was unmapped while it was registered (deregister the region "
+             "first)");
       return;
     }
     buffer.sums.push_back(sum);
@@ -242,8 +245,8 @@ void Ledger::gone_qp(std::uint32_t num, Site site) {
       std::ranges::find_if(sends, [](const Under& u) { return u.request.is_signalled; });
   if (left != sends.end() && is_ready(num, it->second)) {
     report(Check::kDestroyedInUse, site, left->site,
-           "a queue pair is destroyed before a completion that was asked for was polled: what was "
-           "posted may not arrive");
+           "a queue pair is destroyed before a requested completion was polled: the request may "
+           "never be sent (poll the completion first)");
   }
   stopped_qp(num);
   qps_.erase(num);
@@ -294,7 +297,8 @@ void Ledger::check_source(std::uint32_t num, const SendRequest& request,
     if (receives_at(buffer.memory, &receive) == 1 && !is_own() &&
         std::ranges::all_of(receive->buffers, as_posted)) {
       report(Check::kReceiveUsed, site, receive->site,
-             "what is sent is the buffer of a receive that has not completed");
+             "a Send or Write reads from the buffer of a pending receive (poll the completion of "
+             "the receive first)");
     }
     for (const auto& [other, qp] : qps_) {
       for (const Under& under : qp.sends) {
@@ -302,8 +306,8 @@ void Ledger::check_source(std::uint32_t num, const SendRequest& request,
         if (waits || !brings(under.request.kind)) continue;
         if (!any_overlap(under.buffers, buffer.memory)) continue;
         report(Check::kReadUnfenced, site, under.site,
-               "what is sent is still to be read from the peer: IBV_SEND_FENCE is missing, or the "
-               "Read's completion");
+               "a Send or Write reads from the buffer of a pending Read or atomic operation (poll "
+               "its completion first, or set IBV_SEND_FENCE if both use the same queue pair)");
       }
     }
   }
@@ -316,7 +320,8 @@ void Ledger::check_sink(std::span<const Buffer> buffers, Site site, const void* 
       for (const Under& under : qp.sends) {
         if (!lends(under.request.kind) || !any_overlap(under.buffers, buffer.memory)) continue;
         report(Check::kSendReused, site, under.site,
-               "a buffer takes octets of the peer while it is being sent");
+               "data of the peer may overwrite a buffer that is still being sent (poll the "
+               "completion of the Send or Write first)");
       }
     }
   }
@@ -329,8 +334,8 @@ void Ledger::check_sink_rights(std::span<const Buffer> buffers, Site site) {
     const Region& region = regions_[buffer.key];
     if (buffer.memory.empty() || region.remote_write) continue;
     report(Check::kReadSinkRights, site, region.site,
-           "an RDMA Read brings data into a region that lacks IBV_ACCESS_REMOTE_WRITE: an iWARP "
-           "adapter refuses it, because the peer's response writes there (add the flag)");
+           "the buffer of an RDMA Read is in a region that lacks IBV_ACCESS_REMOTE_WRITE: an iWARP "
+           "adapter refuses the Read Response (register the region with this flag)");
     return;
   }
 }
@@ -339,7 +344,8 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
   QueuePair& qp = qps_[num];
   if (qp.has_failed) {
     report(Check::kStatusIgnored, site, nullptr,
-           "a request is posted to a queue pair of which a completion with an error was polled");
+           "a request is posted after an error completion of the queue pair was polled: a queue "
+           "pair in error executes no requests (check the status of each completion)");
     qp.has_failed = false;
   }
   // Returns whether the contents of `memory` can be compared, because no outstanding Read or
@@ -356,7 +362,7 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
     auto buffers = request.is_inline ? std::vector<Buffer>() : buffers_of(request.pieces, site);
     if (request.kind == Kind::kAtomic && request.remote % 8 != 0) {
       report(Check::kAtomicMisaligned, site, nullptr,
-             "the remote address of an atomic operation is no multiple of 8");
+             "the remote address of an atomic operation is not a multiple of 8");
     }
     if (lends(request.kind)) {
       check_source(num, request, buffers, site);
@@ -375,9 +381,10 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
   const auto in_front = qp.sends | std::views::take(qp.facts.max_send);
   if (!requests.empty() && is_full && std::ranges::none_of(in_front, signalled)) {
     report(Check::kNeverSignalled, site, nullptr,
-           fmt::format("the send queue is full with {} requests of which none is signalled, so "
-                       "no completion has made room for one more",
-                       qp.facts.max_send));
+           fmt::format(
+               "the send queue is full with {} unsignalled requests: without a completion, an "
+               "adapter has no room for another request (set IBV_SEND_SIGNALED on some requests)",
+               qp.facts.max_send));
   }
 }
 
@@ -436,8 +443,8 @@ void Ledger::compare_rest(const Receive& receive, std::uint32_t length, Site sit
     const auto changed = first_changed(buffer, (taken + size - 1) / size);
     if (changed < buffer.sums.size()) {
       report(Check::kReceiveWritten, site, receive.site,
-             fmt::format("the buffer of a receive was written before its completion, behind octet "
-                         "{}, with a message of {}",
+             fmt::format("the buffer of a receive was written before its completion, from octet {} "
+                         "on, although the message has only {} octets",
                          before + changed * size, length));
       return;
     }

@@ -38,9 +38,10 @@ void Ledger::sleeps(const void* channel, bool blocks, Site site) {
     if (blocks) tell_left(cq, queue, site);
     if (!queue.is_armed) continue;
     queue.is_armed = false;
-    report(Check::kArmedNotPolled, site, nullptr,
-           "a queue was armed and not polled since: a completion from before it was armed causes "
-           "no event (poll until the queue is empty)");
+    report(
+        Check::kArmedNotPolled, site, nullptr,
+        "a completion queue was armed and not polled since: a completion that was added before it "
+        "was armed causes no event (poll until the queue is empty)");
   }
 }
 
@@ -61,22 +62,21 @@ bool Ledger::has_left() const {
 void Ledger::tell_left(const void* cq, Queue& queue, Site site) {
   queue.left = std::min(queue.left, waiting_(cq));
   if (queue.left == 0 || queue.poller != std::this_thread::get_id()) return;
-  report(
-      Check::kQueueNotEmptied, site, nullptr,
-      fmt::format("{} completion{} from before the queue was armed {} not polled, and will cause "
-                  "no event: the program may sleep for ever (after ibv_req_notify_cq(), poll "
-                  "until the queue is empty)",
-                  queue.left, queue.left == 1 ? "" : "s", queue.left == 1 ? "was" : "were"));
+  report(Check::kQueueNotEmptied, site, nullptr,
+         fmt::format("{} completion{} added before the queue was armed {} not polled, and will "
+                     "cause no event: the program may sleep forever (after ibv_req_notify_cq(), "
+                     "poll until the queue is empty)",
+                     queue.left, queue.left == 1 ? "" : "s", queue.left == 1 ? "was" : "were"));
   queue.left = 0;
 }
 
 void Ledger::gone_cq(const void* cq, std::uint32_t unacknowledged, Site site) {
   queues_.erase(cq);
   if (unacknowledged == 0) return;
-  report(
-      Check::kEventsNotAcknowledged, site, nullptr,
-      fmt::format("a queue is destroyed with {} events not acknowledged: the call waits for that",
-                  unacknowledged));
+  report(Check::kEventsNotAcknowledged, site, nullptr,
+         fmt::format("a completion queue is destroyed with {} unacknowledged events: "
+                     "ibv_destroy_cq() waits for them (call ibv_ack_cq_events() first)",
+                     unacknowledged));
 }
 
 void Ledger::owe(const void* cq, Site site) {
@@ -84,8 +84,9 @@ void Ledger::owe(const void* cq, Site site) {
   if (++queue.owed <= queue.capacity || queue.is_told) return;
   queue.is_told = true;
   report(Check::kCqOverflow, site, nullptr,
-         fmt::format("{} completions may come to a queue that has room for {}", queue.owed,
-                     queue.capacity));
+         fmt::format("up to {} completions may be added to a completion queue with room for {} "
+                     "(create it with an entry for each outstanding request and receive)",
+                     queue.owed, queue.capacity));
 }
 
 void Ledger::settle(const void* cq, std::size_t count) {

@@ -97,7 +97,8 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
   const sockaddr* const from = pointer_to(plain_from);
   const sockaddr* const to = pointer_to(plain_to);
   if (!id.life.allows(IdEvent::kResolveAddress)) {
-    return refuse_in_state(id, "resolve an address once, before anything but rdma_bind_addr()");
+    return refuse_in_state(id,
+                           "call rdma_resolve_addr() once; only rdma_bind_addr() may precede it");
   }
   if (const int code = cm().ports.check(*to)) return code;
   id.abi.route.addr.dst_storage = destination_of(*to);
@@ -260,7 +261,9 @@ int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
     // Fails for an IPv4-mapped IPv6 address if RDMA_OPTION_ID_AFONLY is set. The address would bind
     // the id to IPv4, which that option forbids.
     if (self.v6_only && address->sa_family != at->ss_family) {
-      return refused(EADDRNOTAVAIL, "an IPv4-mapped address, but RDMA_OPTION_ID_AFONLY is set");
+      return refused(
+          EADDRNOTAVAIL,
+          "addr is an IPv4-mapped address, but RDMA_OPTION_ID_AFONLY is set (clear this option)");
     }
     return bind_to(self, *pointer_to(at));
   });

@@ -290,7 +290,8 @@ int establish(CmId& id) {
   const std::lock_guard lock(cm().mutex);
   if (id.abi.qp != nullptr) {
     return refused(EINVAL,
-                   "the queue pair of rdma_create_qp() is established already (leave it out)");
+                   "an id with a queue pair of rdma_create_qp() is established without "
+                   "rdma_establish() (do not call it)");
   }
   if (id.life.is(IdState::kConnected)) return 0;
   return refuse_in_state(id, "wait for RDMA_CM_EVENT_CONNECT_RESPONSE first");
@@ -362,7 +363,7 @@ int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
   const bool is_own = id != nullptr && id->qp == nullptr;
   if (!is_own || ece == nullptr || ece->comp_mask != 0) return minus_one(EINVAL);
   if (ece->vendor_id == 0) return 0;
-  return minus_one(refused("rdma_set_local_ece()", "there are no vendor options to agree on"));
+  return minus_one(refused("rdma_set_local_ece()", "iWARP has no vendor options to negotiate"));
 }
 
 int rdma_disconnect(rdma_cm_id* id) {

@@ -221,7 +221,11 @@ int accept_datagrams(CmId& id, const rdma_conn_param* param) {
   reply.qp_num = id.abi.qp != nullptr ? id.abi.qp->qp_num : param != nullptr ? param->qp_num : 0;
   if (param != nullptr)
     reply.private_data = octets_of(param->private_data, param->private_data_len);
-  if (reply.qp_num == 0) return refused(EINVAL, "the id has no queue pair, and qp_num is 0");
+  if (reply.qp_num == 0) {
+    return refused(EINVAL,
+                   "the id has no queue pair, and qp_num is 0 (call rdma_create_qp() first, or set "
+                   "qp_num in rdma_conn_param)");
+  }
   if (const int code = check_private_data(reply.private_data.size())) return code;
   const std::lock_guard lock(cm().mutex);
   if (!id.asked_by || !id.life.step(IdEvent::kAnswer)) {

@@ -105,7 +105,7 @@ void requested(net::CmEvent& event) {
   CmId* const listener = listener_of(reinterpret_cast<const sockaddr&>(local));
   if (listener == nullptr) {
     drop(*event.request, "request_dropped",
-         "the listener at {} is gone: the request of {} is dropped");
+         "no id listens at {} any more: the request of {} is dropped");
     return;
   }
   if (listener->waiting_requests.load() >= listener->backlog) {
@@ -281,7 +281,7 @@ void dispatch(Core& core, net::CmEvent& event) {
   (void)guarded([&] {
     log_event({.level = verbs::LogLevel::kError,
                .event = "event_lost",
-               .message = fmt::format("an event was lost: error {}", code)});
+               .message = fmt::format("a connection event was lost: error {}", code)});
     return 0;
   });
 }

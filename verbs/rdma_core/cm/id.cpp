@@ -157,7 +157,7 @@ int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_po
 /// until the program has acknowledged the events of the id that it has already read.
 int migrate(CmId& id, rdma_event_channel* channel) {
   if (channel == nullptr && id.synchronous()) {
-    return refused(EINVAL, "channel is null, and the id has no channel of the program");
+    return refused(EINVAL, "channel is null, but the id is synchronous already (pass a channel)");
   }
   acknowledge_last(id);
   auto own = std::move(id.own_channel);

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint8_t kGroupHops = 1;
 
 int refuse_for_connections() {
-  return refused("multicast", "iWARP runs over TCP, which has none; datagrams need --as roce");
+  return refused("multicast", "TCP has no multicast (use --as roce for datagrams)");
 }
 
 int join_group(CmId& id, const sockaddr* address, void* context) {

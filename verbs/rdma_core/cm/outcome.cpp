@@ -35,17 +35,17 @@ const char* name_of(Type type) {
 void log_figures(CmId& id, const RcQp& qp, const std::string& peer) {
   if (!is_logged(verbs::LogLevel::kDebug)) return;
   const verbs::Counters c = id.core->rnic().counters(*qp.core);
-  log_event(
-      {.level = verbs::LogLevel::kDebug,
-       .event = "figures",
-       .message = fmt::format("{}: {} octets and {} FPDUs sent, {} and {} received", peer,
-                              c.octets_sent, c.fpdus_sent, c.octets_received, c.fpdus_received),
-       .fields = {{"peer", peer},
-                  {"qp", qp.core->num()},
-                  {"octets_sent", c.octets_sent},
-                  {"octets_received", c.octets_received},
-                  {"fpdus_sent", c.fpdus_sent},
-                  {"fpdus_received", c.fpdus_received}}});
+  log_event({.level = verbs::LogLevel::kDebug,
+             .event = "figures",
+             .message = fmt::format(
+                 "{}: {} octets and {} FPDUs sent, {} octets and {} FPDUs received", peer,
+                 c.octets_sent, c.fpdus_sent, c.octets_received, c.fpdus_received),
+             .fields = {{"peer", peer},
+                        {"qp", qp.core->num()},
+                        {"octets_sent", c.octets_sent},
+                        {"octets_received", c.octets_received},
+                        {"fpdus_sent", c.fpdus_sent},
+                        {"fpdus_received", c.fpdus_received}}});
 }
 
 }  // namespace

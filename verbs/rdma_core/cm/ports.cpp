@@ -37,7 +37,9 @@ std::uint16_t PortMap::program(std::uint16_t tcp) const {
 int PortMap::check(const sockaddr& program) const {
   const auto port = port_of(program);
   if (has_tcp(port)) return 0;
-  log_refusal(fmt::format("port {} with IWARP_PORT_OFFSET={} is no TCP port", port, offset_));
+  log_refusal(fmt::format(
+      "port {} is out of range with IWARP_PORT_OFFSET={} (choose a smaller port or offset)", port,
+      offset_));
   return EADDRNOTAVAIL;
 }
 
@@ -57,7 +59,10 @@ std::expected<net::BoundSocket, std::error_code> PortMap::bind(const net::Addres
   if (range.last != 0) {
     range.first = std::max<std::uint16_t>(range.first, offset_ + 1);
     if (range.first <= range.last) return net::bind_tcp(at, range);
-    log_refusal(fmt::format("no port of IWARP_PORT_RANGE is above IWARP_PORT_OFFSET={}", offset_));
+    log_refusal(
+        fmt::format("no port of IWARP_PORT_RANGE is above IWARP_PORT_OFFSET={} (choose a higher "
+                    "range or a smaller offset)",
+                    offset_));
     return std::unexpected(std::make_error_code(std::errc::address_not_available));
   }
   const auto first = static_cast<std::uint16_t>(offset_ + kFirstUnprivileged);

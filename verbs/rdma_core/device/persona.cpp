@@ -61,8 +61,10 @@ const PersonaFacts& facts() { return facts(settings().persona); }
 
 const char* why_no_datagrams() {
   const Settings& chosen = settings();
-  if (chosen.persona == Persona::kIwarp) return "iWARP has connections only";
-  return chosen.tls.wanted() ? "TLS is wanted, and protects connections only" : nullptr;
+  if (chosen.persona == Persona::kIwarp) {
+    return "iWARP has connections only (use --as roce for datagrams)";
+  }
+  return chosen.tls.wanted() ? "TLS is on, and protects connections only" : nullptr;
 }
 
 void show_as_roce(ibv_device_attr& attr) {

@@ -133,7 +133,9 @@ void Clock::accept() {
     accepts_from_ = injector_.now() + kUntilNextAccept;
     return;
   }
-  if (!is_user(socket.get())) return log_refusal("the fault socket: another user was refused");
+  if (!is_user(socket.get())) {
+    return log_refusal("the fault socket refused a connection of another user");
+  }
   if (clients_.size() == kMaxClients) clients_.erase(clients_.begin());
   clients_.push_back({std::move(socket), {}});
 }

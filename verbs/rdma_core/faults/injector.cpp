@@ -254,8 +254,9 @@ void Injector::log(const Hit& hit) {
 void Injector::log_full(std::uint32_t ordinal) {
   log_event({.level = verbs::LogLevel::kWarning,
              .event = "fault",
-             .message = fmt::format("a datagram of queue pair {} is lost: {} are delayed already",
-                                    ordinal, HeldDatagrams::kMax)});
+             .message = fmt::format(
+                 "a datagram of queue pair {} is lost: {} datagrams are delayed already", ordinal,
+                 HeldDatagrams::kMax)});
 }
 
 /// Returns the numbers of the queue pairs to which the act of the rule applies. A rule that counts
@@ -375,7 +376,7 @@ std::optional<Book::Time> Injector::run() {
 
 std::string Injector::add(Rule rule) {
   const std::lock_guard lock(mutex_);
-  return book_.add(std::move(rule), now()) ? "" : "there are 1024 rules already";
+  return book_.add(std::move(rule), now()) ? "" : "the limit of 1024 rules is reached";
 }
 
 std::vector<std::string> Injector::list() {

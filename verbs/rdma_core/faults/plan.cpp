@@ -209,14 +209,18 @@ Why parse_event(Line& line, Rule& rule) {
 Why parse_range(Line& line, Rule& rule) {
   rule.when = When::kRange;
   const auto first = line.take();
-  if (!number(first, rule.count) || rule.count == 0) return instead_of("a number from 1 on", first);
+  if (!number(first, rule.count) || rule.count == 0) {
+    return instead_of("a number of at least 1", first);
+  }
   if (!line.take("to")) return instead_of("the word to", line.peek());
   const auto last = line.take();
   if (!number(last, rule.last) || rule.last < rule.count) {
-    return instead_of("a number from " + std::to_string(rule.count) + " on", last);
+    return instead_of("a number of at least " + std::to_string(rule.count), last);
   }
   if (const Why why = parse_event(line, rule); !why.empty()) return why;
-  return rule.event == Event::kOctets ? "octets pass many at once: after or every" : "";
+  return rule.event == Event::kOctets
+             ? "from and to cannot be used with octets (use after or every)"
+             : "";
 }
 
 Why parse_when(Line& line, Rule& rule) {
@@ -228,7 +232,8 @@ Why parse_when(Line& line, Rule& rule) {
     const auto percent = line.take();
     if (!chance(percent, rule.count)) return instead_of("a chance such as 0.1%", percent);
     if (const Why why = parse_event(line, rule); !why.empty()) return why;
-    return rule.event == Event::kOctets ? "octets are counted, not drawn: after or every" : "";
+    return rule.event == Event::kOctets ? "chance cannot be used with octets (use after or every)"
+                                        : "";
   }
   if (word != "after" && word != "every") {
     return instead_of("one of after, every, from, chance, now, seed", word);
@@ -241,7 +246,7 @@ Why parse_when(Line& line, Rule& rule) {
     return {};
   }
   if (!number(amount, rule.count) || rule.count == 0) {
-    return instead_of("a number from 1 on, or a time such as 500ms or 2s", amount);
+    return instead_of("a number of at least 1, or a time such as 500ms or 2s", amount);
   }
   return parse_event(line, rule);
 }
@@ -256,7 +261,7 @@ Why parse_subject(Line& line, Rule& rule, About& about) {
   rule.subject.each = word == "each";
   if (word == "any" || word == "each") return {};
   const bool is_number = number(word, rule.subject.number) && rule.subject.number != 0;
-  return is_number ? "" : instead_of("any, each or a number from 1 on", word);
+  return is_number ? "" : instead_of("any, each or a number of at least 1", word);
 }
 
 Why check_subject(const Rule& rule, const Words& act, About about) {
@@ -267,9 +272,9 @@ Why check_subject(const Rule& rule, const Words& act, About about) {
                         : rule.event == Event::kOctets           ? About::kConnection
                                                                  : About::kNothing;
   if (about != allowed) {
-    return std::string(about == About::kQp ? "qp" : "connection") + " does not go with this";
+    return std::string(about == About::kQp ? "qp" : "connection") + " is not allowed in this rule";
   }
-  return at_times && rule.subject.each ? "each is for what is counted; any means all here" : "";
+  return at_times && rule.subject.each ? "each is allowed only for counted events (use any)" : "";
 }
 
 template <std::size_t N>
@@ -323,7 +328,7 @@ Why parse_act(Line& line, Rule& rule, About about) {
   }
   rule.act = it->act;
   if ((it->after & bit(rule.event)) == 0) {
-    return std::string(first) + " goes with " + std::string(it->where) + " only";
+    return std::string(first) + " is allowed only with " + std::string(it->where);
   }
   if (const Why why = check_subject(rule, *it, about); !why.empty()) return why;
   if (const Why why = parse_value(line, rule); !why.empty()) return why;
@@ -345,11 +350,11 @@ Why parse_seed(Line& line, Plan& plan) {
 }
 
 Why parse_line(std::string_view text, unsigned number_of_line, Plan& plan) {
-  if (text.size() > kMaxLine) return "a line has at most 512 octets";
+  if (text.size() > kMaxLine) return "the line has more than 512 octets";
   Line line(text);
   if (line.empty()) return {};
   if (line.peek() == "seed") return parse_seed(line, plan);
-  if (plan.rules.size() == kMaxRules) return "a plan has at most 1024 rules";
+  if (plan.rules.size() == kMaxRules) return "the plan has more than 1024 rules";
   Rule rule{.line = number_of_line, .text = line.text()};
   if (Why why = parse_into(line, rule); !why.empty()) return why;
   plan.rules.push_back(std::move(rule));
@@ -359,7 +364,7 @@ Why parse_line(std::string_view text, unsigned number_of_line, Plan& plan) {
 }  // namespace
 
 std::expected<Plan, PlanError> parse_plan(std::string_view text) {
-  if (text.size() > kMaxPlan) return std::unexpected(PlanError{1, "a plan has at most 1 MiB"});
+  if (text.size() > kMaxPlan) return std::unexpected(PlanError{1, "the plan has more than 1 MiB"});
   Plan plan;
   unsigned line = 0;
   while (!text.empty()) {
@@ -374,7 +379,9 @@ std::expected<Plan, PlanError> parse_plan(std::string_view text) {
 
 std::expected<std::optional<Rule>, std::string> parse_rule(std::string_view text) {
   Plan plan;
-  if (text.substr(0, text.find('#')).find("seed") == 0) return std::unexpected("seed is for files");
+  if (text.substr(0, text.find('#')).find("seed") == 0) {
+    return std::unexpected("seed is allowed only in a file");
+  }
   if (Why why = parse_line(text, 0, plan); !why.empty()) return std::unexpected(std::move(why));
   if (plan.rules.empty()) return std::nullopt;
   return std::move(plan.rules.front());

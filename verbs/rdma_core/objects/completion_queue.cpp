@@ -127,7 +127,7 @@ int req_notify_cq(ibv_cq* cq, int solicited_only) {
 }
 
 int modify_cq(ibv_cq*, ibv_modify_cq_attr*) {
-  return refused("ibv_modify_cq", "completion events are not held back to save interrupts");
+  return refused("ibv_modify_cq", "this device does not moderate completion events");
 }
 
 }  // namespace iwarp::rdma_core

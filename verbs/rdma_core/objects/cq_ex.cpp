@@ -18,7 +18,7 @@ void check(const ibv_cq_init_attr_ex& attr) {
                  "completions have no time stamps, VLANs or tags"));
   }
   if ((attr.comp_mask & ~static_cast<std::uint32_t>(IBV_CQ_INIT_ATTR_MASK_FLAGS)) != 0) {
-    fail(refused("IBV_CQ_INIT_ATTR_MASK_PD", "there are no parent domains"));
+    fail(refused("IBV_CQ_INIT_ATTR_MASK_PD", "this device has no parent domains"));
   }
   const bool flags = (attr.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
   if (flags &&

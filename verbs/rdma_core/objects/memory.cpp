@@ -36,7 +36,8 @@ int check_access(unsigned flags) {
   // Removes the optional flags, which the verbs interface permits a device to ignore.
   flags &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
   if ((flags & IBV_ACCESS_ON_DEMAND) != 0) {
-    return refused("IBV_ACCESS_ON_DEMAND", "there is no hardware that would fault; leave it out");
+    return refused("IBV_ACCESS_ON_DEMAND",
+                   "this device has no on-demand paging (leave the flag out)");
   }
   if (const unsigned unknown = flags & ~kKnownAccess) {
     return refused(EINVAL, "access {:#x}: unknown flags {:#x} (leave them out)", flags, unknown);
@@ -75,7 +76,7 @@ int why_not_registered(const std::error_code& error, const void* address, std::s
   if (error != verbs::Errc::kInvalidArgument) return refused(error);
   if (!is_range) {
     return refused(EINVAL, "addr {}, length {}: {}", address, length,
-                   length == 0 ? "a region has at least one byte" : "the range ends above 2^64");
+                   length == 0 ? "length must be at least 1" : "the range ends above 2^64");
   }
   return refused(EFAULT,
                  "addr {}, length {}: a page of the range is not mapped, or not writable although "
@@ -254,7 +255,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
     errno = refused(EINVAL, "flags {:#x}: {}", flags,
                     nowhere   ? "with IBV_REREG_MR_CHANGE_TRANSLATION, addr and length must be set"
                     : unasked ? "access is set, but not IBV_REREG_MR_CHANGE_ACCESS"
-                              : "there are only CHANGE_TRANSLATION, CHANGE_PD and CHANGE_ACCESS");
+                              : "only CHANGE_TRANSLATION, CHANGE_PD and CHANGE_ACCESS are allowed");
     return IBV_REREG_MR_ERR_INPUT;
   }
   const bool changes_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;

@@ -19,7 +19,7 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
     fail(refused(EINVAL, "max_wr {}: must be in 1 to {}", attr.max_wr, kMaxWr));
   }
   if (attr.max_sge > kMaxSge) {
-    fail(refused(EINVAL, "max_sge {}: at most {} (ask for less)", attr.max_sge, kMaxSge));
+    fail(refused(EINVAL, "max_sge {}: must be at most {}", attr.max_sge, kMaxSge));
   }
   if (!pd.context.alive()) fail(EINVAL);
   if (Hooks* const hooks = pd.context.hooks) hooks->creating();
@@ -113,7 +113,7 @@ int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) {
     }
     if ((mask & IBV_SRQ_MAX_WR) != 0) {
       return refused("changing the size of a shared receive queue",
-                     "create it as large as it will have to be");
+                     "its size is fixed (create it with the max_wr that it will need)");
     }
     if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
     if (!self.core->arm_limit(attr->srq_limit)) return 0;

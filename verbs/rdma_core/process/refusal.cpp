@@ -105,6 +105,7 @@ void log_event(const verbs::LogRecord& record) {
 }
 
 void log_refusal(const std::string& line) {
+  CallSite::explain();
   log_event({.level = verbs::LogLevel::kWarning, .event = "refused", .message = line});
 }
 

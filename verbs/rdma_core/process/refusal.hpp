@@ -80,8 +80,8 @@ void explain_failure(int code) noexcept;
 bool is_logged(verbs::LogLevel level);
 /// Writes one line to standard error if is_logged() for the level of the record.
 void log_event(const verbs::LogRecord& record);
-/// Logs `line`, which says why a call failed, as a warning. For an unsupported feature, call
-/// refuse() instead.
+/// Logs `line`, which says why a call failed, as a warning. The current call needs no further line.
+/// For an unsupported feature, call refuse() instead.
 void log_refusal(const std::string& line);
 /// Logs how a connection ended: at level information if nothing failed, and otherwise as a warning.
 /// `message` is the text of the log line and names the peer.

@@ -131,7 +131,9 @@ void wr_atomic_fetch_add(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote
 }
 
 void wr_send_tso(ibv_qp_ex* qp, void*, std::uint16_t, std::uint16_t) {
-  build(qp, [](Qp::Staged&) { return refused("ibv_wr_send_tso", "there are no packets to cut"); });
+  build(qp, [](Qp::Staged&) {
+    return refused("ibv_wr_send_tso", "iWARP sends no raw packets that need segmentation");
+  });
 }
 
 void wr_set_ud_addr(ibv_qp_ex* qp, ibv_ah* ah, std::uint32_t qpn, std::uint32_t qkey) {
@@ -248,11 +250,10 @@ int commit(Qp& qp) {
   const CallSite here(place, "ibv_wr_complete");
   Qp::Staged& s = *qp.staged;
   if (s.error != 0) {
-    (void)refused(
-        code,
-        "a function that built a request has failed: at most {} SGEs and {} bytes of inline "
-        "data are allowed, and each setter needs a request",
-        qp.cap.max_send_sge, qp.cap.max_inline_data);
+    (void)refused(code,
+                  "a request could not be built: at most {} SGEs and {} bytes of inline data are "
+                  "allowed, and each ibv_wr_set_*() must follow the call that begins the request",
+                  qp.cap.max_send_sge, qp.cap.max_inline_data);
   }
   for (const Request& request : s.requests) {
     if (!CallSite::is_explained()) explain_request(qp, request.wr, buffers_of(s, request), code);

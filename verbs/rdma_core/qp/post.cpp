@@ -28,9 +28,9 @@ int why_not(const std::error_code& error, std::span<const verbs::SendWr> request
   };
   if (error == verbs::Errc::kNotAgreed) {
     if (std::ranges::any_of(requests, is_send)) {
-      return refused(
-          "a Send with immediate data and payload to this peer",
-          "the peer is another iWARP stack; RFC 7306 has immediate data alone or behind a Write");
+      return refused("a Send with immediate data and payload to this peer",
+                     "the peer is another iWARP stack, and RFC 7306 allows immediate data only "
+                     "alone or after a Write (post the payload as a Send or Write of its own)");
     }
     return refused("an atomic operation or immediate data with this peer",
                    "it did not agree to RFC 7306");

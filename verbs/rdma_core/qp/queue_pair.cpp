@@ -33,8 +33,7 @@ void check_type(ibv_qp_type type, Persona persona) {
       if (persona == Persona::kRoce) return;
       fail(refused("a queue pair of type UC", "all connections of iWARP are reliable"));
     case IBV_QPT_RAW_PACKET:
-      fail(refused("a queue pair of type RAW_PACKET",
-                   "there is no network card to give packets to"));
+      fail(refused("a queue pair of type RAW_PACKET", "this device sends no raw packets"));
     case IBV_QPT_XRC_SEND:
     case IBV_QPT_XRC_RECV:
       fail(refused("a queue pair of type XRC", "iWARP has no shared connections"));
@@ -61,7 +60,7 @@ void check_capacities(ibv_qp_cap cap, bool shared_receives, bool by_cm) {
     // libfabric and Open MPI try ever larger values to find the limit, because no query reports it.
     const bool is_probe = name == std::string_view("max_inline_data") && !by_cm;
     if (is_probe) CallSite::explain();
-    fail(refused(EINVAL, "cap.{} {}: at most {} (ask for less)", name, value, most));
+    fail(refused(EINVAL, "cap.{} {}: must be at most {}", name, value, most));
   }
 }
 
@@ -153,10 +152,10 @@ void check_extensions(const ibv_qp_init_attr_ex& attr, Persona persona) {
   check_type(attr.qp_type, persona);
   if ((attr.comp_mask & ~kKnown) != 0) {
     fail(refused("an extended attribute of a queue pair",
-                 "there are no hashes, offloads or shared connections"));
+                 "this device has no hashes, offloads or shared connections"));
   }
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && attr.create_flags != 0) {
-    fail(refused("a creation flag of queue pairs", "they are about packets"));
+    fail(refused("a creation flag of queue pairs", "this device has none of them"));
   }
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0 &&
       (attr.send_ops_flags & ~kOperations) != 0) {

@@ -22,7 +22,7 @@ constexpr std::uint32_t kAtomicWord = 8;
 int refuse_opcode(ibv_wr_opcode opcode) {
   switch (opcode) {
     case IBV_WR_TSO:
-      return refused("IBV_WR_TSO", "there are no packets to cut");
+      return refused("IBV_WR_TSO", "iWARP sends no raw packets that need segmentation");
     case IBV_WR_ATOMIC_WRITE:
       return refused("IBV_WR_ATOMIC_WRITE", "RFC 7306 has no such operation");
     default:

@@ -44,10 +44,11 @@ void set_shown_state(RcQp& qp, ibv_qp_state state) {
 
 int check(const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_CAP) != 0) {
-    return refused("changing the size of a queue pair", "create it as large as it will have to be");
+    return refused("changing the size of a queue pair",
+                   "its size is fixed (create it with the capacities that it will need)");
   }
   if ((mask & IBV_QP_RATE_LIMIT) != 0) {
-    return refused("IBV_QP_RATE_LIMIT", "the pace is that of TCP");
+    return refused("IBV_QP_RATE_LIMIT", "TCP congestion control sets the pace");
   }
   return check_ranges(attr, mask);
 }
@@ -405,15 +406,14 @@ void note_left(RcQp& qp, std::string peer) {
 }
 
 void log_left(RcQp& qp) {
-  log_event(
-      {.level = verbs::LogLevel::kWarning,
-       .event = "peer_left",
-       .message = fmt::format(
-           "queue pair {:#08x}: a request was posted although the peer {} had closed the "
-           "connection, or its process had ended (look for the reason at the peer; an event or "
-           "a message should tell this end before it posts)",
-           qp.num(), qp.left_by),
-       .fields = {{"peer", qp.left_by}, {"qp", qp.num()}}});
+  log_event({.level = verbs::LogLevel::kWarning,
+             .event = "peer_left",
+             .message = fmt::format(
+                 "queue pair {:#08x}: a request was posted after the peer {} had closed the "
+                 "connection or its process had ended (look for the cause at the peer; a message "
+                 "or an event should announce the close to this end)",
+                 qp.num(), qp.left_by),
+             .fields = {{"peer", qp.left_by}, {"qp", qp.num()}}});
   qp.left_by.clear();
 }
 
@@ -457,7 +457,9 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     if (!self.context.alive() || is_removed) return EIO;
     if (hooks != nullptr) hooks->changing_state();
     if (is_drain(*attr, mask)) {
-      refuse("IBV_QPS_SQD", "a send queue does not stop and go on; completions say what is done");
+      refuse("IBV_QPS_SQD",
+             "a send queue cannot be drained and resumed (poll completions to see which requests "
+             "are done)");
       return EINVAL;
     }
     return self.modify(*attr, mask);

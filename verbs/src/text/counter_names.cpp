@@ -9,15 +9,16 @@ namespace {
 
 constexpr std::array kCounters{
     CounterName{"octets_placed", &Counters::octets_placed,
-                "Inbound payload put into registered memory"},
+                "Inbound payload placed in registered memory"},
     CounterName{"octets_copied", &Counters::octets_copied,
-                "Octets that the processor moved inside the process"},
-    CounterName{"octets_crced", &Counters::octets_crced, "Octets that a CRC32c was computed of"},
+                "Octets copied by the processor inside the process"},
+    CounterName{"octets_crced", &Counters::octets_crced, "Octets over which a CRC32c was computed"},
     CounterName{"octets_sent", &Counters::octets_sent, "TCP payload sent, without the startup"},
     CounterName{"octets_received", &Counters::octets_received,
                 "TCP payload received, without the startup"},
-    CounterName{"fpdus_sent", &Counters::fpdus_sent, "FPDUs sent, a DDP segment each"},
-    CounterName{"fpdus_received", &Counters::fpdus_received, "FPDUs received, a DDP segment each"},
+    CounterName{"fpdus_sent", &Counters::fpdus_sent, "FPDUs sent (one DDP segment each)"},
+    CounterName{"fpdus_received", &Counters::fpdus_received,
+                "FPDUs received (one DDP segment each)"},
     CounterName{"markers_sent", &Counters::markers_sent, "MPA markers sent"},
     CounterName{"markers_received", &Counters::markers_received, "MPA markers received"},
     CounterName{"pad_sent", &Counters::pad_sent, "Octets of PAD sent"},
@@ -27,7 +28,7 @@ constexpr std::array kCounters{
     CounterName{"wait_calls", &Counters::wait_calls, "System calls that wait"},
     CounterName{"wakeups", &Counters::wakeups, "Wake-ups of a sleeping program or worker"},
     CounterName{"completions", &Counters::completions,
-                "Work completions put into completion queues"},
+                "Work completions added to completion queues"},
     CounterName{"registrations", &Counters::registrations, "Registrations of memory"},
 };
 static_assert(sizeof(Counters) == kCounters.size() * sizeof(std::uint64_t), "a counter is missing");

@@ -18,8 +18,8 @@ using bytes::Layer;
 constexpr std::uint32_t kTerminated = 0x10000;
 
 constexpr const char* kRegisterAgain =
-    "advertise the key again after each registration; a key ends when its region is deregistered "
-    "or invalidated";
+    "advertise the new key after each registration; deregistering or invalidating a region makes "
+    "its key invalid";
 constexpr const char* kCompareBounds =
     "compare the address and length of the request with those of the region or window";
 constexpr const char* kSameDomain =
@@ -28,7 +28,7 @@ constexpr const char* kPeerProtocol =
     "the peer's iWARP implementation broke a rule of the protocol: capture the connection and run "
     "iwarp explain";
 constexpr const char* kDamaged =
-    "the stream was damaged on its way, or by the peer's implementation: capture the connection "
+    "the stream was damaged in transit, or by the peer's implementation: capture the connection "
     "and run iwarp explain";
 constexpr const char* kSeeOtherEnd =
     "look for the cause in the log and the completions of the end that sent the Terminate";
@@ -39,7 +39,7 @@ struct Row {
 };
 constexpr std::array kRows{
     Row{rdmap::kInvalidStag, {"no memory is registered under this key", kRegisterAgain}},
-    Row{rdmap::kBounds, {"the access goes outside of the registered memory", kCompareBounds}},
+    Row{rdmap::kBounds, {"the access exceeds the registered memory", kCompareBounds}},
     Row{rdmap::kAccessRights,
         {"the region does not allow this access",
          "register it with IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC"}},
@@ -47,30 +47,32 @@ constexpr std::array kRows{
         {"the key belongs to another protection domain or queue pair", kSameDomain}},
     Row{rdmap::kWrap, {"address plus length of the access exceeds 2^64", kCompareBounds}},
     Row{rdmap::kCannotInvalidate,
-        {"the key may not be invalidated by the peer",
-         "name a window or fast-register key that was made for this connection"}},
-    Row{{Layer::kRdma, 1, 0xFF, ""}, {"a protection error of another kind", kSeeOtherEnd}},
+        {"the peer may not invalidate this key",
+         "use the key of a window or of a fast registration that belongs to this connection"}},
+    Row{{Layer::kRdma, 1, 0xFF, ""}, {"an unspecified protection error", kSeeOtherEnd}},
     Row{rdmap::kVersionInvalid, {"the version of RDMAP is not 1", kPeerProtocol}},
     Row{rdmap::kUnexpectedOpcode,
         {"the receiving end does not accept this kind of request",
          "set IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC in qp_access_flags at that end, and for "
          "Reads and atomics a max_dest_rd_atomic above 0"}},
     Row{rdmap::kStreamCatastrophic,
-        {"the request cannot be done, for example an atomic whose address is no multiple of 8",
+        {"the request cannot be executed, for example an atomic operation on an address that is "
+         "not a multiple of 8",
          "check the address and the length of the request that failed"}},
     Row{rdmap::kGlobalCatastrophic, {"a whole adapter has failed", kSeeOtherEnd}},
     Row{{Layer::kRdma, 2, 0x09, ""},
-        {"the key may not be invalidated by the peer",
-         "name a window or fast-register key that was made for this connection"}},
-    Row{rdmap::kOperationUnspecified, {"an operation failed, which one is not said", kSeeOtherEnd}},
+        {"the peer may not invalidate this key",
+         "use the key of a window or of a fast registration that belongs to this connection"}},
+    Row{rdmap::kOperationUnspecified,
+        {"an operation failed, and the Terminate does not name it", kSeeOtherEnd}},
     Row{ddp::kDdpCatastrophic,
         {"the receiver could not place a message, for example because its receive names memory "
          "that is not registered",
          kSeeOtherEnd}},
     Row{ddp::kTaggedInvalidStag, {"no memory is registered under this key", kRegisterAgain}},
-    Row{ddp::kTaggedBounds, {"the access goes outside of the registered memory", kCompareBounds}},
+    Row{ddp::kTaggedBounds, {"the access exceeds the registered memory", kCompareBounds}},
     Row{ddp::kTaggedNotAssociated,
-        {"the key is not open to writes over this connection",
+        {"the key does not permit writes over this connection",
          "register the memory with IBV_ACCESS_REMOTE_WRITE, in the protection domain of the queue "
          "pair that the peer is connected to"}},
     Row{ddp::kTaggedWrap, {"address plus length of the access exceeds 2^64", kCompareBounds}},
@@ -79,8 +81,7 @@ constexpr std::array kRows{
     Row{ddp::kUntaggedNoBuffer,
         {"no receive was posted for the message",
          "post enough receives before the peer sends, and repost each one that completes"}},
-    Row{ddp::kUntaggedMsnRange,
-        {"the message has a number for which there can be no receive", kPeerProtocol}},
+    Row{ddp::kUntaggedMsnRange, {"the MSN is outside the range of posted receives", kPeerProtocol}},
     Row{ddp::kUntaggedMo,
         {"a segment does not begin where the one before it ended", kPeerProtocol}},
     Row{ddp::kUntaggedTooLong,
@@ -93,16 +94,16 @@ constexpr std::array kRows{
     Row{mpa::kCrcMismatch, {"an FPDU arrived with a wrong CRC32c", kDamaged}},
     Row{mpa::kMarkerMismatch, {"an FPDU and its markers do not agree", kDamaged}},
     Row{mpa::kBadStartupFrame,
-        {"what arrived is no MPA Request or Reply",
+        {"the received data is not an MPA Request or Reply",
          "check that the port belongs to an iWARP server, and that both ends use TLS or neither"}},
     Row{mpa::kLocalCatastrophic,
-        {"an end could not set up the connection for a reason of its own", kSeeOtherEnd}},
+        {"one end could not set up the connection because of a local error", kSeeOtherEnd}},
     Row{mpa::kInsufficientIrd,
-        {"the peer asks for more RDMA Reads at a time than this end can answer",
+        {"the peer requests more concurrent RDMA Reads than this end can answer",
          "lower initiator_depth at one end, or raise responder_resources at the other"}},
     Row{mpa::kNoMatchingRtr,
-        {"the two ends know no common first message (RTR) of a peer-to-peer connection",
-         "allow at both ends an RTR by Send, Write or Read"}},
+        {"the two ends have no ready-to-receive message (RTR) in common",
+         "allow the same RTR (Send, Write or Read) at both ends"}},
 };
 
 }  // namespace
@@ -112,12 +113,12 @@ Guidance guidance(const Fault& fault) {
     if (row.fault == fault) return row.guidance;
   }
   if (fault.layer == Layer::kRdma && fault.type == 0) {
-    return {"the end that sent the Terminate failed for a reason of its own", kSeeOtherEnd};
+    return {"the end that sent the Terminate had a local error", kSeeOtherEnd};
   }
   if (fault.layer == Layer::kDdp && fault.type == 3) {
     return {"the layer below DDP reported an error", kDamaged};
   }
-  return {"an error that no RFC assigns", kPeerProtocol};
+  return {"an error code that no RFC assigns", kPeerProtocol};
 }
 
 std::uint32_t vendor_error(const Fault& fault) {

@@ -189,9 +189,10 @@ std::string refused_here(const StreamEnd& end) {
   const auto& terminate = *end.terminate;
   if (const auto& memory = end.memory) {
     if (memory->user == User::kThisEnd && end.work) {
-      return fmt::format("{} cannot take the peer's message: lkey {:#x} (address {:#x}, {}): {}{}",
-                         describe(*end.work), memory->stag.value, memory->to,
-                         bytes_of(memory->length), verdict(*memory), code_of(terminate));
+      return fmt::format(
+          "{} cannot accept the peer's message: lkey {:#x} (address {:#x}, {}): {}{}",
+          describe(*end.work), memory->stag.value, memory->to, bytes_of(memory->length),
+          verdict(*memory), code_of(terminate));
     }
     return fmt::format("this end refused the peer's {} ({}, rkey {:#x}, address {:#x}): {}{}",
                        name_of(memory->user), bytes_of(memory->length), memory->stag.value,
@@ -199,7 +200,7 @@ std::string refused_here(const StreamEnd& end) {
   }
   const auto known = guidance(terminate.fault);
   const auto what = describe(rdmap::subject_of(terminate));
-  auto text = what.empty() ? std::string("this end cannot go on with what the peer sent")
+  auto text = what.empty() ? std::string("this end cannot process the data of the peer")
                            : fmt::format("this end refused the peer's {}", what);
   text += fmt::format(": {}", known.meaning);
   if (end.work && end.work->queue == WorkQueue::kReceive) {
@@ -213,8 +214,8 @@ std::string refused_there(const StreamEnd& end) {
   const auto known = guidance(terminate.fault);
   const auto what = end.work ? describe(*end.work) : describe(rdmap::subject_of(terminate));
   return fmt::format("{}: {} ({}){}",
-                     what.empty() ? "the peer ended it" : "the peer refused " + what, known.meaning,
-                     known.advice, code_of(terminate));
+                     what.empty() ? "the peer sent a Terminate" : "the peer refused " + what,
+                     known.meaning, known.advice, code_of(terminate));
 }
 
 std::string failed_here(const StreamEnd& end) {
@@ -223,7 +224,7 @@ std::string failed_here(const StreamEnd& end) {
            "and receive that may be outstanding)" +
            unfinished(end);
   }
-  if (!end.work) return "this end failed for a reason of its own";
+  if (!end.work) return "this end had a local error";
   if (end.memory && end.memory->user == User::kThisEnd) {
     return fmt::format("{} failed: lkey {:#x} (address {:#x}, {}): {}", describe(*end.work),
                        end.memory->stag.value, end.memory->to, bytes_of(end.memory->length),
@@ -261,15 +262,15 @@ std::string describe(const StreamEnd& end) {
     case Cause::kClosed:
       return "both ends closed it" + unfinished(end);
     case Cause::kAborted:
-      return "this end ended it" + unfinished(end);
+      return "this end aborted it" + unfinished(end);
     case Cause::kLocalError:
       return failed_here(end);
     case Cause::kTerminateSent:
       if (end.terminate) return refused_here(end);
-      return "this end refused what the peer sent";
+      return "this end refused the peer's data";
     case Cause::kTerminateReceived:
       if (end.terminate) return refused_there(end);
-      return "the peer ended it";
+      return "the peer sent a Terminate";
     case Cause::kPeerClosed:
       return "the peer closed it" + (is_waiting ? unfinished(end) : " in the middle of a message");
     case Cause::kLost:

@@ -44,7 +44,7 @@ std::string fault_of(const std::string& file) {
 std::string openssl_reason() {
   const auto code = ERR_peek_last_error();
   const char* reason = code != 0 ? ERR_reason_error_string(code) : nullptr;
-  return reason != nullptr ? reason : "no reason given";
+  return reason != nullptr ? reason : "unknown OpenSSL error";
 }
 
 std::string Context::fault() const {
@@ -52,18 +52,18 @@ std::string Context::fault() const {
       !options_.certificate.empty() || !options_.key.empty() || !options_.authorities.empty();
   const bool shared = !options_.shared_keys.empty();
   if (shared && (certificates || !options_.peer_names.empty())) {
-    return "TLS takes certificates or a shared key, not both";
+    return "TLS accepts either certificates or a shared key (set only one of them)";
   }
   if (options_.certificate.empty() != options_.key.empty()) {
-    return "a TLS certificate and its key go together";
+    return "TLS requires a certificate together with its private key (set both)";
   }
   if (side_ == Side::kListens && !shared && options_.certificate.empty()) {
-    return "a server with TLS needs a certificate with its key, or a shared key";
+    return "a TLS server requires a certificate with its private key, or a shared key";
   }
   if (side_ == Side::kListens && options_.authorities.empty() && !options_.peer_names.empty()) {
-    return "names of TLS peers can be checked only with authorities that vouch for them";
+    return "checking the names of TLS peers requires trusted CAs (set --tls-ca)";
   }
-  if (options_.rekey_after == 0) return "a TLS key for no octets at all";
+  if (options_.rekey_after == 0) return "rekey_after is 0: must be at least 1";
   return {};
 }
 
@@ -71,7 +71,7 @@ std::string Context::set_up() {
   if (auto wrong = fault(); !wrong.empty()) return wrong;
   ERR_clear_error();
   ssl_.reset(SSL_CTX_new(side_ == Side::kConnects ? TLS_client_method() : TLS_server_method()));
-  if (ssl_ == nullptr) return "no TLS: " + openssl_reason();
+  if (ssl_ == nullptr) return "cannot create a TLS context: " + openssl_reason();
   SSL_CTX* const ssl = ssl_.get();
   SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION);
   const bool shared = !options_.shared_keys.empty();
@@ -120,7 +120,7 @@ std::string Context::use_authorities() {
   // presents.
   if (!any && !listens && options_.shared_keys.empty() &&
       SSL_CTX_set_default_verify_paths(ssl) != 1) {
-    return "no authorities of the system: " + openssl_reason();
+    return "cannot load the trusted CAs of the system: " + openssl_reason();
   }
   const int demand = SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
   SSL_CTX_set_verify(ssl, listens && !any ? SSL_VERIFY_NONE : demand, nullptr);

@@ -58,11 +58,11 @@ std::expected<SharedKeys, std::string> SharedKeys::parse(std::string_view text) 
     auto entry = parse_line(line);
     if (!entry) return std::unexpected(fmt::format("line {}: {}", number, entry.error()));
     if (out.find(entry->identity) != nullptr) {
-      return std::unexpected(fmt::format("line {}: the identity is there twice", number));
+      return std::unexpected(fmt::format("line {}: duplicate identity", number));
     }
     out.entries_.push_back(std::move(*entry));
   }
-  if (out.is_empty()) return std::unexpected("there is no key");
+  if (out.is_empty()) return std::unexpected("the file contains no key");
   return out;
 }
 

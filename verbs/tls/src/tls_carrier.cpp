@@ -288,8 +288,9 @@ std::string TlsCarrier::reason() const {
            X509_verify_cert_error_string(verdict);
   }
   if (socket_.has_ended() || socket_.error() != 0) {
-    return is_established_ ? "the connection was cut without the end that TLS has"
-                           : "the peer closed during the TLS handshake: it may not use TLS";
+    return is_established_
+               ? "the peer closed or reset TCP without a TLS close_notify"
+               : "the peer closed TCP during the TLS handshake (check that it uses TLS)";
   }
   if (is_ssl && number >= SSL_AD_REASON_OFFSET) {
     // OpenSSL's text begins with the version that introduced the alert, for example "sslv3 alert
@@ -300,7 +301,7 @@ std::string TlsCarrier::reason() const {
            (alert != std::string::npos ? text.substr(alert + kAlert.size()) : text);
   }
   if (is_no_tls())
-    return "this end uses TLS and the peer does not: use it at both ends or at neither";
+    return "this end uses TLS and the peer does not (use TLS at both ends or at neither)";
   return (is_established_ ? "TLS: " : "TLS handshake: ") + openssl_reason();
 }
 

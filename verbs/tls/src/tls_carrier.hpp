@@ -56,7 +56,7 @@ class TlsCarrier final : public net::Carrier {
   SocketBio socket_;
   SslPtr ssl_;  ///< declared after socket_, because ~SSL uses socket_
   bool is_established_ = false;
-  bool is_drained_ = true;  ///< receive() has returned all octets that OpenSSL has read
+  bool is_drained_ = true;  ///< OpenSSL holds no decrypted octets for receive()
   bool is_closed_ = false;
   std::uint64_t sent_under_key_ = 0;
   std::string shared_identity_;

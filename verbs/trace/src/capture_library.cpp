@@ -25,7 +25,10 @@ bool find(void* library, const char* name, Function& out) {
 
 Loaded load_once() {
   void* const library = open_library();
-  if (library == nullptr) return std::unexpected(std::string("libpcap is not installed"));
+  if (library == nullptr) {
+    return std::unexpected(
+        std::string("libpcap is not installed (install it, or trace to FILE.qlog)"));
+  }
   PcapLibrary out;
   const bool complete =
       find(library, "pcap_open_dead_with_tstamp_precision", out.open_dead) &&

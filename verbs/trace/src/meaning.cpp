@@ -55,7 +55,7 @@ std::string write_meaning(const ddp::SegmentHeader& h, std::size_t payload, bool
 
 std::string read_request_meaning(bytes::View payload, bool first_frame, const Names& n) {
   const auto request = rdmap::decode_read_request(payload);
-  if (!request) return "an RDMA Read whose request is cut off";
+  if (!request) return "an RDMA Read whose request is truncated";
   if (request->size == 0 && first_frame) {
     return fmt::format(
         "RDMA Read of 0 octets, the ready-to-receive signal (RTR): it reads nothing, and now {} "
@@ -105,7 +105,7 @@ std::string immediate_meaning(const rdmap::OpcodeInfo& row, bytes::View payload,
 // Describes an Atomic Request without its masks, which the RDMAP line shows.
 std::string atomic_request_meaning(bytes::View payload, const Names& n) {
   const auto r = rdmap::decode_atomic_request(payload);
-  if (!r) return "an Atomic Request that is cut off or has an unknown operation";
+  if (!r) return "an Atomic Request that is truncated or has an unknown operation";
   const auto where = fmt::format("the word at 0x{:x} of {}'s STag 0x{:08x}", r->to.value,
                                  n.receiver, r->stag.value);
   const auto what =
@@ -117,7 +117,7 @@ std::string atomic_request_meaning(bytes::View payload, const Names& n) {
 
 std::string atomic_response_meaning(bytes::View payload, const Names& n) {
   const auto r = rdmap::decode_atomic_response(payload);
-  if (!r) return "an Atomic Response that is cut off";
+  if (!r) return "a truncated Atomic Response";
   return fmt::format("{} learns that the word was {} before; its atomic operation is complete",
                      n.receiver, r->original);
 }
@@ -128,7 +128,7 @@ std::string terminate_meaning(bytes::View payload, const Names& n) {
       "Terminate: {} ends the stream because of {}; both Queue Pairs go to Error and flush their "
       "work",
       n.sender,
-      terminate ? fmt::format("\"{}\"", terminate->fault.why) : "an error whose code is cut off");
+      terminate ? fmt::format("\"{}\"", terminate->fault.why) : "an error whose code is truncated");
 }
 
 std::string segment_meaning(const Frame& frame, const Names& n) {
@@ -139,7 +139,8 @@ std::string segment_meaning(const Frame& frame, const Names& n) {
   const std::size_t size = frame.ulpdu_length - std::min(frame.ulpdu_length, header->size());
   const auto* row = rdmap::find_opcode(*header);
   if (row == nullptr) {
-    return fmt::format("no operation that {0} supports; {0} answers with a Terminate", n.receiver);
+    return fmt::format("an operation that {0} does not support; {0} answers with a Terminate",
+                       n.receiver);
   }
   switch (row->opcode) {
     case Opcode::kWrite:

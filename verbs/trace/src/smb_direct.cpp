@@ -25,7 +25,7 @@ std::optional<SmbDirectDepths> smb_direct_depths(const mpa::StartupFrame& frame)
 }
 
 std::string describe(const SmbDirectDepths& depths) {
-  return fmt::format("IRD {}, ORD {} in the form of SMB Direct{}", depths.ird, depths.ord,
+  return fmt::format("IRD {}, ORD {} in the encoding of SMB Direct{}", depths.ird, depths.ord,
                      depths.little_endian ? ", but in little-endian order" : "");
 }
 

@@ -25,7 +25,7 @@ namespace {
 using bytes::View;
 
 constexpr const char* kBoundariesLost = "no FPDU begins here: frame boundaries are lost";
-constexpr const char* kNotSeen = "the octets that say how long it is were not seen";
+constexpr const char* kNotSeen = "the length of the FPDU was not captured";
 constexpr std::array<std::byte, 4096> kZeros{};
 
 /// Returns whether `ulpdu` is likely a DDP segment with an RDMAP message.
@@ -228,7 +228,7 @@ bool StreamDecoder::give_up(Side side, View octets) {
 
 bool StreamDecoder::step_search(Side side, View in) {
   Direction& d = direction(side);
-  if (!found_ && d.searched >= kMaxSearched) return lose(side, "no MPA frame in all that", true);
+  if (!found_ && d.searched >= kMaxSearched) return lose(side, "no MPA frame was found", true);
   const std::size_t seen = seen_of(d.holes, d.offset, in.size());
   if (seen == 0) return give_up(side, in);
   BoundarySearch::Hints hints{.marked = {},

@@ -71,7 +71,7 @@ std::string fpdu_line(const Frame& frame) {
   for (std::size_t i = 0; i < frame.fpduptrs.size(); ++i) {
     out += fmt::format("{} {:04x}", i == 0 ? ", markers" : "", frame.fpduptrs[i]);
   }
-  if (!frame.markers_agree) out += " (pointing elsewhere)";
+  if (!frame.markers_agree) out += " (pointing to the wrong octet)";
   switch (frame.crc) {
     case CrcVerdict::kGood:
       return out + fmt::format(", CRC {:08x} good", frame.crc_field);
@@ -80,7 +80,7 @@ std::string fpdu_line(const Frame& frame) {
     case CrcVerdict::kNotUsed:
       return out + ", CRC not in use";
     case CrcVerdict::kUnknown:
-      return out + fmt::format(", CRC not checked: {} octets were not seen", frame.missing);
+      return out + fmt::format(", CRC not checked: {} octets were not captured", frame.missing);
   }
   return out;
 }
@@ -140,7 +140,7 @@ std::string name_of(const Frame& frame) {
     case FrameKind::kUndecodable:
       break;
   }
-  return fmt::format("{} octets that are no frame", size);
+  return fmt::format("{} octets that are not a frame", size);
 }
 
 void show_startup(Lines& lines, const Frame& frame, const PrinterOptions& options) {
@@ -194,7 +194,7 @@ void TextPrinter::closed(bool outbound, bool reset, mpa::TimePoint now) {
   touch(now);
   const Side from = outbound ? Side::kNear : Side::kFar;
   decoder_.ended(from);
-  sink_(heading(from, reset ? "TCP reset" : "TCP FIN: nothing more comes this way"));
+  sink_(heading(from, reset ? "TCP reset" : "TCP FIN: no more data in this direction"));
 }
 
 void TextPrinter::touch(mpa::TimePoint now) {

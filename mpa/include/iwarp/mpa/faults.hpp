@@ -10,13 +10,13 @@ using bytes::Fault;
 using bytes::Layer;
 
 inline constexpr Fault kTcpLost{Layer::kMpa, 0, 0x01, "TCP connection closed or lost"};
-inline constexpr Fault kStartupTimeout{Layer::kMpa, 0, 0x01, "MPA startup took too long"};
+inline constexpr Fault kStartupTimeout{Layer::kMpa, 0, 0x01, "MPA startup timed out"};
 inline constexpr Fault kCrcMismatch{Layer::kMpa, 0, 0x02, "CRC32c of the FPDU is wrong"};
 inline constexpr Fault kMarkerMismatch{Layer::kMpa, 0, 0x03, "marker and FPDU length disagree"};
 inline constexpr Fault kBadStartupFrame{Layer::kMpa, 0, 0x04, "invalid MPA Request or Reply frame"};
 inline constexpr Fault kTlsSpoken{
     Layer::kMpa, 0, 0x04,
-    "the peer uses TLS and this end does not: use it at both ends or at neither"};
+    "the peer uses TLS and this end does not (use TLS at both ends or at neither)"};
 inline constexpr Fault kLocalCatastrophic{Layer::kMpa, 0, 0x05, "local catastrophic error"};
 inline constexpr Fault kInsufficientIrd{Layer::kMpa, 0, 0x06, "insufficient IRD resources"};
 inline constexpr Fault kNoMatchingRtr{Layer::kMpa, 0, 0x07, "no matching RTR option"};

@@ -136,9 +136,9 @@ TEST_CASE("at most as many requests wait as the backlog, and dropped ones are co
   CHECK_FALSE(is_readable(channel->fd));
   listener.reset();
   CHECK(
-      said.has("an id of datagrams has dropped 2 malformed messages, 1 replies that it did not "
-               "ask for, 0 requests while it did not listen, 2 repeated ones that the program "
-               "had not answered, 1 behind a full backlog"));
+      said.has("an id for datagrams dropped 2 malformed messages, 1 unexpected replies, 0 "
+               "requests without a listener, 2 repeated requests that the program had not "
+               "answered, 1 requests that exceeded the backlog"));
 }
 
 TEST_CASE(
@@ -172,9 +172,9 @@ TEST_CASE(
   CHECK_FALSE(other_address.has_more());
   asker.reset();
   CHECK(
-      said.has("an id of datagrams has dropped 0 malformed messages, 3 replies that it did not "
-               "ask for, 1 requests while it did not listen, 0 repeated ones that the program "
-               "had not answered, 0 behind a full backlog"));
+      said.has("an id for datagrams dropped 0 malformed messages, 3 unexpected replies, 1 "
+               "requests without a listener, 0 repeated requests that the program had not "
+               "answered, 0 requests that exceeded the backlog"));
 }
 
 TEST_CASE("1024 answers are stored, and a request whose answer was evicted is reported again") {

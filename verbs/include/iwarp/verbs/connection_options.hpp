@@ -65,8 +65,8 @@ struct ConnectionOptions {
   /// With Completions::kAcknowledged: how long this end, when it closes or is destroyed, waits for
   /// the Read with which the peer asks for an acknowledgement of the peer's last messages. After
   /// its FIN, this end cannot answer such a Read. The wait is limited because a peer that did not
-  /// signal its last requests sends no Read. The limit must be longer than a thread of the peer may
-  /// have to wait for a processor.
+  /// signal its last requests sends no Read. Must exceed the longest time that a thread of the peer
+  /// may wait to be scheduled.
   Duration ack_request_wait = std::chrono::milliseconds(200);
   /// How long an initiator delays its first FPDU after the Reply; must be less than close_timeout.
   /// Works around responders (kernel siw before a fix) that begin to watch the socket only some

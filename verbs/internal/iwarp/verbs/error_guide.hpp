@@ -17,7 +17,7 @@ struct Guidance {
   const char* advice = "";
 };
 /// Returns the guidance for a fault that rdmap::explain() knows; for any other fault, returns a
-/// Guidance whose meaning is "an error that no RFC assigns".
+/// Guidance whose meaning is "an error code that no RFC assigns".
 Guidance guidance(const bytes::Fault& fault);
 
 /// Returns the vendor_err of a failed completion whose stream ended with a Terminate: 0x1LTCC with

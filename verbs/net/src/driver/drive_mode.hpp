@@ -44,14 +44,14 @@ using DriveEdge = bytes::Edge<DriveMode, DriveCause>;
 inline constexpr std::array kDriveEdges{
     DriveEdge{DriveMode::kWorker, DriveCause::kPolled, DriveMode::kPoller, "polls are frequent"},
     DriveEdge{DriveMode::kWorker, DriveCause::kSleptOn, DriveMode::kSleeper, "sleeps are short"},
-    DriveEdge{DriveMode::kWorker, DriveCause::kLetGo, DriveMode::kWorker, "the other queue has let go already"},
+    DriveEdge{DriveMode::kWorker, DriveCause::kLetGo, DriveMode::kWorker, "already let go by the other queue"},
     DriveEdge{DriveMode::kPoller, DriveCause::kPolled, DriveMode::kPoller, "the other queue is polled, too"},
     DriveEdge{DriveMode::kPoller, DriveCause::kSleptOn, DriveMode::kSleeper, "sleeps are short"},
     DriveEdge{DriveMode::kPoller, DriveCause::kLetGo, DriveMode::kWorker, "polls stopped, or the queue was armed"},
-    DriveEdge{DriveMode::kSleeper, DriveCause::kPolled, DriveMode::kSleeper, "polls come between sleeps"},
+    DriveEdge{DriveMode::kSleeper, DriveCause::kPolled, DriveMode::kSleeper, "polls between sleeps"},
     DriveEdge{DriveMode::kSleeper, DriveCause::kSleptOn, DriveMode::kSleeper, "the other queue is on the channel, too"},
     DriveEdge{DriveMode::kSleeper, DriveCause::kLetGo, DriveMode::kWorker, "slept long, or did not return"},
-    DriveEdge{DriveMode::kSleeper, DriveCause::kNotReadable, DriveMode::kWorker, "a timer or the consumer goes on"},
+    DriveEdge{DriveMode::kSleeper, DriveCause::kNotReadable, DriveMode::kWorker, "a timer or a posted receive continues the stream"},
 };
 // clang-format on
 

@@ -35,8 +35,8 @@ class Driven {
   /// Returns whether the object waits only for events that a SocketSet reports: input, and possibly
   /// room to send.
   virtual bool is_plain() const = 0;
-  /// Returns whether a woken thread must ask the set what the socket is ready for, for example
-  /// because the object waits for room to send in addition to input.
+  /// Returns whether a wake-up does not imply input: the thread must query the set, for example
+  /// because the socket may have become writable instead.
   virtual bool is_blocked() const = 0;
   /// Sends the posts that were held back so that they can be sent together. Call when the
   /// application polls or is about to sleep.

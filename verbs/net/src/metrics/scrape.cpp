@@ -56,14 +56,16 @@ std::string http_answer(std::string_view request, bool names_host,
   const auto& header = parser.get();
   const auto view = [](const auto& part) { return std::string_view(part.data(), part.size()); };
   if (names_host && !is_this_machine(view(header[http::field::host]))) {
-    return reply("403 Forbidden", "not a name of this machine\n");
+    return reply("403 Forbidden", "the Host field does not name this machine\n");
   }
   const bool is_head = header.method() == http::verb::head;
   if (!is_head && header.method() != http::verb::get) {
-    return reply("405 Method Not Allowed", "only GET\n");
+    return reply("405 Method Not Allowed", "only GET and HEAD are allowed\n");
   }
   const auto target = view(header.target());
-  if (target != "/metrics" && target != "/") return reply("404 Not Found", "/metrics is here\n");
+  if (target != "/metrics" && target != "/") {
+    return reply("404 Not Found", "the metrics are at /metrics\n");
+  }
   return reply("200 OK", text(), !is_head);
 }
 

@@ -40,8 +40,8 @@ std::expected<MetricsAddress, std::string> parse_metrics_address(std::string_vie
     const auto at = out.path.find("%p");
     if (at != std::string::npos) out.path.replace(at, 2, std::to_string(::getpid()));
     if (unix_address(out.path)) return out;
-    return std::unexpected(
-        fmt::format("a Unix socket's path has 1 to {} octets", sizeof(sockaddr_un::sun_path) - 1));
+    return std::unexpected(fmt::format("the path of a Unix socket must have 1 to {} octets",
+                                       sizeof(sockaddr_un::sun_path) - 1));
   }
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out.tcp.port);
   if (error == std::errc{} && end == text.data() + text.size()) {
@@ -55,7 +55,7 @@ std::expected<MetricsAddress, std::string> parse_metrics_address(std::string_vie
   boost::system::error_code not_numeric;
   const auto numeric = asio::ip::make_address(address->host, not_numeric);
   if (not_numeric || !numeric.is_loopback()) {
-    return std::unexpected("only loopback addresses, such as 127.0.0.1 and [::1], or unix:PATH");
+    return std::unexpected("not a loopback address (use 127.0.0.1, [::1] or unix:PATH)");
   }
   out.tcp = *address;
   return out;

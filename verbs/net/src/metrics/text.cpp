@@ -61,19 +61,19 @@ void write_setups(Exposition& out, const Statistics& s) {
     out.series(figure(s.passive), "side=\"passive\"");
   };
   out.family("iwarp_setups_begun_total", "counter",
-             "Set-ups begun: tries to connect (active), or TCP connections of peers (passive)");
+             "Connection set-ups begun: connects by this program (active), or by peers (passive)");
   both([](const SetupStatistics& side) { return side.begun; });
-  out.family("iwarp_setups_established_total", "counter", "Set-ups that led to a connection");
+  out.family("iwarp_setups_established_total", "counter", "Connection set-ups that succeeded");
   both([](const SetupStatistics& side) { return side.established; });
-  out.family("iwarp_setups_failed_total", "counter", "Set-ups that led to none, by reason");
+  out.family("iwarp_setups_failed_total", "counter", "Connection set-ups that failed, by reason");
   for (std::size_t i = 0; i < kSetupFailures; ++i) {
     const char* const reason = to_string(static_cast<SetupFailure>(i));
     out.series(s.active.failed[i], fmt::format("side=\"active\",reason=\"{}\"", reason));
     out.series(s.passive.failed[i], fmt::format("side=\"passive\",reason=\"{}\"", reason));
   }
-  out.gauge("iwarp_setups_pending", s.pending_setups, "Passive set-ups under way");
+  out.gauge("iwarp_setups_pending", s.pending_setups, "Passive connection set-ups in progress");
   out.counter("iwarp_accept_pauses_total", s.accept_pauses,
-              "Times that a listener was out of descriptors or memory");
+              "Times that a listener ran out of descriptors or memory");
 }
 
 void write_terminates(Exposition& out, const Statistics& s) {
@@ -93,16 +93,19 @@ void write_terminates(Exposition& out, const Statistics& s) {
 }
 
 void write_datagrams(Exposition& out, const verbs::DatagramCounters& d) {
-  out.counter("iwarp_datagrams_sent_total", d.sent, "Datagrams that the system took");
-  out.counter("iwarp_datagrams_unsent_total", d.unsent, "Datagrams that the system refused");
-  out.counter("iwarp_datagrams_delivered_total", d.delivered, "Datagrams put into a receive");
-  out.counter("iwarp_datagrams_lost_total", d.lost,
-              "Datagrams that the system dropped, mostly for want of room");
+  out.counter("iwarp_datagrams_sent_total", d.sent,
+              "Datagrams that the kernel accepted for sending");
+  out.counter("iwarp_datagrams_unsent_total", d.unsent,
+              "Datagrams that the kernel refused to send");
+  out.counter("iwarp_datagrams_delivered_total", d.delivered, "Datagrams placed in a receive");
+  out.counter(
+      "iwarp_datagrams_lost_total", d.lost,
+      "Datagrams that the kernel dropped on arrival, usually because the socket buffer was full");
   out.counter("iwarp_datagram_groups_unjoined_total", d.unjoined,
-              "Interfaces on which a group could not be joined");
+              "Interfaces on which a multicast group could not be joined");
   out.counter("iwarp_datagram_send_calls_total", d.send_calls, "System calls that send datagrams");
   out.counter("iwarp_datagram_receive_calls_total", d.receive_calls,
-              "System calls that brought datagrams");
+              "System calls that receive datagrams");
   out.family("iwarp_datagrams_dropped_total", "counter", "Datagrams not delivered, by reason");
   for (std::size_t i = 0; i < verbs::kDatagramDrops; ++i) {
     out.series(d.dropped[i],
@@ -111,9 +114,9 @@ void write_datagrams(Exposition& out, const verbs::DatagramCounters& d) {
 }
 
 void write_connections(Exposition& out, const Statistics& s) {
-  out.gauge("iwarp_connections_open", s.open_connections, "Connections established and not over");
+  out.gauge("iwarp_connections_open", s.open_connections, "Established connections");
   out.gauge("iwarp_connections_unlisted", s.open_connections - s.connections.size(),
-            "Of these, how many have no figures of their own here");
+            "Established connections that are not listed below");
   const auto each = [&](const std::string& name, std::string_view help, auto figure) {
     out.family("iwarp_connection_" + name, "counter", help);
     for (const ConnectionStatistics& one : s.connections) {
@@ -131,7 +134,8 @@ void write_connections(Exposition& out, const Statistics& s) {
   }
   each("receive_holds_total", "Messages that had to wait for a receive to be posted",
        [](const ConnectionStatistics& one) { return one.incidents.receive_holds; });
-  each("pins_broken_total", "Times that memory was taken away while it was in use",
+  each("pins_broken_total",
+       "Times that memory was deregistered or invalidated while this connection used it",
        [](const ConnectionStatistics& one) { return one.incidents.pins_broken; });
 }
 
@@ -139,7 +143,7 @@ void write_connections(Exposition& out, const Statistics& s) {
 
 std::string metrics_text(const Statistics& s) {
   Exposition out;
-  out.family("iwarp_build_info", "gauge", "The version of this stack; 1");
+  out.family("iwarp_build_info", "gauge", "Constant 1; the label is the version of this stack");
   out.series(1, fmt::format("version=\"{}\"", label(kVersion)));
   for (const auto& [name, member, meaning] : verbs::counter_names()) {
     out.counter(fmt::format("iwarp_{}_total", name), s.counters.*member, meaning);
@@ -150,8 +154,8 @@ std::string metrics_text(const Statistics& s) {
   out.counter("iwarp_receive_holds_total", s.receive_holds,
               "Messages that had to wait for a receive to be posted");
   out.counter("iwarp_pins_broken_total", s.pins_broken,
-              "Times that memory was taken away while a connection used it");
-  out.family("iwarp_objects", "gauge", "Objects that the program has");
+              "Times that memory was deregistered or invalidated while a connection used it");
+  out.family("iwarp_objects", "gauge", "Verbs objects of the program, by kind");
   out.series(s.pds, "kind=\"pd\"");
   out.series(s.qps, "kind=\"qp\"");
   out.series(s.cqs, "kind=\"cq\"");

@@ -187,7 +187,7 @@ CmEvent InitiatorClient::describe_end(DrivenConnection& connection, const verbs:
   if (event.type == Type::kFailed) {
     auto out = startup_failed(connection, *event.failure);
     if (out.error == Errc::kConnectionReset && private_octets_ > mpa::kPortablePrivateData) {
-      out.why += fmt::format(" (with {} octets of private data; some peers take no more than {})",
+      out.why += fmt::format(" (with {} octets of private data; some peers accept at most {})",
                              private_octets_, mpa::kPortablePrivateData);
     }
     return out;

@@ -15,13 +15,13 @@ constexpr std::array kNames{
 static_assert(kNames.size() == kSetupFailures);
 
 constexpr std::array kMeanings{
-    "TCP could not be connected",
+    "the TCP connect failed",
     "a limit was reached, and no silent set-up could be evicted",
     "it was evicted to admit another peer, because this peer was silent",
-    "too many connection requests wait for this program",
+    "the backlog of connection requests is full",
     "the peer did not finish the MPA startup in time",
     "the peer closed or reset TCP",
-    "the peer broke the rules of MPA startup",
+    "the peer violated the MPA startup protocol",
     "the transport below MPA failed",
     "the connection was rejected",
     "this program abandoned it",

@@ -112,7 +112,7 @@ void Service::run(rdma_event_channel* channel, Waiter* waiter) {
     });
     if (code == 0) continue;
     (void)guarded([code] {
-      log_refusal("an event of an rsocket was lost: error " + std::to_string(code));
+      log_refusal("a connection event of an rsocket was lost: error " + std::to_string(code));
       return 0;
     });
   }

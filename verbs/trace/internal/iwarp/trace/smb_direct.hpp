@@ -29,7 +29,7 @@ inline constexpr std::size_t kSmbDirectDepthsSize = 8;
 /// 8 octets, and two numbers that RFC 6581 can express and that are not both 0.
 std::optional<SmbDirectDepths> smb_direct_depths(const mpa::StartupFrame& frame);
 
-/// Returns text such as "IRD 16, ORD 0 in the form of SMB Direct".
+/// Returns text such as "IRD 16, ORD 0 in the encoding of SMB Direct".
 std::string describe(const SmbDirectDepths& depths);
 
 }  // namespace iwarp::trace
