@@ -215,7 +215,8 @@ class Calibration {
                 set(key, {fitted.*model::find_field(key)->member, error},
                     "fitted to sockets over loopback, 64 octets to 1 MiB");
               }
-              fit_ = fmt::format("mean error {:.1f} % on sizes left out", 100 * error);
+              fit_ =
+                  fmt::format("mean error {:.1f} % on sizes that the fit did not use", 100 * error);
             });
   }
 

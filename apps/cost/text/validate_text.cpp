@@ -75,7 +75,7 @@ std::string copies_text(const model::Judgement& j) {
          fmt::format(
              "  \"copying takes 80 to 85 % of the processor\": {} on this machine. No source for "
              "it\n"
-             "    was found; the nearest is of all of TCP: full-duplex Gigabit Ethernet takes "
+             "    was found; the nearest is about all of TCP: full-duplex Gigabit Ethernet takes "
              "more\n"
              "    than 80 % of a 2.4 GHz Pentium 4 (Wikipedia, TCP offload engine)\n",
              most >= kClaim ? "it may, for one of these sizes" : "not at any of these sizes");

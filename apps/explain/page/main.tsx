@@ -190,7 +190,7 @@ function App({ session }: { session: Session }): JSX.Element {
         </form>
       </header>
       {connection ? <View key={connection.number} {...{ session, connection, op, errors, wireOnly }} />
-        : <p className="where">No MPA connection is in the capture.</p>}
+        : <p className="where">The capture contains no MPA connection.</p>}
     </>
   );
 }

@@ -14,10 +14,11 @@ constexpr std::array kFields{
               "Sixteen fixed octets that distinguish MPA from other protocols, and a Request from "
               "a Reply."},
     FieldInfo{Field::kMarkersBit, "mpa", "M", "RFC 5044 7.1.1",
-              "The sender of this frame wants markers in the FPDUs that it receives."},
-    FieldInfo{Field::kCrcBit, "mpa", "C", "RFC 5044 7.1.1",
-              "1: the sender of this frame wants CRCs. They are used in both directions if either "
-              "end does."},
+              "The sender of this frame requests markers in the FPDUs that it receives."},
+    FieldInfo{
+        Field::kCrcBit, "mpa", "C", "RFC 5044 7.1.1",
+        "1: the sender of this frame requests CRCs. They are used in both directions if either "
+        "end does."},
     FieldInfo{Field::kRejectBit, "mpa", "R", "RFC 5044 7.1.1",
               "1 in a Reply: the connection is rejected. In a Request it is zero."},
     FieldInfo{Field::kEnhancedBit, "mpa", "S", "RFC 6581 6",
@@ -107,7 +108,7 @@ constexpr std::array kFields{
         Field::kInvalidateStag, "rdmap", "Invalidate STag", "RFC 5040 4.1",
         "The receiver's STag that this message invalidates: the sender cannot use it any more."},
     FieldInfo{Field::kSinkStag, "rdmap", "Data Sink STag", "RFC 5040 4.4",
-              "The requester's own buffer, to which the response comes back in tagged segments."},
+              "The requester's own buffer, where the tagged segments of the response are placed."},
     FieldInfo{Field::kSinkTo, "rdmap", "Data Sink Tagged Offset", "RFC 5040 4.4",
               "Where in that buffer the response begins."},
     FieldInfo{Field::kReadSize, "rdmap", "RDMA Read Message Size", "RFC 5040 4.4",
